@@ -150,7 +150,7 @@ class _KyvernoRun:
         described = self._values.subresource(resource.kind)
         if described is not None:
             fields |= _of_subresource(described)
-        old = fields.pop("oldObject", None)
+        old, given = fields.pop("oldObject", None), fields.pop("namespace", "")
         review = in_namespace(
             build_review(
                 fields.pop("object", resource.raw),
@@ -160,6 +160,8 @@ class _KyvernoRun:
             )
         )
         request = review["request"]
+        if given:  # a value of the variable only: the object keeps its own
+            request["namespace"] = given
         within = request.get("namespace")
         known = dict(self._namespaces)
         if within and within not in known:

@@ -181,6 +181,15 @@ def test_namespaces_have_the_labels_of_the_values(tmp_path: Path) -> None:
     assert [each.state for each in proofs] == ["agrees", "agrees"]
 
 
+def test_a_value_of_the_namespace_leaves_the_object_in_its_own(tmp_path: Path) -> None:
+    rule = denying("object.metadata.namespace == 'away' && request.namespace == 'default'")
+    test = kyverno_test(
+        result("pass", "far"), values={"globalValues": {"request.namespace": "default"}}
+    )
+    (proof,) = run(tmp_path, test, {"r": rule})
+    assert proof.state == "agrees"
+
+
 def test_a_missing_namespace_is_default(tmp_path: Path) -> None:
     rule = denying("object.metadata.namespace == 'default' && request.namespace == 'default'")
     proofs = run(tmp_path, kyverno_test(result("pass"), result("fail", "far")), {"r": rule})
