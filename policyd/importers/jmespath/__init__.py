@@ -1,10 +1,12 @@
 """JMESPath, and strings with JMESPath in `{{ }}`, as CEL. Knows nothing of policies."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from policyd.importers.jmespath.alternatives import single
 from policyd.importers.jmespath.interpolation import has_variables, queried, term_of
 from policyd.importers.jmespath.reading import over, read
+from policyd.importers.jmespath.streams import CelList
 from policyd.importers.jmespath.vocabulary import Vocabulary
 
 __all__ = ["has_variables", "interpolated", "looped", "translate"]
@@ -34,10 +36,11 @@ def looped(
 
     Raises NotTranslatable.
     """
-    term = single(queried(expression, scope))
-    loop = over(term, scope.taken)
+    term = queried(expression, scope)
+    whole = single(replace(term, needs=None) if isinstance(term, CelList) else term)
+    loop = over(whole, scope.taken)
     item = loop.element.text()
     inside = scope.inside(item)
     for name in names:
         inside = inside.bound(name, item, loop.element.kind, field=loop.element.name)
-    return term.or_value("[]"), item, inside
+    return whole.or_value("[]"), item, inside

@@ -3,7 +3,7 @@
 from policyd.importers.jmespath.alternatives import CelTerm
 from policyd.importers.jmespath.inner import joined, mark, name_of
 from policyd.importers.jmespath.reading import constant, read
-from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
+from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.json_types import JSON
 
 
@@ -43,21 +43,23 @@ def queried(expression: str, scope: Vocabulary, current: CelTerm | None = None) 
 
 
 def _variable(expression: str, scope: Vocabulary, current: CelTerm | None = None) -> CelTerm:
-    pieces = _pieces(expression)
     inner: dict[str, CelTerm] = {}
     text = ""
-    for piece in pieces:
+    for piece in _pieces(expression):
         if isinstance(piece, str):
             text += piece
-            continue
-        number = len(inner)
-        inner[name_of(number)] = _variable(piece[0], scope)
-        text += mark(number) if _quote_of(text) else name_of(number)
+        else:
+            number = len(inner)
+            inner[name_of(number)] = _variable(piece[0], scope)
+            text += mark(number) if _quote_of(text) else name_of(number)
+    for number, name in enumerate(inner):
+        # Between ` ` it is JSON: the value itself.
+        text = text.replace(f"`{mark(number)}`", name)
     return read(text.strip(), scope, inner, current)
 
 
 def _quote_of(text: str) -> str:
-    # The quote that is open at the end of a text. A variable in ` ` is JSON, not a string.
+    # The quote that is open at the end of a text: ' " or `.
     quote, at = "", 0
     while at < len(text):
         if text[at] == "\\" and quote:
@@ -67,8 +69,6 @@ def _quote_of(text: str) -> str:
         elif not quote and text[at] in "'\"`":
             quote = text[at]
         at += 1
-    if quote == "`":
-        raise NotTranslatable("a variable in a JSON literal (` `) has no counterpart")
     return quote
 
 

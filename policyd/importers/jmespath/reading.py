@@ -25,8 +25,9 @@ from policyd.importers.jmespath.cel import (
 )
 from policyd.importers.jmespath.fields import kind_of_field
 from policyd.importers.jmespath.functions import called
+from policyd.importers.jmespath.images import ContainerImages
 from policyd.importers.jmespath.inner import joined, split_inner
-from policyd.importers.jmespath.kinds import ANY, BOOL, MAP, SCALARS, JsonKind, kind_of
+from policyd.importers.jmespath.kinds import ANY, BOOL, LIST, MAP, SCALARS, JsonKind, kind_of
 from policyd.importers.jmespath.streams import CelList, Generator
 from policyd.importers.jmespath.truth import equality, truth
 from policyd.importers.jmespath.values import CelValue, Constant, Nulls
@@ -148,12 +149,15 @@ class _Reader:
             return self._named(name)
         parts = split_inner(name, self.inner)
         if len(parts) > 1 or (parts and not isinstance(parts[0], str)):
-            return single(current).at(joined(parts).cel())
+            whole = single(current)
+            return whole.at(joined(parts).cel(), kind_of_field("", whole.name))
         if isinstance(current, CelList):
             return Constant(Cel("null"), nullable=True)
         return select(single(current), name)
 
     def _named(self, name: str) -> CelTerm | _Path:
+        if name == "images" and "request.object" in self.scope.meanings:
+            return _Path(name)
         if name == "":
             # `""` is a field without a name, which nothing has.
             return constant(None)
@@ -179,12 +183,19 @@ class _Reader:
         if child["type"] != "field":
             raise NotTranslatable(f"`{path.name}` as a whole is not available")
         name = f"{path.name}.{child['value']}"
+        if path.name == "images":
+            return self._images(child["value"])
         meaning = self.scope.meaning(name)
         if meaning is not None:
             return meant(meaning, child["value"])
         if self.scope.begins(name):
             return _Path(name)
         raise NotTranslatable(f"`{name}` is not defined here")
+
+    def _images(self, name: str) -> CelTerm:
+        whole = meant(self.scope.meanings["request.object"], "object")
+        found = single(whole).select("spec").select(name)
+        return ContainerImages(found.base, LIST, found.steps, found.needs, name=name)
 
     def _below(self, left: CelTerm, child: _Node) -> CelTerm:
         found = self.term(child, left)
@@ -229,7 +240,9 @@ class _Reader:
         whole = self.term(left, current)
         if whole.kind.name in SCALARS:
             return constant(None)
-        if node["type"] == "value_projection":
+        if isinstance(whole, ContainerImages):
+            stream = whole.each(self.scope.taken)
+        elif node["type"] == "value_projection":
             stream = self._generated(single(whole), "key")
         elif isinstance(whole, CelList):
             stream = whole
@@ -311,8 +324,10 @@ def listed(terms: Sequence[CelTerm]) -> Several:
     return Several(Cel(f"[{', '.join(texts)}]"), kind, parts=tuple(terms))
 
 
-def meant(meaning: Meaning, name: str) -> CelTerm:
+def meant(meaning: Meaning | str, name: str) -> CelTerm:
     """Return the value of a name."""
+    if isinstance(meaning, str):
+        meaning = Meaning(meaning)
     if meaning.term is not None:
         return meaning.term
     level = TERNARY if " " in meaning.expression else MEMBER

@@ -60,10 +60,11 @@ class Vocabulary:
             "request.dryRun": Meaning("request.dryRun"),
             "request.uid": Meaning("request.uid", STRING),
             "request.userInfo": Meaning("request.userInfo", MAP, frozenset({"username"})),
+            "serviceAccountNamespace": Meaning(_part_of_account(2), STRING),
+            "serviceAccountName": Meaning(_part_of_account(3), STRING),
         }
         refused = {
             "target": "`target` is an object in the cluster that Kyverno would change",
-            "images": "`images` is what Kyverno reads from the names of images",
             **{
                 f"request.{name}": f"`request.{name}` are bindings of the user, not of the request"
                 for name in ("roles", "clusterRoles")
@@ -113,3 +114,9 @@ class Vocabulary:
         """Return whether a longer name has a meaning or is refused."""
         prefix = f"{name}."
         return any(each.startswith(prefix) for each in (*self.meanings, *self.refused))
+
+
+def _part_of_account(number: int) -> str:
+    # A ServiceAccount is the user system:serviceaccount:NAMESPACE:NAME.
+    user = "request.userInfo.username"
+    return f"({user}.startsWith('system:serviceaccount:') ? {user}.split(':')[{number}] : '')"

@@ -22,9 +22,14 @@ _POD = {
     },
     "spec": {
         "containers": [
-            {"name": "a", "ports": [{"hostPort": 80}, {"hostPort": 5500}]},
+            {
+                "name": "a",
+                "image": "registry.example.com:5000/shop/web:1.2",
+                "ports": [{"hostPort": 80}, {"hostPort": 5500}],
+            },
             {
                 "name": "b",
+                "image": "nginx",
                 "resources": {"limits": {"memory": "1Gi"}, "requests": {"memory": "1024Mi"}},
             },
         ],
@@ -97,9 +102,9 @@ ROWS: list[tuple[Any, str, Any, bool | str]] = [
     (_SPEC % "containers[0].resources.limits.memory || ''", "GreaterThan", 0, False),
     ("{{ length(request.object.spec.containers) }}", "GreaterThan", 1, True),
     ("{{ request.object.spec.containers[?ports] | length(@) }}", "GreaterThan", 0, True),
-    ("{{ request.object.spec.containers[?image] | length(@) }}", "GreaterThanOrEquals", 1, False),
-    ("{{ request.object.spec.containers[?image] | length(@) }}", "Equals", 0, True),
-    ("{{ request.object.spec.containers[?image] | length(@) }}", "NotEquals", 0, False),
+    ("{{ request.object.spec.containers[?stdin] | length(@) }}", "GreaterThanOrEquals", 1, False),
+    ("{{ request.object.spec.containers[?stdin] | length(@) }}", "Equals", 0, True),
+    ("{{ request.object.spec.containers[?stdin] | length(@) }}", "NotEquals", 0, False),
     # Lists
     (_LABEL % "app", "AnyIn", ["web", "db"], True),
     (_LABEL % "app", "In", ["db"], False),
@@ -167,6 +172,16 @@ ROWS: list[tuple[Any, str, Any, bool | str]] = [
     ("{{ request.object.spec.none[] || '' }}", "AnyNotIn", ["x", ""], False),
     ("{{ request.object.spec.tags[] || '' }}", "AnyNotIn", ["x", "y"], False),
     ("{{ request.object.spec.none[] || '' }}", "AllIn", [""], True),
+    # The names of images
+    ("registry.example.com:5000", "AnyIn", "{{ images.containers.*.registry }}", True),
+    ("docker.io", "AnyIn", "{{ images.containers.*.registry }}", True),
+    ("quay.io", "AnyIn", "{{ images.containers.*.registry }}", False),
+    ("{{ images.containers.*.registry }}", "AnyNotIn", ["docker.io", "quay.io"], True),
+    ("{{ images.containers.*.registry }}", "AnyNotIn", ["registry.example.com:5000"], True),
+    ("{{ images.containers.*.path }}", "AllIn", ["shop/web", "nginx"], True),
+    ("{{ images.containers.*.tag }}", "AllIn", ["1.2", "latest"], True),
+    ("{{ images.containers.*.name }}", "AllIn", ["web", "nginx"], True),
+    ("{{ images.initContainers.*.name || `[]` }}", "AnyNotIn", ["web"], False),
     # Booleans
     ("{{ contains(request.object.metadata.name, 'e') }}", "Equals", True, True),
     ("{{ request.object.spec.tags[].contains(@, 'x') }}", "AnyIn", [True], True),

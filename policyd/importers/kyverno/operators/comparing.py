@@ -20,6 +20,7 @@ from policyd.importers.jmespath.cel import (
     relation,
 )
 from policyd.importers.jmespath.globs import globbed, has_wildcards, like, matches, pattern_of
+from policyd.importers.jmespath.images import ImageRegistry
 from policyd.importers.jmespath.inner import as_string
 from policyd.importers.jmespath.kinds import SCALARS
 from policyd.importers.jmespath.streams import CelList
@@ -79,6 +80,8 @@ def _equal(key: CelTerm, value: CelTerm) -> Cel:
         return found
     if _differ(key, value):
         return FALSE
+    if isinstance(key, ImageRegistry) and (short := key.one_of([written])) is not None:
+        return short
     if isinstance(written, str) and has_wildcards(written):
         return globbed(key.text(MEMBER), written)
     if isinstance(written, str) and key.kind.name in ("string", "quantity"):

@@ -17,6 +17,7 @@ from policyd.importers.jmespath.cel import (
     relation,
 )
 from policyd.importers.jmespath.globs import globbed, has_wildcards, like, matches, pattern_of
+from policyd.importers.jmespath.images import ImageRegistry
 from policyd.importers.jmespath.inner import as_string
 from policyd.importers.jmespath.streams import CelList
 from policyd.importers.jmespath.values import CelValue, Constant, Joined
@@ -51,6 +52,8 @@ def has_all(value: CelTerm, written: list[JSON]) -> Cel | None:
 def _in_list(key: CelValue, items: CelList) -> Cel:
     element = items.element
     pattern = _pattern(key) or (isinstance(element, Joined) and element.is_pattern)
+    if isinstance(element, ImageRegistry) and isinstance(key, Constant):
+        return items.exists(lambda each: _present(each, _in_written(each, key.constant)))
     if not pattern and items.name not in _RULES | _PATTERNS:
         if (inside := items.has(key.text(SUM))) is not None:
             return inside
@@ -109,6 +112,8 @@ def _in_written(key: CelValue, written: JSON) -> Cel:
     if isinstance(key, Constant):
         return TRUE if any(_same(key.constant, each) for each in written) else FALSE
     plain = [each for each in written if not isinstance(each, str) or not has_wildcards(each)]
+    if isinstance(key, ImageRegistry) and (short := key.one_of(written)) is not None:
+        return short
     patterns = [each for each in written if isinstance(each, str) and has_wildcards(each)]
     parts = []
     if plain and key.name in _PATTERNS:
