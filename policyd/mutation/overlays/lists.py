@@ -60,9 +60,7 @@ def bind_list(binder: ItemBinder, node: List, at: Field, where: str) -> OverlayC
     assert kind.item is not None
     if node.directive == REPLACE:
         return _whole(binder, node, at, where)
-    if node.directive == APPEND or (
-        node.directive == PREPEND and kind.relation == Relation.ATOMIC
-    ):
+    if node.directive == APPEND or (node.directive == PREPEND and kind.relation == Relation.ATOMIC):
         return _add(binder, node, kind, kind.item, where)
     if kind.relation == Relation.KEYED:
         return _Keyed(binder, kind, kind.item, where).bind(node)

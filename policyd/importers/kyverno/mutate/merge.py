@@ -44,13 +44,24 @@ def marked(key: str, path: str) -> tuple[Mark, str]:
 
 
 def marks_in(value: JSON) -> set[Mark]:
-    """Return the anchors of a map and of the maps and lists in it."""
+    """Return the anchors of a map and of the maps and lists in it; not those in conditions."""
     if isinstance(value, list):
         return set().union(*map(marks_in, value))
     if not isinstance(value, dict):
         return set()
-    found = {marked(key, "")[0] for key in value} - {Mark.NONE}
-    return found.union(*map(marks_in, value.values()))
+    found: set[Mark] = set()
+    for key, below in value.items():
+        mark = _mark(key)
+        found |= {mark} if mark in _CONDITIONS else {mark} | marks_in(below)
+    return found - {Mark.NONE}
+
+
+def _mark(key: str) -> Mark:
+    """Return the anchor of a key; NONE for an unknown one, which is refused where it is read."""
+    try:
+        return split(key)[0]
+    except UnknownMark:
+        return Mark.NONE
 
 
 @dataclass(slots=True)
@@ -70,10 +81,15 @@ class Merge:
         for key, value in tree.items():
             here = f"{path}.{key}"
             mark, name = marked(key, here)
+            below = member(at, name)
+            if mark in _CONDITIONS and _adds(value):
+                # Kyverno only asks whether the field is there, and merges into it.
+                found[key] = "*"
+                found[name] = self._value(value, below, here, new=new)
+                continue
             if mark in _CONDITIONS:
                 found[key] = condition(value, here)
                 continue
-            below = member(at, name)
             if below is None and name != "$patch":
                 raise Refused(here, f"`{name}` is no field of this kind")
             if mark is Mark.ADD and marks_in(value) & {Mark.CONDITION, Mark.GLOBAL}:
@@ -125,7 +141,7 @@ class Merge:
             return self.as_map(item, kind.item, path, new=new or "image" in item)
         if Mark.GLOBAL in anchors:
             return self._global(item, path)
-        if all(marked(key, path)[0] is Mark.CONDITION for key in item):
+        if all(_mark(key) is Mark.CONDITION and not _adds(item[key]) for key in item):
             self.remarks.append(ImportRemark(path, "an item that has only conditions does nothing"))
             return {}
         if kind.keys != (_NAME,):
@@ -150,6 +166,10 @@ class Merge:
             message = "Kyverno ignores fields beside a global anchor; they are left out"
             self.remarks.append(ImportRemark(path, message))
         return {key: condition(value, f"{path}.{key}") for key, value in kept.items()}
+
+
+def _adds(value: JSON) -> bool:
+    return isinstance(value, dict) and Mark.ADD in map(_mark, value)
 
 
 def condition(value: JSON, path: str) -> JSON:

@@ -35,6 +35,15 @@ TREES: list[tuple[str, str]] = [
         "{containers: [{$patch: prepend}, {name: new, image: i, env: [{name: A, value: a}]}]}",
     ),
     ('{containers: [{<(image): "x/*"}], dnsPolicy: X}',) * 2,
+    (
+        "{(securityContext): {+(runAsUser): 1}}",
+        '{(securityContext): "*", securityContext: {+(runAsUser): 1}}',
+    ),
+    (
+        "{containers: [{(securityContext): {+(privileged): false}}]}",
+        '{containers: [{(securityContext): "*", securityContext: {+(privileged): false}}]}',
+    ),
+    ("{containers: [{(securityContext): {X(privileged): null}, tty: true}]}",) * 2,
     # Variables.
     ("{hostname: '{{request.namespace}}'}", "{hostname: '${request.namespace}'}"),
     ("{hostname: 'a-{{ request.namespace }}.b'}", "{hostname: 'a-${request.namespace}.b'}"),
