@@ -15,7 +15,8 @@ class ImportRemark:
     """What is different in the result, or why there is none.
 
     ``path`` is the field of the source document that it is about, such as
-    ``spec.rules[0].validate.deny``; ``message`` is one sentence in plain words, without a full stop.
+    ``spec.rules[0].validate.deny``; ``message`` is one sentence in plain words, without a full
+    stop.
     """
 
     path: str
@@ -23,7 +24,7 @@ class ImportRemark:
 
 
 class Refused(Exception):
-    """Raised where something cannot be said in policyd's language; refuses the whole source policy."""
+    """Raised for what cannot be said in policyd's language; refuses the whole source policy."""
 
     def __init__(self, path: str, message: str) -> None:
         super().__init__(message)
@@ -34,7 +35,8 @@ class Refused(Exception):
 class ImportedDocument:
     """A ``policyd.dev/v1 Policy``, its fields in the order in which a person would write them.
 
-    ``comments`` stand above fields, by path (``()``: above the document): what was decided, and why.
+    ``comments`` stand above fields, by path (``()``: above the document): what was decided, and
+    why.
     ``exceptions`` and similar parts of other documents have been merged into it.
     """
 
@@ -53,10 +55,11 @@ class ImportedDocument:
 class Imported:
     """One policy of the source with what came of it.
 
-    ``documents`` is empty exactly if there are ``reasons``: a policy is imported whole or not at all.
-    ``rules`` names the policies that came of each rule of the source, by the names that the tests of
-    the source use (``""``: the source policy has no rules of its own). ``kind_of_rule`` is what a
-    statistic counts by: ``pattern``, ``deny``, ``foreach``, ``cel``, ``patchStrategicMerge`` and so on.
+    ``documents`` is empty exactly if there are ``reasons``: a policy is imported whole or not at
+    all. ``rules`` names the policies that came of each rule of the source, by the names that the
+    tests of the source use (``""``: the source policy has no rules of its own). ``kind_of_rule`` is
+    what a statistic counts by: ``pattern``, ``deny``, ``foreach``, ``cel``, ``patchStrategicMerge``
+    and so on.
     """
 
     source: Document

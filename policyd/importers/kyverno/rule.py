@@ -9,9 +9,9 @@ from policyd.json_types import FieldPath, JSONObject
 
 @dataclass(frozen=True, slots=True)
 class RuleParts:
-    """Fields of a Policy's ``spec``, such as ``validations``, ``mutations``, ``variables``, ``params``
-    and ``matchConditions``; where two parts of a rule give the same field, their lists are joined in
-    order. ``comments`` are by path in ``spec``.
+    """Fields of a Policy's ``spec``, such as ``validations``, ``mutations``, ``variables``,
+    ``params`` and ``matchConditions``; where two parts of a rule give the same field, their lists
+    are joined in order. ``comments`` are by path in ``spec``.
     """
 
     spec: JSONObject
