@@ -26,10 +26,9 @@ def text(document: JSONObject, **options: Any) -> str:
 
 def paths(value: Any, path: FieldPath = ()) -> list[FieldPath]:
     found = [path]
-    items = value.items() if isinstance(value, dict) else []
-    items = enumerate(value) if isinstance(value, list) else items
-    for key, each in items:
-        found += paths(each, (*path, key))
+    if isinstance(value, dict | list):
+        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+            found += paths(each, (*path, key))
     return found
 
 
