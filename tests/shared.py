@@ -1,6 +1,6 @@
-"""Recorded data stored outside the project: conformance rows and AdmissionReviews.
+"""Recorded data stored outside the project: conformance rows, AdmissionReviews, public policies.
 
-``POLICYD_CONFORMANCE`` and ``POLICYD_REVIEWS`` name the folders; the default is ``../shared``,
+``POLICYD_CONFORMANCE``, ``POLICYD_REVIEWS`` and ``POLICYD_IMPORT`` name the folders; the default is ``../shared``,
 relative to the project's root. A test without its data is skipped and names the variable to set;
 the summary at the end of the run lists the missing data.
 """
@@ -17,7 +17,12 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 CONFORMANCE = "POLICYD_CONFORMANCE"
 REVIEWS = "POLICYD_REVIEWS"
-DEFAULTS = {CONFORMANCE: "../shared/conformance", REVIEWS: "../shared/reviews"}
+IMPORT = "POLICYD_IMPORT"
+DEFAULTS = {
+    CONFORMANCE: "../shared/conformance",
+    REVIEWS: "../shared/reviews",
+    IMPORT: "../shared/import",
+}
 
 # The rows of a real API server are policyd's own, and kept here.
 OWN = ROOT / "tests/conformance/data"

@@ -136,7 +136,7 @@ def test_the_table_of_other_programs_holds_what_is_named() -> None:
 
 def test_what_is_found() -> None:
     assert unknown_commands("lets policyd look up `policyd probe`") == {"probe"}
-    assert unknown_commands('hint = "policyd import converts some"') == {"import"}
+    assert unknown_commands('hint = "policyd migrate converts some"') == {"migrate"}
     assert unknown_commands("```console\n$ policyd hooks\n```\n") == {"hooks"}
     assert unknown_commands("policyd evaluates\n# policyd also lints; `policyd lint x`") == set()
     assert unknown_flags_of_commands("policyd lint --cluster -p x") == {"lint --cluster", "lint -p"}

@@ -29,6 +29,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "replay": ("policyd.cli.replay", "Report which recorded decisions change with new policies."),
     "eval": ("policyd.cli.eval.command", "Evaluate CEL expressions against JSON or YAML."),
     "export": ("policyd.cli.export.command", "Export policies for the API server to enforce."),
+    "import": (
+        "policyd.cli.importing.command",
+        "Import policies of Kyverno, Gatekeeper and the API server.",
+    ),
     "configmap": ("policyd.cli.configmap", "Pack policies into the ConfigMap of a cluster."),
     "webhooks": (
         "policyd.cli.webhooks",
@@ -43,7 +47,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
 _ELSEWHERE: Mapping[str, Sequence[str]] = {
     "check": ("apply", "lint"),
     "format": ("lint",),
+    "convert": ("import", "export"),
     "fmt": ("lint",),
+    "migrate": ("import",),
     "run": ("serve",),
     "scan": ("apply",),
     "server": ("serve",),

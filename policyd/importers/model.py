@@ -15,7 +15,8 @@ class ImportRemark:
     """What is different in the result, or why there is none.
 
     ``path`` is the field of the source document that it is about, such as
-    ``spec.rules[0].validate.deny``; ``message`` is a sentence in plain words, without a full stop.
+    ``spec.rules[0].validate.deny``; ``message`` is one sentence in plain words, without a full
+    stop.
     """
 
     path: str
@@ -23,7 +24,7 @@ class ImportRemark:
 
 
 class Refused(Exception):
-    """Raised where policyd's language cannot say something; the source policy is not imported."""
+    """Raised for what cannot be said in policyd's language; refuses the whole source policy."""
 
     def __init__(self, path: str, message: str) -> None:
         super().__init__(message)
@@ -35,7 +36,8 @@ class ImportedDocument:
     """A ``policyd.dev/v1 Policy``, its fields in the order in which a person would write them.
 
     ``comments`` stand above fields, by path (``()``: above the document): what was decided, and
-    why. ``exceptions`` and similar parts of other documents have been merged into it.
+    why.
+    ``exceptions`` and similar parts of other documents have been merged into it.
     """
 
     raw: JSONObject
@@ -56,7 +58,8 @@ class Imported:
     ``documents`` is empty exactly if there are ``reasons``: a policy is imported whole or not at
     all. ``rules`` names the policies that came of each rule of the source, by the names that the
     tests of the source use (``""``: the source policy has no rules of its own). ``kind_of_rule`` is
-    what a statistic counts by: ``pattern``, ``deny``, ``foreach``, ``cel`` and so on.
+    what a statistic counts by: ``pattern``, ``deny``, ``foreach``, ``cel``, ``patchStrategicMerge``
+    and so on.
     """
 
     source: Document

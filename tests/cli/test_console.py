@@ -38,6 +38,24 @@ EVERYTHING = configuration(
         ],
     ),
 )
+VPOL = {
+    "apiVersion": "policies.kyverno.io/v1",
+    "kind": "ValidatingPolicy",
+    "metadata": {"name": "named"},
+    "spec": {
+        "matchConstraints": {
+            "resourceRules": [
+                {
+                    "apiGroups": [""],
+                    "apiVersions": ["v1"],
+                    "operations": ["CREATE"],
+                    "resources": ["pods"],
+                }
+            ]
+        },
+        "validations": [{"expression": "object.metadata.name != 'x'"}],
+    },
+}
 # How each command is run with success; what is written to standard input follows.
 WORKS: dict[str, tuple[tuple[str, ...], str]] = {
     "review": (("-p", "policies", "-"), json.dumps(REVIEW)),
@@ -50,6 +68,7 @@ WORKS: dict[str, tuple[tuple[str, ...], str]] = {
     "bench core": (("-p", "policies", "--rounds", "7"), ""),
     "configmap": (("policies",), ""),
     "export": (("-p", "policies"), ""),
+    "import": (("-",), json.dumps(VPOL)),
     "webhooks match": (("-f", "webhooks.json", "-"), json.dumps(POD)),
     "webhooks render": (("-p", "policies"), ""),
     "webhooks check": (("-p", "policies", "-f", "-"), json.dumps(EVERYTHING)),

@@ -120,7 +120,8 @@ cdef class EachItemChange:
 cdef class ListChange(OverlayChange):
     """A list whose items are changed one by one: first ``items`` by key, then ``each``.
 
-    ``removed`` are items to remove, with their keys only.
+    ``removed`` are items to remove, with their keys only. ``prepends``: new items go before those
+    of the live list, not after them.
     """
 
     cdef SchemaType type
@@ -128,6 +129,7 @@ cdef class ListChange(OverlayChange):
     cdef tuple removed
     cdef tuple each
     cdef str path
+    cdef bint prepends
 
     cdef list keyed(self, list live, OverlayRun work)
 
@@ -135,11 +137,13 @@ cdef class ListChange(OverlayChange):
 cdef class WholeListChange(OverlayChange):
     """A list with expressions that replaces the live list as a whole.
 
-    ``appends``: its items are added at the end instead, unless the live list has an equal one.
+    ``appends``: its items are added at the end instead, unless the live list has an equal one;
+    ``prepends``: likewise at the beginning.
     """
 
     cdef tuple items
     cdef bint appends
+    cdef bint prepends
 
 
 cdef class BoundOverlay:

@@ -67,11 +67,14 @@ class ListChange(OverlayChange):
         removed: Iterable[ItemChange] = (),
         each: Iterable[EachItemChange] = (),
         path: str = "",
+        prepends: bool = False,
     ) -> None: ...
 
 @final
 class WholeListChange(OverlayChange):
-    def __init__(self, items: Iterable[OverlayChange], *, appends: bool = False) -> None: ...
+    def __init__(
+        self, items: Iterable[OverlayChange], *, appends: bool = False, prepends: bool = False
+    ) -> None: ...
 
 @final
 class BoundOverlay:

@@ -8,7 +8,7 @@ from policyd._core.values.errors cimport CelError
 from policyd._core.json.equality cimport same
 from policyd._core.values.overlay_json cimport NO_VALUE, json_of, string_for
 from policyd._core.schema.merge cimport (
-    ABSENT, item_key, keys_of, pairing, same_items, value_problems,
+    ABSENT, in_front, item_key, keys_of, pairing, same_items, value_problems,
 )
 from policyd._core.json.encoded_size cimport value_bytes
 from policyd._core.pattern.checks cimport HOLDS, Pattern
@@ -235,12 +235,15 @@ cdef class EachItemChange:
 @cython.final
 @cython.auto_pickle(False)
 cdef class ListChange(OverlayChange):
-    def __init__(self, SchemaType type not None, items=(), removed=(), each=(), str path=""):
+    def __init__(
+        self, SchemaType type not None, items=(), removed=(), each=(), path="", prepends=False
+    ):
         self.type = type
         self.items = tuple(items)
         self.removed = tuple(removed)
         self.each = tuple(each)
         self.path = path
+        self.prepends = prepends
 
     cdef object merged(self, object live, OverlayRun work):
         cdef list before = <list>live if kind_of(live) is list else []
@@ -256,7 +259,7 @@ cdef class ListChange(OverlayChange):
 
     cdef list keyed(self, list live, OverlayRun work):
         cdef list keys = keys_of(live, self.type)
-        cdef list items = [], wanted = [], out = []
+        cdef list items = [], wanted = [], out = [], pairs
         cdef Py_ssize_t at, to
         cdef ItemChange item
         cdef list kept = live
@@ -272,7 +275,8 @@ cdef class ListChange(OverlayChange):
                 raise OverlayError(f"{self.path}: two items of the overlay have the same key")
             items.append(item)
             wanted.append(key)
-        for at, to in pairing(keys, wanted):
+        pairs = in_front(keys, wanted) if self.prepends else pairing(keys, wanted)
+        for at, to in pairs:
             if to < 0:
                 out.append(kept[at])
             else:
@@ -284,21 +288,25 @@ cdef class ListChange(OverlayChange):
 @cython.final
 @cython.auto_pickle(False)
 cdef class WholeListChange(OverlayChange):
-    def __init__(self, items, *, appends=False):
+    def __init__(self, items, *, appends=False, prepends=False):
         self.items = tuple(items)
         self.appends = appends
+        self.prepends = prepends
 
     cdef object merged(self, object live, OverlayRun work):
-        cdef list before = <list>live if self.appends and kind_of(live) is list else []
-        cdef list made = list(before)
+        cdef bint adds = self.appends or self.prepends
+        cdef list before = <list>live if adds and kind_of(live) is list else []
+        cdef list new = []
         cdef OverlayChange item
         for item in self.items:
             value = item.merged(ABSENT, work)
-            if value is not ABSENT and not (self.appends and has_item(made, value, work)):
-                made.append(value)
-        if self.appends and len(made) == len(before):
+            if value is ABSENT:
+                continue
+            if not adds or not (has_item(before, value, work) or has_item(new, value, work)):
+                new.append(value)
+        if adds and not new:
             return live
-        return replaced(live, made)
+        return replaced(live, new + before if self.prepends else before + new)
 
 
 cdef bint has_item(list items, object value, OverlayRun work) except -1:

@@ -16,6 +16,9 @@ cdef list keys_of(list items, SchemaType type)
 # of them does not have the item, or if the patch replaces duplicates of the live list.
 cdef list pairing(list live_keys, list patch_keys)
 
+# The same with new items first and the others where they are in the live list.
+cdef list in_front(list live_keys, list patch_keys)
+
 # Whether two lists contain the same objects (by identity).
 cdef bint same_items(list one, list other)
 

@@ -317,6 +317,15 @@ cdef list pairing(list live_keys, list patch_keys):
     return out
 
 
+cdef list in_front(list live_keys, list patch_keys):
+    cdef dict places = {key: to for to, key in enumerate(patch_keys)}
+    cdef list shared = [key for key in dict.fromkeys(live_keys) if key in places]
+    cdef list out = [(-1, to) for key, to in places.items() if key not in shared]
+    for at, to in pairing(live_keys, shared):
+        out.append((at, to if to < 0 else places[shared[to]]))
+    return out
+
+
 cdef bint same_items(list one, list other):
     cdef Py_ssize_t index
     if len(one) != len(other):

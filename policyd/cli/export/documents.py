@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from policyd.cli.export.folder import path_of
-from policyd.cli.export.layout import comment, document_text
+from policyd.cli.export.layout import document_text
 from policyd.cli.export.report import ReportedPolicy
+from policyd.cli.shared.layout.documents import comment
 from policyd.export.model import ExportedPart
 from policyd.export.static import FOLDERS
 from policyd.versions import KubernetesVersion

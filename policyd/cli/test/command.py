@@ -1,21 +1,24 @@
 """``policyd test``: runs test suites (PolicyTest), much like go test. Prints nothing itself."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
 from policyd.cli.shared.output import counted, format_option
 from policyd.cli.shared.request import DEFAULTS
 from policyd.cli.shared.version import version_option
+from policyd.cli.test.foreign import load_tested, run_foreign
 from policyd.cli.test.last_failed import failed_before, note_failures
 from policyd.cli.test.output import FORMATS, SuiteResults, write
 from policyd.cli.test.run import RunOptions, run, suites_of
 from policyd.cli.test.update import drafted
 from policyd.cli.test.update import update as write_expectations
 from policyd.errors import ConfigError
+from policyd.importers.reading import read_tests
 from policyd.policy.source.documents import Document, Sources
 from policyd.policy.source.loader import load, require
 from policyd.policy.suite.runner import selected
@@ -30,6 +33,7 @@ Examples:
   policyd test policies/ --require-tests --coverage --coverage-min 95
   policyd test policies/require-limits --watch
   policyd test policies/ --format junit > report.xml
+  policyd test policies/ kyverno/require-labels/.kyverno-test/   # after policyd import
   policyd test policies/ --format json | jq '.[] | select(.passed | not)'
 
 \b
@@ -117,6 +121,9 @@ def command(
 
     A suite (kind PolicyTest) lists requests and the expected answers. It names the files of its
     policies under policies:; without that field it tests all policies in PATHS together.
+
+    PATHS may also hold tests of Kyverno (kyverno-test.yaml) and Gatekeeper (suite.yaml): they run
+    against the policies in PATHS that policyd import made of those that they name.
     """
     observed = coverage or least is not None
     options = RunOptions(
@@ -134,29 +141,50 @@ def command(
     if update and form != "text":
         raise click.UsageError(f"--update cannot be combined with --format {form}")
     if watch:
-        for option, given in (
-            (f"--format {form}", form != "text"),
-            ("--update", update),
-            ("--last-failed", last_failed),
-        ):
-            if given:
-                raise click.UsageError(f"--watch cannot be combined with {option}")
-        from policyd.cli.test.watch import SuiteWatcher  # slow to import
-
-        raise SystemExit(SuiteWatcher(paths, options, verbose).run())
-    sources = load(paths, version=version)
+        _watch(paths, options, verbose, form, update=update, last_failed=last_failed)
+    loaded = load_tested(paths, version)
+    sources = loaded.sources
+    given = {
+        "--update": update,
+        "--last-failed": last_failed,
+        "--require-tests": require_tests,
+        "--coverage": observed,
+    }
+    _require_plain(loaded.foreign, given)
     if update:
         options = _update(paths, sources, options, last_failed)
         sources, last_failed = load(paths, version=version), False
     sources = require(sources)
-    suites = suites_of(sources, paths, options)
+    suites = suites_of(sources, paths, options, foreign=bool(loaded.foreign))
     if last_failed:
         options = _only_failed(suites, options)
-    results = _run(sources, suites, options)
+    results = _run(sources, suites, options, loaded.foreign)
     note_failures(results)
     write(form, results, verbose)
     if not results.passed:
         raise SystemExit(1)
+
+
+def _watch(
+    paths: Sequence[Path],
+    options: RunOptions,
+    verbose: bool,
+    form: str,
+    *,
+    update: bool,
+    last_failed: bool,
+) -> NoReturn:
+    for option, given in (
+        (f"--format {form}", form != "text"),
+        ("--update", update),
+        ("--last-failed", last_failed),
+    ):
+        if given:
+            raise click.UsageError(f"--watch cannot be combined with {option}")
+    _require_plain(read_tests(paths)[0], {"--watch": True})
+    from policyd.cli.test.watch import SuiteWatcher  # slow to import
+
+    raise SystemExit(SuiteWatcher(paths, options, verbose).run())
 
 
 def _update(
@@ -172,8 +200,27 @@ def _update(
     return options
 
 
-def _run(sources: Sources, suites: Sequence[Document], options: RunOptions) -> SuiteResults:
+def _require_plain(foreign: Sequence[Document], given: Mapping[str, bool]) -> None:
+    """Raise UsageError for options that only suites of policyd have a meaning for."""
+    for option, is_given in given.items():
+        if is_given and foreign:
+            test = foreign[0]
+            raise click.UsageError(
+                f"{option} needs suites of policyd, and {test.file} is a {test.kind} of "
+                f"{test.api_version}: leave out one of them"
+            )
+
+
+def _run(
+    sources: Sources,
+    suites: Sequence[Document],
+    options: RunOptions,
+    foreign: Sequence[Document] = (),
+) -> SuiteResults:
     results = run(sources, suites, options)
+    if foreign:
+        ran = (*results.suites, *run_foreign(foreign, sources, options))
+        results = replace(results, suites=ran)
     if options.select is not None and not any(each.cases for each in results.suites):
         raise ConfigError(f"--run {options.select.pattern!r} matches no case")
     return results

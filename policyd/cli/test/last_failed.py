@@ -12,6 +12,7 @@ import click
 
 from policyd.cli.test.output import SuiteResults
 from policyd.cli.test.runner import SuiteRun
+from policyd.policy.model.kinds import PolicyTest
 from policyd.policy.source.documents import Document
 from policyd.policy.suite.runner import selected
 
@@ -24,7 +25,8 @@ def failed_before(suites: Iterable[Document]) -> dict[str, frozenset[str]]:
 def note_failures(results: SuiteResults) -> None:
     """Remember which cases failed for --last-failed; a warning if they cannot be written."""
     try:
-        _remember(results.suites)
+        suites = [each for each in results.suites if isinstance(each.document.model, PolicyTest)]
+        _remember(suites)
     except (OSError, RuntimeError) as error:
         click.echo(f"warning: the failed cases are not remembered: {error}", err=True)
 

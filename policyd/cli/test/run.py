@@ -33,14 +33,17 @@ class RunOptions:
         return self.require_tests or self.coverage
 
 
-def suites_of(sources: Sources, paths: Sequence[Path], options: RunOptions) -> tuple[Document, ...]:
+def suites_of(
+    sources: Sources, paths: Sequence[Path], options: RunOptions, *, foreign: bool = False
+) -> tuple[Document, ...]:
     """Return all suites. Raises ConfigError if there are none, unless tests are required: then each
-    policy without a suite is reported, and there must be policies.
+    policy without a suite is reported, and there must be policies. ``foreign``: there are tests of
+    other engines.
     """
     suites = sources.of_kind("PolicyTest")
     if not suites:
         require_policies(sources, paths)
-    if not suites and not options.require_tests:
+    if not suites and not foreign and not options.require_tests:
         raise ConfigError(
             f"no suites (kind PolicyTest) in {', '.join(map(str, paths))}; "
             "policyd init creates a first policy and its suite"

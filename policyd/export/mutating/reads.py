@@ -9,7 +9,7 @@ from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.recursion import children, deep_recursion
 from policyd.export.mutating.overlays.reading import ExpressionSource, ReadOverlay, WrittenCondition
 from policyd.export.mutating.overlays.values import member_of
-from policyd.mutation.overlays.tree import APPEND, List, Map, OverlayNode, Template
+from policyd.mutation.overlays.tree import APPEND, PREPEND, List, Map, OverlayNode, Template
 from policyd.mutation.overlays.tree import conditions as conditions_of
 from policyd.pattern.marks import split
 from policyd.versions import KubernetesVersion
@@ -70,7 +70,7 @@ def _of_node(
             yield from _of_node(overlay, member.node, member_of(at, member.name), version)
     elif isinstance(node, List):
         assert at.type.item is not None
-        if node.directive == APPEND:
+        if node.directive in (APPEND, PREPEND):
             yield from at.type.item.type.fields
         for item in node.items:
             yield from _of_node(overlay, item, at.type.item, version)

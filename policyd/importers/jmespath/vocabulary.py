@@ -3,17 +3,120 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from policyd.importers.jmespath.alternatives import CelTerm
+from policyd.importers.jmespath.kinds import ANY, MAP, STRING, JsonKind
+
 
 class NotTranslatable(Exception):
     """Raised for what CEL cannot say; the message names the function or the construct."""
 
 
 @dataclass(frozen=True, slots=True)
+class Meaning:
+    """``expression`` is CEL, for example ``object`` or ``c``. ``present`` are the fields below it
+    that are never missing, as dotted paths. ``name`` is the field that the value comes from, for
+    example ``containers`` for one of them. ``term`` is the value itself where it is more than its
+    text.
+    """
+
+    expression: str
+    kind: JsonKind = ANY
+    present: frozenset[str] = frozenset()
+    name: str = ""
+    term: CelTerm | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """``meanings`` maps what an expression may start with, such as ``element``, to CEL."""
+    """``meanings`` maps what an expression may start with, such as ``element`` or
+    ``request.object``, to CEL expressions or to a ``Meaning``. ``refused`` maps such beginnings to
+    the reason why they have none. ``taken`` are variables of macros around the expression.
+    """
 
-    meanings: Mapping[str, str] = field(default_factory=dict)
+    meanings: Mapping[str, str | Meaning] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
+    taken: frozenset[str] = frozenset()
 
-    def bound(self, name: str, expression: str) -> "Vocabulary":
-        """Return the vocabulary with one more name."""
-        return replace(self, meanings={**self.meanings, name: expression})
+    @classmethod
+    def request(cls, *, object: str = "object", present: tuple[str, ...] = ()) -> "Vocabulary":
+        """Return what Kyverno defines for every rule.
+
+        ``object`` is the CEL of ``request.object``, ``oldObject`` for example for a rule that
+        matches DELETE only; ``present`` are fields that all objects of the rule have, such as
+        ``spec`` and ``spec.containers``.
+        """
+        found = frozenset({"metadata", "kind", "apiVersion", *present})
+        meanings: dict[str, str | Meaning] = {
+            "request.object": Meaning(object, MAP, found),
+            "request.oldObject": Meaning("oldObject", MAP, found),
+            "request.operation": Meaning("request.operation", STRING),
+            "request.namespace": Meaning("request.namespace", STRING),
+            "request.name": Meaning("request.name", STRING),
+            "request.kind": Meaning("request.kind", MAP, frozenset({"group", "version", "kind"})),
+            "request.resource": Meaning(
+                "request.resource", MAP, frozenset({"group", "version", "resource"})
+            ),
+            "request.subResource": Meaning("request.subResource", STRING),
+            "request.dryRun": Meaning("request.dryRun"),
+            "request.uid": Meaning("request.uid", STRING),
+            "request.userInfo": Meaning("request.userInfo", MAP, frozenset({"username"})),
+            "serviceAccountNamespace": Meaning(_part_of_account(2), STRING),
+            "serviceAccountName": Meaning(_part_of_account(3), STRING),
+        }
+        refused = {
+            "target": "`target` is an object in the cluster that Kyverno would change",
+            **{
+                f"request.{name}": f"`request.{name}` are bindings of the user, not of the request"
+                for name in ("roles", "clusterRoles")
+            },
+        }
+        return cls(meanings, refused)
+
+    def bound(
+        self,
+        name: str,
+        expression: str,
+        kind: JsonKind = ANY,
+        *,
+        present: tuple[str, ...] = (),
+        field: str = "",
+    ) -> "Vocabulary":
+        """Return the vocabulary with one more name; ``present`` as for ``request``. ``field`` is
+        the field that the value comes from, such as ``containers`` for an item of that list.
+        """
+        meaning = Meaning(expression, kind, frozenset(present), field)
+        refused = {each: why for each, why in self.refused.items() if each != name}
+        return replace(self, meanings={**self.meanings, name: meaning}, refused=refused)
+
+    def standing_for(self, name: str, term: CelTerm) -> "Vocabulary":
+        """Return the vocabulary with one more name, for a value written where it is used."""
+        return replace(self, meanings={**self.meanings, name: Meaning(term.text(), term=term)})
+
+    def without(self, name: str, reason: str) -> "Vocabulary":
+        """Return the vocabulary with a name that has no meaning, for this reason."""
+        return replace(self, refused={**self.refused, name: reason})
+
+    def inside(self, *variables: str) -> "Vocabulary":
+        """Return the vocabulary inside macros with these variables."""
+        return replace(self, taken=self.taken | set(variables))
+
+    def meaning(self, name: str) -> Meaning | None:
+        """Return what a name means.
+
+        Raises NotTranslatable if it is refused.
+        """
+        if name in self.refused:
+            raise NotTranslatable(self.refused[name])
+        found = self.meanings.get(name)
+        return Meaning(found) if isinstance(found, str) else found
+
+    def begins(self, name: str) -> bool:
+        """Return whether a longer name has a meaning or is refused."""
+        prefix = f"{name}."
+        return any(each.startswith(prefix) for each in (*self.meanings, *self.refused))
+
+
+def _part_of_account(number: int) -> str:
+    # A ServiceAccount is the user system:serviceaccount:NAMESPACE:NAME.
+    user = "request.userInfo.username"
+    return f"({user}.startsWith('system:serviceaccount:') ? {user}.split(':')[{number}] : '')"

@@ -1,5 +1,5 @@
 """Lists of an overlay: items found by key, items found by conditions, lists replaced as a whole,
-and items appended to a list without keys.
+and items added at the end or the beginning.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from policyd._core.schema.types import Field, Relation, SchemaType
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import (
     APPEND,
+    PREPEND,
     REPLACE,
     List,
     Map,
@@ -59,8 +60,8 @@ def bind_list(binder: ItemBinder, node: List, at: Field, where: str) -> OverlayC
     assert kind.item is not None
     if node.directive == REPLACE:
         return _whole(binder, node, at, where)
-    if node.directive == APPEND:
-        return _append(binder, node, kind, kind.item, where)
+    if node.directive == APPEND or (node.directive == PREPEND and kind.relation == Relation.ATOMIC):
+        return _add(binder, node, kind, kind.item, where)
     if kind.relation == Relation.KEYED:
         return _Keyed(binder, kind, kind.item, where).bind(node)
     if kind.relation == Relation.SET:
@@ -83,10 +84,10 @@ def _whole(binder: ItemBinder, node: List, at: Field, where: str) -> OverlayChan
     return binder.constant(plain(node), at, node.path)
 
 
-def _append(
+def _add(
     binder: ItemBinder, node: List, kind: SchemaType, item: Field, where: str
 ) -> OverlayChange:
-    """Bind items that are added at the end of a list, unless it has them."""
+    """Bind items that are added at the end or the beginning of a list, unless it has them."""
     if kind.relation != Relation.ATOMIC:
         keys = " and ".join(kind.keys) or "value"
         message = f"items of this list are found by their {keys}, and added if they are missing"
@@ -99,7 +100,9 @@ def _append(
         if len(binder.faults) == faults and not _computed(each):
             change = binder.constant(plain(each), item, each.path)
         changes.append(change)
-    return WholeListChange(changes, appends=True)
+    return WholeListChange(
+        changes, appends=node.directive == APPEND, prepends=node.directive == PREPEND
+    )
 
 
 @dataclass(slots=True)
@@ -122,7 +125,14 @@ class _Keyed:
                 self.binder.unfit(item.path, self.item.type, found)
                 continue
             self._add(item, f"{self.where}[{index}]")
-        return ListChange(self.kind, self.items, self.removed, self.each, self.where)
+        return ListChange(
+            self.kind,
+            self.items,
+            self.removed,
+            self.each,
+            self.where,
+            prepends=node.directive == PREPEND,
+        )
 
     def _add(self, node: Map, where: str) -> None:
         keys = {
@@ -195,7 +205,7 @@ def _set(
         items.append(
             ItemChange(change, key_in(each.value, kind) if isinstance(each, OverlayLeaf) else None)
         )
-    return ListChange(kind, items, path=where)
+    return ListChange(kind, items, path=where, prepends=node.directive == PREPEND)
 
 
 def _conditioned(

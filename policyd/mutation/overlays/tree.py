@@ -17,7 +17,9 @@ from policyd.pattern.marks import Mark, UnknownMark, split
 
 MAX_DEPTH = 100  # levels of an overlay; Kubernetes' own kinds have about twenty
 DIRECTIVE = "$patch"
-APPEND, REPLACE = "append", "replace"  # directives of a list, in an item of their own
+# Directives of a list, in an item of their own.
+APPEND, PREPEND, REPLACE = "append", "prepend", "replace"
+DIRECTIVES = (APPEND, PREPEND, REPLACE)
 _CONDITION = re.compile(r"\(.+\)")
 # Kyverno's variables, which would be plain strings here; not the braces of other templates.
 _FOREIGN = re.compile(
@@ -91,7 +93,7 @@ class Map:
 
 @dataclass(frozen=True, slots=True)
 class List:
-    """A list; ``directive`` is APPEND or REPLACE if an item is ``$patch: append`` or the like."""
+    """A list; ``directive`` is one of DIRECTIVES if an item is ``$patch: append`` or the like."""
 
     items: "tuple[OverlayNode, ...]"
     path: FieldPath
@@ -146,7 +148,7 @@ def directive_of(item: Any) -> str:
     """Return the directive of a list that one of its items is; empty for any other item."""
     if isinstance(item, dict) and item.keys() == {DIRECTIVE}:
         found = item[DIRECTIVE]
-        return found if found in (APPEND, REPLACE) else ""
+        return found if found in DIRECTIVES else ""
     return ""
 
 
@@ -274,7 +276,7 @@ class OverlayReader:
         at = (*path, DIRECTIVE)
         if value[DIRECTIVE] != "delete":
             hint = "only delete is understood, of items of a list; to remove a key write KEY: null"
-            if value[DIRECTIVE] in (APPEND, REPLACE):
+            if value[DIRECTIVE] in DIRECTIVES:
                 hint = f"of a list, write it as an item of its own: - $patch: {value[DIRECTIVE]}"
             self.faults.append(Fault(at, f"Unsupported value: {value[DIRECTIVE]!r}", hint))
         return True

@@ -5,6 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 NAMES = st.sampled_from(["a", "b", "c"])
+PREPEND = {"$patch": "prepend"}
 LABELS = st.dictionaries(st.sampled_from(["a", "x/y", "t~u"]), NAMES, max_size=2)
 ENV = st.lists(st.fixed_dictionaries({"name": NAMES}, optional={"value": NAMES}), max_size=3)
 PORTS = st.lists(
@@ -92,6 +93,11 @@ def members(*alternatives: list[tuple[str, st.SearchStrategy[Any]]]) -> st.Searc
     return st.tuples(*(st.integers(0, 2 * len(each)) for each in alternatives)).flatmap(of)
 
 
+def also_prepended(items: st.SearchStrategy[list[Any]]) -> st.SearchStrategy[list[Any]]:
+    """The list, with or without the mark that new items go first."""
+    return items | items.map(lambda found: [PREPEND, *found])
+
+
 VALUE = NAMES | st.sampled_from(
     [
         "${object.metadata.name}",
@@ -102,14 +108,16 @@ VALUE = NAMES | st.sampled_from(
     ]
 )
 OVERLAID_LABELS = members(marked("a", VALUE), marked("x/y", NAMES), marked("t~u", NAMES))
-APPENDED = st.lists(NAMES, max_size=2).map(lambda found: [{"$patch": "append"}, *found])
+ADDED = st.tuples(st.sampled_from(["append", "prepend"]), st.lists(NAMES, max_size=2)).map(
+    lambda found: [{"$patch": found[0]}, *found[1]]
+)
 OVERLAID_SECURITY = members(
     marked("privileged", st.booleans()),
     marked("runAsUser", st.integers(0, 2)),
     [
         (
             "capabilities",
-            members(marked("drop", st.lists(NAMES, max_size=2)), [("add", APPENDED)]),
+            members(marked("drop", st.lists(NAMES, max_size=2)), [("add", ADDED)]),
         )
     ],
 )
@@ -135,12 +143,16 @@ PORT_ITEMS = st.lists(
 FIELDS = [
     marked("image", VALUE),
     marked("stdin", st.booleans()),
-    [("args", st.lists(NAMES, max_size=2) | APPENDED)],
+    [("args", st.lists(NAMES, max_size=2) | ADDED)],
     [("securityContext", OVERLAID_SECURITY), ("+(securityContext)", st.just({"privileged": True}))],
     [
         (
             "env",
-            st.lists(st.fixed_dictionaries({"name": NAMES}, optional={"value": NAMES}), max_size=2),
+            also_prepended(
+                st.lists(
+                    st.fixed_dictionaries({"name": NAMES}, optional={"value": NAMES}), max_size=2
+                )
+            ),
         )
     ],
     [("ports", PORT_ITEMS)],
@@ -157,14 +169,16 @@ FIELDS = [
 CHANGED_ITEM = members(*CONDITIONS, *FIELDS)
 DELETED_ITEM = members(*CONDITIONS, [("$patch", st.just("delete"))])
 NAMED_ITEM = members([("name", NAMES)], *CONDITIONS, *FIELDS, [("$patch", st.just("delete"))])
-OVERLAID_CONTAINERS = st.lists(CHANGED_ITEM | DELETED_ITEM | NAMED_ITEM, min_size=1, max_size=2)
+OVERLAID_CONTAINERS = also_prepended(
+    st.lists(CHANGED_ITEM | DELETED_ITEM | NAMED_ITEM, min_size=1, max_size=2)
+)
 OVERLAYS = st.fixed_dictionaries(
     {},
     optional={
         "metadata": members(
             [("labels", OVERLAID_LABELS), ("+(labels)", LABELS)],
             [("annotations", OVERLAID_LABELS)],
-            [("finalizers", st.lists(st.sampled_from(["f/a", "f/b"]), max_size=2))],
+            [("finalizers", also_prepended(st.lists(st.sampled_from(["f/a", "f/b"]), max_size=2)))],
         ),
         "spec": members(
             [("containers", OVERLAID_CONTAINERS)],
@@ -174,7 +188,10 @@ OVERLAYS = st.fixed_dictionaries(
             ],
             [("nodeSelector", OVERLAID_LABELS), ("+(nodeSelector)", LABELS)],
             marked("hostNetwork", st.booleans()),
-            [("tolerations", TOLERATIONS.map(lambda found: [{"$patch": "append"}, *found]))],
+            [
+                ("tolerations", TOLERATIONS.map(lambda found: [{"$patch": "append"}, *found])),
+                ("tolerations", TOLERATIONS.map(lambda found: [PREPEND, *found])),
+            ],
             marked("securityContext", st.just({})),
             [("=(hostNetwork)", st.booleans()), ("<(hostNetwork)", st.booleans())],
         ),

@@ -175,6 +175,9 @@ def widget(**spec: object) -> JSONObject:
         "spec: {endpoints: [{port: 1, comment: c}]}",
         "spec: {endpoints: [{X(comment): null, comment: c}]}",
         "spec: {plain: [{$patch: append}, b]}",
+        "spec: {plain: [{$patch: prepend}, b, c]}",
+        "spec: {tags: [{$patch: prepend}, a]}",
+        "spec: {endpoints: [{$patch: prepend}, {port: 2, comment: c}]}",
         "spec: {+(text): a, count: null}",
     ],
 )

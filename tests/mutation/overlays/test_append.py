@@ -1,4 +1,4 @@
-"""``- $patch: append`` and ``- $patch: replace`` in the lists of an overlay."""
+"""``- $patch: append``, ``prepend`` and ``replace`` in the lists of an overlay."""
 
 from typing import Any
 
@@ -16,6 +16,7 @@ SPOT = {"key": "spot", "operator": "Exists"}
 GPU = {"key": "gpu", "operator": "Equal", "value": "1"}
 NEW = {"key": "new", "operator": "Exists"}
 APPEND: JSONObject = {"$patch": "append"}
+PREPEND: JSONObject = {"$patch": "prepend"}
 
 # (name, tolerations of the overlay, tolerations before, tolerations after)
 LISTS: list[tuple[str, list[Any], list[Any] | None, list[Any] | None]] = [
@@ -29,6 +30,12 @@ LISTS: list[tuple[str, list[Any], list[Any] | None, list[Any] | None]] = [
     ("an item like another one", [APPEND, {"key": "spot"}], [SPOT], [SPOT, {"key": "spot"}]),
     ("nothing", [APPEND], [SPOT], [SPOT]),
     ("nothing to no list", [APPEND], None, None),
+    ("at the beginning", [PREPEND, NEW], [SPOT, GPU], [NEW, SPOT, GPU]),
+    ("several at the beginning", [PREPEND, NEW, GPU], [SPOT], [NEW, GPU, SPOT]),
+    ("at the beginning of no list", [PREPEND, NEW], None, [NEW]),
+    ("at the beginning, an item that is there", [PREPEND, GPU, NEW], [SPOT, GPU], [NEW, SPOT, GPU]),
+    ("at the beginning, an item twice", [PREPEND, NEW, NEW], [SPOT], [NEW, SPOT]),
+    ("at the beginning, nothing", [PREPEND], None, None),
     ("replace", [{"$patch": "replace"}, NEW], [SPOT], [NEW]),
     ("replace by nothing", [{"$patch": "replace"}], [SPOT], None),
     ("no mark", [NEW], [SPOT], [NEW]),
@@ -61,6 +68,40 @@ def test_a_list_with_keys_is_replaced() -> None:
     tree = {"spec": {"containers": [{"$patch": "replace"}, {"name": "only", "image": "i"}]}}
     changed = merged(tree, two_containers(), POD)
     assert changed["spec"]["containers"] == [{"name": "only", "image": "i"}]
+
+
+ITEM: JSONObject = {"name": "new"}
+BOTH: list[JSONObject] = [ITEM, {"name": "b", "stdin": True}, {"name": "newer"}]
+
+# (name, containers of the overlay, names of the containers after; before: a, b)
+CONTAINERS: list[tuple[str, list[Any], list[str]]] = [
+    ("a new item", [PREPEND, ITEM], ["new", "a", "b"]),
+    ("the mark may stand anywhere", [ITEM, PREPEND], ["new", "a", "b"]),
+    ("items that are there stay in place", [PREPEND, *BOTH], ["new", "newer", "a", "b"]),
+    ("nothing new", [PREPEND, {"name": "b", "tty": True}], ["a", "b"]),
+    ("beside conditions", [PREPEND, ITEM, {"(name)": "a", "tty": True}], ["new", "a", "b"]),
+    ("beside a removal", [PREPEND, ITEM, {"name": "a", "$patch": "delete"}], ["new", "b"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("items", "names"), [row[1:] for row in CONTAINERS], ids=[row[0] for row in CONTAINERS]
+)
+def test_new_items_of_a_list_with_keys_go_first(items: list[Any], names: list[str]) -> None:
+    tree = {"spec": {"containers": items}}
+    changed = merged(tree, pod(container("a", "i"), container("b", "i")), POD)
+    assert [each["name"] for each in changed["spec"]["containers"]] == names
+    assert merged(tree, changed, POD) == changed
+    found = {each["name"]: each for each in changed["spec"]["containers"]}
+    for item in items:
+        if item.get("stdin"):
+            assert found[item["name"]]["stdin"] is True
+
+
+def test_new_values_of_a_set_go_first() -> None:
+    obj: JSONObject = {"metadata": {"finalizers": ["a/b", "c/d"]}}
+    changed = merged({"metadata": {"finalizers": [PREPEND, "n/n", "c/d"]}}, obj, POD)
+    assert changed["metadata"]["finalizers"] == ["n/n", "a/b", "c/d"]
 
 
 def test_custom_resources() -> None:
@@ -104,6 +145,22 @@ ITEMS = st.lists(
     max_size=4,
 )
 ARGS = st.lists(st.sampled_from(["-a", "-b", "-c"]), max_size=4)
+
+
+@settings(max_examples=300, deadline=None)
+@given(ITEMS, ITEMS, st.lists(st.sampled_from("abcd"), unique=True, max_size=4))
+def test_prepending_twice_is_prepending_once(
+    live: list[JSONObject], added: list[JSONObject], names: list[str]
+) -> None:
+    obj = pod(container("a", "i"), container("b", "i"), tolerations=live)
+    items = [{"name": name, "tty": True} for name in names]
+    tree = {"spec": {"tolerations": [PREPEND, *added], "containers": [PREPEND, *items]}}
+    once = merged(tree, obj, POD)
+    assert merged(tree, once, POD) == once
+    assert once["spec"]["tolerations"][len(once["spec"]["tolerations"]) - len(live) :] == live
+    found = [each["name"] for each in once["spec"]["containers"]]
+    assert found == [*(name for name in names if name not in "ab"), "a", "b"]
+    assert apply(diff(obj, once, SCHEMAS.list_keys(POD)), obj) == once
 
 
 @settings(max_examples=500, deadline=None)

@@ -25,6 +25,7 @@ from policyd.export.mutating.overlays.values import ComputedText, Values, has_te
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import (
     APPEND,
+    PREPEND,
     REPLACE,
     List,
     Map,
@@ -177,7 +178,9 @@ class _Changes:
         if place.loops and touched(place.earlier.lists, place.keys):
             raise Unsayable(node.path, "two items change the same list")
         place.earlier.lists.add(place.keys)
-        if node.directive == APPEND:
+        if node.directive == APPEND or (
+            node.directive == PREPEND and kind.relation == Relation.ATOMIC
+        ):
             return self._append(node, at, place)
         if self._is_new(node, place):
             return self._set(node, at, place)
@@ -206,9 +209,11 @@ class _Changes:
         create = PatchStep(place, "add", "[]", place.no_list())
         operations = [create]
         there = place.items(at)
-        for each in items:
+        prepends = node.directive == PREPEND
+        for each in reversed(items) if prepends else items:
             missing = negation(f"{each} in {there}")
-            operations.append(PatchStep(place.end(), "add", each, missing))
+            end = place.start() if prepends else place.end()
+            operations.append(PatchStep(end, "add", each, missing))
         if unique:
             operations += self._deduplicated(items[0], there, at, place)
         return PatchChange(tuple(operations), ALWAYS)
@@ -265,7 +270,8 @@ class _Changes:
         if merged:
             if len(merged) > 1 or len(merged) < len(node.items):
                 raise Unsayable(node.path, "items found by their keys, beside other changes")
-            change = self._merged_item(merged[0], keys, at, place)
+            end = place.start() if node.directive == PREPEND else place.end()
+            change = self._merged_item(merged[0], keys, at, place, end)
             operations, creates = [*change.operations], change.creates
         if removals:
             guard = disjunction(*removals)
@@ -273,9 +279,9 @@ class _Changes:
         return PatchChange(tuple(operations), creates)
 
     def _merged_item(
-        self, node: Map, keys: MergeKeys, at: Field, place: ObjectPlace
+        self, node: Map, keys: MergeKeys, at: Field, place: ObjectPlace, end: ObjectPlace
     ) -> PatchChange:
-        """Return the change by one item with a key: it is merged, or added at the end. It replaces
+        """Return the change by one item with a key: it is merged, or added at ``end``. It replaces
         several items that have its key.
         """
         new = self._values.new(node, keys.item)
@@ -295,7 +301,7 @@ class _Changes:
                     base.guarded(f"{several} && {loop.index} != {first}"), "remove", reverse=True
                 ),
                 PatchStep(place, "add", "[]", place.no_list()),
-                PatchStep(place.end(), "add", new, f"{count} == 0"),
+                PatchStep(end, "add", new, f"{count} == 0"),
             ),
             ALWAYS,
         )

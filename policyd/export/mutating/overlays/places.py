@@ -175,6 +175,10 @@ class ObjectPlace:
         """Return the place behind the last item of this list."""
         return replace(self, pointer=JSONPointer((*self.pointer.parts, ("/-", False))))
 
+    def start(self) -> "ObjectPlace":
+        """Return the place before the first item of this list."""
+        return replace(self, pointer=JSONPointer((*self.pointer.parts, ("/0", False))))
+
     def guarded(self, guard: str) -> "ObjectPlace":
         """Return this place of the items for which ``guard`` holds."""
         *outer, loop = self.loops

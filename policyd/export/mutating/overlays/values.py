@@ -17,6 +17,7 @@ from policyd.export.mutating.overlays.reading import ExpressionSource, ReadOverl
 from policyd.json_types import JSON, FieldPath
 from policyd.mutation.overlays.tree import (
     APPEND,
+    PREPEND,
     List,
     Map,
     OverlayLeaf,
@@ -219,7 +220,10 @@ class Values:
         assert isinstance(node, List)
         assert at.type.item is not None
         items = [self.new(each, at.type.item) for each in node.items]
-        if None in items or node.directive == APPEND:
+        adds = node.directive == APPEND or (
+            node.directive == PREPEND and at.type.relation == Relation.ATOMIC
+        )
+        if None in items or adds:
             raise Unsayable(node.path, "an item without a value, in a new list")
         return f"[{', '.join(f'dyn({each})' for each in items)}]"
 

@@ -1,0 +1,1 @@
+"""``policyd import``: policies of other engines as policies of policyd."""

@@ -1,0 +1,188 @@
+"""``policyd import``: policies of Kyverno, Gatekeeper and the API server as policies of policyd."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from policyd.cli.importing.agreement import agreement
+from policyd.cli.importing.folder import paths_of, suite_path, write
+from policyd.cli.importing.report import ReportedImport, imports_json, summary
+from policyd.cli.importing.texts import policy_text, stream, suite_text
+from policyd.cli.shared.output import counted, echo_json, echo_problems, format_option
+from policyd.cli.shared.terminal.progress import with_progress
+from policyd.cli.shared.terminal.wrapping import terminal_width
+from policyd.cli.shared.version import VERSION
+from policyd.errors import ConfigError
+from policyd.importers.all import convert_all
+from policyd.importers.checking import checked
+from policyd.importers.proof.imports import ImportIndex
+from policyd.importers.proof.proving import prove, rows_of
+from policyd.importers.proof.suites import suite_of
+from policyd.importers.reading import ImportSources, read_sources
+from policyd.versions import NEWEST, SPAN, KubernetesVersion
+
+_EPILOG = """\b
+Examples:
+  policyd import kyverno/                            # show documents and summary
+  policyd import kyverno/ -o policies/               # a file for each policy, and its suite
+  policyd import kyverno/ --verify                   # run the tests of the source, too
+  policyd import constraints/ templates/ -o policies/
+  kubectl get clusterpolicies,policyexceptions -A -o yaml | policyd import -
+  policyd import kyverno/ --strict --verify > /dev/null
+  policyd import kyverno/ --format json | \\
+      jq -r '.[] | select(.state == "not imported") | .name'
+
+\b
+What the summary says:
+  imported      decides alike
+  with remarks  so, too; what else is different is below it
+  not imported  would decide differently; the fields at fault are below it
+
+Exit status: 0 on success, 1 if a policy is not imported or has a remark (with --strict) or a row of
+a test disagrees (with --verify), 2 if a source or an option is invalid.
+"""
+_NOTHING = (
+    "policyd imports policies of Kyverno (kyverno.io, policies.kyverno.io), Gatekeeper "
+    "(templates.gatekeeper.sh, mutations.gatekeeper.sh) and the API server "
+    "(admissionregistration.k8s.io)"
+)
+
+
+@click.command("import", epilog=_EPILOG)
+@click.argument(
+    "paths",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, allow_dash=True, path_type=Path),
+)
+@click.option(
+    "-o",
+    "--output-dir",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write a file for each policy to this directory, below the folder of its source, and "
+    "beside it a suite (PolicyTest) of what the tests of the source expect. Files that exist are "
+    "left alone.",
+)
+@click.option(
+    "--kubernetes-version",
+    "version",
+    type=VERSION,
+    default=NEWEST,
+    help=f"Import for clusters of this Kubernetes version ({SPAN}).  [default: {NEWEST}]",
+)
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit with status 1 unless everything is imported without a remark.",
+)
+@click.option(
+    "--verify",
+    is_flag=True,
+    help="Run the tests of the source (kyverno-test.yaml, suite.yaml of Gatekeeper) with what was "
+    "imported, and report the rows that disagree.",
+)
+@format_option(
+    "text",
+    "yaml",
+    "json",
+    help="Choose the output format. text prints a summary, and without -o first the documents; "
+    "yaml prints the documents, with reasons in comments; json is a list of policies with state, "
+    "documents, reasons, remarks and, with --verify or -o, the rows of their tests.",
+)
+def command(
+    *,
+    paths: tuple[Path, ...],
+    folder: Path | None,
+    version: KubernetesVersion,
+    strict: bool,
+    verify: bool,
+    form: str,
+) -> None:
+    """Import policies of Kyverno and Gatekeeper, and those of the API server itself.
+
+    A policy that means the same as a Policy of policyd becomes one, with its messages word for
+    word. Any other is not imported, and the summary lists every reason, with file and line.
+
+    PATHS are files and directories, or - for standard input. Documents that are no policies, such
+    as the manifests beside tests, are passed over. The documents are printed, and the summary goes
+    to standard error; with -o the documents are written to files, and the summary is printed.
+    """
+    if folder is not None and form == "yaml":
+        raise click.UsageError("--format yaml prints the documents: leave out -o")
+    read = read_sources(paths)
+    found = _imported(read, version)
+    if not found and not read.problems:
+        listed = ", ".join(map(str, paths))
+        raise ConfigError(f"no policies to import in {listed}\n  hint: {_NOTHING}")
+    if verify or folder is not None:
+        found = _proved(read, found, version)
+    if folder is None:
+        _print(found, form)
+    else:
+        _write(folder, found, form)
+    if verify and form != "json":
+        for line in agreement(found, terminal_width(err=folder is None)):
+            click.echo(line, err=folder is None)
+    echo_problems(read.problems, err=True)
+    if read.problems:
+        raise SystemExit(2)
+    failed = strict and any(each.imported.state != "imported" for each in found)
+    if failed or (verify and any(_disagrees(each) for each in found)):
+        raise SystemExit(1)
+
+
+def _imported(read: ImportSources, version: KubernetesVersion) -> list[ReportedImport]:
+    imports = with_progress(convert_all(read.documents), "importing")
+    return [ReportedImport(checked(each, version)) for each in imports]
+
+
+def _proved(
+    read: ImportSources, found: Sequence[ReportedImport], version: KubernetesVersion
+) -> list[ReportedImport]:
+    """Return the imports with the rows of the tests that are about them."""
+    imports = [each.checked for each in found]
+    index = ImportIndex(imports, read.documents, version)
+    rows = rows_of(imports, prove(with_progress(read.tests, "testing"), index))
+    return [ReportedImport(one, proofs) for one, proofs in zip(imports, rows, strict=True)]
+
+
+def _disagrees(one: ReportedImport) -> bool:
+    return bool(one.imported.documents) and any(each.state == "disagrees" for each in one.proofs)
+
+
+def _print(found: Sequence[ReportedImport], form: str) -> None:
+    if form == "json":
+        echo_json(imports_json(found, {}))
+        return
+    click.echo(stream(found, reasons=form == "yaml"), nl=False)
+    if form == "text":
+        _print_summary(found, err=True)
+
+
+def _write(folder: Path, found: Sequence[ReportedImport], form: str) -> None:
+    paths = paths_of(found)
+    written = write(folder, _texts(paths))
+    if form == "json":
+        echo_json(imports_json(found, {folder / path: each for path, each in paths.items()}))
+    else:
+        _print_summary(found, err=False)
+    click.echo(f"wrote {counted(len(written), 'file')} to {folder}", err=True)
+
+
+def _texts(paths: Mapping[Path, ReportedImport]) -> dict[Path, str]:
+    """Return the text of each file: policies and, where the source has tests, their suites."""
+    texts: dict[Path, str] = {}
+    for path, each in paths.items():
+        texts[path] = policy_text(each)
+        suite = suite_of(each.checked, each.proofs, [path.name])
+        if suite:
+            texts[suite_path(path)] = suite_text(suite)
+    return texts
+
+
+def _print_summary(found: Sequence[ReportedImport], *, err: bool) -> None:
+    for line in summary(found, terminal_width(err=err)):
+        click.echo(line, err=err)

@@ -1,0 +1,75 @@
+"""The YAML of imported policies and their suites, as a person would have written it. Writes no
+file.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from policyd.cli.importing.report import ReportedImport
+from policyd.cli.shared.layout.documents import DocumentLayout, comment
+from policyd.importers.model import ImportedDocument
+from policyd.json_types import JSONObject
+from policyd.policy.source.splitting import read_values
+
+SEPARATOR = "---\n"
+
+
+class NotWritten(AssertionError):
+    """The text of a document is not read as the document: a bug of the layout."""
+
+
+def policy_text(one: ReportedImport) -> str:
+    """Return the policies that one source policy became, below a comment with the remarks."""
+    head = f"Imported from {one.label}{f', {one.origin}' if one.origin else ''}"
+    remarks = [f"remark: {one.remark_text(each)}" for each in one.imported.remarks]
+    texts = [document_text(each) for each in one.imported.documents]
+    return comment("\n".join((head, *remarks))) + SEPARATOR.join(texts)
+
+
+def stream(imports: Sequence[ReportedImport], *, reasons: bool) -> str:
+    """Return all documents; with ``reasons``, comments list what is not among them."""
+    missing = "".join(map(_missing, imports)) if reasons else ""
+    texts = [policy_text(each) for each in imports if each.imported.documents]
+    return missing + SEPARATOR.join(texts)
+
+
+def document_text(document: ImportedDocument) -> str:
+    """Return one document as YAML, without ``---``."""
+    return _checked(document.raw, DocumentLayout(document.comments, compact=True))
+
+
+def suite_text(suite: JSONObject) -> str:
+    """Return a suite as YAML: a blank line before each case but the first."""
+    rest = {key: value for key, value in suite.items() if key != "cases"}
+    cases = [_lines({"cases": [each]}) for each in suite["cases"]]
+    text = _lines(rest) + "cases:\n"
+    text += "\n".join(each.removeprefix("cases:\n") for each in cases)
+    _require(text, suite)
+    return text
+
+
+def _lines(value: JSONObject) -> str:
+    return "".join(f"{line}\n" for line in DocumentLayout(compact=True).lines(value))
+
+
+def _checked(document: JSONObject, layout: DocumentLayout) -> str:
+    text = "".join(f"{line}\n" for line in layout.lines(document))
+    _require(text, document)
+    return text
+
+
+def _require(text: str, document: JSONObject) -> None:
+    """Raise NotWritten unless the text is read as this document."""
+    found, problems = read_values("<output>", text.encode("utf-8", "surrogatepass"))
+    if problems or found != [document]:
+        raise NotWritten(f"{document.get('metadata')} cannot be written as YAML: {problems}")
+
+
+def _missing(one: ReportedImport) -> str:
+    if one.imported.documents:
+        return ""
+    head = f"Not imported: {one.label}, {one.place}"
+    return comment("\n".join((head, *(f"  {each}" for each in _reasons(one)))))
+
+
+def _reasons(one: ReportedImport) -> Iterator[str]:
+    yield from map(one.reason_text, one.imported.reasons)

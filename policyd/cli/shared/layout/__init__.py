@@ -1,0 +1,1 @@
+"""YAML as people write it, for commands that write documents."""

@@ -1,0 +1,181 @@
+"""Which converter reads which kind, and the import of whole sources: every policy of them is
+converted or refused, and so is what belongs to a policy that is not there.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from policyd.importers.gatekeeper import mutators, templates
+from policyd.importers.kubernetes import policies as kubernetes
+from policyd.importers.kyverno import policies as kyverno
+from policyd.importers.kyverno.cel import policies as kyverno_cel
+from policyd.importers.model import Imported, ImportRemark, Refused
+from policyd.policy.source.documents import Document
+
+PolicyConverter = Callable[[Document, Sequence[Document]], list[Imported]]
+ConverterTable = Mapping[tuple[str, str], PolicyConverter]
+
+KYVERNO = "kyverno.io"
+KYVERNO_CEL = "policies.kyverno.io"
+TEMPLATES = "templates.gatekeeper.sh"
+CONSTRAINTS = "constraints.gatekeeper.sh"
+MUTATORS = "mutations.gatekeeper.sh"
+KUBERNETES = "admissionregistration.k8s.io"
+
+# The converter of each kind of policy, by API group and kind.
+CONVERTERS: ConverterTable = {
+    (KYVERNO, "ClusterPolicy"): kyverno.convert,
+    (KYVERNO, "Policy"): kyverno.convert,
+    (KYVERNO_CEL, "ValidatingPolicy"): kyverno_cel.convert,
+    (KYVERNO_CEL, "NamespacedValidatingPolicy"): kyverno_cel.convert,
+    (KYVERNO_CEL, "MutatingPolicy"): kyverno_cel.convert,
+    (KYVERNO_CEL, "NamespacedMutatingPolicy"): kyverno_cel.convert,
+    (TEMPLATES, "ConstraintTemplate"): templates.convert,
+    (MUTATORS, "Assign"): mutators.convert,
+    (MUTATORS, "AssignImage"): mutators.convert,
+    (MUTATORS, "AssignMetadata"): mutators.convert,
+    (MUTATORS, "ModifySet"): mutators.convert,
+    (KUBERNETES, "ValidatingAdmissionPolicy"): kubernetes.convert,
+    (KUBERNETES, "MutatingAdmissionPolicy"): kubernetes.convert,
+}
+
+# What no admission webhook does, by API group and kind, with the reason.
+_FOREIGN: Mapping[tuple[str, str], str] = {
+    (KYVERNO, "CleanupPolicy"): "policyd deletes no objects: keep it in Kyverno, or use a CronJob",
+    (KYVERNO, "ClusterCleanupPolicy"): (
+        "policyd deletes no objects: keep it in Kyverno, or use a CronJob"
+    ),
+    (KYVERNO_CEL, "DeletingPolicy"): (
+        "policyd deletes no objects: keep it in Kyverno, or use a CronJob"
+    ),
+    (KYVERNO_CEL, "NamespacedDeletingPolicy"): (
+        "policyd deletes no objects: keep it in Kyverno, or use a CronJob"
+    ),
+    (KYVERNO_CEL, "GeneratingPolicy"): "policyd creates no objects: keep it in Kyverno",
+    (KYVERNO_CEL, "NamespacedGeneratingPolicy"): "policyd creates no objects: keep it in Kyverno",
+    (KYVERNO_CEL, "ImageValidatingPolicy"): (
+        "policyd queries no registries, so it verifies no signatures: keep it in Kyverno"
+    ),
+    (KYVERNO_CEL, "NamespacedImageValidatingPolicy"): (
+        "policyd queries no registries, so it verifies no signatures: keep it in Kyverno"
+    ),
+    ("expansion.gatekeeper.sh", "ExpansionTemplate"): (
+        "policyd expands no resources: podControllers in a Policy extends it to Pod controllers"
+    ),
+    ("externaldata.gatekeeper.sh", "Provider"): "policyd queries no providers of external data",
+    ("policy", "PodSecurityPolicy"): (
+        "Kubernetes removed PodSecurityPolicy in 1.25: policies/pod-security has the checks of "
+        "the Pod Security Standards that replace it"
+    ),
+}
+_EXCEPTIONS = ((KYVERNO, "PolicyException"), (KYVERNO_CEL, "PolicyException"))
+_CONFIG = ("config.gatekeeper.sh", "Config")
+_BINDINGS = {
+    "ValidatingAdmissionPolicyBinding": "ValidatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding": "MutatingAdmissionPolicy",
+}
+_GROUPS = frozenset({KYVERNO, KYVERNO_CEL, TEMPLATES, CONSTRAINTS, MUTATORS, KUBERNETES})
+# ConverterTable of these groups that hold no rule: settings of the engine, reports, requests to it.
+_NO_POLICIES = frozenset(
+    {
+        "UpdateRequest",
+        "GlobalContextEntry",
+        "ValidatingWebhookConfiguration",
+        "MutatingWebhookConfiguration",
+    }
+)
+
+
+def convert_all(
+    documents: Sequence[Document], converters: ConverterTable = CONVERTERS
+) -> list[Imported]:
+    """Return what became of each policy of the sources, in their order. Objects of other kinds are
+    left alone.
+    """
+    found = [one for each in documents for one in convert(each, documents, converters)]
+    taken = {id(each.source) for each in found}
+    found += [each for each in _unclaimed(documents) if id(each.source) not in taken]
+    order = {id(each): index for index, each in enumerate(documents)}
+    return sorted(found, key=lambda each: order[id(each.source)])
+
+
+def convert(
+    document: Document, others: Sequence[Document], converters: ConverterTable = CONVERTERS
+) -> list[Imported]:
+    """Return what became of one document: nothing if it is no policy."""
+    kind = (document.group, document.kind)
+    foreign = _FOREIGN.get(kind)
+    if foreign is not None:
+        return [_refused(document, "kind", foreign)]
+    converter = converters.get(kind)
+    if converter is None:
+        return []
+    try:
+        return converter(document, others)
+    except Refused as refused:
+        return [Imported(document, reasons=(refused.finding,))]
+
+
+def is_policy(document: Document, converters: ConverterTable = CONVERTERS) -> bool:
+    """Whether a document is a policy of another engine, imported or not."""
+    kind = (document.group, document.kind)
+    return kind in converters or kind in _FOREIGN
+
+
+def _unclaimed(documents: Sequence[Document]) -> Iterator[Imported]:
+    """Yield the documents that only mean something beside a policy which is not in the sources,
+    and those of kinds that nobody here knows.
+    """
+    policies = {(each.kind, each.name) for each in documents}
+    names = {each.name for each in documents if each.group in (KYVERNO, KYVERNO_CEL)}
+    templates = {_constraint_kind(each) for each in documents if each.group == TEMPLATES}
+    for each in documents:
+        if (each.group, each.kind) in _EXCEPTIONS:
+            missing = [name for name in _excepted(each) if name not in names]
+            if missing:
+                listed = ", ".join(missing)
+                yield _refused(each, "spec", f"the sources have no policy {listed} to except from")
+        elif each.group == CONSTRAINTS and each.kind not in templates:
+            yield _refused(each, "kind", f"the sources have no ConstraintTemplate of {each.kind}")
+        elif each.group == KUBERNETES and each.kind in _BINDINGS:
+            name = _spec(each).get("policyName", "")
+            if (_BINDINGS[each.kind], name) not in policies:
+                message = f"the sources have no {_BINDINGS[each.kind]} {name}"
+                yield _refused(each, "spec.policyName", message)
+        elif (each.group, each.kind) == _CONFIG and _spec(each).get("match"):
+            message = "a Config that exempts namespaces from all policies: give each its own match"
+            yield _refused(each, "spec.match", message)
+        elif _is_unknown(each):
+            yield _refused(each, "kind", f"policyd knows no {each.kind} of {each.api_version}")
+
+
+def _is_unknown(document: Document) -> bool:
+    known = document.kind in _NO_POLICIES or is_policy(document)
+    return document.group in _GROUPS and document.group != CONSTRAINTS and not known
+
+
+def _refused(document: Document, path: str, message: str) -> Imported:
+    return Imported(document, reasons=(ImportRemark(path, message),))
+
+
+def _excepted(exception: Document) -> list[str]:
+    """Return the names of the policies that an exception is about, in both of its forms."""
+    spec = _spec(exception)
+    entries = [*_objects(spec.get("exceptions")), *_objects(spec.get("policyRefs"))]
+    names = [each.get("policyName", each.get("name")) for each in entries]
+    return [name.rpartition("/")[2] for name in names if isinstance(name, str)]
+
+
+def _constraint_kind(template: Document) -> object:
+    step: object = _spec(template)
+    for name in ("crd", "spec", "names", "kind"):
+        step = step.get(name) if isinstance(step, dict) else None
+    return step
+
+
+def _spec(document: Document) -> dict[str, object]:
+    spec = document.raw.get("spec")
+    return spec if isinstance(spec, dict) else {}
+
+
+def _objects(value: object) -> list[dict[str, object]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

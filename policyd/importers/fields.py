@@ -1,0 +1,64 @@
+"""Read fields of source documents whose form nobody has checked yet. Knows no kind."""
+
+from collections.abc import Iterable
+
+from policyd.importers.model import Refused
+from policyd.json_types import JSON, JSONObject
+
+
+def objects(value: JSON, path: str) -> list[JSONObject]:
+    """Return the items of a list of objects, none for null; raises Refused for anything else."""
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise Refused(path, "expected a list of objects")
+    return value
+
+
+def object_at(value: JSONObject, field: str, path: str) -> JSONObject:
+    """Return the object in a field of ``value``, which is at ``path``; empty if there is none.
+
+    Raises Refused for anything else.
+    """
+    found = value.get(field)
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise Refused(f"{path}.{field}", "expected an object")
+    return found
+
+
+def strings(value: JSON, path: str) -> list[str]:
+    """Return the items of a list of strings, none for null; raises Refused for anything else."""
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise Refused(path, "expected a list of strings")
+    return value
+
+
+def require_fields(value: JSONObject, known: Iterable[str], path: str) -> None:
+    """Raise Refused for a field that is not known: it may restrict or widen the policy."""
+    for field in sorted(value.keys() - set(known)):
+        raise Refused(f"{path}.{field}", f"the field {field} is not known here")
+
+
+def tidy(expression: str) -> str:
+    """Return an expression without spaces at the ends of its lines, and at its own.
+
+    >>> tidy("a ||  \\n  b\\n")
+    'a ||\\n  b'
+    """
+    if "'''" in expression or '"""' in expression:
+        return expression.strip()
+    return "\n".join(line.rstrip() for line in expression.strip().splitlines())
+
+
+def enclosed(expression: str) -> str:
+    """Return an expression in parentheses, which a comment at its end must not hide."""
+    return f"({expression}\n)" if "//" in expression else f"({expression})"
+
+
+def one_line(message: str) -> str:
+    """Return a message without line breaks, which messages of policies cannot have."""
+    return " ".join(line.strip() for line in message.strip().splitlines())

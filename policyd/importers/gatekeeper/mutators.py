@@ -1,0 +1,249 @@
+"""Assign, AssignMetadata, ModifySet and AssignImage of mutations.gatekeeper.sh.
+
+A value that is known in advance becomes an Overlay, one that is computed a JSON Patch. Gatekeeper
+applies mutators until nothing changes any more; here they run again if another policy changed the
+object.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from policyd.importers.fields import object_at, objects, require_fields, strings
+from policyd.importers.gatekeeper.locations import LocationStep, steps
+from policyd.importers.gatekeeper.matching import matched
+from policyd.importers.gatekeeper.overlays import overlay
+from policyd.importers.gatekeeper.patches import Computed, image, patch, pruned
+from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
+from policyd.json_types import JSON, JSONObject
+from policyd.mutation.schemas.schemas import Schemas
+from policyd.policy.source.documents import Document
+
+_SPEC = ("applyTo", "match", "location", "parameters")
+_PARAMETERS: Mapping[str, tuple[str, ...]] = {
+    "Assign": ("assign", "pathTests"),
+    "AssignMetadata": ("assign",),
+    "ModifySet": ("operation", "values", "pathTests"),
+    "AssignImage": ("assignDomain", "assignPath", "assignTag", "pathTests"),
+}
+_METADATA: Mapping[str, str] = {
+    "name": "${object.metadata.name}",
+    "namespace": "${object.metadata.namespace}",
+}
+_DEFINITION = "CustomResourceDefinition"
+_CONDITIONS = ("MustExist", "MustNotExist")
+
+
+def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
+    """Return what became of one mutator."""
+    kind = document.kind
+    try:
+        mutator = _Mutator(document, others)
+        result = ImportedDocument(mutator.policy())
+    except Refused as refused:
+        return [Imported(document, reasons=(refused.finding,), kind_of_rule=(kind,))]
+    return [
+        Imported(
+            document,
+            documents=(result,),
+            remarks=tuple(mutator.remarks),
+            rules={"": (result.name,)},
+            kind_of_rule=(kind,),
+        )
+    ]
+
+
+class _Mutator:
+    def __init__(self, document: Document, others: Sequence[Document]) -> None:
+        self._document = document
+        self._others = others
+        self.remarks: list[ImportRemark] = []
+        self._spec = object_at(document.raw, "spec", "")
+        require_fields(self._spec, _SPEC, "spec")
+        self._location = steps(str(self._spec.get("location", "")), "spec.location")
+        self._parameters = object_at(self._spec, "parameters", "spec")
+        require_fields(self._parameters, _PARAMETERS[document.kind], "spec.parameters")
+
+    def policy(self) -> JSONObject:
+        """Return the Policy; raises Refused."""
+        match = object_at(self._spec, "match", "spec")
+        match = {**match, "kinds": self._kinds(match)}
+        found = matched(match, "spec.match", self._others, subresources=False)
+        spec: JSONObject = {"matchConstraints": found.constraints}
+        if found.conditions:
+            spec["matchConditions"] = found.conditions
+        spec["mutations"] = self._mutations()
+        spec["reinvocationPolicy"] = "IfNeeded"
+        metadata: JSONObject = {"name": self._document.name}
+        given = object_at(self._document.raw, "metadata", "")
+        for field in ("labels", "annotations"):
+            kept = {
+                key: each
+                for key, each in object_at(given, field, "metadata").items()
+                if not key.startswith("kubectl.kubernetes.io/")
+            }
+            if kept:
+                metadata[field] = kept
+        return {
+            "apiVersion": "policyd.dev/v1",
+            "kind": "Policy",
+            "metadata": metadata,
+            "spec": spec,
+        }
+
+    def _kinds(self, match: JSONObject) -> list[JSONObject]:
+        """Return the kinds that both ``applyTo`` and ``match`` name."""
+        wanted = objects(match.get("kinds"), "spec.match.kinds")
+        if self._document.kind == "AssignMetadata":
+            return wanted
+        found: list[JSONObject] = []
+        for index, each in enumerate(objects(self._spec.get("applyTo"), "spec.applyTo")):
+            path = f"spec.applyTo[{index}]"
+            require_fields(each, ("groups", "versions", "kinds"), path)
+            groups = strings(each.get("groups"), f"{path}.groups")
+            for group in groups:
+                named = strings(each.get("kinds"), f"{path}.kinds")
+                kinds = [kind for kind in named if not wanted or _accepts(wanted, group, kind)]
+                versions = strings(each.get("versions"), f"{path}.versions")
+                if kinds:
+                    found.append({"apiGroups": [group], "apiVersions": versions, "kinds": kinds})
+        if not found:
+            raise Refused(
+                "spec.applyTo", "no kind is both in applyTo and in match: it does nothing"
+            )
+        return found
+
+    def _mutations(self) -> list[JSONObject]:
+        kind, parameters = self._document.kind, self._parameters
+        if kind == "AssignImage":
+            parts = {
+                part: str(parameters[field])
+                for part, field in (
+                    ("domain", "assignDomain"),
+                    ("path", "assignPath"),
+                    ("tag", "assignTag"),
+                )
+                if parameters.get(field)
+            }
+            if not parts:
+                raise Refused("spec.parameters", "there is no part of an image to assign")
+            return [self._patch(*image(parts))]
+        if kind == "ModifySet":
+            return [self._set(parameters)]
+        tests = self._tests()
+        if kind == "AssignMetadata":
+            tests = {len(self._location) - 1: "MustNotExist"}
+        return self._assigned(self._assigned_value(), tests)
+
+    def _assigned(self, value: JSON, tests: Mapping[int, str]) -> list[JSONObject]:
+        """Return one mutation, or two if a map must be replaced, which an overlay would merge."""
+        last = len(self._location) - 1
+        if isinstance(value, list):
+            value = [{"$patch": "replace"}, *value]
+        found = [_overlay(overlay(self._location, value, tests, "spec.location"))]
+        if self._location[-1].is_list:
+            text = "an item that is there keeps the fields that the value does not name"
+            self.remarks.append(ImportRemark("spec.location", text))
+        elif isinstance(value, dict) and value and last not in tests:
+            removed = overlay(self._location, None, tests, "spec.location")
+            found.insert(0, _overlay(removed))
+        elif isinstance(value, dict) and tests.get(last) == "MustExist":
+            text = "a map that is replaced only where there is one cannot be said in an overlay"
+            raise Refused("spec.parameters.pathTests", text)
+        return found
+
+    def _assigned_value(self) -> JSON:
+        assign = object_at(self._parameters, "assign", "spec.parameters")
+        path = "spec.parameters.assign"
+        if assign.get("externalData"):
+            raise Refused(f"{path}.externalData", "it calls another service")
+        require_fields(assign, ("value", "fromMetadata"), path)
+        origin = object_at(assign, "fromMetadata", path)
+        if origin:
+            require_fields(origin, ("field",), f"{path}.fromMetadata")
+            field = str(origin.get("field"))
+            if field not in _METADATA:
+                raise Refused(
+                    f"{path}.fromMetadata.field", f"expected name or namespace, not {field}"
+                )
+            return _METADATA[field]
+        return _literal(assign.get("value"))
+
+    def _set(self, parameters: JSONObject) -> JSONObject:
+        values = object_at(parameters, "values", "spec.parameters")
+        require_fields(values, ("fromList",), "spec.parameters.values")
+        listed = values.get("fromList")
+        if not isinstance(listed, list) or not listed:
+            raise Refused("spec.parameters.values.fromList", "expected a list of values")
+        operation = parameters.get("operation") or "merge"
+        if operation == "prune":
+            return self._patch(*pruned(listed))
+        if operation != "merge":
+            text = f"the operation {operation} is not merge or prune"
+            raise Refused("spec.parameters.operation", text)
+        added = list(map(_literal, listed))
+        if not self._has_keys():  # of a list with keys, new items are always added
+            added.insert(0, {"$patch": "append"})
+        return _overlay(overlay(self._location, added, self._tests(), "spec.location"))
+
+    def _has_keys(self) -> bool:
+        """Whether the list at the location has keys, in the schema of every kind."""
+        definitions = [each.raw for each in self._others if each.kind == _DEFINITION]
+        schemas = Schemas.builtin().with_crds(definitions)
+        place = tuple(0 if step.is_list else step.name for step in self._location)
+        found: set[bool] = set()
+        for each in self._kinds(object_at(self._spec, "match", "spec")):
+            for version in each["apiVersions"]:
+                for kind in each["kinds"]:
+                    keys = schemas.list_keys((each["apiGroups"][0], version, kind))
+                    found.add(keys is not None and keys(place) is not None)
+        if len(found) > 1:
+            raise Refused("spec.applyTo", "the list has keys in some of the kinds, in others none")
+        return found == {True}
+
+    def _patch(self, test: Computed, value: Computed) -> JSONObject:
+        if "MustNotExist" in self._tests().values():
+            text = "what does not exist is not changed: the mutator does nothing"
+            raise Refused("spec.parameters.pathTests", text)
+        said = patch(self._location, test, value, "spec.location")
+        return {"patchType": "JSONPatch", "jsonPatch": {"expression": said}}
+
+    def _tests(self) -> dict[int, str]:
+        """Return the conditions of path tests by the index of the last step of their path."""
+        found: dict[int, str] = {}
+        path = "spec.parameters.pathTests"
+        for index, each in enumerate(objects(self._parameters.get("pathTests"), path)):
+            here = f"{path}[{index}]"
+            require_fields(each, ("subPath", "condition"), here)
+            if each.get("condition") not in _CONDITIONS:
+                raise Refused(f"{here}.condition", "expected MustExist or MustNotExist")
+            part = steps(str(each.get("subPath", "")), f"{here}.subPath")
+            if not _is_prefix(part, self._location):
+                raise Refused(f"{here}.subPath", "expected the beginning of the location")
+            found[len(part) - 1] = str(each["condition"])
+        return found
+
+
+def _overlay(value: JSONObject) -> JSONObject:
+    return {"patchType": "Overlay", "overlay": value}
+
+
+def _is_prefix(part: Sequence[LocationStep], whole: Sequence[LocationStep]) -> bool:
+    return tuple(whole[: len(part)]) == tuple(part)
+
+
+def _accepts(kinds: Sequence[JSONObject], group: str, kind: str) -> bool:
+    for each in kinds:
+        groups, names = each.get("apiGroups") or ["*"], each.get("kinds") or ["*"]
+        if ("*" in groups or group in groups) and ("*" in names or kind in names):
+            return True
+    return False
+
+
+def _literal(value: JSON) -> JSON:
+    """Return a value for an overlay, in which ``${`` begins an expression."""
+    if isinstance(value, str):
+        return value.replace("${", "$${")
+    if isinstance(value, list):
+        return [_literal(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _literal(each) for key, each in value.items()}
+    return value

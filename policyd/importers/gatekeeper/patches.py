@@ -1,0 +1,101 @@
+"""What is computed from the value at a location, as the CEL of a JSON Patch."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from policyd.export.expressions.literals import literal, string_literal
+from policyd.importers.gatekeeper.locations import LocationStep
+from policyd.importers.model import Refused
+from policyd.json_types import JSON
+
+Computed = Callable[[str], str]
+"""Makes CEL of the CEL of the value."""
+
+_DOMAIN = "^([^/]*[.:][^/]*|localhost)/"
+
+
+def patch(location: Sequence[LocationStep], test: Computed, value: Computed, path: str) -> str:
+    """Return CEL of the patch that replaces the value at a location where ``test`` holds.
+
+    Raises Refused for a location with two lists.
+    """
+    lists = [index for index, step in enumerate(location) if step.is_list]
+    if len(lists) > 1:
+        raise Refused(path, "lists in lists cannot be said in a JSON Patch of one expression")
+    if not lists:
+        at = _fields("object", location)
+        guard = _guard("object", location)
+        said = _operation(string_literal(_pointer(location)), value(at))
+        return f"{guard} && {test(at)}\n? [{said}]\n: []"
+    [index] = lists
+    step, before, after = location[index], location[:index], location[index + 1 :]
+    if not after:
+        raise Refused(path, "the location ends with an item of a list")
+    guards = [_guard("item", after)]
+    if not step.is_glob:
+        guards.insert(0, f"item[?{string_literal(step.key)}].orValue('') == {literal(step.value)}")
+    at = _fields("item", after)
+    start = string_literal(f"{_pointer(before)}/")
+    pointer = f"{start} + string(i) + {string_literal(_pointer(after))}"
+    said = _operation(pointer, value(at))
+    items = _optional("object", before)
+    condition = " && ".join((*guards, test(at)))
+    return f"{items}.orValue([]).transformList(i, item, {condition},\n  {said})"
+
+
+def pruned(values: list[JSON]) -> tuple[Computed, Computed]:
+    """Return test and value for a list without these values."""
+    listed = literal(values)
+    return (
+        lambda at: f"{at}.exists(v, v in {listed})",
+        lambda at: f"{at}.filter(v, !(v in {listed}))",
+    )
+
+
+def image(parts: Mapping[str, str]) -> tuple[Computed, Computed]:
+    """Return test and value for an image with another ``domain``, ``path`` and ``tag``.
+
+    Parts: Gatekeeper pkg/mutation/mutators/assignimage/imageparser.go.
+    """
+
+    def value(at: str) -> str:
+        domain = f"{at}.find({string_literal(_DOMAIN)})"
+        rest = f"{at}.replace({domain}, '', 1)"
+        own = {"domain": domain, "path": f"{rest}.find('^[^:@]*')", "tag": f"{rest}.find('[:@].*')"}
+        if "path" not in parts and "tag" not in parts:
+            own = {"domain": domain, "path": rest}
+        given = {key: string_literal(each) for key, each in parts.items()}
+        if "domain" in parts:
+            given["domain"] = string_literal(f"{parts['domain']}/")
+        return " + ".join(given.get(key, each) for key, each in own.items())
+
+    return lambda at: f"{at} != ''", value
+
+
+def _operation(pointer: str, value: str) -> str:
+    return f"JSONPatch{{op: 'replace', path: {pointer}, value: {value}}}"
+
+
+def _pointer(steps: Sequence[LocationStep]) -> str:
+    return "".join(f"/{_escaped(step.name)}" for step in steps)
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def _fields(root: str, steps: Sequence[LocationStep]) -> str:
+    for step in steps:
+        plain = step.name.isidentifier() and step.name.isascii()
+        root += f".{step.name}" if plain else f"[{string_literal(step.name)}]"
+    return root
+
+
+def _optional(root: str, steps: Sequence[LocationStep]) -> str:
+    for step in steps:
+        plain = step.name.isidentifier() and step.name.isascii()
+        root += f".?{step.name}" if plain else f"[?{string_literal(step.name)}]"
+    return root
+
+
+def _guard(root: str, steps: Sequence[LocationStep]) -> str:
+    return f"{_optional(root, steps)}.hasValue()"

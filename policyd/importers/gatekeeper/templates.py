@@ -1,0 +1,174 @@
+"""ConstraintTemplates with the engine ``K8sNativeValidation``, with their constraints.
+
+A constraint becomes a Policy: ``match`` becomes matchConstraints and matchConditions,
+``parameters`` become inline ``params``. Fields: Gatekeeper pkg/drivers/k8scel/schema/schema.go.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from policyd.importers.fields import object_at, objects, one_line, require_fields, strings
+from policyd.importers.gatekeeper.actions import validation_actions
+from policyd.importers.gatekeeper.equivalents import refusal
+from policyd.importers.gatekeeper.matching import matched
+from policyd.importers.gatekeeper.parameters import ANY_OBJECT, parameters_of, rewritten
+from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
+from policyd.json_types import JSONObject
+from policyd.policy.source.documents import Document
+
+_ENGINE = "K8sNativeValidation"
+_CONSTRAINTS = "constraints.gatekeeper.sh"
+_SOURCE = (
+    "validations",
+    "variables",
+    "matchCondition",
+    "failurePolicy",
+    "generateVAP",  # whether Gatekeeper makes a ValidatingAdmissionPolicy of it
+)
+_SPEC = ("match", "parameters", "enforcementAction", "scopedEnforcementActions")
+_KIND = ("K8sNativeValidation",)
+_REGO = ("Rego",)
+# Annotations of a template: those that a Policy has a field or another name for.
+_ANNOTATIONS: Mapping[str, str] = {"description": "", "metadata.gatekeeper.sh/version": ""}
+
+
+def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
+    """Return what became of each constraint of a template, or of the template if it is refused."""
+    try:
+        template = _Template(document)
+    except Refused as refused:
+        kinds = _KIND if _has_cel(document) else _REGO
+        return [Imported(document, reasons=(refused.finding,), kind_of_rule=kinds)]
+    constraints = [
+        each for each in others if each.group == _CONSTRAINTS and each.kind == template.kind
+    ]
+    if not constraints:
+        text = f"no {template.kind} is in the sources: a template without constraints does nothing"
+        reason = ImportRemark("spec.crd.spec.names.kind", text)
+        return [Imported(document, reasons=(reason,), kind_of_rule=_KIND)]
+    return [_imported(template, each, others) for each in constraints]
+
+
+def _imported(template: "_Template", constraint: Document, others: Sequence[Document]) -> Imported:
+    try:
+        raw, remarks = template.policy(constraint, others)
+    except Refused as refused:
+        return Imported(constraint, reasons=(refused.finding,), kind_of_rule=_KIND)
+    result = ImportedDocument(raw)
+    return Imported(
+        constraint,
+        documents=(result,),
+        remarks=tuple(remarks),
+        rules={"": (result.name,)},
+        kind_of_rule=_KIND,
+    )
+
+
+class _Template:
+    """The CEL of a template. Raises Refused if it has none, or something that is not known."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        spec = object_at(document.raw, "spec", "")
+        crd = object_at(object_at(spec, "crd", "spec"), "spec", "spec.crd")
+        names = object_at(crd, "names", "spec.crd.spec")
+        self.kind = str(names.get("kind", ""))
+        validation = object_at(crd, "validation", "spec.crd.spec")
+        self._schema = validation.get("openAPIV3Schema")
+        targets = objects(spec.get("targets"), "spec.targets")
+        if len(targets) != 1:
+            raise Refused("spec.targets", "expected one target")
+        [target] = targets
+        self._operations = strings(target.get("operations"), "spec.targets[0].operations")
+        for index, code in enumerate(objects(target.get("code"), "spec.targets[0].code")):
+            if code.get("engine") == _ENGINE:
+                self._path = f"spec.targets[0].code[{index}].source"
+                self._source = object_at(code, "source", self._path.removesuffix(".source"))
+                require_fields(self._source, _SOURCE, self._path)
+                return
+        raise Refused("spec.targets[0]", refusal(document.name))
+
+    def policy(
+        self, constraint: Document, others: Sequence[Document]
+    ) -> tuple[JSONObject, list[ImportRemark]]:
+        """Return the Policy of a constraint."""
+        spec = object_at(constraint.raw, "spec", "")
+        require_fields(spec, _SPEC, "spec")
+        operations = [each for each in self._operations if each != "*"] or ["CREATE", "UPDATE"]
+        if "*" in self._operations:
+            operations = ["CREATE", "UPDATE", "DELETE"]
+        match = matched(object_at(spec, "match", "spec"), "spec.match", others, operations)
+        actions, remarks = validation_actions(spec, "spec")
+        deletes = "DELETE" in operations
+        body = self._body(deletes)
+        if deletes:
+            body["variables"].insert(0, {"name": "anyObject", "expression": ANY_OBJECT})
+        found: JSONObject = {
+            "description": one_line(str(self._annotations().get("description", ""))),
+            "matchConstraints": match.constraints,
+            "matchConditions": [*match.conditions, *body["matchConditions"]],
+            "params": parameters_of(constraint.raw, self._schema),
+            "variables": body["variables"],
+            "failurePolicy": self._source.get("failurePolicy"),
+            "validationActions": actions,
+            "validations": body["validations"],
+        }
+        kept = {field: value for field, value in found.items() if value or field == "params"}
+        raw: JSONObject = {
+            "apiVersion": "policyd.dev/v1",
+            "kind": "Policy",
+            "metadata": self._metadata(constraint),
+            "spec": kept,
+        }
+        return raw, remarks
+
+    def _body(self, deletes: bool) -> JSONObject:
+        """Return matchConditions, variables and validations."""
+        found: JSONObject = {}
+        for given, wanted, fields in (
+            ("matchCondition", "matchConditions", ("name", "expression")),
+            ("variables", "variables", ("name", "expression")),
+            ("validations", "validations", ("expression", "message", "messageExpression")),
+        ):
+            path = f"{self._path}.{given}"
+            found[wanted] = [
+                self._item(each, f"{path}[{index}]", fields, deletes)
+                for index, each in enumerate(objects(self._source.get(given), path))
+            ]
+        return found
+
+    def _item(
+        self, given: JSONObject, path: str, fields: tuple[str, ...], deletes: bool
+    ) -> JSONObject:
+        require_fields(given, fields, path)
+        found: JSONObject = {}
+        for field in fields:
+            text = given.get(field)
+            if field.lower().endswith("expression") and text:
+                found[field] = rewritten(str(text), f"{path}.{field}", deletes=deletes)
+            elif text:
+                found[field] = one_line(str(text))
+        return found
+
+    def _annotations(self) -> JSONObject:
+        metadata = object_at(self._document.raw, "metadata", "")
+        return object_at(metadata, "annotations", "metadata")
+
+    def _metadata(self, constraint: Document) -> JSONObject:
+        found: JSONObject = {"name": constraint.name}
+        metadata = object_at(constraint.raw, "metadata", "")
+        if metadata.get("labels"):
+            found["labels"] = metadata["labels"]
+        annotations = dict(_kept({**self._annotations(), **(metadata.get("annotations") or {})}))
+        if annotations:
+            found["annotations"] = annotations
+        return found
+
+
+def _kept(annotations: JSONObject) -> Iterator[tuple[str, str]]:
+    for key, value in annotations.items():
+        if key not in _ANNOTATIONS and not key.startswith("kubectl.kubernetes.io/"):
+            yield key, str(value)
+
+
+def _has_cel(document: Document) -> bool:
+    return f"'engine': '{_ENGINE}'" in str(document.raw.get("spec"))

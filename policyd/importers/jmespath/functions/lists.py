@@ -1,0 +1,150 @@
+"""Functions of lists and maps."""
+
+from collections.abc import Sequence
+
+from policyd.importers.jmespath.alternatives import CelTerm, Either, first_of, single
+from policyd.importers.jmespath.cel import MEMBER, SUM, TERNARY, TRUE, Cel, conjunction, relation
+from policyd.importers.jmespath.functions.signature import Function
+from policyd.importers.jmespath.kinds import BOOL, MAP, NUMBER, STRING, JsonKind
+from policyd.importers.jmespath.streams import CelList, Generator
+from policyd.importers.jmespath.truth import equality
+from policyd.importers.jmespath.values import CelValue, Constant, Count, Nulls, Ordered
+from policyd.importers.jmespath.vocabulary import NotTranslatable
+from policyd.importers.jmespath.words import quoted, variable
+
+_NOTHING = Constant(Cel("[]"), JsonKind("list"), constant=[])
+
+
+def _length(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
+    (whole,) = arguments
+    if isinstance(whole, CelList):
+        some = whole.exists(lambda each: each.presence() or TRUE, strict=True)
+        simple = whole.whole is not None
+        return Count(whole.size(), NUMBER, some=None if simple else some)
+    if isinstance(whole, Either) and _is_empty_text(whole.second):
+        return _length([first_of(whole.first, _NOTHING)], taken)
+    return CelValue(Cel(f"size({whole.text()})"), NUMBER)
+
+
+def _is_empty_text(term: CelTerm) -> bool:
+    # `x || ''` is as long as x, whatever is empty of it.
+    return isinstance(term, Constant) and term.constant == ""
+
+
+def _contains(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
+    whole, part = arguments
+    if isinstance(whole, CelList):
+        inside = whole.has(part.text(SUM), strict=True)
+        found = whole.exists(lambda each: equality(each, part), strict=True)
+        return CelValue(found if inside is None else inside, BOOL)
+    if whole.kind == STRING:
+        return CelValue(Cel(f"{whole.text(MEMBER)}.contains({part.text()})"), BOOL)
+    inside = relation(part.text(SUM), "in", whole.text(SUM))
+    if whole.kind.name == "list" or part.kind.name not in ("string", "any"):
+        return CelValue(inside, BOOL)
+    text = whole.text(MEMBER)
+    unknown = f"type({whole.text()}) == string ? {text}.contains({part.text()}) : {inside.text}"
+    return CelValue(Cel(unknown, TERNARY), BOOL)
+
+
+def _keys(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
+    whole = single(arguments[0])
+    name = variable("keys", taken)
+    key = CelValue(Cel(name), STRING, name="keys")
+    return CelList((Generator(name, whole, of_keys=True),), key, needs=whole.presence())
+
+
+def _values(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
+    whole = single(arguments[0])
+    key, name = variable("keys", taken), variable("values", taken)
+    value = CelValue(Cel(name), whole.kind.items, name=name)
+    return CelList((Generator(name, whole, key=key),), value, needs=whole.presence())
+
+
+def _items(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
+    whole, *names = arguments
+    key, value = variable("keys", taken), variable("values", taken)
+    fields = [f"{each.text()}: dyn({name})" for each, name in zip(names, (key, value), strict=True)]
+    text = f"{whole.text(MEMBER)}.transformList({key}, {value}, {{{', '.join(fields)}}})"
+    return CelValue(Cel(text), JsonKind("list", MAP))
+
+
+def _not_null(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
+    *first, last = [single(each) for each in arguments]
+    if not first:
+        return last
+    optional = first[0].optional()
+    for each in first[1:]:
+        optional = f"{optional}.or({each.optional()})"
+    if last.may_be_missing:
+        return CelValue(Cel(f"{optional}.or({last.optional()}).value()"), last.kind)
+    return CelValue(Cel(f"{optional}.orValue({last.text()})"), last.kind)
+
+
+def _merge(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
+    whole, *others = arguments
+    names: list[str] = []
+    for each in others:
+        if not isinstance(each, Nulls):
+            raise NotTranslatable("`merge()` has no counterpart other than for removing fields")
+        names += each.names
+    key, value = variable("keys", taken), variable("values", taken)
+    condition = conjunction([relation(key, "!=", quoted(each)) for each in names]).text
+    text = f"{whole.text(MEMBER)}.transformMap({key}, {value}, {condition}, {value})"
+    return CelValue(Cel(text), MAP)
+
+
+def _sum(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
+    (whole,) = arguments
+    if whole.kind.items.name not in ("number", "any"):
+        raise NotTranslatable("`sum()` of anything but numbers has no counterpart")
+    return CelValue(Cel(f"{whole.text(MEMBER)}.sum()"), NUMBER)
+
+
+def _label_match(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
+    wanted, found = (each.text(MEMBER) for each in arguments)
+    key, value = variable("keys", taken), variable("values", taken)
+    holds = f"{found}[?{key}] == optional.of({value})"
+    return CelValue(Cel(f"{wanted}.all({key}, {value}, {holds})"), BOOL)
+
+
+def _most(name: str) -> Function:
+    def function(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
+        (whole,) = arguments
+        return CelValue(_untyped(f"{whole.text(MEMBER)}.{name}()", whole), whole.kind.items)
+
+    return function
+
+
+def _ordered(name: str) -> Function:
+    def function(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
+        (whole,) = arguments
+        if whole.kind.name not in ("list", "any"):
+            raise NotTranslatable(f"`{name}()` of anything but a list has no counterpart")
+        text = _untyped(f"{whole.text(MEMBER)}.{name}()", whole)
+        needs = whole.presence()
+        return Ordered(text, whole.kind, needs=needs, name=whole.name, items=whole)
+
+    return function
+
+
+def _untyped(text: str, whole: CelTerm) -> Cel:
+    # Of unknown items, the type checker takes integers.
+    return Cel(text if whole.kind.items == NUMBER else f"dyn({text})")
+
+
+LISTS: dict[str, tuple[int | None, Function]] = {
+    "length": (1, _length),
+    "contains": (2, _contains),
+    "keys": (1, _keys),
+    "values": (1, _values),
+    "items": (3, _items),
+    "not_null": (None, _not_null),
+    "merge": (None, _merge),
+    "sum": (1, _sum),
+    "label_match": (2, _label_match),
+    "min": (1, _most("min")),
+    "max": (1, _most("max")),
+    "sort": (1, _ordered("sort")),
+    "reverse": (1, _ordered("reverse")),
+}

@@ -1,0 +1,112 @@
+"""Strings with `{{ }}` as CEL (kyverno/kyverno pkg/engine/variables/vars.go)."""
+
+from policyd.importers.jmespath.alternatives import CelTerm
+from policyd.importers.jmespath.inner import joined, mark, name_of
+from policyd.importers.jmespath.reading import constant, read
+from policyd.importers.jmespath.vocabulary import Vocabulary
+from policyd.json_types import JSON
+
+
+def has_variables(value: JSON) -> bool:
+    """Return whether any string of a JSON value, keys of maps included, has a `{{ }}`."""
+    match value:
+        case str():
+            return any(not isinstance(each, str) for each in _pieces(value))
+        case list():
+            return any(has_variables(each) for each in value)
+        case dict():
+            return any(has_variables(key) or has_variables(each) for key, each in value.items())
+    return False
+
+
+def term_of(text: str, scope: Vocabulary) -> CelTerm:
+    """Return the value of a string: of any kind if the whole of it is one `{{ }}`, else a string.
+
+    Raises NotTranslatable.
+    """
+    pieces = _pieces(text)
+    parts = [each if isinstance(each, str) else _variable(each[0], scope) for each in pieces]
+    if len(parts) == 1 and not isinstance(parts[0], str):
+        return parts[0]
+    if all(isinstance(each, str) for each in parts):
+        return constant("".join(each for each in parts if isinstance(each, str)))
+    return joined(parts)
+
+
+def queried(expression: str, scope: Vocabulary, current: CelTerm | None = None) -> CelTerm:
+    """Return the value of an expression that may hold `{{ }}`, asked of ``current`` if there is
+    one.
+
+    Raises NotTranslatable.
+    """
+    return _variable(expression, scope, current)
+
+
+def _variable(expression: str, scope: Vocabulary, current: CelTerm | None = None) -> CelTerm:
+    inner: dict[str, CelTerm] = {}
+    text = ""
+    for piece in _pieces(expression):
+        if isinstance(piece, str):
+            text += piece
+        else:
+            number = len(inner)
+            inner[name_of(number)] = _variable(piece[0], scope)
+            text += mark(number) if _quote_of(text) else name_of(number)
+    for number, name in enumerate(inner):
+        # Between ` ` it is JSON: the value itself.
+        text = text.replace(f"`{mark(number)}`", name)
+    return read(text.strip(), scope, inner, current)
+
+
+def _quote_of(text: str) -> str:
+    # The quote that is open at the end of a text: ' " or `.
+    quote, at = "", 0
+    while at < len(text):
+        if text[at] == "\\" and quote:
+            at += 1
+        elif quote and text[at] == quote:
+            quote = ""
+        elif not quote and text[at] in "'\"`":
+            quote = text[at]
+        at += 1
+    return quote
+
+
+def _pieces(text: str) -> list[str | tuple[str]]:
+    # What is written, and in a tuple what is between {{ and }}; a \ before {{ makes it plain text.
+    pieces: list[str | tuple[str]] = []
+    plain, at = "", 0
+    while (found := text.find("{{", at)) >= 0:
+        end = _end_of(text, found)
+        if end < 0:
+            break
+        if found and text[found - 1] == "\\":
+            plain += text[at : found - 1] + text[found:end]
+        else:
+            plain += text[at:found]
+            pieces += [plain] if plain else []
+            pieces.append((text[found + 2 : end - 2],))
+            plain = ""
+        at = end
+    plain += text[at:]
+    return [*pieces, plain] if plain else pieces
+
+
+def _end_of(text: str, start: int) -> int:
+    # The end of the {{ }} that starts here, -1 if it has none.
+    open_braces: list[str] = []
+    at = start
+    while at < len(text):
+        if text.startswith("{{", at) and not text.startswith("{{{", at):
+            open_braces.append("}}")
+            at += 2
+        elif text[at] == "{":
+            open_braces.append("}")
+            at += 1
+        elif open_braces and text.startswith(open_braces[-1], at):
+            at += len(open_braces.pop())
+            if not open_braces:
+                return at
+        else:
+            at += 1
+    return -1

@@ -1,0 +1,366 @@
+"""From the syntax tree of an expression to its value in CEL.
+
+What JMESPath calls null is a value that is missing. As in Kyverno, a path to a field that is not
+there is an error, which becomes an error of CEL; `||`, projections and conditions make null of it
+(kyverno/kyverno pkg/engine/jmespath/interpreter.go).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jmespath.exceptions
+import jmespath.parser
+
+from policyd.importers.jmespath.alternatives import CelTerm, Either, Several, both, first_of, single
+from policyd.importers.jmespath.cel import (
+    MEMBER,
+    SUM,
+    TERNARY,
+    Cel,
+    conjunction,
+    disjunction,
+    negation,
+    relation,
+)
+from policyd.importers.jmespath.fields import kind_of_field
+from policyd.importers.jmespath.functions import called
+from policyd.importers.jmespath.images import ContainerImages
+from policyd.importers.jmespath.inner import joined, split_inner
+from policyd.importers.jmespath.kinds import ANY, BOOL, LIST, MAP, SCALARS, JsonKind, kind_of
+from policyd.importers.jmespath.streams import CelList, Generator
+from policyd.importers.jmespath.truth import equality, truth
+from policyd.importers.jmespath.values import CelValue, Constant, Nulls
+from policyd.importers.jmespath.vocabulary import Meaning, NotTranslatable, Vocabulary
+from policyd.importers.jmespath.words import literal, quoted, variable
+
+_Node = dict[str, Any]
+
+
+def constant(value: object) -> Constant:
+    """Return a value that is written in the expression."""
+    return Constant(Cel(literal(value)), kind_of(value), nullable=value is None, constant=value)
+
+
+def read(
+    expression: str,
+    scope: Vocabulary,
+    inner: Mapping[str, CelTerm] | None = None,
+    current: CelTerm | None = None,
+) -> CelTerm:
+    """Return the value of an expression. ``inner`` are values of variables inside of it, by the
+    names that stand for them. ``current`` is what it is asked of; by default, all that has a name.
+
+    Raises NotTranslatable.
+    """
+    try:
+        tree = jmespath.parser.Parser().parse(expression).parsed
+    except (jmespath.exceptions.JMESPathError, ValueError, TypeError) as error:
+        raise NotTranslatable(f"`{expression}` is no JMESPath: {_first_line(error)}") from None
+    return _Reader(scope, inner or {}).term(tree, current)
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    # The beginning of an expression that has no meaning yet, such as `request`.
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    scope: Vocabulary
+    inner: Mapping[str, CelTerm]
+
+    def term(self, node: _Node, current: CelTerm | None) -> CelTerm:
+        """Return the value of a node; ``current`` is None at the root of the data."""
+        found = self._found(node, current)
+        if isinstance(found, _Path):
+            raise NotTranslatable(f"`{found.name}` as a whole is not available")
+        return found
+
+    def _found(self, node: _Node, current: CelTerm | None) -> CelTerm | _Path:
+        match node["type"]:
+            case "field":
+                return self._field(node["value"], current)
+            case "subexpression" | "index_expression":
+                return self._chain(node["children"], current)
+            case "pipe":
+                left, right = node["children"]
+                return self.term(right, self.term(left, current))
+            case "literal":
+                return self._literal(node["value"])
+            case "current" | "identity":
+                return self._current(current)
+            case "index":
+                return self._indexed(self._current(current), node["value"])
+            case "function_expression":
+                return self._called(node["value"], node["children"], current)
+            case _:
+                return self._compound(node, current)
+
+    def _compound(self, node: _Node, current: CelTerm | None) -> CelTerm:
+        children = node["children"]
+        match node["type"]:
+            case "flatten":
+                return self._flattened(self.term(children[0], current))
+            case "projection" | "filter_projection" | "value_projection":
+                return self._projected(node, current)
+            case "or_expression":
+                return first_of(self.term(children[0], current), self.term(children[1], current))
+            case "not_expression" | "comparator":
+                return CelValue(self.condition(node, current), BOOL)
+            case "and_expression":
+                return both(*(self.term(each, current) for each in children))
+            case "multi_select_list":
+                return self._listed(children, current)
+            case "multi_select_dict":
+                return self._mapped(children, current)
+            case other:
+                raise NotTranslatable(f"JMESPath's {other.replace('_', ' ')} is not supported")
+
+    def _current(self, current: CelTerm | None) -> CelTerm:
+        if current is None:
+            raise NotTranslatable("`@` as the whole of Kyverno's variables is not available")
+        return current
+
+    def _single(self, current: CelTerm | None) -> CelValue:
+        return single(self._current(current))
+
+    def _literal(self, value: object) -> CelTerm:
+        parts = split_inner(value, self.inner) if isinstance(value, str) else []
+        if any(not isinstance(each, str) for each in parts):
+            return joined(parts)
+        return constant(value)
+
+    def _indexed(self, whole: CelTerm, index: int) -> CelTerm:
+        if isinstance(whole, CelList):
+            whole = replace(whole, needs=None)
+        return single(whole).at(index, whole.kind.items)
+
+    def _called(self, name: str, children: list[_Node], current: CelTerm | None) -> CelTerm:
+        if any(each["type"] == "expref" for each in children):
+            raise NotTranslatable(f"`{name}()` of an expression (`&`) has no counterpart")
+        return called(name, [self.term(each, current) for each in children], self.scope.taken)
+
+    # Names
+
+    def _field(self, name: str, current: CelTerm | None) -> CelTerm | _Path:
+        if current is None:
+            return self._named(name)
+        parts = split_inner(name, self.inner)
+        if len(parts) > 1 or (parts and not isinstance(parts[0], str)):
+            whole = single(current)
+            return whole.at(joined(parts).cel(), kind_of_field("", whole.name))
+        if isinstance(current, CelList):
+            return Constant(Cel("null"), nullable=True)
+        return select(single(current), name)
+
+    def _named(self, name: str) -> CelTerm | _Path:
+        if name == "images" and "request.object" in self.scope.meanings:
+            return _Path(name)
+        if name == "":
+            # `""` is a field without a name, which nothing has.
+            return constant(None)
+        if name in self.inner:
+            return self.inner[name]
+        meaning = self.scope.meaning(name)
+        if meaning is not None:
+            return meant(meaning, name)
+        if self.scope.begins(name):
+            return _Path(name)
+        raise NotTranslatable(f"`{name}` is not defined here")
+
+    def _chain(self, children: list[_Node], current: CelTerm | None) -> CelTerm | _Path:
+        found = self._found(children[0], current)
+        for child in children[1:]:
+            if isinstance(found, _Path):
+                found = self._longer(found, child)
+            else:
+                found = self._below(found, child)
+        return found
+
+    def _longer(self, path: _Path, child: _Node) -> CelTerm | _Path:
+        if child["type"] != "field":
+            raise NotTranslatable(f"`{path.name}` as a whole is not available")
+        name = f"{path.name}.{child['value']}"
+        if path.name == "images":
+            return self._images(child["value"])
+        meaning = self.scope.meaning(name)
+        if meaning is not None:
+            return meant(meaning, child["value"])
+        if self.scope.begins(name):
+            return _Path(name)
+        raise NotTranslatable(f"`{name}` is not defined here")
+
+    def _images(self, name: str) -> CelTerm:
+        whole = meant(self.scope.meanings["request.object"], "object")
+        found = single(whole).select("spec").select(name)
+        return ContainerImages(found.base, LIST, found.steps, found.needs, name=name)
+
+    def _below(self, left: CelTerm, child: _Node) -> CelTerm:
+        found = self.term(child, left)
+        if child["type"] in ("field", "index"):
+            return found
+        # Unlike after a pipe, a function is not called for what is missing.
+        need = left.presence()
+        if need is None or not isinstance(found, CelValue | CelList):
+            return found
+        parts = [need] if found.needs is None else [need, found.needs]
+        return replace(found, needs=conjunction(parts))
+
+    # Projections
+
+    def _flattened(self, whole: CelTerm) -> CelTerm:
+        if isinstance(whole, CelList):
+            return self._spliced(whole)
+        if isinstance(whole, Several):
+            return replace(self._generated(whole.concatenated(), None), needs=whole.needs)
+        if whole.kind.name in SCALARS:
+            return constant(None)
+        return self._generated(single(whole), None)
+
+    def _spliced(self, stream: CelList) -> CelList:
+        element = stream.element
+        if isinstance(element, CelList):
+            generators = (*stream.generators, *element.generators)
+            return CelList(generators, element.element, stream.needs)
+        if element.kind.name in ("string", "number", "bool", "map"):
+            return stream
+        inner = self._generated(element, None, stream)
+        return CelList((*stream.generators, *inner.generators), inner.element, stream.needs)
+
+    def _generated(
+        self, source: CelValue, key: str | None, around: CelList | None = None
+    ) -> CelList:
+        taken = self.scope.taken if around is None else self.scope.taken | around.variables
+        return over(source, taken, key)
+
+    def _projected(self, node: _Node, current: CelTerm | None) -> CelTerm:
+        left, right, *condition = node["children"]
+        whole = self.term(left, current)
+        if whole.kind.name in SCALARS:
+            return constant(None)
+        if isinstance(whole, ContainerImages):
+            stream = whole.each(self.scope.taken)
+        elif node["type"] == "value_projection":
+            stream = self._generated(single(whole), "key")
+        elif isinstance(whole, CelList):
+            stream = whole
+        elif left["type"] == "slice":
+            raise NotTranslatable("slices are not supported")
+        else:
+            stream = self._generated(single(whole), None)
+        inside = replace(self, scope=self.scope.inside(*stream.variables))
+        if condition:
+            stream = inside.filtered(stream, condition[0])
+        return replace(stream, element=_plain(inside.term(right, stream.element)))
+
+    def filtered(self, stream: CelList, condition: _Node) -> CelList:
+        """Return the elements of a list for which a condition holds."""
+        *outer, last = stream.generators
+        need = stream.element.presence()
+        holds = self.condition(condition, stream.element)
+        conditions = [*last.conditions, *([] if need is None else [need]), holds]
+        return replace(stream, generators=(*outer, replace(last, conditions=tuple(conditions))))
+
+    # Conditions
+
+    def condition(self, node: _Node, current: CelTerm | None) -> Cel:
+        """Return CEL that is true where the value of a node is not false, null or empty."""
+        children = node["children"]
+        match node["type"]:
+            case "and_expression":
+                return conjunction([self.condition(each, current) for each in children])
+            case "or_expression":
+                return disjunction([self.condition(each, current) for each in children])
+            case "not_expression":
+                return negation(self.condition(children[0], current))
+            case "comparator":
+                left, right = (self.term(each, current) for each in children)
+                return compared(node["value"], left, right)
+            case _:
+                return truth(self.term(node, current))
+
+    # Selections
+
+    def _listed(self, children: list[_Node], current: CelTerm | None) -> CelTerm:
+        return listed([self.term(each, current) for each in children])
+
+    def _mapped(self, children: list[_Node], current: CelTerm | None) -> CelTerm:
+        pairs, names = [], []
+        for each in children:
+            name, (node,) = each["value"], each["children"]
+            if node["type"] == "field" and node["value"] == "null":
+                names.append(name)
+            else:
+                value = self.term(node, current)
+                pairs.append(f"{quoted(name)}: dyn({value.or_value('null')})")
+        if names and not pairs:
+            text = ", ".join(f"{quoted(each)}: null" for each in names)
+            return Nulls(Cel(f"{{{text}}}"), MAP, names=tuple(names))
+        pairs += [f"{quoted(each)}: dyn(null)" for each in names]
+        return CelValue(Cel(f"{{{', '.join(pairs)}}}"), MAP)
+
+
+def over(source: CelValue, taken: frozenset[str] = frozenset(), key: str | None = None) -> CelList:
+    """Return the items of a list; with ``key``, the values of a map. ``taken`` are variables
+    around.
+    """
+    name = variable(source.name, taken)
+    item = CelValue(Cel(name), source.kind.items, name=source.name)
+    if key is not None:
+        key, name = variable("keys", taken), variable("values", taken)
+        item = CelValue(Cel(name), source.kind.items, name=source.name)
+    return CelList((Generator(name, source, key=key),), item, source.presence())
+
+
+def listed(terms: Sequence[CelTerm]) -> Several:
+    """Return a list of these items; what is missing is null."""
+    kinds = {each.kind for each in terms}
+    kind = JsonKind("list", kinds.pop() if len(kinds) == 1 else ANY)
+    texts = [each.or_value("null") for each in terms]
+    if len({each.kind.name for each in terms}) > 1:
+        texts = [f"dyn({each})" for each in texts]
+    return Several(Cel(f"[{', '.join(texts)}]"), kind, parts=tuple(terms))
+
+
+def meant(meaning: Meaning | str, name: str) -> CelTerm:
+    """Return the value of a name."""
+    if isinstance(meaning, str):
+        meaning = Meaning(meaning)
+    if meaning.term is not None:
+        return meaning.term
+    level = TERNARY if " " in meaning.expression else MEMBER
+    return CelValue(
+        Cel(meaning.expression, level),
+        meaning.kind,
+        present=meaning.present,
+        name=meaning.name or name,
+    )
+
+
+def select(value: CelValue, name: str) -> CelValue:
+    """Return a field of a value; what is no map has none."""
+    if value.kind.name in SCALARS or value.kind.name == "list":
+        return constant(None)
+    return value.select(name, kind_of_field(name, value.name))
+
+
+def compared(operator: str, left: CelTerm, right: CelTerm) -> Cel:
+    """Return a comparison; other than for equality, only numbers are compared."""
+    match operator:
+        case "eq":
+            return equality(left, right)
+        case "ne":
+            return negation(equality(left, right))
+    signs = {"lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
+    needs = [need for each in (left, right) if (need := each.presence()) is not None]
+    return conjunction([*needs, relation(left.text(SUM), signs[operator], right.text(SUM))])
+
+
+def _plain(term: CelTerm) -> CelValue | CelList:
+    return single(term) if isinstance(term, Either) else term
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

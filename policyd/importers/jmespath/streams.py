@@ -1,0 +1,199 @@
+"""What a projection of JMESPath yields, as CEL: a list, or a question about its elements."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from policyd.importers.jmespath.cel import (
+    MEMBER,
+    TERNARY,
+    TRUE,
+    Cel,
+    conjunction,
+    disjunction,
+    negation,
+    relation,
+)
+from policyd.importers.jmespath.kinds import JsonKind
+from policyd.importers.jmespath.values import CelValue
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """``for variable in source if conditions``; with ``key``, the keys and values of a map.
+
+    ``of_keys``: the source is a map, and the variable one of its keys.
+    """
+
+    variable: str
+    source: CelValue
+    conditions: tuple[Cel, ...] = ()
+    key: str | None = None
+    of_keys: bool = False
+
+    def macro(self, name: str, *arguments: str, strict: bool = False) -> Cel:
+        """Return a call of a macro over the source; ``map`` has another name for maps.
+
+        A source that is missing is empty, or an error if ``strict``.
+        """
+        variables = [self.variable] if self.key is None else [self.key, self.variable]
+        if self.key is not None and name == "map":
+            name = "transformList"
+        return Cel(f"{self.whole(strict)}.{name}({', '.join([*variables, *arguments])})")
+
+    def whole(self, strict: bool) -> str:
+        """Return what it generates from."""
+        if strict:
+            return self.source.text(MEMBER)
+        return self.source.or_value("{}" if self.of_keys or self.key is not None else "[]")
+
+
+@dataclass(frozen=True, slots=True)
+class CelList:
+    """What a projection yields: ``element`` for each turn of the generators, without missing ones.
+
+    The list is null unless ``needs`` holds.
+    """
+
+    generators: tuple[Generator, ...]
+    element: "CelValue | CelList"
+    needs: Cel | None = None
+
+    @property
+    def kind(self) -> JsonKind:
+        """Return the kind of the list."""
+        return JsonKind("list", self.element.kind)
+
+    @property
+    def may_be_missing(self) -> bool:
+        """Return whether the list may be null."""
+        return self.needs is not None
+
+    @property
+    def name(self) -> str:
+        """Return the name of the field that the elements come from."""
+        return self.element.name
+
+    def presence(self) -> Cel | None:
+        """Return CEL that is true if the list is not null; None if it never is."""
+        return self.needs
+
+    def sure(self) -> "CelList":
+        """Return this list for a place where it is known not to be null."""
+        if self.needs is None:
+            return self
+        first, *more = self.generators
+        source = replace(
+            first.source, base=first.source.cel(), steps=(), needs=None, nullable=False
+        )
+        return replace(self, generators=(replace(first, source=source), *more), needs=None)
+
+    @property
+    def whole(self) -> Generator | None:
+        """Return the generator whose source has exactly these elements; None if there is none."""
+        (first, *more) = self.generators
+        if more or first.conditions or first.key is not None:
+            return None
+        return first if self.element.text() == first.variable else None
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Return the variables of its macros."""
+        both = {name for each in self.generators for name in (each.key, each.variable) if name}
+        inner = self.element.variables if isinstance(self.element, CelList) else frozenset()
+        return frozenset(both) | inner
+
+    def exists(self, holds: Callable[[CelValue], Cel], *, strict: bool = False) -> Cel:
+        """Return CEL that is true if ``holds``, about the element, is true for any.
+
+        It is false for null, or an error if ``strict``.
+        """
+        inner = _asked(self.element, holds)
+        strict = strict and self.needs is not None
+        for number, generator in reversed(list(enumerate(self.generators))):
+            condition = conjunction([*generator.conditions, inner])
+            if condition == TRUE:
+                inner = relation(f"size({generator.whole(strict and number == 0)})", ">", "0")
+            else:
+                inner = generator.macro("exists", condition.text, strict=strict and number == 0)
+        return inner
+
+    def has(self, item: str, *, strict: bool = False) -> Cel | None:
+        """Return CEL that is true if an item, CEL, is an element; None if that is no `in`."""
+        *outer, last = self.generators
+        if last.conditions or last.key is not None or self.element.text() != last.variable:
+            return None
+        strict = strict and self.needs is not None
+        inner = relation(item, "in", last.whole(strict and not outer))
+        for number, generator in reversed(list(enumerate(outer))):
+            condition = conjunction([*generator.conditions, inner])
+            inner = generator.macro("exists", condition.text, strict=strict and number == 0)
+        return inner
+
+    def every(self, holds: Callable[[CelValue], Cel]) -> Cel:
+        """Return CEL that is true if ``holds`` is true for all; true for null."""
+        inner = _asked(self.element, holds)
+        for generator in reversed(self.generators):
+            unless = [negation(conjunction(generator.conditions))] if generator.conditions else []
+            inner = generator.macro("all", disjunction([*unless, inner]).text)
+        return inner
+
+    def size(self) -> Cel:
+        """Return CEL of the number of elements; null is an error."""
+        *outer, last = self.generators
+        strict = self.needs is not None
+        strictly = strict and not outer
+        count = f"size({last.whole(strictly)})"
+        if condition := _condition(last, self.element):
+            kept = last.macro("filter", *condition, strict=strictly)
+            if last.key is not None:
+                kept = last.macro("map", *condition, last.variable, strict=strictly)
+            count = f"size({kept.text})"
+        for number, generator in reversed(list(enumerate(outer))):
+            filters = _condition(generator, None)
+            mapped = generator.macro("map", *filters, count, strict=strict and number == 0)
+            count = f"{mapped.text}.sum()"
+        return Cel(count)
+
+    def cel(self) -> Cel:
+        """Return the list as CEL; null is an error."""
+        *outer, last = self.generators
+        strict = self.needs is not None
+        whole = _collected(last, self.element, strict and not outer)
+        for number, generator in reversed(list(enumerate(outer))):
+            filters = _condition(generator, None)
+            mapped = generator.macro("map", *filters, whole.text, strict=strict and number == 0)
+            whole = Cel(f"{mapped.text}.flatten()")
+        return whole
+
+    def text(self, level: int = TERNARY) -> str:
+        """Return ``cel`` for a place of this level."""
+        return self.cel().at(level)
+
+    def or_value(self, default: str) -> str:
+        """Return the list, or a default in CEL if it is null."""
+        if self.needs is None or default == "[]":
+            return replace(self, needs=None).text(MEMBER)
+        return f"({self.needs.text} ? {self.text()} : {default})"
+
+
+def _asked(element: "CelValue | CelList", holds: Callable[[CelValue], Cel]) -> Cel:
+    # An element that is a list is asked as one value.
+    if isinstance(element, CelList):
+        element = CelValue(element.cel(), element.kind, needs=element.needs, name=element.name)
+    return holds(element)
+
+
+def _collected(generator: Generator, element: "CelValue | CelList", strict: bool) -> Cel:
+    condition = _condition(generator, element)
+    whole = element.text() == generator.variable and generator.key is None
+    if not whole or (generator.of_keys and not condition):
+        return generator.macro("map", *condition, element.text(), strict=strict)
+    if condition:
+        return generator.macro("filter", *condition, strict=strict)
+    return Cel(generator.whole(strict))
+
+
+def _condition(generator: Generator, element: "CelValue | CelList | None") -> list[str]:
+    need = None if element is None else element.presence()
+    parts = [*generator.conditions, *([] if need is None else [need])]
+    return [conjunction(parts).text] if parts else []

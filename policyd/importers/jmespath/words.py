@@ -1,0 +1,136 @@
+"""How CEL is written: literals, fields and names of variables."""
+
+import json
+import re
+from collections.abc import Collection
+
+from policyd.json_types import JSON
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+# The words that CEL reserves, and what would hide a variable or a type of a policy.
+_RESERVED = frozenset(
+    [
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "false",
+        "for",
+        "function",
+        "if",
+        "import",
+        "in",
+        "let",
+        "loop",
+        "namespace",
+        "null",
+        "package",
+        "return",
+        "true",
+        "var",
+        "void",
+        "while",
+        "object",
+        "oldObject",
+        "request",
+        "params",
+        "namespaceObject",
+        "authorizer",
+        "variables",
+        "string",
+        "int",
+        "uint",
+        "double",
+        "bool",
+        "bytes",
+        "list",
+        "map",
+        "type",
+        "duration",
+        "timestamp",
+        "size",
+        "has",
+    ]
+)
+_SINGULAR = {
+    **dict.fromkeys(("labels", "annotations"), "key"),
+    **dict.fromkeys(("initContainers", "ephemeralContainers"), "container"),
+    **dict.fromkeys(("add", "drop", "capabilities"), "capability"),
+    "volumeMounts": "mount",
+    "ownerReferences": "owner",
+    "command": "word",
+    "args": "arg",
+    "tls": "entry",
+    "env": "variable",
+}
+# What cannot be written after a dot.
+_NO_FIELD = frozenset({"in", "true", "false", "null"})
+
+
+def is_field(name: str) -> bool:
+    """Return whether a field can be written after a dot."""
+    return bool(_IDENTIFIER.match(name)) and name not in _NO_FIELD
+
+
+def literal(value: JSON) -> str:
+    """Return a JSON value as CEL, with strings in single quotes."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return repr(value)
+        case str():
+            return quoted(value)
+        case list():
+            return "[" + ", ".join(_items(value)) + "]"
+        case _:
+            fields = zip(value, _items(list(value.values())), strict=True)
+            return "{" + ", ".join(f"{quoted(key)}: {each}" for key, each in fields) + "}"
+
+
+def _items(values: list[JSON]) -> list[str]:
+    # The items of a literal must have one type.
+    texts = [literal(each) for each in values]
+    if len({type(each) for each in values}) < 2:
+        return texts
+    return [f"dyn({each})" for each in texts]
+
+
+def quoted(text: str) -> str:
+    """Return a string literal: a raw one where that saves backslashes."""
+    if "\\" in text and text.isprintable() and not text.endswith("\\"):
+        for quote in "'\"":
+            if quote not in text:
+                return f"r{quote}{text}{quote}"
+    body = json.dumps(text, ensure_ascii=False)[1:-1]
+    if "'" in text and '"' not in text:
+        return f'"{body}"'
+    return "'" + body.replace('\\"', '"').replace("'", "\\'") + "'"
+
+
+def variable(collection: str, taken: Collection[str]) -> str:
+    """Return a name for an item of a collection, such as ``container`` for ``containers``.
+
+    ``taken`` are names that it must not have.
+    """
+    word = _singular(collection) if _IDENTIFIER.match(collection) else "item"
+    if word in _RESERVED:
+        word = "item"
+    name, number = word, 2
+    while name in taken:
+        name, number = f"{word}{number}", number + 1
+    return name
+
+
+def _singular(word: str) -> str:
+    if word in _SINGULAR:
+        return _SINGULAR[word]
+    for ending, instead in (("ies", "y"), ("sses", "ss"), ("xes", "x")):
+        if word.endswith(ending):
+            return word.removesuffix(ending) + instead
+    if word.endswith("s") and not word.endswith("ss") and len(word) > 2:
+        return word[:-1]
+    return "item"

@@ -1,0 +1,1 @@
+"""Policies of Kyverno that are written in CEL."""

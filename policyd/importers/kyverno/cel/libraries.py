@@ -1,0 +1,107 @@
+"""What the CEL of Kyverno has beyond that of Kubernetes, by name, and why policies cannot have it.
+
+See https://kyverno.io/docs/policy-types/cel-libraries/. What the CEL of Kubernetes can say
+otherwise is rewritten before (``rewriting``).
+"""
+
+from collections.abc import Iterator, Mapping
+
+from policyd.cel.syntax.ast import Call, Expr
+from policyd.cel.syntax.parser import parse
+from policyd.cel.syntax.recursion import children, deep_recursion
+from policyd.errors import CelSyntaxError
+from policyd.export.expressions.occurrences import Untranslatable, occurrences
+from policyd.importers.model import Refused
+from policyd.versions import NEWEST
+
+_OTHER_OBJECTS = "reads other objects of the cluster; a policy sees one request and its parameters"
+_REGISTRY = "reads an image from its registry; policies call no other service"
+_SERVICE = "calls another service"
+_CLOCK = "depends on the time; the decisions of policies do not"
+_CHANCE = "depends on chance; the decisions of policies do not"
+_SIGNATURES = "verifies the signatures of images"
+_NOT_IN_CEL = "is no function of the CEL of Kubernetes"
+
+# The variables of Kyverno's libraries: what their functions do.
+_LIBRARIES: Mapping[str, str] = {
+    "resource": _OTHER_OBJECTS,
+    "globalContext": _OTHER_OBJECTS,
+    "http": _SERVICE,
+    "image": _REGISTRY,
+    "imageData": _REGISTRY,
+    "attestations": _SIGNATURES,
+    "generator": "creates other objects",
+    "time": _CLOCK,
+    "json": _NOT_IN_CEL,
+    "yaml": _NOT_IN_CEL,
+    "x509": _NOT_IN_CEL,
+    "math": _NOT_IN_CEL,
+    "jmespath": _NOT_IN_CEL,
+    "user": _NOT_IN_CEL,
+    "hash": _NOT_IN_CEL,
+}
+_FUNCTIONS: Mapping[str, str] = {
+    "getImageData": _REGISTRY,
+    "verifyImageSignatures": _SIGNATURES,
+    "verifyAttestationSignatures": _SIGNATURES,
+    "extractPayload": _SIGNATURES,
+    "random": _CHANCE,
+    "image": _NOT_IN_CEL,
+    "isImage": _NOT_IN_CEL,
+    "parseImageReference": _NOT_IN_CEL,
+    "ParseImageRef": _NOT_IN_CEL,
+    "parseServiceAccount": _NOT_IN_CEL,
+    "listObjToMap": _NOT_IN_CEL,
+    "md5": _NOT_IN_CEL,
+    "sha1": _NOT_IN_CEL,
+    "sha256": _NOT_IN_CEL,
+    "round": _NOT_IN_CEL,
+}
+# Variables that only Kyverno has; the ones that can be rewritten are gone by now.
+_VARIABLES: Mapping[str, str] = {
+    "exceptions": "holds what PolicyExceptions allow",
+    "images": "holds the images of objects by the kind of their container",
+    "globalReference": _OTHER_OBJECTS,
+}
+
+
+def parsed(text: str, path: str) -> Expr:
+    """Return the tree of an expression; raises Refused if it is none."""
+    try:
+        return parse(text, NEWEST)
+    except CelSyntaxError as error:
+        raise Refused(path, f"the expression is no CEL: {error.problems[0].message}") from None
+
+
+def require_known(text: str, path: str) -> None:
+    """Raise Refused, with its name, for what only the CEL of Kyverno has."""
+    with deep_recursion():
+        root = parsed(text, path)
+        try:
+            uses = occurrences(text, frozenset((*_LIBRARIES, *_VARIABLES)), NEWEST)
+        except Untranslatable as error:
+            raise Refused(path, str(error)) from None
+        for use in uses:
+            if use.name in _VARIABLES:
+                raise Refused(path, f"the variable {use.name} of Kyverno {_VARIABLES[use.name]}")
+            method = _method(root, use.start)
+            raise Refused(path, f"{use.name}{method} of Kyverno {_LIBRARIES[use.name]}")
+        for call in nodes(root):
+            if isinstance(call, Call) and call.target is None and call.function in _FUNCTIONS:
+                name = call.function
+                raise Refused(path, f"{name}() of Kyverno {_FUNCTIONS[name]}")
+
+
+def _method(root: Expr, start: int) -> str:
+    """Return ``.Get()`` for the call of that name on the variable at ``start``."""
+    for call in nodes(root):
+        if isinstance(call, Call) and call.target is not None and call.target.pos == start:
+            return f".{call.function}()"
+    return ""
+
+
+def nodes(node: Expr) -> Iterator[Expr]:
+    """Yield a node and all nodes below it."""
+    yield node
+    for child in children(node):
+        yield from nodes(child)

@@ -1,0 +1,238 @@
+"""Rewrite expressions of Kyverno so that the CEL of Kubernetes says the same.
+
+What cannot be rewritten stays, and ``libraries`` refuses it by name.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from policyd.cel.syntax.ast import Call, Expr, Ident, Literal, Select
+from policyd.errors import CelSyntaxError
+from policyd.export.expressions.occurrences import (
+    Occurrence,
+    Replacement,
+    Untranslatable,
+    occurrences,
+    spliced,
+)
+from policyd.importers.fields import enclosed, tidy
+from policyd.importers.kyverno.cel.calls import SourceCall, calls_of, method_calls
+from policyd.importers.kyverno.cel.libraries import nodes, parsed, require_known
+from policyd.importers.model import Refused
+from policyd.json_types import JSON, JSONObject
+from policyd.policy.kinds.builtin import BUILTIN_KINDS
+from policyd.policy.kinds.plural import plural
+from policyd.versions import NEWEST
+
+_SERVICE_ACCOUNT = frozenset(("parseServiceAccount", "user.parseServiceAccount"))
+_IMAGE = frozenset(("image", "parseImageReference", "ParseImageRef"))
+_PARAM = frozenset(("resource.Get",))
+_FUNCTIONS = _SERVICE_ACCOUNT | _IMAGE | _PARAM
+_NAMES = frozenset(("images", "exceptions"))
+# Kyverno pkg/cel/compiler/images.go: the images of a Pod by the kind of their container.
+_IMAGES: Mapping[str, str] = {
+    "containers": "object.spec.?containers.orValue([]).map(c, c.image)",
+    "initContainers": "object.spec.?initContainers.orValue([]).map(c, c.image)",
+    "ephemeralContainers": "object.spec.?ephemeralContainers.orValue([]).map(c, c.image)",
+    "imageVolumes": (
+        "object.spec.?volumes.orValue([]).filter(v, has(v.image)).map(v, v.image.reference)"
+    ),
+}
+# github.com/google/go-containerregistry pkg/name: {} is the image. A first part with a dot or a
+# colon, or localhost, is the registry.
+_IMAGE_FIELDS: Mapping[str, str] = {
+    "registry": (
+        "({0}.matches('^([^/]*[.:][^/]*|localhost)/') && !{0}.startsWith('docker.io/')"
+        " ? {0}.split('/')[0] : 'index.docker.io')"
+    ),
+    "containsDigest": "{0}.contains('@')",
+    "digest": "({0}.contains('@') ? {0}.split('@')[1] : '')",
+    "tag": (
+        "({0}.contains('@') ? '' : {0}.matches(':[^/]+$')"
+        " ? {0}.substring({0}.lastIndexOf(':') + 1) : 'latest')"
+    ),
+    "identifier": (
+        "({0}.contains('@') ? {0}.split('@')[1] : {0}.matches(':[^/]+$')"
+        " ? {0}.substring({0}.lastIndexOf(':') + 1) : 'latest')"
+    ),
+}
+# system:serviceaccount:NAMESPACE:NAME; anything else has neither.
+_ACCOUNT_PARTS: Mapping[str, int] = {"Namespace": 2, "Name": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """How the expressions of one policy are rewritten.
+
+    ``pods``: the objects are Pods. ``allowed`` is CEL by the fields of the variable ``exceptions``.
+    ``variables`` are the expressions of the variables, rewritten already, for expressions that
+    cannot read variables.
+    """
+
+    pods: bool = False
+    allowed: Mapping[str, str] = field(default_factory=dict)
+    param: JSONObject = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def rewritten(self, text: str, path: str) -> str:
+        """Return an expression for policyd; raises Refused for what it cannot say."""
+        text = tidy(text)
+        parsed(text, path)
+        try:
+            text = self._calls(text)
+            text = spliced(text, self._names(text))
+            text = without_idle_defaults(text)
+        except (Untranslatable, CelSyntaxError) as error:
+            raise Refused(path, str(error)) from None
+        require_known(text, path)
+        return text
+
+    def without_variables(self, text: str, path: str) -> str:
+        """Return an expression with the expressions of variables in their place: matchConditions
+        are evaluated before there are variables.
+        """
+        text = self.rewritten(text, path)
+        try:
+            uses = occurrences(text, frozenset(("variables",)), NEWEST)
+            return spliced(text, [self._inlined(use, path) for use in uses])
+        except Untranslatable as error:
+            raise Refused(path, str(error)) from None
+
+    def with_variable(self, name: str, expression: str) -> "Rewriting":
+        """Return the rewriting of expressions after this variable."""
+        return replace(self, variables={**self.variables, name: expression})
+
+    def _inlined(self, use: Occurrence, path: str) -> Replacement:
+        access = use.accesses[0] if use.accesses else None
+        if access is None or access.span is None or access.key not in self.variables:
+            raise Refused(path, "matchConditions can read variables by variables.NAME only")
+        held = self.variables[access.key or ""]
+        nested = Rewriting(variables=self.variables).without_variables(held, path)
+        return Replacement(use.start, access.span[1], enclosed(nested))
+
+    def _calls(self, text: str) -> str:
+        """Replace calls one by one: one may be the argument of another."""
+        while True:
+            for call in calls_of(text, _FUNCTIONS):
+                said = self._said(call)
+                if said is not None:
+                    text = text[: call.start] + said + text[call.end :]
+                    break
+            else:
+                return text
+
+    def _said(self, call: SourceCall) -> str | None:
+        if call.name in _PARAM:
+            given = f".{call.field}" if call.field else ""
+            return f"params{given}" if self.param and param_of(call) == self.param else None
+        if len(call.arguments) != 1:
+            return None
+        argument = _operand(call.arguments[0])
+        if call.name in _IMAGE:
+            form = _IMAGE_FIELDS.get(call.field)
+            return None if form is None else form.format(argument)
+        part = _ACCOUNT_PARTS.get(call.field)
+        if part is None:
+            return None
+        test = f"{argument}.startsWith('system:serviceaccount:')"
+        return f"({test} ? {argument}.split(':')[{part}] : '')"
+
+    def _names(self, text: str) -> Iterator[Replacement]:
+        for use in occurrences(text, _NAMES, NEWEST):
+            access = use.accesses[0] if use.accesses else None
+            if access is None or access.span is None or access.key is None:
+                continue
+            meanings = self.allowed if use.name == "exceptions" else _IMAGES if self.pods else {}
+            if access.key in meanings:
+                yield Replacement(use.start, access.span[1], meanings[access.key])
+
+
+def without_idle_defaults(text: str) -> str:
+    """Return an expression without ``.orValue(DEFAULT)`` after what is never an optional.
+
+    Up to Kubernetes 1.36, and in Kyverno, it has no effect there; later it is an error.
+
+    >>> without_idle_defaults("object.spec.volumes.orValue([]).size() == 0")
+    'object.spec.volumes.size() == 0'
+    """
+    idle = {
+        node.pos
+        for node in nodes(parsed(text, ""))
+        if isinstance(node, Call)
+        and node.function == "orValue"
+        and node.target is not None
+        and _is_plain(node.target)
+    }
+    defaults = [call for call in method_calls(text, "orValue") if call.opening in idle]
+    return spliced(text, [Replacement(call.start, call.end, "") for call in defaults])
+
+
+def _is_plain(node: Expr) -> bool:
+    """Whether a value is read by plain selections of what a request or an item of a list holds."""
+    while isinstance(node, Select):
+        node = node.operand
+    return isinstance(node, Ident) and node.name not in ("variables", "optional")
+
+
+def param_of(call: SourceCall) -> JSONObject | None:
+    """Return ``paramKind`` and ``paramRef`` for a call of resource.Get with literals; None for
+        others, and for kinds that are not built in.
+
+    >>> from policyd.importers.kyverno.cel.calls import calls_of
+    >>> [call] = calls_of("resource.Get('v1', 'configmaps', 'a', 'b')", frozenset(["resource.Get"]))
+    >>> param_of(call)["paramRef"]["namespace"]
+    'a'
+    """
+    given = [_literal(argument) for argument in call.arguments]
+    if len(given) != 4 or None in given[:2] or given[3] is None:
+        return None
+    api_version, resource, namespace, name = given
+    own = call.arguments[2] in ("object.metadata.namespace", "request.namespace")
+    if namespace is None and not own:
+        return None
+    for (version, kind), namespaced in BUILTIN_KINDS.items():
+        if version == api_version and plural(kind) == resource:
+            ref: JSONObject = {"name": name}
+            if namespaced and namespace:
+                ref["namespace"] = namespace
+            return {
+                "paramKind": {"apiVersion": api_version, "kind": kind},
+                "paramRef": {**ref, "parameterNotFoundAction": "Deny"},
+            }
+    return None
+
+
+def params_in(value: JSON) -> list[JSONObject]:
+    """Return ``paramKind`` and ``paramRef`` of each object that expressions in a value get.
+
+    What is no expression calls no function, so all strings are searched.
+    """
+    found: list[JSONObject] = []
+    for text in _strings(value):
+        for call in calls_of(text, _PARAM):
+            param = param_of(call)
+            if param is not None and param not in found:
+                found.append(param)
+    return found
+
+
+def _strings(value: JSON) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _strings(each)
+
+
+def _literal(argument: str) -> str | None:
+    try:
+        node = parsed(argument, "")
+    except Refused:
+        return None
+    return node.value if isinstance(node, Literal) and isinstance(node.value, str) else None
+
+
+def _operand(argument: str) -> str:
+    """Return an argument as the target of a method."""
+    plain = all(part.isidentifier() for part in argument.split("."))
+    return argument if plain else f"({argument})"

@@ -1,0 +1,128 @@
+"""Fields of Kyverno's CEL policies that are no expressions: where and when they are evaluated."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from policyd.importers.fields import object_at, require_fields
+from policyd.importers.model import ImportRemark, Refused
+from policyd.json_types import JSONObject
+
+# The controllers whose rules Kyverno generates from one for Pods (pkg/cel/autogen/config.go).
+_KINDS: Mapping[str, str] = {
+    "daemonsets": "DaemonSet",
+    "deployments": "Deployment",
+    "replicasets": "ReplicaSet",
+    "statefulsets": "StatefulSet",
+    "jobs": "Job",
+    "cronjobs": "CronJob",
+}
+_EVALUATION = ("mode", "admission", "background", "mutateExisting")
+
+
+@dataclass(frozen=True, slots=True)
+class PodControllers:
+    """Whether a policy for Pods is one for their controllers; ``kinds`` if not for all of them."""
+
+    enabled: bool
+    kinds: tuple[str, ...] = ()
+
+    def condition(self) -> JSONObject | None:
+        """Return the matchCondition that leaves out the other controllers."""
+        if not self.kinds:
+            return None
+        listed = ", ".join(f"'{kind}'" for kind in ("Pod", *self.kinds))
+        return {"name": "controllers", "expression": f"request.kind.kind in [{listed}]"}
+
+
+def pod_controllers(spec: JSONObject, path: str) -> PodControllers:
+    """Return what ``spec.autogen`` says; without it, policies for Pods are for controllers too."""
+    autogen = object_at(spec, "autogen", path)
+    require_fields(
+        autogen,
+        ("podControllers", "validatingAdmissionPolicy", "mutatingAdmissionPolicy"),
+        f"{path}.autogen",
+    )
+    own = object_at(autogen, "podControllers", f"{path}.autogen")
+    require_fields(own, ("controllers",), f"{path}.autogen.podControllers")
+    given = own.get("controllers")
+    if not only_pods(spec) or given == []:
+        return PodControllers(False)
+    kinds = tuple(_KINDS[name] for name in _KINDS if given is None or name in given)
+    if len(kinds) == len(_KINDS):
+        return PodControllers(True)
+    return PodControllers(bool(kinds), kinds)
+
+
+def only_pods(spec: JSONObject) -> bool:
+    """Whether Kyverno generates rules for controllers: one rule for ``pods``, and no selector
+    (pkg/cel/autogen/support.go).
+    """
+    match = spec.get("matchConstraints") or {}
+    for selector in (match.get("namespaceSelector"), match.get("objectSelector")):
+        if selector and (selector.get("matchLabels") or selector.get("matchExpressions")):
+            return False
+    rules = match.get("resourceRules") or []
+    if match.get("excludeResourceRules") or len(rules) != 1 or rules[0].get("resourceNames"):
+        return False
+    [rule] = rules
+    found = (rule.get("apiGroups"), rule.get("apiVersions"), rule.get("resources"))
+    return found == ([""], ["v1"], ["pods"])
+
+
+def pods_only_resources(spec: JSONObject) -> bool:
+    """Whether every rule names Pods: their sub-resources may be named too."""
+    rules = (spec.get("matchConstraints") or {}).get("resourceRules") or []
+    named = {str(each) for rule in rules for each in rule.get("resources") or []}
+    groups = {str(each) for rule in rules for each in rule.get("apiGroups") or []}
+    return groups == {""} and named <= {"pods", "pods/ephemeralcontainers"}
+
+
+def evaluation_remarks(spec: JSONObject, path: str) -> list[ImportRemark]:
+    """Return what ``spec.evaluation`` says that a webhook has no field for.
+
+    Raises Refused for policies that are not evaluated at admission.
+    """
+    given = object_at(spec, "evaluation", path)
+    here = f"{path}.evaluation"
+    require_fields(given, _EVALUATION, here)
+    mode = given.get("mode") or "Kubernetes"
+    if mode != "Kubernetes":
+        text = f"policies of mode {mode} are about other data than requests of an API server"
+        raise Refused(f"{here}.mode", text)
+    if _enabled(given, "mutateExisting", here) is True:
+        text = "it changes objects that exist already; a webhook changes the object of a request"
+        raise Refused(f"{here}.mutateExisting", text)
+    if _enabled(given, "admission", here) is False:
+        text = "it is not evaluated at admission, but only in scans"
+        raise Refused(f"{here}.admission", text)
+    if _enabled(given, "background", here) is False:
+        text = "`policyd apply --cluster` scans with all policies, and with this one too"
+        return [ImportRemark(f"{here}.background", text)]
+    return []
+
+
+def timeout(spec: JSONObject, path: str) -> JSONObject:
+    """Return ``timeoutSeconds``, if there is one."""
+    given = object_at(spec, "webhookConfiguration", path)
+    require_fields(given, ("timeoutSeconds",), f"{path}.webhookConfiguration")
+    seconds = given.get("timeoutSeconds")
+    return {} if seconds is None else {"timeoutSeconds": seconds}
+
+
+def actions(spec: JSONObject, path: str) -> tuple[list[str], list[ImportRemark]]:
+    """Return ``validationActions``; Deny if there are none, as in Kyverno."""
+    given = [str(each) for each in spec.get("validationActions") or ["Deny"]]
+    ordered: list[str] = [each for each in ("Deny", "Warn", "Audit") if each in given]
+    for unknown in set(given) - set(ordered):
+        raise Refused(f"{path}.validationActions", f"the action {unknown} is not known here")
+    if "Deny" in ordered and "Warn" in ordered:
+        ordered.remove("Warn")
+        text = "Warn was left out: a denial has the message already"
+        return ordered, [ImportRemark(f"{path}.validationActions", text)]
+    return ordered, []
+
+
+def _enabled(given: JSONObject, field: str, path: str) -> object:
+    setting = object_at(given, field, path)
+    require_fields(setting, ("enabled",), f"{path}.{field}")
+    return setting.get("enabled")

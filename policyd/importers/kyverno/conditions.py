@@ -1,0 +1,109 @@
+"""Kyverno's conditions as CEL: `any`, `all`, the old list form, and the operators (kyverno/kyverno
+pkg/engine/variables/evaluate.go and operator/).
+
+A variable that is not resolved is an error in Kyverno; it is one of CEL here. An operator is false
+where its key or value is null.
+"""
+
+from dataclasses import replace
+
+from policyd.importers.jmespath import has_variables
+from policyd.importers.jmespath.alternatives import CelTerm, Either
+from policyd.importers.jmespath.cel import Cel, conjunction, disjunction
+from policyd.importers.jmespath.interpolation import term_of
+from policyd.importers.jmespath.kinds import ANY
+from policyd.importers.jmespath.reading import constant, listed, over
+from policyd.importers.jmespath.streams import CelList
+from policyd.importers.jmespath.values import CelValue, Constant, Ordered
+from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
+from policyd.importers.kyverno.operators import OF_LISTS, OPERATORS
+from policyd.importers.model import Refused
+from policyd.json_types import JSON
+
+
+def holds(block: JSON, scope: Vocabulary, path: str) -> str:
+    """Return CEL that is true when a block of conditions holds; ``path`` is its field.
+
+    Raises Refused for what CEL cannot say.
+    """
+    return block_holds(block, scope, path).text
+
+
+def block_holds(block: JSON, scope: Vocabulary, path: str) -> Cel:
+    """Return ``holds`` with how tightly it binds."""
+    if isinstance(block, list):
+        parts = []
+        for number, each in enumerate(block):
+            inside = f"{path}[{number}]"
+            nested = isinstance(each, dict) and ("any" in each or "all" in each)
+            parts.append((block_holds if nested else _condition)(each, scope, inside))
+        return conjunction(parts)
+    if not isinstance(block, dict):
+        raise Refused(path, "expected conditions: `any` and `all`, or a list")
+    if unknown := set(block) - {"any", "all"}:
+        raise Refused(path, f"`{min(unknown)}` is not a field of conditions")
+    parts = []
+    if block.get("any") is not None:
+        parts.append(disjunction(_conditions(block["any"], scope, f"{path}.any")))
+    if block.get("all") is not None:
+        parts.append(conjunction(_conditions(block["all"], scope, f"{path}.all")))
+    return conjunction(parts)
+
+
+def _conditions(block: JSON, scope: Vocabulary, path: str) -> list[Cel]:
+    if not isinstance(block, list):
+        raise Refused(path, "expected a list of conditions")
+    return [_condition(each, scope, f"{path}[{at}]") for at, each in enumerate(block)]
+
+
+def _condition(condition: JSON, scope: Vocabulary, path: str) -> Cel:
+    if not isinstance(condition, dict):
+        raise Refused(path, "expected a condition: `key`, `operator` and `value`")
+    if unknown := set(condition) - {"key", "operator", "value", "message"}:
+        raise Refused(path, f"`{min(unknown)}` is not a field of a condition")
+    name = str(condition.get("operator", ""))
+    operator = OPERATORS.get(name.lower())
+    if operator is None:
+        raise Refused(f"{path}.operator", f"`{name}` is not an operator of Kyverno")
+    key = _term(condition.get("key"), scope, f"{path}.key")
+    if name.lower() in OF_LISTS:
+        key = _as_items(key, scope, key.name.endswith("s"))
+    inside = scope.inside(*key.variables) if isinstance(key, CelList) else scope
+    value = _term(condition.get("value"), inside, f"{path}.value")
+    if name.lower() in OF_LISTS:
+        value = _as_items(value, inside, True)
+    try:
+        return operator(key, value)
+    except NotTranslatable as error:
+        raise Refused(path, str(error)) from None
+
+
+def _term(written: JSON, scope: Vocabulary, path: str) -> CelTerm:
+    try:
+        if isinstance(written, str):
+            return term_of(written, scope)
+        if isinstance(written, list) and has_variables(written):
+            return listed([_term(each, scope, path) for each in written])
+    except NotTranslatable as error:
+        raise Refused(path, str(error)) from None
+    if has_variables(written):
+        raise Refused(path, "a map with variables has no counterpart in a condition")
+    return constant(written)
+
+
+def _as_items(term: CelTerm, scope: Vocabulary, unknown: bool) -> CelTerm:
+    # A list that is data, in the form that can be asked about its items; `unknown`: what may be of
+    # any kind is taken for a list. A path to what is missing stays an error.
+    if isinstance(term, Ordered) and isinstance(term.items, CelList | CelValue):
+        return _as_items(term.items, scope, unknown)
+    if isinstance(term, Either):
+        first = term.first
+        if isinstance(first, CelValue) and first.kind.name == "list":
+            first = over(first, scope.taken)
+        return replace(term, first=first)
+    if not isinstance(term, CelValue) or isinstance(term, Constant):
+        return term
+    if term.kind.name == "list" or (unknown and term.kind == ANY):
+        found = CelValue(term.cel(), term.kind, needs=term.needs, name=term.name)
+        return over(found, scope.taken)
+    return term

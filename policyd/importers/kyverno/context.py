@@ -1,0 +1,127 @@
+"""The `context` of a Kyverno rule: variables, and ConfigMaps as parameters. What Kyverno would
+fetch has no meaning, which refuses an expression that uses it.
+"""
+
+from policyd.importers.jmespath.alternatives import CelTerm
+from policyd.importers.jmespath.cel import Cel
+from policyd.importers.jmespath.interpolation import queried, term_of
+from policyd.importers.jmespath.reading import constant
+from policyd.importers.jmespath.values import CelValue
+from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
+from policyd.importers.jmespath.words import is_field
+from policyd.importers.kyverno.rule import RuleParts
+from policyd.importers.model import Refused
+from policyd.json_types import JSON, JSONObject
+
+_FETCHED = {
+    "apiCall": "`{name}` is the result of an API call, which a policy cannot make",
+    "globalReference": "`{name}` is in Kyverno's global context, which policyd does not have",
+    "imageRegistry": "`{name}` is what an image registry says, which a policy cannot ask",
+}
+
+
+def bound(
+    entries: JSON, scope: Vocabulary, path: str, *, inline: bool = False
+) -> tuple[Vocabulary, RuleParts]:
+    """Return the vocabulary with the names of a `context`, and the variables and parameters it
+    needs.
+
+    ``inline``: write the values where they are used, as in a loop, whose items a variable cannot
+    see. Raises Refused.
+    """
+    spec: JSONObject = {}
+    if entries is None:
+        return scope, RuleParts(spec)
+    if not isinstance(entries, list):
+        raise Refused(path, "expected a list of variables")
+    for number, entry in enumerate(entries):
+        place = f"{path}[{number}]"
+        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+            raise Refused(place, "expected a variable with a `name`")
+        scope = _with_entry(entry, scope, place, spec, inline)
+    return scope, RuleParts(spec)
+
+
+def _with_entry(
+    entry: JSONObject, scope: Vocabulary, path: str, spec: JSONObject, inline: bool
+) -> Vocabulary:
+    name = entry["name"]
+    kinds = sorted(set(entry) - {"name"})
+    if len(kinds) != 1:
+        raise Refused(path, f"expected one source for `{name}`, not {len(kinds)}")
+    (kind,) = kinds
+    if kind in _FETCHED:
+        return scope.without(name, _FETCHED[kind].format(name=name))
+    if kind == "configMap":
+        return _config_map(name, entry[kind], scope, f"{path}.configMap", spec)
+    if kind != "variable":
+        raise Refused(path, f"`{kind}` is not a source of a variable")
+    try:
+        term = _variable(entry[kind], scope, f"{path}.variable")
+        if inline:
+            return scope.standing_for(name, term)
+        return _declared(name, term, scope, path, spec)
+    except NotTranslatable as error:
+        return scope.without(name, f"`{name}` has no counterpart: {error}")
+
+
+def _declared(
+    name: str, term: CelTerm, scope: Vocabulary, path: str, spec: JSONObject
+) -> Vocabulary:
+    variable = name if is_field(name) else name.replace("-", "_").replace(".", "_")
+    if not is_field(variable):
+        raise Refused(path, f"`{name}` cannot be the name of a variable in CEL")
+    expression = term.or_value("[]") if term.kind.name == "list" else term.text()
+    variables = spec.setdefault("variables", [])
+    if any(each["name"] == variable for each in variables):
+        raise Refused(path, f"there is another variable `{variable}`")
+    variables.append({"name": variable, "expression": expression})
+    return scope.bound(name, f"variables.{variable}", term.kind, field=term.name)
+
+
+def _variable(written: JSON, scope: Vocabulary, path: str) -> CelTerm:
+    if not isinstance(written, dict):
+        raise Refused(path, "expected `value`, `jmesPath` or `default`")
+    if unknown := set(written) - {"value", "jmesPath", "default"}:
+        raise Refused(path, f"`{min(unknown)}` is not a field of a variable")
+    default = None if written.get("default") is None else _value(written["default"], scope)
+    query = written.get("jmesPath")
+    value = None if "value" not in written else _value(written["value"], scope)
+    if query is None and value is None:
+        raise Refused(path, "expected `value` or `jmesPath`")
+    if query is not None:
+        value = queried(query, scope, value)
+    assert value is not None
+    return value if default is None else _or_default(value, default)
+
+
+def _value(written: JSON, scope: Vocabulary) -> CelTerm:
+    return term_of(written, scope) if isinstance(written, str) else constant(written)
+
+
+def _or_default(value: CelTerm, default: CelTerm) -> CelTerm:
+    # Unlike `||`, a default does not replace what is empty.
+    if not value.may_be_missing:
+        return value
+    kind = value.kind if value.kind.name != "any" else default.kind
+    return CelValue(Cel(value.or_value(default.text())), kind, name=value.name)
+
+
+def _config_map(
+    name: str, written: JSON, scope: Vocabulary, path: str, spec: JSONObject
+) -> Vocabulary:
+    if not isinstance(written, dict) or not isinstance(written.get("name"), str):
+        raise Refused(path, "expected the `name` of a ConfigMap")
+    if "{{" in str(written):
+        raise Refused(
+            path, "the name of a ConfigMap depends on the request; a `paramRef` has one name"
+        )
+    if "paramRef" in spec:
+        raise Refused(path, "there are two ConfigMaps; a policy has one object as parameters")
+    spec["paramKind"] = {"apiVersion": "v1", "kind": "ConfigMap"}
+    spec["paramRef"] = {
+        "name": written["name"],
+        "namespace": written.get("namespace", "default"),
+        "parameterNotFoundAction": "Deny",
+    }
+    return scope.bound(name, "params", present=("metadata", "data"))

@@ -1,0 +1,188 @@
+"""PolicyExceptions of kyverno.io (v2 and v2beta1), for one rule of a policy.
+
+An exception for all kinds of the rule becomes one of the Policy; one for some of them, and one with
+conditions, becomes a matchCondition. Fields: Kyverno api/kyverno/v2/policy_exception_types.go.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from policyd.export.expressions.literals import string_literal
+from policyd.export.expressions.selectors import joined, selector_expression, wildcard_expression
+from policyd.importers.fields import object_at, objects, require_fields, strings
+from policyd.importers.kyverno.rule import RuleParts
+from policyd.importers.model import Refused
+from policyd.json_types import JSON, JSONObject
+from policyd.policy.model.base import LabelSelector, ModelError
+from policyd.policy.source.documents import Document
+
+ConditionTranslator = Callable[[JSON, str], str]
+"""Makes CEL of a block of Kyverno's conditions at a path; raises Refused."""
+
+_GROUP = "kyverno.io"
+_SPEC = ("background", "match", "conditions", "exceptions", "podSecurity")
+_RESOURCES = ("kinds", "name", "names", "namespaces", "operations", "selector")
+_SUBJECTS = ("User", "Group", "ServiceAccount")
+_LABELS = "(object != null ? object : oldObject).?metadata.?labels"
+_NAME = "request.?name.orValue('')"
+_NAMESPACE = "request.?namespace.orValue('')"
+_USER = "request.?userInfo.?username.orValue('')"
+_GROUPS = "request.?userInfo.?groups.orValue([])"
+
+
+def exceptions(
+    policy: JSONObject,
+    rules: Mapping[str, Collection[str]],
+    others: Sequence[Document],
+    condition: ConditionTranslator,
+) -> RuleParts:
+    """Return ``exceptions`` and ``matchConditions`` of a rule.
+
+    ``rules`` maps the names of the rule, those that Kyverno generates for controllers included, to
+    the kinds that it applies to under each name. Raises Refused for what cannot be said.
+    """
+    found: list[JSONObject] = []
+    conditions: list[JSONObject] = []
+    for document, kinds in _naming(policy, rules, others):
+        path = f"spec of the PolicyException {document.name}"
+        spec = object_at(document.raw, "spec", "")
+        require_fields(spec, _SPEC, path)
+        if spec.get("podSecurity"):
+            text = "exceptions from single controls of Pod Security cannot be imported"
+            raise Refused(f"{path}.podSecurity", text)
+        every = {kind for each in rules.values() for kind in each}
+        holds = (
+            condition(spec["conditions"], f"{path}.conditions") if spec.get("conditions") else ""
+        )
+        for index, entry in enumerate(_entries(object_at(spec, "match", path), f"{path}.match")):
+            criteria = _criteria(entry, f"{path}.match")
+            named = _kinds(entry, f"{path}.match")
+            exempt = kinds if named is None else kinds & named
+            if not exempt:
+                continue
+            name = document.name if index == 0 else f"{document.name}-{index + 1}"
+            if exempt == every and not holds:
+                for number, each in enumerate(criteria):
+                    found.append({"name": f"{name}-groups" if number else name, **each})
+                continue
+            kind_test = "" if exempt == every else _among("request.kind.kind", sorted(exempt))
+            whole = joined("||", [each for each in map(_test, criteria) if each])
+            test = joined("&&", [each for each in (kind_test, whole, holds) if each])
+            conditions.append({"name": f"exception-{name}", "expression": f"!({test})"})
+    parts = {"exceptions": found, "matchConditions": conditions}
+    return RuleParts({field: value for field, value in parts.items() if value})
+
+
+def _naming(
+    policy: JSONObject, rules: Mapping[str, Collection[str]], others: Sequence[Document]
+) -> Iterator[tuple[Document, frozenset[str]]]:
+    """Yield the exceptions from the rule, with the kinds that it applies to under these names."""
+    metadata = object_at(policy, "metadata", "")
+    own, namespace = metadata.get("name"), metadata.get("namespace")
+    full = f"{namespace}/{own}" if namespace else own
+    for each in others:
+        if (each.kind, each.group) != ("PolicyException", _GROUP):
+            continue
+        path = f"spec.exceptions of the PolicyException {each.name}"
+        kinds: set[str] = set()
+        for entry in objects(object_at(each.raw, "spec", "").get("exceptions"), path):
+            require_fields(entry, ("policyName", "ruleNames"), path)
+            if entry.get("policyName") in (full, own):
+                wanted = strings(entry.get("ruleNames"), f"{path}.ruleNames")
+                for name, applied in rules.items():
+                    if any(fnmatchcase(name, pattern) for pattern in wanted):
+                        kinds |= set(applied)
+        if kinds:
+            yield each, frozenset(kinds)
+
+
+def _entries(match: JSONObject, path: str) -> list[JSONObject]:
+    require_fields(match, ("any", "all"), path)
+    either, both = (
+        objects(match.get("any"), f"{path}.any"),
+        objects(match.get("all"), f"{path}.all"),
+    )
+    if len(both) > 1 or (both and either):
+        raise Refused(f"{path}.all", "an exception with several filters that must all match")
+    if not either and not both:
+        raise Refused(path, "the exception matches nothing")
+    return either or both
+
+
+def _kinds(entry: JSONObject, path: str) -> frozenset[str] | None:
+    """Return the kinds of an entry; None for all."""
+    given = strings(object_at(entry, "resources", path).get("kinds"), f"{path}.kinds")
+    if not given or "*" in given:
+        return None
+    found = []
+    for each in given:
+        kind = each.rpartition("/")[2].rpartition(".")[2]
+        if not kind[:1].isupper() or {"*", "?"} & set(each):
+            raise Refused(f"{path}.kinds", f"exceptions for {each} cannot be imported")
+        found.append(kind)
+    return frozenset(found)
+
+
+def _criteria(entry: JSONObject, path: str) -> list[JSONObject]:
+    """Return criteria, one of which has to match: users and groups are alternatives."""
+    require_fields(entry, ("resources", "subjects"), path)
+    resources = object_at(entry, "resources", path)
+    require_fields(resources, _RESOURCES, f"{path}.resources")
+    found: JSONObject = {}
+    names = strings(resources.get("names"), f"{path}.resources.names")
+    if resources.get("name"):
+        names = [*names, str(resources["name"])]
+    for field, values in (
+        ("namespaces", strings(resources.get("namespaces"), f"{path}.resources.namespaces")),
+        ("names", names),
+        ("operations", strings(resources.get("operations"), f"{path}.resources.operations")),
+    ):
+        if values:
+            found[field] = values
+    selector = object_at(resources, "selector", f"{path}.resources")
+    if selector:
+        found["objectSelector"] = selector
+    users, groups = _subjects(entry, path)
+    if not users and not groups:
+        return [found]
+    alternatives = (("users", users), ("groups", groups))
+    return [{**found, field: values} for field, values in alternatives if values]
+
+
+def _subjects(entry: JSONObject, path: str) -> tuple[list[str], list[str]]:
+    users: list[str] = []
+    groups: list[str] = []
+    for each in objects(entry.get("subjects"), f"{path}.subjects"):
+        kind, name = str(each.get("kind")), str(each.get("name"))
+        if kind not in _SUBJECTS:
+            raise Refused(
+                f"{path}.subjects", f"the kind {kind} is not User, Group or ServiceAccount"
+            )
+        if kind == "ServiceAccount":
+            name = f"system:serviceaccount:{each.get('namespace') or 'default'}:{name}"
+        (groups if kind == "Group" else users).append(name)
+    return users, groups
+
+
+def _test(criteria: JSONObject) -> str:
+    """Return CEL that is true if all criteria match; empty if there are none."""
+    terms: list[str] = []
+    for field, value in (("namespaces", _NAMESPACE), ("names", _NAME), ("users", _USER)):
+        if criteria.get(field):
+            terms.append(wildcard_expression(criteria[field], value))
+    if criteria.get("groups"):
+        test = wildcard_expression(criteria["groups"], "g")
+        terms.append(f"{_GROUPS}.exists(g, {test})")
+    if criteria.get("operations"):
+        terms.append(_among("request.operation", criteria["operations"]))
+    if criteria.get("objectSelector"):
+        try:
+            selector = LabelSelector.validated(criteria["objectSelector"])
+        except ModelError as error:
+            raise Refused("spec.match.resources.selector", str(error)) from None
+        terms.append(selector_expression(selector, _LABELS))
+    return joined("&&", terms)
+
+
+def _among(value: str, given: Sequence[str]) -> str:
+    return f"{value} in [{', '.join(map(string_literal, given))}]"

@@ -1,0 +1,1 @@
+"""`match` and `exclude` of a rule, as matchConstraints and matchConditions."""

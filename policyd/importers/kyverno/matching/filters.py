@@ -1,0 +1,254 @@
+"""One entry of `match` or `exclude`: what it requires of a request besides its kind, as CEL.
+
+Kyverno compares the new object and, if it does not fit, the old one (pkg/engine/engine.go,
+``matches``).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from policyd.export.patterns.text import (
+    FALSE,
+    TRUE,
+    Bool,
+    Rank,
+    every,
+    negated,
+    relation,
+    some,
+    string,
+)
+from policyd.importers.kyverno.matching.globs import among, is_wild, like
+from policyd.importers.model import Refused
+from policyd.json_types import JSON, JSONObject
+
+_OPPOSITES = {"In": "NotIn", "NotIn": "In", "Exists": "DoesNotExist", "DoesNotExist": "Exists"}
+_ADMINISTRATOR = "authorizer.group('*').resource('*').check('*').allowed()"
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One entry. ``kinds`` and ``operations`` are empty if it has none.
+
+    ``request`` is a test of the request; ``object`` one of its object, which is called ``o`` there.
+    ``labels`` and ``namespace_labels`` are the requirements of the selectors, as a LabelSelector
+    has them; ``labels`` is None if they have wildcards that it cannot say. ``labelled`` tests the
+    labels in CEL. Those of the namespace are not in the tests: matchConditions do not see them.
+    """
+
+    path: str
+    kinds: tuple[str, ...]
+    operations: tuple[str, ...]
+    request: Bool
+    object: Bool
+    labels: tuple[JSONObject, ...] | None
+    labelled: Bool
+    namespace_labels: tuple[JSONObject, ...]
+    by_role: bool
+
+    @property
+    def only_kinds(self) -> bool:
+        """Return whether kinds and operations are all that it requires."""
+        return self.request == self.object == self.labelled == TRUE and not self.namespace_labels
+
+    def test(self, *, without_labels: bool = False) -> Bool:
+        """Return the test of one request, without kinds and operations."""
+        about = self.object if without_labels else every(self.object, self.labelled)
+        return every(self.request, _some_object(about))
+
+    def spared(self, among_them: Bool) -> Bool:
+        """Return the test that the entry does not fit: either object is enough for that.
+
+        ``among_them`` tests kind and operation.
+        """
+        about = every(self.object, self.labelled)
+        elsewhere = negated(every(among_them, self.request))
+        if about == TRUE:
+            return elsewhere
+        spared = _some_object(negated(about))
+        return spared if elsewhere == FALSE else some(elsewhere, spared)
+
+
+def _some_object(test: Bool) -> Bool:
+    if test == TRUE:
+        return TRUE
+    return Bool(f"[object, oldObject].exists(o, o != null && {test.within(Rank.AND)})")
+
+
+def read(entry: JSONObject, path: str, deletes: bool) -> Filter:
+    """Read an entry of ``any`` or ``all``, or the fields of a block that has neither.
+
+    ``deletes``: DELETE is among the operations; if a collection is deleted, requests have no name.
+
+    Raises Refused for what a request does not show.
+    """
+    resources = entry.get("resources") or {}
+    request = [_namespaces(resources), _subjects(entry, path), _roles(entry, path)]
+    names: list[str] = [resources["name"]] if resources.get("name") else []
+    named = [_names(each, deletes) for each in (names, resources.get("names") or [])]
+    request += [each.request for each in named]
+    labels = _requirements(resources.get("selector"), f"{path}.resources.selector")
+    at = f"{path}.resources.namespaceSelector"
+    namespace_labels = _requirements(resources.get("namespaceSelector"), at)
+    return Filter(
+        path,
+        tuple(resources.get("kinds") or ()),
+        tuple(resources.get("operations") or ()),
+        every(*request),
+        every(*(each.object for each in named), _annotations(resources.get("annotations") or {})),
+        tuple(labels) if _expressible(labels) else None,
+        every(*(_labelled(each) for each in labels)),
+        tuple(_without_wildcards(namespace_labels, at)),
+        bool(entry.get("clusterRoles")),
+    )
+
+
+def _namespaces(resources: JSONObject) -> Bool:
+    names = resources.get("namespaces") or ()
+    return among("request.namespace", names) if names else TRUE
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    request: Bool = TRUE
+    object: Bool = TRUE
+
+
+def _names(names: list[str], deletes: bool) -> _Named:
+    if not names:
+        return _Named()
+    if not deletes and not any(map(is_wild, names)):
+        return _Named(request=among("request.name", names))
+    # An object whose name will be generated has none yet; Kyverno takes generateName then.
+    name = "o.metadata.?name.orValue(o.metadata.?generateName.orValue(''))"
+    return _Named(object=among(name, names))
+
+
+def _annotations(annotations: Mapping[str, str]) -> Bool:
+    return every(*(_pair("annotations", key, str(value)) for key, value in annotations.items()))
+
+
+def _pair(field: str, key: str, value: str) -> Bool:
+    """Test that a map of strings has a pair; both parts may have wildcards."""
+    found = f"o.metadata.?{field}"
+    if is_wild(key):
+        test = every(like("k", key), like(f"o.metadata.{field}[k]", value))
+        return Bool(f"{found}.orValue({{}}).exists(k, {test.text})")
+    optional = f"{found}[?{string(key)}]"
+    test = like(f"{optional}.orValue('')", value)
+    there = Bool(f"{optional}.hasValue()")
+    return every(there, test) if not value.strip("*") else test
+
+
+def _requirements(selector: JSON, path: str) -> list[JSONObject]:
+    """Return what a label selector requires; pairs of matchLabels with wildcards as ``Like``."""
+    if selector is None:
+        return []
+    required: list[JSONObject] = []
+    for key, value in (selector.get("matchLabels") or {}).items():
+        if value == "*" and not is_wild(key):
+            required.append({"key": key, "operator": "Exists"})
+        elif is_wild(f"{key}{value}"):
+            required.append({"key": key, "operator": "Like", "values": [value]})
+        else:
+            required.append({"key": key, "operator": "In", "values": [str(value)]})
+    for index, each in enumerate(selector.get("matchExpressions") or ()):
+        if each.get("operator") not in _OPPOSITES:
+            message = "the operator of a label selector is In, NotIn, Exists or DoesNotExist"
+            raise Refused(f"{path}.matchExpressions[{index}]", message)
+        required.append(dict(each))
+    return required
+
+
+def _expressible(required: list[JSONObject]) -> bool:
+    return all(each["operator"] != "Like" for each in required)
+
+
+def _without_wildcards(required: list[JSONObject], path: str) -> list[JSONObject]:
+    if not _expressible(required):
+        raise Refused(path, "labels of a namespace cannot be compared with wildcards")
+    return required
+
+
+def label_selector(required: tuple[JSONObject, ...]) -> JSONObject:
+    """Write requirements as a LabelSelector, pairs as matchLabels.
+
+    >>> label_selector(({"key": "app", "operator": "In", "values": ["web"]},))
+    {'matchLabels': {'app': 'web'}}
+    """
+    pairs: JSONObject = {}
+    others = []
+    for each in required:
+        if each["operator"] == "In" and len(each["values"]) == 1 and each["key"] not in pairs:
+            pairs[each["key"]] = each["values"][0]
+        else:
+            others.append(each)
+    selector: JSONObject = {"matchLabels": pairs} if pairs else {}
+    return {**selector, "matchExpressions": others} if others else selector
+
+
+def opposite(requirement: JSONObject) -> JSONObject:
+    """Return the requirement that holds exactly if this one does not.
+
+    >>> opposite({"key": "app", "operator": "Exists"})
+    {'key': 'app', 'operator': 'DoesNotExist'}
+    """
+    return {**requirement, "operator": _OPPOSITES[requirement["operator"]]}
+
+
+def _labelled(each: JSONObject) -> Bool:
+    """Translate a requirement as k8s.io/apimachinery pkg/labels/selector.go defines it."""
+    key, values = str(each["key"]), [str(value) for value in each.get("values") or ()]
+    if each["operator"] == "Like" or (each["operator"] == "In" and len(values) == 1):
+        return _pair("labels", key, values[0])
+    optional = f"o.metadata.?labels[?{string(key)}]"
+    there = Bool(f"{optional}.hasValue()")
+    if each["operator"] in ("Exists", "DoesNotExist"):
+        return there if each["operator"] == "Exists" else negated(there)
+    listed = every(there, among(f"{optional}.orValue('')", values))
+    return listed if each["operator"] == "In" else negated(listed)
+
+
+def _subjects(entry: JSONObject, path: str) -> Bool:
+    """Test the user as kyverno pkg/utils/match/subjects.go does."""
+    tests = []
+    users = []
+    for index, each in enumerate(entry.get("subjects") or ()):
+        name, kind = str(each.get("name", "")), each.get("kind")
+        if kind == "ServiceAccount":
+            users.append(f"system:serviceaccount:{each.get('namespace', '')}:{name}")
+        elif kind == "User":
+            users.append(name)
+        elif kind == "Group":
+            tests.append(_group(name))
+        else:
+            raise Refused(
+                f"{path}.subjects[{index}].kind", "a subject is a User, a Group or a ServiceAccount"
+            )
+    if users:
+        tests.insert(0, among("request.userInfo.username", users))
+    return some(*tests) if tests else TRUE
+
+
+def _group(name: str) -> Bool:
+    if not is_wild(name):
+        return relation(string(name), "in", "request.userInfo.groups")
+    return Bool(f"request.userInfo.groups.exists(g, {like('g', name).text})")
+
+
+def _roles(entry: JSONObject, path: str) -> Bool:
+    """Kyverno looks up the bindings of the user; a request names only the user and the groups."""
+    if entry.get("roles"):
+        raise Refused(
+            f"{path}.roles", "a request does not show the roles of its user: name users or groups"
+        )
+    roles = entry.get("clusterRoles") or []
+    if not roles:
+        return TRUE
+    if roles != ["cluster-admin"]:
+        raise Refused(
+            f"{path}.clusterRoles",
+            "a request does not show the cluster roles of its user: name users or groups "
+            "(cluster-admin alone becomes a check of what the user may do)",
+        )
+    return Bool(_ADMINISTRATOR)

@@ -1,0 +1,288 @@
+"""`match`, `exclude` and the operations of a rule, as matchConstraints and matchConditions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from policyd.export.patterns.text import FALSE, TRUE, Bool, every, negated, relation, some, string
+from policyd.importers.kyverno.matching import autogen
+from policyd.importers.kyverno.matching.filters import Filter, label_selector, opposite, read
+from policyd.importers.kyverno.matching.globs import among
+from policyd.importers.kyverno.matching.kinds import MatchedResource, target
+from policyd.importers.kyverno.matching.rules import resource_rules
+from policyd.importers.kyverno.negation import tidied
+from policyd.importers.model import ImportRemark, Refused
+from policyd.json_types import JSON, FieldPath, JSONObject
+
+
+@dataclass(frozen=True, slots=True)
+class MatchScope:
+    """What besides a rule decides which requests it applies to.
+
+    ``usual`` are the operations of a filter that names none, ``allowed`` those that the
+    preconditions leave. ``controllers`` are the kinds that the rule is extended to, ``namespace``
+    that of a namespaced policy. ``definitions`` are CustomResourceDefinitions.
+    """
+
+    usual: tuple[str, ...]
+    allowed: frozenset[str]
+    controllers: tuple[str, ...] = ()
+    namespace: str = ""
+    definitions: Sequence[Mapping[str, JSON]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """``spec`` has matchConstraints, podControllers and matchConditions; ``targets`` are what it
+    matches.
+    """
+
+    spec: JSONObject
+    targets: tuple[MatchedResource, ...]
+    operations: frozenset[str]
+    remarks: tuple[ImportRemark, ...] = ()
+    comments: Mapping[FieldPath, str] = field(default_factory=dict)
+
+
+def matching(rule: JSONObject, path: str, scope: MatchScope) -> Matching:
+    """Translate what a rule applies to. Raises Refused for what a request does not show."""
+    return _Builder(rule, path, scope).build()
+
+
+class _Builder:
+    def __init__(self, rule: JSONObject, path: str, scope: MatchScope) -> None:
+        self._scope = scope
+        deletes = _deletes(rule, scope)
+        self._every, self._filters = _filters(rule.get("match"), f"{path}.match", deletes)
+        excluded = _filters(rule.get("exclude"), f"{path}.exclude", deletes)
+        self._all_excluded, self._excluded = excluded
+        self._path = path
+        self._extended = bool(scope.controllers) and autogen.is_extended(rule)
+        self._kinds: list[tuple[Filter, tuple[MatchedResource, ...]]] = []
+        self._namespace_labels: list[JSONObject] = []
+        self._excludes: list[JSONObject] = []
+        self._conditions: list[JSONObject] = []
+        self._remarks: list[ImportRemark] = []
+        self._dropped = frozenset[str]()
+
+    def build(self) -> Matching:
+        self._targets()
+        for each in self._excluded:
+            self._drop_operations(each)
+        rules = resource_rules(
+            (each, self._operations(given, each)) for given, found in self._kinds for each in found
+        )
+        if not rules:
+            raise Refused(self._path, "the rule applies to no operation that reaches a webhook")
+        constraints: JSONObject = {"resourceRules": rules}
+        self._matched(constraints)
+        self._exclude(constraints)
+        return self._result(constraints, rules)
+
+    def _result(self, constraints: JSONObject, rules: list[JSONObject]) -> Matching:
+        comments: dict[FieldPath, str] = {}
+        spec: JSONObject = {"matchConstraints": constraints}
+        if self._extended:
+            spec["podControllers"] = True
+        if self._conditions:
+            spec["matchConditions"] = self._conditions
+        targets = tuple(each for _, found in self._kinds for each in found)
+        unknown = sorted({each.selector.kind for each in targets if _is_unknown(each)})
+        if unknown:
+            comments["matchConstraints",] = (
+                f"Kyverno's {', '.join(unknown)} named no group: this matches that of any group."
+            )
+        operations = frozenset(operation for each in rules for operation in each["operations"])
+        return Matching(spec, targets, operations, tuple(self._remarks), comments)
+
+    def _targets(self) -> None:
+        for each in self._filters:
+            found = tuple(self._target(kind, each.path) for kind in each.kinds)
+            self._kinds.append((each, found))
+        named = [(each, found) for each, found in self._kinds if found]
+        if not named or (not self._every and len(named) < len(self._kinds)):
+            raise Refused(f"{self._path}.match", "an entry names no kinds")
+        if self._every:
+            if len({each.kinds for each, _ in named}) > 1:
+                raise Refused(f"{self._path}.match.all", "its entries name different kinds")
+            self._kinds = named[:1]
+
+    def _target(self, kind: str, path: str) -> MatchedResource:
+        try:
+            return target(kind, self._scope.definitions)
+        except ValueError as error:
+            raise Refused(f"{path}.resources.kinds", str(error)) from error
+
+    def _operations(self, given: Filter, of: MatchedResource) -> tuple[str, ...]:
+        usual = ("CONNECT",) if of.connects else self._scope.usual
+        listed = given.operations or usual
+        if self._every:
+            for each in self._filters:
+                listed = tuple(name for name in listed if name in (each.operations or listed))
+        allowed = self._scope.allowed - self._dropped
+        return tuple(name for name in listed if name in allowed)
+
+    def _drop_operations(self, excluded: Filter) -> None:
+        if excluded.only_kinds and not excluded.kinds and not self._all_excluded:
+            self._dropped |= frozenset(excluded.operations)
+
+    # What `match` requires besides kinds and operations.
+
+    def _matched(self, constraints: JSONObject) -> None:
+        if self._scope.namespace:
+            name = string(self._scope.namespace)
+            self._condition("namespace", relation("request.namespace", "==", name))
+        if self._extended and len(self._scope.controllers) < len(autogen.CONTROLLERS):
+            kinds = ["Pod", *self._scope.controllers]
+            self._condition("controllers", among("request.kind.kind", kinds))
+        self._inexact()
+        if self._every or len(self._filters) == 1:
+            self._single(constraints)
+            return
+        tests = [self._alternative(each, found) for each, found in self._kinds]
+        self._condition("matched", some(*tests))
+
+    def _single(self, constraints: JSONObject) -> None:
+        self._roles(self._filters)
+        first = self._filters[0]
+        selector = first.labels if len(self._filters) == 1 else None
+        if selector:
+            constraints["objectSelector"] = label_selector(selector)
+        for each in self._filters:
+            self._namespace_labels += each.namespace_labels
+        tests = [each.test(without_labels=selector is not None) for each in self._filters]
+        self._condition("matched", every(*tests))
+
+    def _alternative(self, each: Filter, found: tuple[MatchedResource, ...]) -> Bool:
+        self._roles((each,))
+        if each.namespace_labels:
+            raise Refused(
+                f"{each.path}.resources.namespaceSelector",
+                "a selector of namespaces can only hold for all entries of `any`",
+            )
+        same = len({frozenset(each.kinds) for each in self._filters}) == 1
+        kinds = TRUE if same else self._kind_test(found)
+        operations = TRUE
+        if len({each.operations for each in self._filters}) > 1 and each.operations:
+            operations = among("request.operation", each.operations)
+        return every(kinds, operations, each.test()) if self._restricts() else TRUE
+
+    def _restricts(self) -> bool:
+        return not all(each.only_kinds for each in self._filters)
+
+    def _inexact(self) -> None:
+        found = [each for _, targets in self._kinds for each in targets]
+        if not all(each.exact for each in found):
+            self._condition("kinds", self._kind_test(found))
+
+    def _kind_test(self, found: Sequence[MatchedResource]) -> Bool:
+        if self._extended and all(each.exact for each in found):
+            # With podControllers the object is a Pod, whatever the kind of the request is.
+            return among("object.kind", [each.selector.kind for each in found])
+        tests = []
+        plain = [each for each in found if each.exact]
+        if plain:
+            tests.append(among("request.kind.kind", [each.selector.kind for each in plain]))
+        for each in found:
+            if not each.exact:
+                tests.append(
+                    every(
+                        among("request.kind.group", [each.selector.group]),
+                        among("request.kind.version", [each.selector.version]),
+                        among("request.kind.kind", [each.selector.kind]),
+                    )
+                )
+        return some(*tests)
+
+    # What `exclude` exempts.
+
+    def _exclude(self, constraints: JSONObject) -> None:
+        self._roles(self._excluded)
+        if self._all_excluded and len(self._excluded) > 1:
+            tests = [every(self._among_them(each), each.test()) for each in self._excluded]
+            if any(each.namespace_labels for each in self._excluded):
+                raise Refused(f"{self._path}.exclude.all", "excludes by labels of the namespace")
+            self._condition("not-excluded", negated(every(*tests)))
+        else:
+            for each in self._excluded:
+                self._exclude_one(each)
+        if self._excludes:
+            constraints["excludeResourceRules"] = self._excludes
+        if self._namespace_labels:
+            constraints["namespaceSelector"] = label_selector(tuple(self._namespace_labels))
+
+    def _exclude_one(self, each: Filter) -> None:
+        if each.only_kinds:
+            if each.kinds:
+                found = [self._target(kind, each.path) for kind in each.kinds]
+                operations = each.operations or ("*",)
+                if not all(kind.exact for kind in found):
+                    self._condition("not-excluded", negated(self._kind_test(found)))
+                else:
+                    self._excludes += resource_rules((kind, operations) for kind in found)
+            return
+        among_them = self._among_them(each)
+        if each.namespace_labels:
+            labels = each.namespace_labels
+            if len(labels) > 1 or among_them != TRUE or each.test() != TRUE:
+                raise Refused(
+                    f"{each.path}.resources.namespaceSelector",
+                    "excludes by labels of the namespace and something else",
+                )
+            self._namespace_labels.append(opposite(labels[0]))
+            return
+        self._condition("not-excluded", each.spared(among_them))
+
+    def _among_them(self, each: Filter) -> Bool:
+        """Test kind and operation of an entry of `exclude`, unless all that is matched has them."""
+        tests = []
+        matched = {kind for one in self._filters for kind in one.kinds}
+        if each.kinds and not matched <= set(each.kinds):
+            tests.append(self._kind_test([self._target(kind, each.path) for kind in each.kinds]))
+        if each.operations:
+            tests.append(among("request.operation", each.operations))
+        return every(*tests)
+
+    def _roles(self, filters: Sequence[Filter]) -> None:
+        for each in filters:
+            if each.by_role:
+                self._remarks.append(
+                    ImportRemark(
+                        f"{each.path}.clusterRoles",
+                        "whoever may do everything counts as cluster-admin: the webhook needs "
+                        "access to the cluster to ask",
+                    )
+                )
+
+    def _condition(self, name: str, test: Bool) -> None:
+        if test == TRUE:
+            return
+        if test == FALSE:
+            raise Refused(self._path, "the rule excludes all that it matches")
+        taken = sum(each["name"].startswith(name) for each in self._conditions)
+        unique = f"{name}-{taken + 1}" if taken else name
+        self._conditions.append({"name": unique, "expression": tidied(test.text)})
+
+
+def _deletes(rule: JSONObject, scope: MatchScope) -> bool:
+    named = [
+        each.get("operations") or scope.usual for each in autogen.descriptions(rule.get("match"))
+    ]
+    return any("DELETE" in each for each in named) and "DELETE" in scope.allowed
+
+
+def _filters(block: JSON, path: str, deletes: bool) -> tuple[bool, list[Filter]]:
+    """Return whether all entries of a block have to fit, and the entries."""
+    if not block:
+        return False, []
+    for name in ("any", "all"):
+        entries = block.get(name)
+        if entries:
+            return name == "all", [
+                read(each, f"{path}.{name}[{index}]", deletes) for index, each in enumerate(entries)
+            ]
+    own = {name: value for name, value in block.items() if name not in ("any", "all")}
+    return False, [read(own, path, deletes)] if own else []
+
+
+def _is_unknown(found: MatchedResource) -> bool:
+    return found.derived and found.selector.group == "*"

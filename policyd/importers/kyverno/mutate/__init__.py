@@ -1,0 +1,48 @@
+"""What mutates in a rule of Kyverno, as mutations of a Policy: an Overlay where that says it, else
+a JSONPatch.
+"""
+
+from policyd.importers.jmespath.vocabulary import Vocabulary
+from policyd.importers.kyverno.mutate.foreach import loops
+from policyd.importers.kyverno.mutate.kinds import schemas_of
+from policyd.importers.kyverno.mutate.patches import json_patch, strategic_merge
+from policyd.importers.kyverno.rule import RuleParts
+from policyd.importers.model import Refused
+from policyd.json_types import JSONObject
+
+_EXISTING = "it changes objects that are in the cluster already, not those of the request"
+_REFUSED = {
+    "targets": _EXISTING,
+    "mutateExistingOnPolicyUpdate": _EXISTING,
+    "patches": "Kyverno itself no longer has this field",
+    "overlay": "Kyverno itself no longer has this field",
+}
+_KINDS = ("patchStrategicMerge", "patchesJson6902", "foreach")
+
+
+def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
+    """Return the mutations of a rule, with what else they need of the Policy. ``path`` is the path
+    of the rule in its document.
+
+    Raises Refused.
+    """
+    path = f"{path}.mutate"
+    body = rule["mutate"]
+    for name, value in body.items():
+        if name in _REFUSED and value:
+            raise Refused(f"{path}.{name}", _REFUSED[name])
+        if name not in _REFUSED and name not in _KINDS:
+            raise Refused(f"{path}.{name}", f"`{name}` is not understood")
+    kinds = [name for name in _KINDS if body.get(name)]
+    if len(kinds) != 1:
+        raise Refused(path, f"one of {', '.join(_KINDS)} is expected")
+    here, schemas = f"{path}.{kinds[0]}", schemas_of(rule)
+    match kinds[0]:
+        case "patchStrategicMerge":
+            return strategic_merge(body[kinds[0]], schemas, scope, here)
+        case "patchesJson6902":
+            return json_patch(body[kinds[0]], schemas, scope, here)
+        case _:
+            return loops(
+                body[kinds[0]], schemas, scope, here, has_context=bool(rule.get("context"))
+            )

@@ -1,0 +1,114 @@
+"""The patches of a rule without a foreach, as mutations."""
+
+from policyd._core.schema.types import Field, Relation
+from policyd.importers.jmespath.vocabulary import Vocabulary
+from policyd.importers.kyverno.mutate.json_merge import merged_as_json_patch
+from policyd.importers.kyverno.mutate.merge import Merge
+from policyd.importers.kyverno.mutate.operations import (
+    LenientPatch,
+    Surroundings,
+    as_overlay,
+    read_operations,
+)
+from policyd.importers.kyverno.mutate.pointers import PathStep
+from policyd.importers.kyverno.mutate.texts import overlay_value
+from policyd.importers.kyverno.rule import RuleParts
+from policyd.importers.model import Refused
+from policyd.json_types import JSON, FieldPath, JSONObject
+
+_ONCE = "unlike in Kyverno, an item that is there already is not added again"
+_APPEND: JSONObject = {"$patch": "append"}
+RuleSchemas = list[Field] | None
+
+
+def strategic_merge(tree: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str) -> RuleParts:
+    """Return a ``patchStrategicMerge`` as a mutation. Raises Refused."""
+    if not isinstance(tree, dict):
+        raise Refused(path, "a map is expected")
+    if schemas is None:
+        expression = merged_as_json_patch(tree, surroundings(None, scope), path)
+        return RuleParts({"mutations": [as_json_patch(expression)]})
+    merge = Merge(scope)
+    found = [merge.map(tree, each, path) for each in schemas]
+    if any(each != found[0] for each in found):
+        raise Refused(path, "the kinds of the rule merge this in different ways")
+    remarks = tuple(dict.fromkeys(merge.remarks))
+    return RuleParts({"mutations": [overlay(found[0])]}, remarks)
+
+
+def json_patch(patch: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str) -> RuleParts:
+    """Return a ``patchesJson6902`` as a mutation. Raises Refused."""
+    operations = read_operations(patch, scope, path)
+    tree = as_overlay(operations)
+    if schemas is not None and tree is not None:
+        found = [with_marks(tree, each, scope, path) for each in schemas]
+        if found[0] is not None and all(each == found[0] for each in found):
+            appends = "append" in str(found[0])
+            comments: dict[FieldPath, str] = {("mutations", 0): _ONCE} if appends else {}
+            return RuleParts({"mutations": [overlay(found[0])]}, comments=comments)
+    written = LenientPatch(surroundings(schemas, scope))
+    for operation in operations:
+        written.add(operation)
+    return RuleParts({"mutations": [as_json_patch(written.expression())]})
+
+
+def with_marks(tree: JSONObject, at: Field, scope: Vocabulary, path: str) -> JSONObject | None:
+    """Return the overlay of fields that operations set; None if it would do something else."""
+    found: JSONObject = {}
+    for key, value in tree.items():
+        below = at.type.fields.get(key, at.type.extra)
+        if below is None:
+            return None
+        if isinstance(value, dict):
+            inner = with_marks(value, below, scope, path) if below.type.is_map else None
+            if inner is None:
+                return None
+            found[key] = inner
+        elif isinstance(value, list):
+            keys = below.type.keys if below.type.is_list else None
+            if keys is None:
+                return None
+            if below.type.relation == Relation.KEYED and not all(
+                isinstance(each, dict) and keys[0] in each for each in value
+            ):
+                return None
+            made = overlay_value(value, scope, path)
+            found[key] = [{**_APPEND}, *made] if below.type.relation == Relation.ATOMIC else made
+        elif value is not None and (below.type.is_map or below.type.is_list):
+            return None
+        else:
+            found[key] = overlay_value(value, scope, path)
+    return found
+
+
+def surroundings(schemas: RuleSchemas, scope: Vocabulary) -> Surroundings:
+    """Return what is known of the objects of a rule."""
+    meaning = scope.meaning("request.object")
+    present = meaning.present if meaning is not None else ()
+    known = [tuple(map(PathStep, each.split("."))) for each in ("metadata", *sorted(present))]
+    root = schemas[0] if schemas else None
+    if schemas is not None and all("spec" in each.type.fields for each in schemas):
+        known.append((PathStep("spec"),))
+        for below in (("template",), ("jobTemplate", "spec", "template")):
+            keys = ("spec", *below)
+            if all(_has(each, keys) for each in schemas):
+                steps = tuple(PathStep(key) for key in (*keys, "spec"))
+                known += [steps, (*steps[:-1], PathStep("metadata"))]
+    return Surroundings(scope, root, known)
+
+
+def _has(at: Field, keys: tuple[str, ...]) -> bool:
+    found: Field | None = at
+    for key in keys:
+        found = found.type.fields.get(key) if found is not None else None
+    return found is not None
+
+
+def overlay(tree: JSON) -> JSONObject:
+    """Return an Overlay."""
+    return {"patchType": "Overlay", "overlay": tree}
+
+
+def as_json_patch(expression: str) -> JSONObject:
+    """Return a JSONPatch."""
+    return {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}

@@ -1,0 +1,1 @@
+"""`podSecurity` rules, as policyd's own policies for the Pod Security Standards."""

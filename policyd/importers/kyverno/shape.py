@@ -1,0 +1,173 @@
+"""The form of a ClusterPolicy or Policy: which fields there are, and of which types.
+
+What is not of this form is refused with its path, so that readers need not ask. Bodies that others
+read (``mutate``, ``validate.cel``, conditions, patterns, context) are left to them.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from policyd.importers.kyverno.matching.kinds import selected
+from policyd.importers.model import Refused
+from policyd.json_types import JSON, JSONObject
+
+# A type, a check of its own, a list with items of one form, or a map with these fields.
+Form: TypeAlias = "type[str] | type[bool] | type[int] | Callable[[JSON, str], JSON] | list[Form] | Mapping[str, Form]"  # noqa: E501
+
+_NAMES = {str: "a string", bool: "true or false", int: "a number"}
+
+
+def checked(policy: JSONObject) -> JSONObject:
+    """Return a policy without fields that are null. Raises Refused."""
+    metadata = _checked(policy.get("metadata") or {}, _METADATA, "metadata")
+    spec = _checked(policy.get("spec") or {}, _SPEC, "spec")
+    if not spec.get("rules"):
+        raise Refused("spec.rules", "the policy has no rules")
+    return {**policy, "metadata": metadata, "spec": spec}
+
+
+def _checked(value: JSON, form: Any, path: str) -> JSON:
+    if isinstance(form, dict):
+        return _map(value, form, path)
+    if isinstance(form, list):
+        if not isinstance(value, list):
+            raise Refused(path, "expected a list")
+        return [_checked(each, form[0], f"{path}[{index}]") for index, each in enumerate(value)]
+    if isinstance(form, type):
+        if not isinstance(value, form) or (form is int and isinstance(value, bool)):
+            raise Refused(path, f"expected {_NAMES[form]}")
+        return value
+    return form(value, path)
+
+
+def _map(value: JSON, form: Mapping[str, Any], path: str) -> JSONObject:
+    if not isinstance(value, dict):
+        raise Refused(path, "expected a map")
+    result: JSONObject = {}
+    for name, each in value.items():
+        if name not in form and "*" not in form:
+            raise Refused(f"{path}.{name}", "is not a field of Kyverno's that the import knows")
+        if each is not None:
+            result[name] = _checked(each, form.get(name, form.get("*")), f"{path}.{name}")
+    return result
+
+
+def _anything(value: JSON, path: str) -> JSON:
+    del path
+    return value
+
+
+def _kind(value: JSON, path: str) -> JSON:
+    if not isinstance(value, str):
+        raise Refused(path, "expected a string")
+    try:
+        selected(value)
+    except ValueError as error:
+        raise Refused(path, str(error)) from error
+    return value
+
+
+def _conditions(value: JSON, path: str) -> JSON:
+    return _checked(value, [_MAP] if isinstance(value, list) else _BLOCKS, path)
+
+
+def rule(value: JSON, path: str) -> JSONObject:
+    """Return a rule without fields that are null. Raises Refused."""
+    found: JSONObject = _checked(value, _RULE, path)
+    return found
+
+
+def _loops(value: JSON, path: str) -> JSON:
+    return _checked(value, [_LOOP], path)
+
+
+_MAP: dict[str, Any] = {"*": _anything}
+_BLOCKS: dict[str, Any] = {"any": [_MAP], "all": [_MAP]}
+_SELECTOR = {
+    "matchLabels": {"*": str},
+    "matchExpressions": [{"key": str, "operator": str, "values": [str]}],
+}
+_RESOURCES = {
+    "kinds": [_kind],
+    "name": str,
+    "names": [str],
+    "namespaces": [str],
+    "annotations": {"*": str},
+    "selector": _SELECTOR,
+    "namespaceSelector": _SELECTOR,
+    "operations": [str],
+}
+_ENTRY = {
+    "resources": _RESOURCES,
+    "subjects": [{"kind": str, "name": str, "namespace": str, "apiGroup": str}],
+    "roles": [str],
+    "clusterRoles": [str],
+}
+_BLOCK = {**_ENTRY, "any": [_ENTRY], "all": [_ENTRY]}
+_OVERRIDES = [{"action": str, "namespaces": [str], "namespaceSelector": _MAP}]
+_LOOP: dict[str, Any] = {
+    "list": str,
+    "pattern": _anything,
+    "anyPattern": [_anything],
+    "deny": {"conditions": _anything},
+    "foreach": _loops,
+    "preconditions": _conditions,
+    "context": _anything,
+    "elementScope": bool,
+}
+_VALIDATE = {
+    "message": str,
+    "pattern": _anything,
+    "anyPattern": [_anything],
+    "deny": {"conditions": _anything},
+    "foreach": _loops,
+    "podSecurity": {
+        "level": str,
+        "version": str,
+        "exclude": [{"controlName": str, "images": [str], "restrictedField": str, "values": [str]}],
+    },
+    "cel": _MAP,
+    "manifests": _MAP,
+    "assert": _MAP,
+    "failureAction": str,
+    "failureActionOverrides": _OVERRIDES,
+    "allowExistingViolations": bool,
+}
+_RULE = {
+    "name": str,
+    "match": _BLOCK,
+    "exclude": _BLOCK,
+    "preconditions": _conditions,
+    "context": _anything,
+    "celPreconditions": _anything,
+    "validate": _VALIDATE,
+    "mutate": {**_MAP, "foreach": [_MAP]},
+    "generate": _MAP,
+    "verifyImages": _anything,
+    "imageExtractors": _anything,
+    "skipBackgroundRequests": bool,
+    "reportProperties": _MAP,
+}
+_METADATA = {"*": _anything, "annotations": {"*": str}, "labels": {"*": str}, "namespace": str}
+_SPEC = {
+    "rules": [_MAP],
+    "validationFailureAction": str,
+    "validationFailureActionOverrides": _OVERRIDES,
+    "emitWarning": bool,
+    "failurePolicy": str,
+    "webhookTimeoutSeconds": int,
+    "webhookConfiguration": {
+        "failurePolicy": str,
+        "timeoutSeconds": int,
+        "matchConditions": [{"name": str, "expression": str}],
+    },
+    # Reports and background scans, and what only rules that generate and change what exists have.
+    "background": bool,
+    "admission": bool,
+    "applyRules": str,
+    "schemaValidation": bool,
+    "mutateExistingOnPolicyUpdate": bool,
+    "generateExisting": bool,
+    "generateExistingOnPolicyUpdate": bool,
+    "useServerSideApply": bool,
+}

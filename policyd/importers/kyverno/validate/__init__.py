@@ -1,0 +1,1 @@
+"""What a rule validates: `pattern`, `anyPattern`, `deny`, `foreach` and `podSecurity`."""

@@ -1,0 +1,126 @@
+"""`foreach`: each item of lists has to match a pattern or must not meet conditions."""
+
+from collections.abc import Sequence
+
+from policyd.export.patterns.text import every
+from policyd.export.patterns.verdicts import admits
+from policyd.importers.jmespath.reading import read
+from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
+from policyd.importers.kyverno.conditions import holds
+from policyd.importers.kyverno.context import bound
+from policyd.importers.kyverno.negation import bracketed, is_operand, negation
+from policyd.importers.kyverno.rule import RuleParts
+from policyd.importers.kyverno.validate import deny
+from policyd.importers.kyverno.validate.lists import item_name, plain_lists
+from policyd.importers.kyverno.validate.patterns import converted
+from policyd.importers.model import ImportRemark, Refused
+from policyd.json_types import JSON, JSONObject
+from policyd.pattern import compile_pattern
+
+
+def parts(loops: list[JSONObject], path: str, scope: Vocabulary) -> RuleParts:
+    """Return the validations of all loops; patterns on plain lists become one pattern."""
+    if not loops:
+        raise Refused(path, "expected a list of loops")
+    validations: list[JSONObject] = []
+    remarks: list[ImportRemark] = []
+    for index, loop in enumerate(loops):
+        at = f"{path}[{index}]"
+        found = _as_pattern(loop, at, remarks)
+        if found is None:
+            validations.append({"expression": _expression(loop, at, scope, ())})
+            continue
+        joined = _joined(validations[-1]["pattern"], found) if _is_pattern(validations) else None
+        if joined is None:
+            validations.append({"pattern": found})
+        else:
+            validations[-1] = {"pattern": joined}
+    return RuleParts({"validations": validations}, tuple(remarks))
+
+
+def _is_pattern(validations: Sequence[JSONObject]) -> bool:
+    return bool(validations) and "pattern" in validations[-1]
+
+
+def _as_pattern(loop: JSONObject, path: str, remarks: list[ImportRemark]) -> JSON:
+    lists = plain_lists(str(loop.get("list", "")))
+    if lists is None or loop.get("preconditions") or loop.get("context"):
+        return None
+    if "pattern" in loop:
+        pattern = converted(loop["pattern"], f"{path}.pattern")
+        remarks += pattern.remarks
+        return lists.pattern([pattern.tree])
+    return None
+
+
+def _joined(first: JSON, second: JSON) -> JSON:
+    """Return a pattern that demands what both do; None if both name the same field."""
+    if not isinstance(first, dict) or not isinstance(second, dict):
+        return None
+    result = dict(first)
+    for key, value in second.items():
+        result[key] = _joined(result[key], value) if key in result else value
+        if result[key] is None and value is not None:
+            return None
+    return result
+
+
+def _expression(loop: JSONObject, path: str, scope: Vocabulary, outer: tuple[str, ...]) -> str:
+    """Return CEL that is true if no item of the list is denied."""
+    listed = str(loop.get("list", ""))
+    name = item_name(listed, outer)
+    try:
+        items = read(_path(listed), scope).or_value("[]")
+        inner = _inside(scope, name, len(outer))
+        if loop.get("context"):
+            inner, found = bound(loop["context"], inner, f"{path}.context", inline=True)
+            if found.spec:
+                raise Refused(f"{path}.context", "a ConfigMap can only be named for the whole rule")
+        test = _test(loop, path, inner, name, outer)
+        if loop.get("preconditions"):
+            applies = holds(loop["preconditions"], inner, f"{path}.preconditions")
+            test = f"{negation(applies)} || {bracketed(test)}"
+    except NotTranslatable as error:
+        raise Refused(path, str(error)) from error
+    source = items if is_operand(items) else f"({items})"
+    return f"{source}.all({name}, {test})"
+
+
+def _path(listed: str) -> str:
+    """Return the expression of a list, which may or may not stand in ``{{ }}``."""
+    text = listed.strip()
+    return text[2:-2] if text.startswith("{{") and text.endswith("}}") else text
+
+
+def _inside(scope: Vocabulary, name: str, depth: int) -> Vocabulary:
+    inner = scope.bound("element", name).inside(name)
+    inner = inner.bound(f"element{depth}", name)
+    for each in ("elementIndex", f"elementIndex{depth}"):
+        inner = inner.without(each, f"`{each}` is the number of an item, which CEL does not count")
+    return inner
+
+
+def _test(loop: JSONObject, path: str, scope: Vocabulary, name: str, outer: tuple[str, ...]) -> str:
+    """Return CEL that is true for an item that is not denied."""
+    if "deny" in loop:
+        return deny.admitted(loop["deny"], f"{path}.deny", scope)
+    if "pattern" in loop:
+        return _matches(loop["pattern"], f"{path}.pattern", name)
+    if "anyPattern" in loop:
+        patterns = enumerate(loop["anyPattern"])
+        found = [_matches(each, f"{path}.anyPattern[{index}]", name) for index, each in patterns]
+        return " || ".join(f"({each})" for each in found)
+    if "foreach" in loop:
+        tests = []
+        for index, each in enumerate(loop["foreach"]):
+            at = f"{path}.foreach[{index}]"
+            tests.append(_expression(each, at, scope, (*outer, name)))
+        return " && ".join(tests)
+    raise Refused(path, "the loop checks nothing")
+
+
+def _matches(tree: JSON, path: str, name: str) -> str:
+    pattern = converted(tree, path)
+    if pattern.remarks:
+        raise Refused(pattern.remarks[0].path, pattern.remarks[0].message)
+    return every(admits(compile_pattern(pattern.tree).root, name, 0)).text

@@ -1,0 +1,149 @@
+"""Run the cases of Gatekeeper's suites with what was imported. Reads no suite.yaml itself."""
+
+from collections.abc import Iterator
+
+from policyd.cel.env import Environment
+from policyd.errors import CelCompileError, EvaluationError
+from policyd.importers.checking import CheckedImport
+from policyd.importers.proof.evaluating import Decision, ProofRequest, decide
+from policyd.importers.proof.files import TestFiles
+from policyd.importers.proof.gatekeeper_suites import (
+    GatekeeperCase,
+    GatekeeperTest,
+    ViolationAssertion,
+    read_suite,
+)
+from policyd.importers.proof.imports import TestedPolicies
+from policyd.importers.proof.rows import Proof, TestRow, TestUnusable
+from policyd.json_types import JSONObject
+from policyd.policy.source.documents import Document
+from policyd.policy.suite.reviews import build_review, in_namespace, namespace
+
+_REVIEW = ("admission.k8s.io", "AdmissionReview")
+# What policyd takes from an AdmissionReview of a test, which need not be whole.
+_BUILT = ("object", "oldObject", "operation")
+
+
+def prove_gatekeeper(
+    document: Document, policies: TestedPolicies, files: TestFiles
+) -> Iterator[Proof]:
+    """Yield what becomes of each case of a suite."""
+    try:
+        tests = read_suite(document)
+    except TestUnusable as error:
+        row = TestRow(document, "", "", "", "", "")
+        yield Proof(row, "not run", reason=f"the suite cannot be used: {error}")
+        return
+    for test in tests:
+        yield from _proved(document, test, policies, files)
+
+
+def _proved(
+    document: Document, test: GatekeeperTest, policies: TestedPolicies, files: TestFiles
+) -> Iterator[Proof]:
+    reason, one = "", None
+    try:
+        one = _import_of(document, test, policies, files)
+    except TestUnusable as error:
+        reason = str(error)
+    imported = None if one is None else one.imported
+    if one is not None and one.policies is None:
+        reason = "not imported"
+    if test.invalid:
+        # The parameters do not fit the schema of the template: there is nothing to decide.
+        reason = reason or "the constraint is invalid on purpose"
+    for case in test.cases:
+        expected = ", ".join(map(str, case.assertions)) or "no violations"
+        name = imported.source.name if imported is not None else test.name
+        row = TestRow(document, case.path, name, test.name, case.name, expected)
+        if reason or case.skipped:
+            yield Proof(row, "not run", reason=reason or "skipped", imported=imported)
+            continue
+        assert one is not None
+        try:
+            yield _case(row, document, case, one, files)
+        except TestUnusable as error:
+            yield Proof(row, "not run", reason=str(error), imported=imported)
+
+
+def _import_of(
+    document: Document, test: GatekeeperTest, policies: TestedPolicies, files: TestFiles
+) -> CheckedImport:
+    """Return the import of a test's constraint, or that of its template, if it was refused."""
+    found = policies.constrained(document, test.constraint, test.template, files)
+    if found is not None:
+        return found
+    raise TestUnusable(f"the sources have neither {test.constraint} nor {test.template}")
+
+
+def _case(
+    row: TestRow, document: Document, case: GatekeeperCase, one: CheckedImport, files: TestFiles
+) -> Proof:
+    assert one.policies is not None
+    if not case.object or not case.assertions:
+        raise TestUnusable("a case needs an object and assertions")
+    found = files.objects(document, [case.object])
+    if len(found) != 1:
+        raise TestUnusable(f"{case.object}: expected one object, got {len(found)}")
+    inventory = files.objects(document, case.inventory)
+    review = _review(found[0])
+    known = {each.name: each.raw for each in inventory if each.kind == "Namespace"}
+    within = review["request"].get("namespace")
+    if within and within not in known:
+        known[within] = namespace(within, {})
+    trial = ProofRequest(review, tuple(known.values()), tuple(each.raw for each in inventory))
+    decision = decide(one.policies, trial, [each.name for each in one.imported.documents])
+    reason = _broken(case.assertions, decision)
+    word = f"{len(decision.messages)} violations"
+    return Proof(
+        row,
+        "disagrees" if reason else "agrees",
+        word,
+        reason,
+        one.imported,
+        review,
+        trial.namespaces,
+        trial.params,
+    )
+
+
+def _review(document: Document) -> JSONObject:
+    """Return the request that creates an object, or that an AdmissionReview describes."""
+    if (document.group, document.kind) != _REVIEW:
+        return in_namespace(build_review(document.raw))
+    request = document.raw.get("request")
+    if not isinstance(request, dict) or not (request.get("object") or request.get("oldObject")):
+        raise TestUnusable(f"{document.file}: the AdmissionReview has no object")
+    overrides = {key: value for key, value in request.items() if key not in _BUILT}
+    return in_namespace(
+        build_review(
+            request.get("object"),
+            old_object=request.get("oldObject"),
+            operation=request.get("operation"),
+            overrides=overrides,
+        )
+    )
+
+
+def _broken(assertions: tuple[ViolationAssertion, ...], decision: Decision) -> str:
+    """Return the first assertion that does not hold, with what was found; empty if all do."""
+    if decision.errors:
+        return f"error: {decision.errors[0]}"
+    for each in assertions:
+        number = sum(_matches(each.message, message) for message in decision.messages)
+        if not each.holds(number):
+            shown = "; ".join(decision.messages) or "none"
+            return f"expected {each}, found {number} (messages: {shown})"
+    return ""
+
+
+def _matches(pattern: str, message: str) -> bool:
+    """Whether an RE2 pattern is found in a message; CEL has the same expressions."""
+    if not pattern:
+        return True
+    try:
+        program = Environment.kubernetes().compile("object.matches(params)")
+        found = program.evaluate({"object": message, "params": pattern})
+    except (CelCompileError, EvaluationError) as error:
+        raise TestUnusable(f"message {pattern!r}: {error}") from None
+    return found is True

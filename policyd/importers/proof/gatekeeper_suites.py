@@ -1,0 +1,129 @@
+"""Read suite.yaml of Gatekeeper: tests of a template with a constraint, cases and assertions.
+Evaluates nothing.
+
+The fields are those of ``Suite`` of test.gatekeeper.sh/v1alpha1, as gator verifies it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from policyd.importers.proof.fields import objects, text, texts, unknown
+from policyd.importers.proof.rows import TestUnusable
+from policyd.json_types import JSON, JSONObject
+from policyd.policy.source.documents import Document
+
+_SUITE = frozenset({"apiVersion", "kind", "metadata", "tests", "skip"})
+_TEST = frozenset({"name", "template", "constraint", "cases", "invalid", "skip", "expansion"})
+_CASE = frozenset({"name", "object", "inventory", "assertions", "skip"})
+_ASSERTION = frozenset({"violations", "message"})
+_YES, _NO = "yes", "no"
+
+
+@dataclass(frozen=True, slots=True)
+class ViolationAssertion:
+    """How many violations there are whose message matches ``message``, an RE2 pattern (empty: all).
+
+    ``violations`` is a number, ``yes`` (at least one) or ``no``.
+    """
+
+    violations: int | str
+    message: str = ""
+
+    def holds(self, number: int) -> bool:
+        """Whether this number of matching violations is what is asserted."""
+        if isinstance(self.violations, int):
+            return number == self.violations
+        return (number > 0) == (self.violations == _YES)
+
+    def __str__(self) -> str:
+        number = {_YES: "some violations", _NO: "no violations"}.get(
+            str(self.violations), f"{self.violations} violations"
+        )
+        return f"{number} like {self.message!r}" if self.message else number
+
+
+@dataclass(frozen=True, slots=True)
+class GatekeeperCase:
+    """One case. ``path`` is its place in the suite; ``skipped``: gator does not run it either."""
+
+    path: str
+    name: str
+    object: str
+    inventory: tuple[str, ...]
+    assertions: tuple[ViolationAssertion, ...]
+    skipped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GatekeeperTest:
+    """The cases for one constraint. ``invalid``: the constraint itself is wrong, on purpose."""
+
+    path: str
+    name: str
+    template: str
+    constraint: str
+    invalid: bool
+    skipped: bool
+    cases: tuple[GatekeeperCase, ...]
+
+
+def read_suite(document: Document) -> list[GatekeeperTest]:
+    """Return the tests of a suite; raises TestUnusable for what is not understood."""
+    raw = document.raw
+    _require_known(raw, _SUITE, "the suite")
+    skipped = bool(raw.get("skip"))
+    return [
+        _test(each, f"tests[{index}]", skipped) for index, each in enumerate(objects(raw, "tests"))
+    ]
+
+
+def _test(raw: JSONObject, path: str, skipped: bool) -> GatekeeperTest:
+    _require_known(raw, _TEST, path)
+    if raw.get("expansion"):
+        raise TestUnusable(f"{path}.expansion: policyd has no ExpansionTemplate")
+    left_out = skipped or bool(raw.get("skip"))
+    return GatekeeperTest(
+        path,
+        text(raw, "name"),
+        text(raw, "template"),
+        text(raw, "constraint"),
+        bool(raw.get("invalid")),
+        left_out,
+        tuple(_cases(raw, path, left_out)),
+    )
+
+
+def _cases(test: JSONObject, above: str, skipped: bool) -> Iterator[GatekeeperCase]:
+    for index, raw in enumerate(objects(test, "cases")):
+        path = f"{above}.cases[{index}]"
+        _require_known(raw, _CASE, path)
+        assertions = []
+        for number, each in enumerate(objects(raw, "assertions")):
+            at = f"{path}.assertions[{number}]"
+            _require_known(each, _ASSERTION, at)
+            assertions.append(
+                ViolationAssertion(_violations(each.get("violations"), at), text(each, "message"))
+            )
+        yield GatekeeperCase(
+            path,
+            text(raw, "name"),
+            text(raw, "object"),
+            tuple(texts(raw, "inventory")),
+            tuple(assertions),
+            skipped or bool(raw.get("skip")),
+        )
+
+
+def _violations(value: JSON, path: str) -> int | str:
+    if value is None or value is True or value == _YES:
+        return _YES
+    if value is False or value == _NO:
+        return _NO
+    if isinstance(value, int) and value >= 0:
+        return value
+    raise TestUnusable(f"{path}.violations: expected yes, no or a number")
+
+
+def _require_known(value: JSONObject, known: frozenset[str], path: str) -> None:
+    for name in unknown(value, known):
+        raise TestUnusable(f"{path}: the field {name} of a suite of Gatekeeper is not known")

@@ -1,0 +1,217 @@
+"""Run the rows of Kyverno tests with what was imported. Reads no kyverno-test.yaml itself."""
+
+from collections.abc import Iterator, Sequence
+
+from policyd.importers.checking import CheckedImport
+from policyd.importers.proof.evaluating import ProofRequest, decide
+from policyd.importers.proof.files import TestFiles
+from policyd.importers.proof.imports import TestedPolicies
+from policyd.importers.proof.kyverno_tests import (
+    ExpectedResult,
+    KyvernoTest,
+    TestSubject,
+    read_test,
+)
+from policyd.importers.proof.kyverno_values import (
+    TestValues,
+    config_maps,
+    context_objects,
+    read_values,
+    request_fields,
+)
+from policyd.importers.proof.patched import differences
+from policyd.importers.proof.rows import Proof, TestRow, TestUnusable
+from policyd.json_types import JSONObject
+from policyd.policy.source.documents import Document
+from policyd.policy.suite.reviews import build_review, in_namespace, namespace
+
+_DENIED = frozenset({"fail", "warn"})
+_ADMITTED = frozenset({"pass", "skip"})
+
+
+def prove_kyverno(
+    document: Document, policies: TestedPolicies, files: TestFiles
+) -> Iterator[Proof]:
+    """Yield what becomes of each row of a test: one for each result and object."""
+    try:
+        test = read_test(document)
+        run = _KyvernoRun(test, policies, files)
+    except TestUnusable as error:
+        row = TestRow(document, "", "", "", "", "")
+        yield Proof(row, "not run", reason=f"the test cannot be used: {error}")
+        return
+    for result in test.results:
+        for subject in result.subjects:
+            yield run.prove(result, subject)
+
+
+class _KyvernoRun:
+    """One test with its resources, values and policies."""
+
+    def __init__(self, test: KyvernoTest, policies: TestedPolicies, files: TestFiles) -> None:
+        self._test = test
+        self._files = files
+        self._resources = files.objects(test.document, test.resources)
+        self._values: TestValues = read_values(test, files)
+        self._params = [each.raw for each in files.objects(test.document, test.params)]
+        self._params += context_objects(test, files)
+        self._policy = policies.named(test.document, test.policies, test.exceptions, files)
+        self._namespaces = {
+            each.name: each.raw for each in self._resources if each.kind == "Namespace"
+        } | self._values.namespaces()
+
+    def prove(self, result: ExpectedResult, subject: TestSubject) -> Proof:
+        """Return what became of one row."""
+        document = self._test.document
+        row = TestRow(
+            document, result.path, result.policy, result.rule, str(subject), result.result
+        )
+        one = self._policy(result.policy)
+        if one is None:
+            reason = f"the sources have no policy {result.policy}"
+            return Proof(row, "not run", reason=reason)
+        imported = one.imported
+        if one.policies is None:
+            return Proof(row, "not run", reason="not imported", imported=imported)
+        names = next((imported.rules[each] for each in result.rules if each in imported.rules), ())
+        names = names or imported.rules.get("", ())
+        if not names:
+            reason = f"the policy has no rule {result.rule}"
+            return Proof(row, "disagrees", reason=reason, imported=imported)
+        try:
+            return self._proved(row, result, subject, one, names)
+        except TestUnusable as error:
+            return Proof(row, "not run", reason=str(error), imported=imported)
+
+    def _proved(
+        self,
+        row: TestRow,
+        result: ExpectedResult,
+        subject: TestSubject,
+        one: CheckedImport,
+        names: Sequence[str],
+    ) -> Proof:
+        meant = [each for each in self._resources if subject.fits(each)]
+        if not meant:
+            raise TestUnusable(f"the resources of the test have no {subject}")
+        proof: Proof | None = None
+        for each in meant:
+            proof = self._one(row, result, each, one, names)
+            if proof.state == "disagrees":
+                break
+        assert proof is not None
+        return proof
+
+    def _one(
+        self,
+        row: TestRow,
+        result: ExpectedResult,
+        resource: Document,
+        one: CheckedImport,
+        names: Sequence[str],
+    ) -> Proof:
+        assert one.policies is not None
+        values = self._values.of(result, resource.name)
+        trial = self._trial(result, resource, one, values)
+        mutating = _mutating(one)
+        mutates = any(name in names for name in mutating)
+        # Kyverno mutates by all rules of a policy first; a skipped mutation is about its own rule.
+        evaluated = names if mutates and not result.patched else {*names, *mutating}
+        found = decide(one.policies, trial, names, evaluated)
+        if found.messages:
+            word, detail = "fail", found.messages[0]
+        elif found.errors:
+            word, detail = "error", found.errors[0]
+        else:
+            word, detail = "pass", ""
+        reason = _compared(result, word, detail)
+        if not reason and mutates and result.result == "skip" and found.changed:
+            reason = "the object is changed"
+        if not reason and result.patched:
+            reason = self._patched(result, resource, found.after)
+        return Proof(
+            row,
+            "disagrees" if reason else "agrees",
+            word,
+            reason,
+            one.imported,
+            trial.review,
+            trial.namespaces,
+            trial.params,
+        )
+
+    def _trial(
+        self, result: ExpectedResult, resource: Document, one: CheckedImport, values: JSONObject
+    ) -> ProofRequest:
+        fields = request_fields(values)
+        operation = result.operation or fields.pop("operation", "CREATE")
+        if self._values.user is not None:
+            fields["userInfo"] = self._values.user
+        described = self._values.subresource(resource.kind)
+        if described is not None:
+            fields |= _of_subresource(described)
+        old, given = fields.pop("oldObject", None), fields.pop("namespace", "")
+        review = in_namespace(
+            build_review(
+                fields.pop("object", resource.raw),
+                old_object=old,
+                operation=str(operation),
+                overrides=fields,
+            )
+        )
+        request = review["request"]
+        if given:  # a value of the variable only: the object keeps its own
+            request["namespace"] = given
+        within = request.get("namespace")
+        known = dict(self._namespaces)
+        if within and within not in known:
+            known[within] = namespace(within, {})
+        params = (*self._params, *config_maps(values, one.imported.source))
+        return ProofRequest(review, tuple(known.values()), params)
+
+    def _patched(self, result: ExpectedResult, resource: Document, after: JSONObject) -> str:
+        """Return how the mutated object differs from the expected one; empty: it does not."""
+        expected = [
+            each
+            for each in self._files.objects(self._test.document, [result.patched])
+            if (each.kind, each.name) == (resource.kind, resource.name)
+            and (each.namespace or "default") == (resource.namespace or "default")
+        ]
+        if not expected:
+            raise TestUnusable(f"{result.patched} has no {resource.label}")
+        differing = differences(expected[0].raw, after)
+        if result.result == "fail":
+            return "" if differing else "the object is as the test expects it not to be"
+        return f"differs from {result.patched} in {', '.join(differing)}" if differing else ""
+
+
+def _compared(result: ExpectedResult, word: str, detail: str) -> str:
+    """Return why a decision is not the expected one; empty if it is."""
+    expected = result.result
+    if expected in _ADMITTED and word == "pass":
+        return ""
+    if expected in _DENIED and (word == "fail" or (result.patched and word == "pass")):
+        return ""
+    if expected == "error" and word in ("fail", "error"):
+        return ""
+    return f"expected {expected}, found {word}{f': {detail}' if detail else ''}"
+
+
+def _mutating(one: CheckedImport) -> list[str]:
+    return [each.name for each in one.imported.documents if each.raw["spec"].get("mutations")]
+
+
+def _of_subresource(described: JSONObject) -> JSONObject:
+    """Return the fields of a request for the sub-resource of another resource."""
+    parent, own = described.get("parentResource") or {}, described.get("subresource") or {}
+    name = str(own.get("name", ""))
+    kind = {key: str(own.get(key, "")) for key in ("group", "version", "kind")}
+    resource = {key: str(parent.get(key, "")) for key in ("group", "version")}
+    resource["resource"] = str(parent.get("name", ""))
+    return {
+        "kind": kind,
+        "requestKind": kind,
+        "resource": resource,
+        "requestResource": resource,
+        "subResource": name.rpartition("/")[2],
+    }

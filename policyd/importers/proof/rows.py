@@ -1,0 +1,57 @@
+"""The rows of a proof: what a test of the source expects of one object, and what policyd decided.
+Only data.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from policyd.importers.model import Imported
+from policyd.json_types import JSONObject
+from policyd.policy.source.documents import Document
+
+RowState = Literal["agrees", "disagrees", "not run"]
+
+
+@dataclass(frozen=True, slots=True)
+class TestRow:
+    """One expectation about one object. ``path`` is its place in the document of the test.
+
+    ``policy`` and ``rule`` are the names that the test uses; ``subject`` is the object, such as
+    ``Pod default/web``. ``expected`` is in the words of the test: ``fail``, or ``2 violations``.
+    """
+
+    test: Document
+    path: str
+    policy: str
+    rule: str
+    subject: str
+    expected: str
+
+    @property
+    def line(self) -> int:
+        """Return the line of the expectation in its file, from 1."""
+        return self.test.place(self.path)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What became of a row. ``reason``: why it disagrees, or why it was not run.
+
+    ``review`` is the AdmissionReview that was evaluated, with the Namespaces and params of its
+    cluster. ``imported`` is None if the test is about a policy that is not among the sources.
+    """
+
+    row: TestRow
+    state: RowState
+    found: str = ""
+    reason: str = ""
+    imported: Imported | None = field(default=None, repr=False)
+    review: JSONObject | None = field(default=None, repr=False)
+    namespaces: tuple[JSONObject, ...] = field(default=(), repr=False)
+    params: tuple[JSONObject, ...] = field(default=(), repr=False)
+
+
+class TestUnusable(Exception):
+    """A test, or a row of one, cannot be run; the message is the reason."""
+
+    __test__ = False

@@ -1,0 +1,132 @@
+"""Write what the tests of a source expect as a PolicyTest, for the rows that agree. Runs no
+rows.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+
+from policyd.admission.authorizer import StaticAuthorizer
+from policyd.importers.checking import CheckedImport
+from policyd.importers.model import Imported
+from policyd.importers.proof.rows import Proof
+from policyd.json_types import JSON, JSONObject
+from policyd.offline.suite_policies import SuitePolicies
+from policyd.policy.suite.observed import observed
+from policyd.policy.suite.reviews import DEFAULT_USER, build_review
+from policyd.policy.suite.state import CaseState
+
+_FIELDS = ("kind", "resource", "name", "namespace", "subResource", "dryRun", "options")
+_NAME_LABEL = "kubernetes.io/metadata.name"
+_VERBS = {"pass": "passes", "fail": "fails", "skip": "is skipped", "warn": "warns"}
+
+
+def suite_of(one: CheckedImport, proofs: Sequence[Proof], files: Sequence[str]) -> JSONObject:
+    """Return the suite of an imported policy; empty if no row agrees. ``files`` are the names of
+    the policies' files beside it.
+
+    Each case expects what policyd answers, which the rows of the source confirm: whether the
+    request is admitted, the messages, and the object after mutation.
+    """
+    if one.policies is None:
+        return {}
+    cases: list[JSONObject] = []
+    policies = SuitePolicies(one.policies, StaticAuthorizer(()))
+    for group in _grouped([each for each in proofs if each.state == "agrees" and each.review]):
+        case = _case(policies, group)
+        while any(case["name"] == each["name"] for each in cases):
+            case["name"] += " again"
+        cases.append(case)
+    if not cases:
+        return {}
+    return {
+        "apiVersion": "policyd.dev/v1",
+        "kind": "PolicyTest",
+        "metadata": {"name": one.imported.source.name},
+        "policies": [*files],
+        # The tests of the source were written for objects without the API server's defaults.
+        "defaults": False,
+        # Nor does a test give its users rights.
+        **({"authorizer": []} if _authorizes(one.imported) else {}),
+        "cases": cases,
+    }
+
+
+def _authorizes(imported: Imported) -> bool:
+    """Whether an expression may ask the authorizer."""
+    return any("authorizer." in json.dumps(each.raw) for each in imported.documents)
+
+
+def _grouped(proofs: Sequence[Proof]) -> Iterator[list[Proof]]:
+    """Yield the rows about the same request together."""
+    groups: dict[str, list[Proof]] = {}
+    for each in proofs:
+        key = json.dumps([each.review, each.namespaces, each.params], sort_keys=True)
+        groups.setdefault(key, []).append(each)
+    yield from groups.values()
+
+
+def _case(policies: SuitePolicies, group: Sequence[Proof]) -> JSONObject:
+    proof = group[0]
+    assert proof.review is not None
+    request = proof.review["request"]
+    state = CaseState(params=proof.params, namespaces=proof.namespaces)
+    admit = policies.knowing(state).admit
+    answer = admit(proof.review, ("mutate", "validate"))
+    case: JSONObject = {"name": _name(group), "request": _request(request)}
+    case |= _namespaces(proof, request.get("namespace", ""))
+    if answer.patch:
+        sent = {**proof.review, "request": {**request, "object": answer.object}}
+        if not _same(admit(sent, ("mutate",)).object, answer.object):
+            case["idempotent"] = False
+    if proof.params:
+        case["params"] = [*proof.params]
+    case["expect"] = observed(answer)
+    return case
+
+
+def _name(group: Sequence[Proof]) -> str:
+    subject = group[0].row.subject
+    verdicts = dict.fromkeys(each.row.expected for each in group)
+    if len(verdicts) == 1 and group[0].row.expected in _VERBS:
+        return f"{subject} {_VERBS[group[0].row.expected]}"
+    if len(group) == 1:
+        return f"{subject}: {group[0].row.expected}"
+    rules = dict.fromkeys(f"{each.row.rule} {each.row.expected}".strip() for each in group)
+    return f"{subject}: {', '.join(rules)}"
+
+
+def _request(request: JSONObject) -> JSONObject:
+    """Return the request in short: what follows from its object is left out."""
+    found: JSONObject = {"operation": request["operation"]}
+    obj, old = request.get("object"), request.get("oldObject")
+    built = build_review(obj, old_object=old, operation=request["operation"])["request"]
+    user = dict(request.get("userInfo") or {})
+    if user != built["userInfo"]:
+        if user.get("username") == DEFAULT_USER:
+            del user["username"]
+        found["userInfo"] = user
+    for name in _FIELDS:
+        if request.get(name) != built.get(name) and request.get(name) is not None:
+            found[name] = request[name]
+    if obj is not None:
+        found["object"] = obj
+    if old is not None and not _same(old, obj):
+        found["oldObject"] = old
+    return found
+
+
+def _same(one: JSON, other: JSON) -> bool:
+    return bool(one == other)
+
+
+def _namespaces(proof: Proof, name: str) -> JSONObject:
+    """Return what only the test knows about the request's namespace."""
+    for each in proof.namespaces:
+        metadata = each.get("metadata") or {}
+        if metadata.get("name") == name:
+            labels = dict(metadata.get("labels") or {})
+            labels.pop(_NAME_LABEL, None)
+            known = {"labels": labels, "annotations": metadata.get("annotations") or {}}
+            given = {key: value for key, value in known.items() if value}
+            return {"namespaces": [{"name": name, **given}]} if given else {}
+    return {}

@@ -1,0 +1,130 @@
+"""Read the sources of an import: files, folders and streams with policies of other engines, and the
+tests that lie beside them. Converts nothing.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+
+from policyd.errors import Problem
+from policyd.policy.source.documents import Document
+from policyd.policy.source.files import SourceFile, read
+from policyd.policy.source.places import Origin
+from policyd.policy.source.splitting import NOT_AN_OBJECT, read_located, split
+from policyd.policy.source.tree import walk
+
+KYVERNO_TESTS = "cli.kyverno.io"
+GATEKEEPER_TESTS = "test.gatekeeper.sh"
+# The file that `kyverno test` looks for; its first versions had neither apiVersion nor kind.
+KYVERNO_FILES = ("kyverno-test.yaml", "kyverno-test.yml")
+# Where Kyverno's own repository keeps the tests of a policy; a walk passes over hidden folders.
+_BESIDE = ".kyverno-test"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportSources:
+    """Everything that was read.
+
+    ``documents`` are the Kubernetes objects of all kinds, ``tests`` the documents that tell how to
+    test policies. ``roots`` are the given folders, and the folders of the given files, as real
+    paths. ``problems``: what cannot be read, and ``skipped``: what is no Kubernetes object.
+    """
+
+    documents: tuple[Document, ...]
+    tests: tuple[Document, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    skipped: tuple[Problem, ...] = field(default=(), repr=False)
+
+
+def read_sources(paths: Sequence[Path]) -> ImportSources:
+    """Read files and folders, and ``-`` for standard input; never raises for their content."""
+    files, problems = read(paths)
+    known = {each.real for each in files}
+    hidden, more = read([each for each in _hidden_tests(paths) if each not in known])
+    documents: list[Document] = []
+    tests: list[Document] = []
+    skipped: list[Problem] = []
+    problems += more
+    for file in [*files, *hidden]:
+        found, wrong = documents_of(file)
+        for each in found:
+            (tests if is_test(each) else documents).append(each)
+        for problem in wrong:
+            (skipped if problem.rule == NOT_AN_OBJECT else problems).append(problem)
+    return ImportSources(tuple(documents), tuple(tests), tuple(problems), tuple(skipped))
+
+
+def read_tests(paths: Sequence[Path]) -> tuple[list[Document], list[Problem]]:
+    """Return the tests of other engines in files and folders, hidden ones included, and problems of
+    the files that Kyverno would look for. Other files are not checked.
+    """
+    visible, _ = read(paths)
+    known = {each.real for each in visible}
+    hidden, problems = read([each for each in _hidden_tests(paths) if each not in known])
+    tests: list[Document] = []
+    for file in [*visible, *hidden]:
+        is_kyverno = PurePath(file.name).name in KYVERNO_FILES
+        if is_kyverno or GATEKEEPER_TESTS.encode() in file.data:
+            found, wrong = documents_of(file)
+            tests += filter(is_test, found)
+            problems += wrong if is_kyverno else []
+    return tests, problems
+
+
+def documents_of(file: SourceFile) -> tuple[list[Document], list[Problem]]:
+    """Return the documents of a file; a test of Kyverno without apiVersion gets one."""
+    if PurePath(file.name).name not in KYVERNO_FILES:
+        return split(file.name, file.data, file.root)
+    located, problems = read_located(file.name, file.data)
+    found = []
+    for index, (raw, origin) in enumerate(located):
+        if isinstance(raw, dict):
+            found.append(_kyverno_test(raw, file, index, origin))
+        else:
+            problems.append(Problem("a test must be an object", file.name, origin.chunk.line + 1))
+    return found, problems
+
+
+def is_test(document: Document) -> bool:
+    """Whether a document says how to test policies, rather than what they are."""
+    return (document.group, document.kind) in (
+        (KYVERNO_TESTS, "Test"),
+        (GATEKEEPER_TESTS, "Suite"),
+    )
+
+
+def is_beside_tests(document: Document) -> bool:
+    """Whether a document is only for Kyverno's command line: values, users, contexts of tests."""
+    return document.group == KYVERNO_TESTS
+
+
+def _kyverno_test(raw: dict[str, object], file: SourceFile, index: int, origin: Origin) -> Document:
+    metadata = raw.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else raw.get("name")
+    kind, version = raw.get("kind", "Test"), raw.get("apiVersion", f"{KYVERNO_TESTS}/v1alpha1")
+    return Document(
+        kind=str(kind),
+        api_version=str(version),
+        name=str(name or ""),
+        namespace="",
+        file=file.name,
+        index=index,
+        raw=raw,
+        origin=origin,
+        root=file.root,
+    )
+
+
+def _hidden_tests(paths: Iterable[Path]) -> Iterator[str]:
+    """Yield the tests in hidden folders, of given folders and beside given files."""
+    for path in paths:
+        if str(path) == "-":
+            continue
+        tree = walk(str(path))
+        folders = [name for name, _ in tree.folders] or [str(path.parent)]
+        for folder in folders:
+            for name in KYVERNO_FILES:
+                found = Path(folder) / _BESIDE / name
+                if found.is_file():
+                    yield os.path.realpath(found)

@@ -1,0 +1,196 @@
+"""``policyd import``: documents, summary, files, tests of the source, exit statuses."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from policyd.cli import policyd
+from policyd.errors import ConfigError
+from policyd.json_types import JSONObject
+from tests.importers.sources import small_pod, write
+
+REGO = {
+    "apiVersion": "templates.gatekeeper.sh/v1",
+    "kind": "ConstraintTemplate",
+    "metadata": {"name": "k8srequiredlabels"},
+    "spec": {
+        "crd": {"spec": {"names": {"kind": "K8sRequiredLabels"}}},
+        "targets": [{"target": "admission.k8s.gatekeeper.sh", "rego": "package x"}],
+    },
+}
+
+
+def vpol(name: str = "named", **more: Any) -> JSONObject:
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "resources": ["pods"],
+    }
+    return {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "ValidatingPolicy",
+        "metadata": {"name": name},
+        "spec": {
+            "validationActions": ["Deny"],
+            "matchConstraints": {"resourceRules": [rule]},
+            "validations": [
+                {"expression": "object.metadata.name != 'bad'", "message": "the name is bad"}
+            ],
+            **more,
+        },
+    }
+
+
+def kyverno_test(*results: tuple[str, str]) -> JSONObject:
+    return {
+        "apiVersion": "cli.kyverno.io/v1alpha1",
+        "kind": "Test",
+        "policies": ["../p.yaml"],
+        "resources": ["../pods.yaml"],
+        "results": [
+            {
+                "policy": "named",
+                "kind": "Pod",
+                "resources": [name],
+                "result": expected,
+                "isValidatingPolicy": True,
+            }
+            for name, expected in results
+        ],
+    }
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A policy that is imported, one that is not, and tests of the first."""
+    monkeypatch.chdir(tmp_path)
+    return write(
+        tmp_path,
+        {
+            "in/a/p.yaml": vpol(),
+            "in/a/pods.yaml": [small_pod("good"), small_pod("bad")],
+            "in/a/.kyverno-test/kyverno-test.yaml": kyverno_test(("good", "pass"), ("bad", "fail")),
+            "in/b/rego.yaml": REGO,
+        },
+    )
+
+
+def run(*arguments: str, text: str | None = None) -> Result:
+    result = CliRunner().invoke(policyd, ["import", *arguments], input=text)
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_documents_go_to_one_stream_and_the_summary_to_the_other(folder: Path) -> None:
+    done = run("in")
+    assert done.exit_code == 0
+    assert done.stdout.startswith("# Imported from ValidatingPolicy named, a/p.yaml\n")
+    (document,) = yaml.safe_load_all(done.stdout)
+    assert document["spec"]["validations"][0]["message"] == "the name is bad"
+    lines = done.stderr.splitlines()
+    assert lines[0].split()[:3] == ["imported", "ValidatingPolicy", "named"]
+    assert "in/b/rego.yaml:" in lines[2]
+    assert "policies/best-practices/required-labels is about the same" in lines[2]
+    assert lines[-1] == "2 policies: 1 imported, 1 not imported"
+
+
+def test_yaml_has_the_reasons_in_comments(folder: Path) -> None:
+    done = run("in", "--format", "yaml")
+    assert done.stdout.startswith("# Not imported: ConstraintTemplate k8srequiredlabels, in/b/rego")
+    assert [each["kind"] for each in yaml.safe_load_all(done.stdout)] == ["Policy"]
+    assert done.stderr == ""
+
+
+def test_json_lists_policies_with_states_and_rows(folder: Path) -> None:
+    done = run("in", "--format", "json", "--verify")
+    first, second = json.loads(done.stdout)
+    assert (first["state"], second["state"]) == ("imported", "not imported")
+    assert first["documents"][0]["metadata"]["name"] == "named"
+    assert [(each["object"], each["found"], each["state"]) for each in first["tests"]] == [
+        ("Pod good", "pass", "agrees"),
+        ("Pod bad", "fail", "agrees"),
+    ]
+    assert second["reasons"][0]["line"] > 0
+
+
+def test_standard_input_may_hold_a_list(folder: Path) -> None:
+    given = {"apiVersion": "v1", "kind": "List", "items": [vpol("one"), vpol("two")]}
+    done = run("-", text=json.dumps(given))
+    assert [each["metadata"]["name"] for each in yaml.safe_load_all(done.stdout)] == ["one", "two"]
+
+
+def test_files_lie_where_their_sources_do_with_suites(folder: Path) -> None:
+    done = run("in", "-o", "out")
+    assert done.exit_code == 0, done.output
+    assert sorted(str(each) for each in Path("out").rglob("*.yaml")) == [
+        "out/a/named-suite.yaml",
+        "out/a/named.yaml",
+    ]
+    assert "wrote 2 files to out" in done.stderr
+    tested = CliRunner().invoke(policyd, ["test", "out"])
+    assert tested.exit_code == 0, tested.output
+    assert "2 cases" in tested.output
+
+
+def test_files_that_were_edited_are_never_overwritten(folder: Path) -> None:
+    assert run("in", "-o", "out").exit_code == 0
+    assert "wrote 0 files" in run("in", "-o", "out").stderr
+    file = Path("out/a/named.yaml")
+    file.write_text("mine")
+    with pytest.raises(ConfigError, match=r"out/a/named\.yaml exists, with other content"):
+        run("in", "-o", "out")
+    assert file.read_text() == "mine"
+
+
+def test_policies_of_one_name_get_files_of_their_own(folder: Path) -> None:
+    write(folder, {"two/p.yaml": vpol(), "two/q.yaml": [vpol(), vpol()]})
+    run("two", "-o", "out")
+    assert sorted(each.name for each in Path("out").iterdir()) == [
+        "named-q.yaml",
+        "named-validatingpolicy.yaml",
+        "named.yaml",
+    ]
+
+
+def test_verify_names_the_rows_that_disagree(folder: Path) -> None:
+    assert run("in", "--verify").exit_code == 0
+    write(folder, {"in/a/.kyverno-test/kyverno-test.yaml": kyverno_test(("bad", "pass"))})
+    done = run("in", "--verify")
+    assert done.exit_code == 1
+    assert "kyverno-test.yaml:8: disagrees: ValidatingPolicy named, Pod bad:" in done.stderr
+    assert "expected pass, found fail: the name is bad" in done.stderr
+    assert done.stderr.splitlines()[-1] == ("0 of 1 rows of the tests of imported policies agree")
+
+
+@pytest.mark.parametrize(
+    ("files", "strict", "status"),
+    [
+        ({"p.yaml": vpol()}, True, 0),
+        ({"p.yaml": vpol(), "r.yaml": REGO}, True, 1),
+        ({"p.yaml": vpol(), "r.yaml": REGO}, False, 0),
+        ({"p.yaml": vpol(), "bad.yaml": "a: ["}, False, 2),
+    ],
+)
+def test_exit_statuses(files: dict[str, Any], strict: bool, status: int, tmp_path: Path) -> None:
+    write(tmp_path, files)
+    done = run(str(tmp_path), *(["--strict"] if strict else []))
+    assert done.exit_code == status
+    assert "kind: Policy" in done.stdout
+
+
+def test_a_source_without_policies_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path, {"pod.yaml": small_pod("web")})
+    with pytest.raises(ConfigError, match="no policies to import in"):
+        run(str(tmp_path))
+
+
+def test_yaml_is_for_standard_output(folder: Path) -> None:
+    done = run("in", "--format", "yaml", "-o", "out")
+    assert done.exit_code == 2
+    assert "leave out -o" in done.stderr

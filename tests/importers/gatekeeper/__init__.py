@@ -1,0 +1,1 @@
+"""Tests of the import of Gatekeeper's templates and mutators."""

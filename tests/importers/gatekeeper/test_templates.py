@@ -1,0 +1,296 @@
+"""Constraints of templates with CEL become Policies that decide the same."""
+
+from typing import Any
+
+import pytest
+
+import policyd
+from policyd.importers.gatekeeper.parameters import with_defaults
+from policyd.importers.gatekeeper.templates import convert
+from policyd.importers.model import Imported
+from policyd.json_types import JSONObject
+from tests.builders.objects import pod
+from tests.importers.converting import converted, document, messages, reason_of, spec_of
+
+OWNED: JSONObject = {
+    "variables": [
+        {
+            "name": "missing",
+            "expression": "variables.params.labels.filter(l,"
+            " !(l in variables.anyObject.metadata.?labels.orValue({})))",
+        }
+    ],
+    "validations": [
+        {
+            "expression": "variables.missing.size() == 0",
+            "messageExpression": "'missing: ' + variables.missing.join(', ')",
+        }
+    ],
+}
+SCHEMA = {
+    "properties": {
+        "labels": {"type": "array", "default": ["owner"]},
+        "nested": {"properties": {"a": {"default": 1}}},
+    }
+}
+
+
+def template(source: JSONObject | None = OWNED, **target: Any) -> JSONObject:
+    code = [{"engine": "Rego", "source": {"rego": "package a"}}]
+    if source is not None:
+        code.insert(0, {"engine": "K8sNativeValidation", "source": source})
+    names = {"names": {"kind": "K8sOwned"}, "validation": {"openAPIV3Schema": SCHEMA}}
+    return {
+        "apiVersion": "templates.gatekeeper.sh/v1",
+        "kind": "ConstraintTemplate",
+        "metadata": {"name": "k8sowned", "annotations": {"description": "Labels\n say who."}},
+        "spec": {"crd": {"spec": names}, "targets": [{"code": code, **target}]},
+    }
+
+
+def constraint(name: str = "owned", **spec: Any) -> JSONObject:
+    return {
+        "apiVersion": "constraints.gatekeeper.sh/v1beta1",
+        "kind": "K8sOwned",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+
+
+def imported(source: JSONObject | None = OWNED, **spec: Any) -> Imported:
+    return converted(convert, template(source), constraint(**spec))
+
+
+def denied(found: Imported, obj: JSONObject) -> bool:
+    return messages(found, policyd.build_review(obj)) != []
+
+
+def test_parameters_are_params_and_have_the_defaults_of_the_schema() -> None:
+    found = imported()
+    spec = spec_of(found)
+    assert spec["params"] == {"labels": ["owner"]}
+    assert spec["description"] == "Labels say who."
+    assert "variables.params" not in str(spec)
+    assert "anyObject" not in str(spec)
+    assert messages(found, policyd.build_review(pod())) == ["missing: owner"]
+    assert found.source.name == "owned"
+
+
+def test_given_parameters_win() -> None:
+    spec = spec_of(imported(parameters={"labels": ["team"], "nested": {}}))
+    assert spec["params"] == {"labels": ["team"], "nested": {"a": 1}}
+
+
+def test_each_constraint_becomes_a_policy() -> None:
+    raw = [template(), constraint("a"), constraint("b")]
+    documents = [document(each) for each in raw]
+    found = convert(documents[0], documents)
+    assert [each.documents[0].name for each in found] == ["a", "b"]
+
+
+def kinds(*names: str, group: str = "") -> JSONObject:
+    return {"kinds": [{"apiGroups": [group], "kinds": list(names)}]}
+
+
+@pytest.mark.parametrize(
+    ("match", "obj", "expected"),
+    [
+        ({}, pod(), True),
+        (kinds("Pod"), pod(), True),
+        (kinds("*"), pod(), True),
+        (kinds("Service"), pod(), False),
+        (kinds("Pod", group="apps"), pod(), False),
+        ({"namespaces": ["shop"]}, pod(), True),
+        ({"namespaces": ["sh*"]}, pod(), True),
+        ({"namespaces": ["*-shop"]}, pod(), False),
+        ({"excludedNamespaces": ["shop"]}, pod(), False),
+        ({"excludedNamespaces": ["kube-*", "*-system"]}, pod(), True),
+        ({"excludedNamespaces": ["*op"]}, pod(), False),
+        ({"labelSelector": {"matchLabels": {"app": "web"}}}, pod(labels={"app": "web"}), True),
+        ({"labelSelector": {"matchLabels": {"app": "web"}}}, pod(), False),
+        ({"scope": "Namespaced"}, pod(), True),
+        ({"scope": "Cluster"}, pod(), False),
+        ({"scope": "*"}, pod(), True),
+        ({"name": "web"}, pod(), True),
+        ({"name": "we*"}, pod(), True),
+        ({"name": "*b"}, pod(), True),
+        ({"name": "db"}, pod(), False),
+        ({"source": "Original"}, pod(), True),
+    ],
+)
+def test_match(match: JSONObject, obj: JSONObject, expected: bool) -> None:
+    assert denied(imported(match=match), obj) is expected
+
+
+def test_a_new_object_may_have_the_beginning_of_its_name_only() -> None:
+    generated = pod()
+    generated["metadata"] = {"generateName": "web-", "namespace": "shop"}
+    assert denied(imported(match={"name": "web-*"}), generated)
+    assert not denied(imported(match={"name": "web-1"}), generated)
+
+
+@pytest.mark.parametrize("match", [{"namespaces": ["shop"]}, {"excludedNamespaces": ["*"]}])
+def test_cluster_scoped_objects_are_in_no_namespace(match: JSONObject) -> None:
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+    assert denied(imported(match=match), node)
+
+
+def test_sub_resources_with_the_same_kind_are_matched() -> None:
+    [rule] = spec_of(imported(match=kinds("Pod")))["matchConstraints"]["resourceRules"]
+    assert rule["resources"] == ["pods", "pods/ephemeralcontainers"]
+    assert rule["apiVersions"] == ["*"]
+
+
+def test_kinds_of_sub_resources_are_matched_where_they_are_sent() -> None:
+    [rule] = spec_of(imported(match=kinds("PodExecOptions")))["matchConstraints"]["resourceRules"]
+    assert (rule["resources"], rule["operations"]) == (["pods/exec"], ["CONNECT"])
+
+
+def test_custom_resources_have_the_plural_of_their_definition() -> None:
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "oxen.example.com"},
+        "spec": {"group": "example.com", "names": {"kind": "Ox", "plural": "oxen"}},
+    }
+    match = kinds("Ox", group="example.com")
+    found = converted(convert, template(), constraint(match=match), definition)
+    [rule] = spec_of(found)["matchConstraints"]["resourceRules"]
+    assert rule["resources"] == ["oxen"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({}, ["Deny"]),
+        ({"enforcementAction": "warn"}, ["Warn"]),
+        ({"enforcementAction": "dryrun"}, ["Audit"]),
+    ],
+)
+def test_actions(spec: JSONObject, expected: list[str]) -> None:
+    found = imported(**spec)
+    assert spec_of(found)["validationActions"] == expected
+    assert found.remarks == ()
+
+
+def scoped(*given: tuple[str, str]) -> JSONObject:
+    return {
+        "enforcementAction": "scoped",
+        "scopedEnforcementActions": [
+            {"action": action, "enforcementPoints": [{"name": point}]} for action, point in given
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected", "remarks"),
+    [
+        (scoped(("deny", "validation.gatekeeper.sh"), ("warn", "gator.gatekeeper.sh")), "Deny", 0),
+        (scoped(("warn", "*")), "Warn", 0),
+        (scoped(("deny", "vap.k8s.io"), ("warn", "*")), "Deny", 1),
+        (scoped(("deny", "audit.gatekeeper.sh")), "Audit", 1),
+    ],
+)
+def test_scoped_actions(spec: JSONObject, expected: str, remarks: int) -> None:
+    found = imported(**spec)
+    assert spec_of(found)["validationActions"] == [expected]
+    assert len(found.remarks) == remarks
+
+
+def test_deletes_have_the_old_object() -> None:
+    review = policyd.build_review(None, old=pod(), operation="DELETE")
+    for name, expected in (("web", ["missing: owner"]), ("db", [])):
+        named = constraint(match={"name": name})
+        found = converted(convert, template(OWNED, operations=["DELETE"]), named)
+        assert messages(found, review) == expected
+
+
+def test_conditions_and_the_failure_policy_are_kept() -> None:
+    condition = {"name": "pods", "expression": "variables.anyObject.kind == 'Pod'"}
+    spec = spec_of(imported({**OWNED, "matchCondition": [condition], "failurePolicy": "Ignore"}))
+    assert spec["matchConditions"] == [{"name": "pods", "expression": "object.kind == 'Pod'"}]
+    assert spec["failurePolicy"] == "Ignore"
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("has(variables.params) && variables.params.a == 1", "true && params.a == 1"),
+        ("has(variables.params.a)", "has(params.a)"),
+        ("params.spec.parameters.a == 1", "params.a == 1"),
+        ("variables.anyObject.spec == null", "object.spec == null"),
+    ],
+)
+def test_names_of_templates(expression: str, expected: str) -> None:
+    [check] = spec_of(imported({"validations": [{"expression": expression}]}))["validations"]
+    assert check["expression"] == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "spec", "reason"),
+    [
+        (OWNED, {"match": {"source": "Generated"}}, "spec.match.source"),
+        (OWNED, {"match": {"scope": "Everywhere"}}, "spec.match.scope"),
+        (OWNED, {"match": {"other": 1}}, "spec.match.other"),
+        (OWNED, {"enforcementAction": "shout"}, "spec.enforcementAction"),
+        (OWNED, {"other": 1}, "spec.other"),
+        (
+            {"validations": [{"expression": "params.metadata.name == 'a'"}]},
+            {},
+            "spec.targets[0].code[0].source.validations[0].expression",
+        ),
+        ({"validations": [], "other": 1}, {}, "spec.targets[0].code[0].source.other"),
+    ],
+)
+def test_what_is_not_understood_is_refused(
+    source: JSONObject, spec: JSONObject, reason: str
+) -> None:
+    assert reason_of(imported(source, **spec)).startswith(f"{reason}: ")
+
+
+def test_rego_is_refused() -> None:
+    found = imported(None)
+    assert reason_of(found) == (
+        "spec.targets[0]: it is written in Rego only, which is not translated"
+    )
+    assert (found.source.kind, found.kind_of_rule) == ("ConstraintTemplate", ("Rego",))
+
+
+def test_a_template_without_constraints_is_refused() -> None:
+    assert "no K8sOwned is in the sources" in reason_of(converted(convert, template()))
+
+
+def test_defaults_of_items_are_set() -> None:
+    schema = {"items": {"properties": {"a": {"default": 1}, "b": {}}}}
+    assert with_defaults([{"b": 2}, 3], schema) == [{"b": 2, "a": 1}, 3]
+    assert with_defaults({"a": 1}, None) == {"a": 1}
+
+
+def test_metadata_of_template_and_constraint_is_kept() -> None:
+    raw = template()
+    raw["metadata"]["annotations"] |= {"a": "template", "metadata.gatekeeper.sh/version": "1.0.0"}
+    owned = constraint()
+    owned["metadata"] |= {"labels": {"l": "m"}, "annotations": {"a": "constraint"}}
+    [result] = converted(convert, raw, owned).documents
+    assert result.raw["metadata"] == {
+        "name": "owned",
+        "labels": {"l": "m"},
+        "annotations": {"a": "constraint"},
+    }
+
+
+@pytest.mark.parametrize(
+    "expression", ["object.spec. == 1", "variables.anyObject[?'a'", ".params.a", "params == null"]
+)
+def test_expressions_that_cannot_be_read_are_refused(expression: str) -> None:
+    found = imported({"validations": [{"expression": expression}]})
+    assert reason_of(found).startswith("spec.targets[0].code[0].source.validations[0].expression")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("targets", []), ("targets", "x"), ("crd", "x"), ("crd", {"spec": []})]
+)
+def test_a_template_of_another_form_is_refused(field: str, value: object) -> None:
+    raw = template()
+    raw["spec"][field] = value
+    assert reason_of(converted(convert, raw, constraint())).startswith("spec.")

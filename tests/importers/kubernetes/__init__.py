@@ -1,0 +1,1 @@
+"""Tests of the import of Kubernetes' own policies."""

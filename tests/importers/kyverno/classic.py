@@ -1,0 +1,109 @@
+"""ClusterPolicies with one rule, converted and evaluated. No tests here."""
+
+from typing import Any
+
+import policyd
+from policyd.importers.kyverno.policies import convert
+from policyd.importers.model import Imported
+from policyd.json_types import JSON, JSONObject
+from policyd.policy.source.documents import Document
+
+CONTAINER = {"name": "app", "image": "nginx:1.27"}
+
+
+def cluster_policy(
+    *rules: JSONObject, name: str = "p", annotations: JSONObject | None = None, **spec: JSON
+) -> JSONObject:
+    """A ClusterPolicy of Kyverno with these rules."""
+    return {
+        "apiVersion": "kyverno.io/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": name, "annotations": annotations or {}},
+        "spec": {"validationFailureAction": "Enforce", "rules": list(rules), **spec},
+    }
+
+
+def rule(validate: JSONObject, *kinds: str, name: str = "r", **fields: JSON) -> JSONObject:
+    """A rule for kinds, Pods by default, with ``validate``."""
+    match = {"any": [{"resources": {"kinds": list(kinds or ("Pod",))}}]}
+    return {"name": name, "match": match, "validate": validate, **fields}
+
+
+def pattern(tree: JSON, *kinds: str, **fields: JSON) -> JSONObject:
+    """A rule with a pattern."""
+    return rule({"message": "no", "pattern": tree}, *kinds, **fields)
+
+
+def matching(match: JSONObject, exclude: JSONObject | None = None, **fields: JSON) -> JSONObject:
+    """A rule that denies all that it applies to."""
+    found: JSONObject = {"name": "r", "match": match, "validate": {"message": "no", "deny": {}}}
+    return {**found, **({"exclude": exclude} if exclude else {}), **fields}
+
+
+def imported(policy: JSONObject, *others: JSONObject) -> Imported:
+    """What a policy became."""
+    [found] = convert(_document(policy), [_document(policy), *map(_document, others)])
+    return found
+
+
+def spec_of(policy: JSONObject, *others: JSONObject) -> JSONObject:
+    """The ``spec`` of the only Policy that a policy became."""
+    found = imported(policy, *others)
+    assert not found.reasons, found.reasons
+    [document] = found.documents
+    spec: JSONObject = document.raw["spec"]
+    return spec
+
+
+def reason(policy: JSONObject) -> str:
+    """Why a policy was not imported."""
+    [found] = imported(policy).reasons
+    return f"{found.path}: {found.message}"
+
+
+def allows(
+    policy: JSONObject, obj: JSONObject | None, authorizer: JSON = (), **request: Any
+) -> bool:
+    """Whether the Policies that a policy became admit a request for an object."""
+    documents = [each.raw for each in imported(policy).documents]
+    assert documents, imported(policy).reasons
+    who = policyd.StaticAuthorizer(authorizer)
+    policies = policyd.PolicySet.from_documents(*documents, authorizer=who)
+    return policies.evaluate(policyd.build_review(obj, **request), "validate").allowed
+
+
+def pod(name: str = "web", *, labels: JSONObject | None = None, **spec: JSON) -> JSONObject:
+    """A Pod with one container, in the namespace default."""
+    metadata: JSONObject = {"name": name, "namespace": "default"}
+    if labels:
+        metadata["labels"] = labels
+    containers = {"containers": [CONTAINER]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {**containers, **spec}}
+
+
+def workload(kind: str = "Deployment", **spec: JSON) -> JSONObject:
+    """A controller with the spec of a Pod in its template."""
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [CONTAINER], **spec}}
+    inner: JSONObject = {"selector": {"matchLabels": {"app": "web"}}, "template": template}
+    if kind == "CronJob":
+        inner = {"schedule": "@daily", "jobTemplate": {"spec": {"template": template}}}
+    return {
+        "apiVersion": "batch/v1" if kind in ("Job", "CronJob") else "apps/v1",
+        "kind": kind,
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": inner,
+    }
+
+
+def thing(kind: str, api_version: str = "v1", **fields: JSON) -> JSONObject:
+    """An object of any kind."""
+    metadata: JSONObject = {"name": "it", **(fields.pop("metadata", {}))}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **fields}
+
+
+def _document(raw: JSONObject) -> Document:
+    metadata = raw["metadata"]
+    namespace = metadata.get("namespace", "")
+    return Document(
+        raw["kind"], raw["apiVersion"], metadata["name"], namespace, "source.yaml", 0, raw
+    )

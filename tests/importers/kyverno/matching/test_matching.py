@@ -1,0 +1,248 @@
+"""`match` and `exclude` of Kyverno select the same requests after the import."""
+
+from typing import Any
+
+import pytest
+
+from policyd.json_types import JSON, JSONObject
+from tests.importers.kyverno.classic import (
+    allows,
+    cluster_policy,
+    imported,
+    matching,
+    pod,
+    reason,
+    spec_of,
+    thing,
+)
+
+
+def applies(
+    match: JSONObject, obj: JSONObject, exclude: JSONObject | None = None, **more: Any
+) -> bool:
+    return not allows(cluster_policy(matching(match, exclude)), obj, **more)
+
+
+def resources(kind: str = "Pod", **fields: JSON) -> JSONObject:
+    return {"resources": {"kinds": [kind], **fields}}
+
+
+def annotated(**annotations: str) -> JSONObject:
+    found = pod()
+    found["metadata"]["annotations"] = annotations
+    return found
+
+
+IN_PROD = {**pod(), "metadata": {"name": "web", "namespace": "prod-eu"}}
+GENERATED = {**pod(), "metadata": {"generateName": "web-7d8f-", "namespace": "default"}}
+SECRET = thing("Secret", metadata={"namespace": "default"})
+ANN: dict[str, Any] = {"user": "ann", "groups": ["dev", "system:authenticated"]}
+
+
+@pytest.mark.parametrize(
+    ("entry", "obj", "expected"),
+    [
+        (resources(), pod(), True),
+        (resources(), SECRET, False),
+        (resources("*"), SECRET, True),
+        (resources("v1/Pod"), pod(), True),
+        (resources("v1/Secret"), pod(), False),
+        (resources("*et"), SECRET, True),
+        (resources("*et"), pod(), False),
+        (resources(namespaces=["prod-*"]), IN_PROD, True),
+        (resources(namespaces=["prod-*"]), pod(), False),
+        (resources(namespaces=["default", "test"]), pod(), True),
+        (resources(namespaces=["prod-??"]), IN_PROD, True),
+        (resources(name="web"), pod(), True),
+        (resources(name="web"), pod("db"), False),
+        (resources(names=["db", "we?"]), pod(), True),
+        (resources(names=["web-*"]), GENERATED, True),
+        (resources(selector={"matchLabels": {"app": "web"}}), pod(labels={"app": "web"}), True),
+        (resources(selector={"matchLabels": {"app": "web"}}), pod(), False),
+        (resources(selector={"matchLabels": {"app": "w*"}}), pod(labels={"app": "web"}), True),
+        (resources(selector={"matchLabels": {"app": "w*"}}), pod(labels={"app": "db"}), False),
+        (resources(selector={"matchLabels": {"a*": "*"}}), pod(labels={"app": "db"}), True),
+        (resources(selector={"matchLabels": {"a*": "*"}}), pod(labels={"tier": "db"}), False),
+        (resources(annotations={"team": "*"}), annotated(team="a"), True),
+        (resources(annotations={"team": "*"}), pod(), False),
+        (resources(annotations={"te*": "a*"}), annotated(team="ab"), True),
+        (resources(annotations={"te*": "a*"}), annotated(team="b"), False),
+        (resources(annotations={"team": "a"}), annotated(team="b"), False),
+    ],
+)
+@pytest.mark.parametrize("form", ["any", "all", "old"])
+def test_an_entry(entry: JSONObject, obj: JSONObject, expected: bool, form: str) -> None:
+    match = entry if form == "old" else {form: [entry]}
+    assert applies(match, obj) is expected
+
+
+@pytest.mark.parametrize(
+    ("subject", "expected"),
+    [
+        ({"kind": "User", "name": "ann"}, True),
+        ({"kind": "User", "name": "a*"}, True),
+        ({"kind": "User", "name": "bob"}, False),
+        ({"kind": "Group", "name": "dev"}, True),
+        ({"kind": "Group", "name": "de?"}, True),
+        ({"kind": "Group", "name": "ops"}, False),
+    ],
+)
+def test_subjects(subject: JSONObject, expected: bool) -> None:
+    match = {"any": [{**resources(), "subjects": [subject]}]}
+    assert applies(match, pod(), **ANN) is expected
+    everything = {"any": [resources()]}
+    excluded = {"any": [{"subjects": [subject]}]}
+    assert applies(everything, pod(), excluded, **ANN) is not expected
+
+
+def test_a_service_account() -> None:
+    subject = {"kind": "ServiceAccount", "name": "deployer", "namespace": "ci"}
+    match = {"any": [{**resources(), "subjects": [subject]}]}
+    assert applies(match, pod(), user="system:serviceaccount:ci:deployer")
+    assert not applies(match, pod(), user="system:serviceaccount:ci:other")
+
+
+def test_any_of_entries_with_different_conditions() -> None:
+    match = {"any": [resources(namespaces=["prod-*"]), resources("Secret")]}
+    assert applies(match, IN_PROD)
+    assert applies(match, SECRET)
+    assert not applies(match, pod())
+
+
+def test_all_of_several_entries() -> None:
+    match = {"all": [resources(namespaces=["prod-*"]), {"resources": {"names": ["web"]}}]}
+    assert applies(match, IN_PROD)
+    assert not applies(match, pod())
+
+
+@pytest.mark.parametrize(
+    ("exclude", "obj", "expected"),
+    [
+        ({"any": [resources("Secret")]}, pod(), True),
+        ({"any": [resources("Pod")]}, pod(), False),
+        ({"any": [{"resources": {"namespaces": ["default"]}}]}, pod(), False),
+        ({"any": [{"resources": {"namespaces": ["default"]}}]}, IN_PROD, True),
+        ({"any": [resources("Pod", namespaces=["default"])]}, SECRET, True),
+        ({"any": [{"resources": {"names": ["db", "web"]}}]}, pod(), False),
+        ({"any": [{"resources": {"namespaces": ["a"]}}, resources(names=["web"])]}, pod(), False),
+        ({"all": [{"resources": {"namespaces": ["a"]}}, resources(names=["web"])]}, pod(), True),
+        (
+            {"all": [{"resources": {"namespaces": ["default"]}}, resources(names=["web"])]},
+            pod(),
+            False,
+        ),
+        ({"resources": {"namespaces": ["default"]}}, pod(), False),
+        ({"any": [{"resources": {"operations": ["CREATE"]}}]}, pod(), False),
+        ({"any": [{"resources": {"operations": ["DELETE"]}}]}, pod(), True),
+    ],
+)
+def test_exclusions(exclude: JSONObject, obj: JSONObject, expected: bool) -> None:
+    match = {"any": [{"resources": {"kinds": ["Pod", "Secret"]}}]}
+    assert applies(match, obj, exclude) is expected
+
+
+def test_a_label_that_an_update_adds_does_not_exclude_it() -> None:
+    exclude = {"any": [{"resources": {"selector": {"matchLabels": {"skip": "true"}}}}]}
+    match = {"any": [resources()]}
+    skipped = pod(labels={"skip": "true"})
+    assert applies(match, skipped, exclude, old=pod())
+    assert not applies(match, skipped, exclude, old=skipped)
+    assert not applies(match, skipped, exclude)
+
+
+def test_cluster_administrators() -> None:
+    policy = cluster_policy(
+        matching({"any": [resources()]}, {"any": [{"clusterRoles": ["cluster-admin"]}]})
+    )
+    assert imported(policy).state == "with remarks"
+    assert not allows(policy, pod(), user="ann")
+    assert allows(policy, pod(), [{"user": "root"}], user="root")
+
+
+@pytest.mark.parametrize("operation", ["CREATE", "UPDATE", "DELETE"])
+def test_operations_of_an_entry(operation: str) -> None:
+    match = {"any": [resources(operations=["UPDATE", "DELETE"])]}
+    assert applies(match, pod(), operation=operation) is (operation != "CREATE")
+
+
+def test_selectors_of_one_entry_become_selectors() -> None:
+    selector = {"matchLabels": {"app": "web"}}
+    spec = spec_of(
+        cluster_policy(
+            matching({"any": [resources(selector=selector, namespaceSelector=selector)]})
+        )
+    )
+    assert spec["matchConstraints"]["objectSelector"] == selector
+    assert spec["matchConstraints"]["namespaceSelector"] == selector
+    assert "matchConditions" not in spec
+
+
+def test_an_excluded_label_of_the_namespace_is_the_opposite_requirement() -> None:
+    excluded = {"any": [{"resources": {"namespaceSelector": {"matchLabels": {"team": "a"}}}}]}
+    spec = spec_of(cluster_policy(matching({"any": [resources()]}, excluded)))
+    assert spec["matchConstraints"]["namespaceSelector"] == {
+        "matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["a"]}]
+    }
+
+
+def test_a_namespaced_policy_is_for_its_namespace() -> None:
+    policy = cluster_policy(matching({"any": [resources()]}))
+    policy |= {"kind": "Policy", "metadata": {"name": "p", "namespace": "prod-eu"}}
+    assert not allows(policy, IN_PROD)
+    assert allows(policy, pod())
+
+
+def test_a_custom_kind_has_the_plural_of_its_definition() -> None:
+    names = {"kind": "Bus", "plural": "buses-of-town"}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "buses-of-town.example.com"},
+        "spec": {"group": "example.com", "names": names},
+    }
+    policy = cluster_policy(matching({"any": [resources("Bus")]}))
+    [found] = spec_of(policy, definition)["matchConstraints"]["resourceRules"]
+    assert (found["apiGroups"], found["resources"]) == (["example.com"], ["buses-of-town"])
+    [guessed] = spec_of(policy)["matchConstraints"]["resourceRules"]
+    assert (guessed["apiGroups"], guessed["resources"]) == (["*"], ["buses"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "groups", "versions", "names", "operations"),
+    [
+        ("Pod", [""], ["v1"], ["pods", "pods/ephemeralcontainers"], None),
+        ("Pod/exec", [""], ["v1"], ["pods/exec"], ["CONNECT"]),
+        ("PodExecOptions", [""], ["v1"], ["pods/exec"], ["CONNECT"]),
+        ("Deployment/scale", ["apps"], ["*"], ["deployments/scale"], None),
+        ("apps/v1/Deployment", ["apps"], ["v1"], ["deployments"], None),
+        ("networking.k8s.io/*/Ingress", ["networking.k8s.io"], ["*"], ["ingresses"], None),
+        ("*/*", ["*"], ["*"], ["*/*"], None),
+    ],
+)
+def test_a_kind_is_a_resource(
+    kind: str, groups: list[str], versions: list[str], names: list[str], operations: JSON
+) -> None:
+    policy = cluster_policy(matching({"any": [resources(kind)]}))
+    spec = spec_of(policy)
+    [found] = spec["matchConstraints"]["resourceRules"]
+    assert (found["apiGroups"], found["apiVersions"]) == (groups, versions)
+    assert found["resources"] == names
+    assert found["operations"] == (operations or ["CREATE", "UPDATE", "DELETE"])
+
+
+@pytest.mark.parametrize(
+    ("match", "why"),
+    [
+        ({"any": [{**resources(), "roles": ["dev:admin"]}]}, "roles of its user"),
+        ({"any": [{**resources(), "clusterRoles": ["view"]}]}, "cluster roles of its user"),
+        ({"any": [{"subjects": [{"kind": "User", "name": "a"}]}]}, "names no kinds"),
+        ({"any": [resources(color="red")]}, "resources.color"),
+        ({"some": [resources()]}, "match.some"),
+        (
+            {"any": [resources(namespaceSelector={"matchLabels": {"a": "b*"}})]},
+            "compared with wildcards",
+        ),
+    ],
+)
+def test_what_a_request_does_not_show_is_refused(match: JSONObject, why: str) -> None:
+    assert why in reason(cluster_policy(matching(match)))

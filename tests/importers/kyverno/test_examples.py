@@ -1,0 +1,25 @@
+"""The examples in the docstrings of the importer hold."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import policyd.importers.kyverno.matching
+import policyd.importers.kyverno.validate
+
+MODULES = [
+    "policyd.importers.kyverno.documents",
+    "policyd.importers.kyverno.negation",
+    *(
+        each.name
+        for package in (policyd.importers.kyverno.matching, policyd.importers.kyverno.validate)
+        for each in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
+    ),
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(name)).failed == 0

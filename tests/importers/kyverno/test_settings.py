@@ -1,0 +1,143 @@
+"""Actions, failure policies and annotations of a policy of Kyverno."""
+
+from typing import Any
+
+import pytest
+
+from policyd.json_types import JSON
+from tests.importers.kyverno.classic import (
+    allows,
+    cluster_policy,
+    imported,
+    pod,
+    reason,
+    rule,
+    spec_of,
+)
+
+DENY = rule({"message": "no", "deny": {}})
+
+
+def actions(**spec: JSON) -> list[str]:
+    found: list[str] = spec_of(cluster_policy(DENY, **spec))["validationActions"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"validationFailureAction": "Enforce"}, ["Deny"]),
+        ({"validationFailureAction": "enforce", "emitWarning": True}, ["Deny"]),
+        ({"validationFailureAction": "Audit"}, ["Audit"]),
+        ({"validationFailureAction": "audit", "emitWarning": True}, ["Warn", "Audit"]),
+        ({"validationFailureAction": None}, ["Audit"]),
+    ],
+)
+def test_the_action_of_a_policy(spec: dict[str, JSON], expected: list[str]) -> None:
+    assert actions(**spec) == expected
+
+
+def test_the_action_of_a_rule_wins() -> None:
+    own = rule({"message": "no", "deny": {}, "failureAction": "Audit"})
+    assert spec_of(cluster_policy(own))["validationActions"] == ["Audit"]
+
+
+def in_namespace(name: str) -> Any:
+    return {**pod(), "metadata": {"name": "web", "namespace": name}}
+
+
+def test_overrides_by_namespace() -> None:
+    overrides = [
+        {"action": "Enforce", "namespaces": ["prod-eu"]},
+        {"action": "Audit", "namespaces": ["prod-*"]},
+        {"action": "Enforce", "namespaces": ["staging", "prod-eu"]},
+    ]
+    policy = cluster_policy(
+        DENY, validationFailureAction="Audit", validationFailureActionOverrides=overrides
+    )
+    assert [each.name for each in imported(policy).documents] == ["p", "p-enforced"]
+    for name, allowed in (
+        ("prod-eu", False), ("prod-us", True), ("staging", False), ("other", True),
+    ):  # fmt: skip
+        assert allows(policy, in_namespace(name)) is allowed, name
+
+
+def test_fields_of_the_webhook() -> None:
+    condition = {"name": "not-bob", "expression": "request.userInfo.username != 'bob'"}
+    webhook = {"failurePolicy": "Ignore", "timeoutSeconds": 5, "matchConditions": [condition]}
+    spec = spec_of(cluster_policy(DENY, webhookConfiguration=webhook))
+    assert (spec["failurePolicy"], spec["timeoutSeconds"]) == ("Ignore", 5)
+    assert spec["matchConditions"] == [condition]
+    spec = spec_of(cluster_policy(DENY, failurePolicy="Ignore", webhookTimeoutSeconds=3))
+    assert (spec["failurePolicy"], spec["timeoutSeconds"]) == ("Ignore", 3)
+
+
+def test_annotations_and_description() -> None:
+    annotations = {
+        "policies.kyverno.io/title": "No Latest",
+        "policies.kyverno.io/category": "Best Practices",
+        "policies.kyverno.io/severity": "medium",
+        "policies.kyverno.io/description": "Tags\nmatter.",
+        "policies.kyverno.io/minversion": "1.6.0",
+        "team": "a",
+    }
+    [document] = imported(cluster_policy(DENY, annotations=annotations)).documents
+    assert document.raw["metadata"]["annotations"] == {
+        "policyd.dev/category": "Best Practices",
+        "policyd.dev/severity": "medium",
+        "policies.kyverno.io/title": "No Latest",
+        "team": "a",
+    }
+    assert document.raw["spec"]["description"] == "Tags\nmatter."
+
+
+def test_each_rule_becomes_a_policy() -> None:
+    first, second = ({**DENY, "name": name} for name in ("Check Team", "check-owner"))
+    found = imported(cluster_policy(first, second))
+    assert [each.name for each in found.documents] == ["p-check-team", "p-check-owner"]
+    assert found.rules["Check Team"] == ("p-check-team",)
+
+
+def test_the_reasons_of_all_rules_are_reported() -> None:
+    found = imported(cluster_policy({**DENY, "generate": {"kind": "Secret"}}, {**DENY, "color": 1}))
+    assert [each.path for each in found.reasons] == [
+        "spec.rules[0].generate",
+        "spec.rules[1].color",
+    ]
+    assert not found.documents
+
+
+def test_violations_that_exist_are_a_remark() -> None:
+    validate = {"message": "no", "deny": {}, "allowExistingViolations": True}
+    [remark] = imported(cluster_policy(rule(validate))).remarks
+    assert remark.path == "spec.rules[0].validate.allowExistingViolations"
+
+
+@pytest.mark.parametrize(
+    ("spec", "place"),
+    [
+        ({"admission": False}, "spec.admission"),
+        ({"color": "red"}, "spec.color"),
+        ({"webhookConfiguration": {"color": "red"}}, "spec.webhookConfiguration.color"),
+        (
+            {
+                "validationFailureActionOverrides": [
+                    {"action": "Audit", "namespaceSelector": {"a": 1}}
+                ]
+            },
+            "spec.validationFailureActionOverrides[0].namespaceSelector",
+        ),
+        ({"validationFailureAction": "Ask"}, "spec.rules[0]"),
+    ],
+)
+def test_what_is_not_understood_is_refused(spec: dict[str, JSON], place: str) -> None:
+    assert reason(cluster_policy(DENY, **spec)).startswith(f"{place}:")
+
+
+def test_only_the_first_matching_rule() -> None:
+    assert reason(cluster_policy(DENY, DENY, applyRules="One")).startswith("spec.applyRules:")
+    assert spec_of(cluster_policy(DENY, applyRules="One"))
+
+
+def test_a_policy_without_rules() -> None:
+    assert "no rules" in reason(cluster_policy())

@@ -1,0 +1,72 @@
+"""A policy that has not the form of one is refused with the place, whatever it contains."""
+
+import copy
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policyd.json_types import JSON, FieldPath
+from tests.importers.kyverno.classic import cluster_policy, imported, rule
+
+DENY = {"conditions": {"all": [{"key": "{{ element.a }}", "operator": "Equals", "value": 1}]}}
+FULL = cluster_policy(
+    {
+        **rule({"message": "no", "foreach": [{"list": "request.object.spec.a", "deny": DENY}]}),
+        "exclude": {"all": [{"resources": {"names": ["a"]}, "subjects": [{"kind": "User", "name": "a"}]}]},
+        "preconditions": {"any": [{"key": "a", "operator": "Equals", "value": "a"}]},
+    },
+    rule({"podSecurity": {"level": "baseline", "exclude": [{"controlName": "Sysctls"}]}}),
+    rule({"anyPattern": [{"spec": {"=(a)": [{"(b)": "c"}]}}]}, "apps/v1/Deployment"),
+    validationFailureActionOverrides=[{"action": "Audit", "namespaces": ["a"]}],
+    webhookConfiguration={"failurePolicy": "Ignore"},
+)  # fmt: skip
+JUNK = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-1, 1),
+    st.sampled_from([0.5, "", "*", "x", "a/b/c/d/e", "{{ a", "{{ request.object }}"]),
+    st.sampled_from([[], [None], [[]], [{}], ["x"], {}, {"x": 1}, {"any": 1}]),
+)
+
+
+def _places(value: JSON, path: FieldPath = ()) -> Iterator[FieldPath]:
+    if path:
+        yield path
+    entries = value.items() if isinstance(value, dict) else ()
+    for key, each in enumerate(value) if isinstance(value, list) else entries:
+        yield from _places(each, (*path, key))
+
+
+def test_the_whole_policy_is_imported() -> None:
+    assert not imported(FULL).reasons
+
+
+@given(st.sampled_from(list(_places(FULL["spec"], ("spec",)))), JUNK)
+def test_any_value_anywhere(place: FieldPath, junk: JSON) -> None:
+    policy = copy.deepcopy(FULL)
+    parent: JSON = policy
+    for key in place[:-1]:
+        parent = parent[key]
+    parent[place[-1]] = junk
+    found = imported(policy)
+    assert bool(found.documents) is not bool(found.reasons)
+    assert all(each.path.startswith("spec") for each in found.reasons)
+
+
+@pytest.mark.parametrize(
+    ("fields", "place", "why"),
+    [
+        ({"match": []}, "match", "expected a map"),
+        ({"match": {"any": {}}}, "match.any", "expected a list"),
+        ({"match": {"any": [{"resources": {"kinds": [1]}}]}}, "match.any[0].resources.kinds[0]", "a string"),
+        ({"match": {"any": [{"resources": {"kinds": ["a//"]}}]}}, "match.any[0].resources.kinds[0]", "name a kind"),
+        ({"color": "red"}, "color", "not a field"),
+        ({"preconditions": {"some": []}}, "preconditions.some", "not a field"),
+    ],
+)  # fmt: skip
+def test_the_place_of_what_is_wrong(fields: JSON, place: str, why: str) -> None:
+    [found] = imported(cluster_policy({**rule({"message": "no", "deny": {}}), **fields})).reasons
+    assert found.path == f"spec.rules[0].{place}"
+    assert why in found.message

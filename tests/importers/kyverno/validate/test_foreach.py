@@ -1,0 +1,182 @@
+"""`foreach` and `deny` of Kyverno decide the same after the import."""
+
+import pytest
+
+from policyd.importers.kyverno.validate.lists import item_name, plain_lists
+from policyd.json_types import JSON, JSONObject
+from tests.importers.kyverno.classic import (
+    CONTAINER,
+    allows,
+    cluster_policy,
+    imported,
+    pod,
+    reason,
+    rule,
+    spec_of,
+    workload,
+)
+
+TAGGED = {"image": "*:*"}
+UNTAGGED = {**CONTAINER, "image": "nginx"}
+ALL = "request.object.spec.[ephemeralContainers, initContainers, containers][]"
+
+
+def foreach(*loops: JSONObject, **fields: JSON) -> JSONObject:
+    return cluster_policy(rule({"message": "no", "foreach": list(loops)}, **fields))
+
+
+def denied(key: str, operator: str, value: JSON) -> JSONObject:
+    return {"deny": {"conditions": {"all": [{"key": key, "operator": operator, "value": value}]}}}
+
+
+def test_patterns_on_plain_lists_become_one_pattern() -> None:
+    names = ("containers", "initContainers", "ephemeralContainers")
+    loops = [{"list": f"request.object.spec.{name}", "pattern": TAGGED} for name in names]
+    [validation] = spec_of(foreach(*loops))["validations"]
+    assert validation == {
+        "pattern": {
+            "spec": {
+                "containers": [TAGGED],
+                "=(initContainers)": [TAGGED],
+                "=(ephemeralContainers)": [TAGGED],
+            }
+        },
+        "message": "no",
+    }
+    assert spec_of(foreach({"list": ALL, "pattern": TAGGED}))["validations"][0]["pattern"] == {
+        "spec": {
+            "=(ephemeralContainers)": [TAGGED],
+            "=(initContainers)": [TAGGED],
+            "containers": [TAGGED],
+        }
+    }
+
+
+def test_several_patterns_for_the_same_list_stay_apart() -> None:
+    loop = {"list": "request.object.spec.containers", "pattern": TAGGED}
+    found = spec_of(foreach(loop, {**loop, "pattern": {"name": "app"}}))["validations"]
+    assert [each["pattern"] for each in found] == [
+        {"spec": {"containers": [TAGGED]}},
+        {"spec": {"containers": [{"name": "app"}]}},
+    ]
+
+
+LOOPS: list[JSONObject] = [
+    {"list": ALL, "pattern": TAGGED},
+    {"list": ALL, **denied("{{ contains(element.image, ':') }}", "Equals", False)},
+    {"list": ALL, **denied("{{ element.image }}", "NotEquals", "*:*")},
+    {"list": ALL, "anyPattern": [{"image": "*:1*"}, {"image": "*:2*"}]},
+    {
+        "list": ALL,
+        "preconditions": {
+            "all": [{"key": "{{ element.name }}", "operator": "NotEquals", "value": "skipped"}]
+        },
+        "pattern": TAGGED,
+    },
+    {
+        "list": ALL,
+        "foreach": [
+            {"list": "[element0.image]", **denied("{{ contains(element1, ':') }}", "Equals", False)}
+        ],
+    },
+]
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_every_item_is_checked(loop: JSONObject) -> None:
+    policy = foreach(loop)
+    assert allows(policy, pod())
+    assert not allows(policy, pod(containers=[CONTAINER, UNTAGGED]))
+    assert not allows(policy, pod(initContainers=[UNTAGGED]))
+    assert not allows(policy, workload(containers=[UNTAGGED]))
+
+
+def test_items_that_do_not_meet_the_preconditions_are_not_checked() -> None:
+    skipped = {**UNTAGGED, "name": "skipped"}
+    assert allows(foreach(LOOPS[4]), pod(containers=[CONTAINER, skipped]))
+
+
+def test_a_missing_list_is_not_checked() -> None:
+    loop = {"list": "request.object.spec.volumes", **denied("{{ element.name }}", "Equals", "x")}
+    assert allows(foreach(loop), pod())
+    assert not allows(foreach(loop), pod(volumes=[{"name": "x"}]))
+
+
+def test_deny_without_conditions_denies() -> None:
+    policy = cluster_policy(rule({"message": "no", "deny": {}}))
+    assert spec_of(policy)["validations"] == [{"expression": "false", "message": "no"}]
+    assert not allows(policy, pod())
+
+
+def test_preconditions_become_a_match_condition() -> None:
+    only = {
+        "all": [{"key": "{{ request.object.metadata.name }}", "operator": "Equals", "value": "a"}]
+    }
+    policy = cluster_policy(rule({"message": "no", "deny": {}}, preconditions=only))
+    assert allows(policy, pod("b"))
+    assert not allows(policy, pod("a"))
+    assert [each["name"] for each in spec_of(policy)["matchConditions"]] == ["preconditions"]
+
+
+def test_preconditions_do_not_see_variables() -> None:
+    context = [{"name": "who", "variable": {"jmesPath": "request.object.metadata.name"}}]
+    only = {"all": [{"key": "{{ who }}", "operator": "Equals", "value": "a"}]}
+    validate = {"message": "no", "pattern": {"spec": {"hostNetwork": True}}}
+    policy = cluster_policy(rule(validate, preconditions=only, context=context))
+    assert "variables" not in spec_of(policy)
+    assert allows(policy, pod("b"))
+    assert not allows(policy, pod("a"))
+
+
+def test_a_message_with_variables_is_computed() -> None:
+    message = "{{ request.object.metadata.name }} is not allowed"
+    [validation] = spec_of(cluster_policy(rule({"message": message, "deny": {}})))["validations"]
+    assert validation.keys() == {"expression", "messageExpression"}
+
+
+def test_line_breaks_of_a_message_become_spaces() -> None:
+    found = spec_of(cluster_policy(rule({"message": "two\n  lines\n", "deny": {}})))
+    assert found["validations"][0]["message"] == "two lines"
+
+
+def test_a_message_that_cel_cannot_say_is_a_remark() -> None:
+    found = imported(cluster_policy(rule({"message": "at {{ time_now() }}", "deny": {}})))
+    [remark] = found.remarks
+    assert remark.path == "spec.rules[0].validate.message"
+
+
+@pytest.mark.parametrize(
+    ("validate", "why"),
+    [
+        ({"foreach": [{"list": ALL}]}, "foreach[0]: the loop checks nothing"),
+        ({"foreach": [{"list": ALL, "order": "Descending", "pattern": {}}]}, "foreach[0].order"),
+        ({"deny": {"conditions": {"all": [{"key": "{{ time_now() }}", "operator": "Equals", "value": "a"}]}}}, "time_now"),
+        ({"manifests": {}}, "validate.manifests"),
+        ({"assert": {}}, "validate.assert"),
+        ({"message": "nothing"}, "validates nothing"),
+        ({"color": "red"}, "validate.color"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_checked_is_refused(validate: JSONObject, why: str) -> None:
+    assert why in reason(cluster_policy(rule(validate)))
+
+
+def test_plain_lists() -> None:
+    assert plain_lists("request.object.spec.volumes[?hostPath]") is None
+    assert plain_lists("{{ request.object.spec.rules[] }}") == plain_lists(
+        "request.object.spec.rules"
+    )
+
+
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [
+        ("request.object.spec.rules[].http.paths", "path"),
+        ("request.object.spec.policies", "policy"),
+        ("request.object.spec.initContainers", "container"),
+        ("request.object.data", "item"),
+    ],
+)
+def test_names_of_items(expression: str, name: str) -> None:
+    assert item_name(expression) == name
+    assert item_name(expression, (name,)) not in (name, "")

@@ -1,0 +1,49 @@
+"""The guide to migrating: its examples are what the tool makes, and its tables are complete."""
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from policyd.cli import policyd
+from policyd.importers.gatekeeper.equivalents import EQUIVALENTS
+from tests.shared import ROOT
+
+GUIDE = ROOT / "docs" / "migrating.md"
+PAIR = re.compile(
+    r"^```yaml\n(.*?)^```\n\nbecomes\n\n```yaml\n(.*?)^```\n", re.MULTILINE | re.DOTALL
+)
+PAIRS = PAIR.findall(GUIDE.read_text())
+
+
+def test_there_are_examples_of_every_engine() -> None:
+    groups = {re.split("[:/ ]+", source)[1] for source, _ in PAIRS}
+    assert groups == {
+        "kyverno.io",
+        "policies.kyverno.io",
+        "templates.gatekeeper.sh",
+        "mutations.gatekeeper.sh",
+        "admissionregistration.k8s.io",
+    }
+
+
+@pytest.mark.parametrize(("source", "result"), PAIRS)
+def test_an_example_is_what_the_tool_makes(source: str, result: str, tmp_path: Path) -> None:
+    file = tmp_path / "source.yaml"
+    file.write_text(source)
+    done = CliRunner().invoke(policyd, ["import", str(file), "--strict"])
+    assert done.exit_code == 0, done.output
+    head, text = done.stdout.split("\n", 1)
+    assert head.startswith("# Imported from ")
+    assert text == result
+
+
+def test_every_equivalent_is_listed_and_there() -> None:
+    rows = re.findall(
+        r"^\| `(\w+)` \| \[([\w/-]+)\]\(\.\./policies/", GUIDE.read_text(), re.MULTILINE
+    )
+    assert dict(rows) == dict(EQUIVALENTS)
+    assert all(
+        (ROOT / "policies" / each / "policy.yaml").is_file() for each in EQUIVALENTS.values()
+    )

@@ -1,0 +1,88 @@
+"""Public policies of Kyverno and Gatekeeper with their own tests: small ones kept here, and all of them
+where they are. Their rows agree but for those that the guide explains.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from policyd.importers.all import CONVERTERS
+from policyd.importers.checking import CheckedImport
+from policyd.importers.proof.imports import ImportIndex
+from policyd.importers.proof.proving import prove, rows_of
+from policyd.importers.proof.rows import Proof
+from policyd.importers.reading import read_sources
+from policyd.versions import NEWEST
+from tests.importers.sources import DATA, imported
+from tests.shared import IMPORT, ROOT, find
+
+EXPLAINED = set(
+    re.findall(
+        r"\b[a-z][a-z0-9-]+-[a-z0-9-]+\b",
+        "\n".join(
+            re.findall(
+                r"^\| ([^|]+) \|",
+                (ROOT / "docs" / "migrating.md").read_text().split("## Where the tests")[1],
+                re.MULTILINE,
+            )
+        ),
+    )
+)
+# What no admission webhook can do, so that it does not count.
+GENERATING = {"generate", "GeneratingPolicy"}
+
+
+def run(folder: Path) -> tuple[list[CheckedImport], list[tuple[Proof, ...]]]:
+    read = read_sources([folder])
+    assert read.problems == ()
+    imports = imported(read, CONVERTERS)
+    proofs = prove(read.tests, ImportIndex(imports, read.documents, NEWEST))
+    return imports, rows_of(imports, proofs)
+
+
+def ran(
+    imports: Sequence[CheckedImport], rows: Sequence[Sequence[Proof]]
+) -> list[tuple[str, Proof]]:
+    return [
+        (one.imported.source.name, proof)
+        for one, proofs in zip(imports, rows, strict=True)
+        for proof in proofs
+        if one.policies is not None and proof.state != "not run"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("engine", "policies", "refused", "rows"),
+    [("kyverno", 8, set(), 30), ("gatekeeper", 3, {"k8sdisallowedtags"}, 10)],
+)
+def test_kept_rows_agree(engine: str, policies: int, refused: set[str], rows: int) -> None:
+    imports, proofs = run(DATA / engine)
+    assert len(imports) >= policies
+    assert {each.imported.source.name for each in imports if each.policies is None} == refused
+    found = ran(imports, proofs)
+    assert len(found) >= rows
+    assert [proof for name, proof in found if proof.state == "disagrees"] == []
+
+
+def test_all_policies_of_kyverno() -> None:
+    imports, proofs = run(find(IMPORT, "kyverno"))
+    counted = [each for each in imports if not GENERATING & {*each.imported.kind_of_rule}]
+    counted = [each for each in counted if each.imported.source.kind not in GENERATING]
+    assert sum(each.policies is not None for each in counted) >= 0.82 * len(counted)
+    found = ran(imports, proofs)
+    disagreeing = [(name, proof) for name, proof in found if proof.state == "disagrees"]
+    assert len(found) > 3000
+    assert len(disagreeing) <= 0.008 * len(found)
+    assert {name for name, _ in disagreeing} <= EXPLAINED
+
+
+def test_all_policies_of_gatekeeper() -> None:
+    imports, proofs = run(find(IMPORT, "gatekeeper"))
+    for each in imports:
+        is_rego = each.imported.kind_of_rule == ("Rego",)
+        assert (each.policies is None) == is_rego, each.imported.reasons
+    found = ran(imports, proofs)
+    assert len(found) > 100
+    assert [proof for _, proof in found if proof.state == "disagrees"] == []
