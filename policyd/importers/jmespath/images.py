@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from policyd.importers.jmespath.cel import FALSE, MEMBER, TERNARY, Cel, disjunction
 from policyd.importers.jmespath.kinds import ANY, MAP, STRING, JsonKind
 from policyd.importers.jmespath.streams import CelList, Generator
-from policyd.importers.jmespath.values import CelValue, Step
+from policyd.importers.jmespath.values import CelValue, FieldStep
 from policyd.importers.jmespath.vocabulary import NotTranslatable
 from policyd.importers.jmespath.words import quoted, variable
 from policyd.json_types import JSON
@@ -68,7 +68,7 @@ class ContainerImages(CelValue):
         image = ContainerImage(container.cel(), MAP, needs=container.presence())
         return CelList((Generator(name, self),), image, needs=self.presence())
 
-    def at(self, step: Step, kind: JsonKind = ANY) -> CelValue:
+    def at(self, step: FieldStep, kind: JsonKind = ANY) -> CelValue:
         """Return the image of the container with a name, which is CEL: ``element.name``.
 
         Raises NotTranslatable for any other name.

@@ -19,7 +19,7 @@ from policyd.importers.jmespath.kinds import ANY, STRING, JsonKind
 from policyd.importers.jmespath.words import is_field, quoted
 
 # A field by name, an item by index, or a field whose name is CEL.
-Step = str | int | Cel
+FieldStep = str | int | Cel
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class CelValue:
 
     base: Cel
     kind: JsonKind = ANY
-    steps: tuple[Step, ...] = ()
+    steps: tuple[FieldStep, ...] = ()
     needs: Cel | None = None
     present: frozenset[str] = frozenset()
     nullable: bool = False
@@ -52,13 +52,15 @@ class CelValue:
             return CelValue(base, kind, needs=self.needs, present=below, name=name)
         return self._below(name, kind, below, name)
 
-    def at(self, step: Step, kind: JsonKind = ANY) -> "CelValue":
+    def at(self, step: FieldStep, kind: JsonKind = ANY) -> "CelValue":
         """Return an item by its index, or a field whose name is CEL."""
         if isinstance(step, int) and step < 0:
             step = Cel(f"size({self.or_value('[]')}) - {-step}")
         return self._below(step, kind, frozenset(), self.name if isinstance(step, int) else "")
 
-    def _below(self, step: Step, kind: JsonKind, present: frozenset[str], name: str) -> "CelValue":
+    def _below(
+        self, step: FieldStep, kind: JsonKind, present: frozenset[str], name: str
+    ) -> "CelValue":
         steps = (*self.steps, step)
         return replace(
             self, steps=steps, kind=kind, present=present, name=name, nullable=self.nullable
@@ -189,7 +191,7 @@ class Ordered(CelValue):
     items: object = None
 
 
-def _plain(step: Step) -> str:
+def _plain(step: FieldStep) -> str:
     if isinstance(step, Cel):
         return f"[{step.text}]"
     if isinstance(step, int):
@@ -197,7 +199,7 @@ def _plain(step: Step) -> str:
     return f".{step}" if is_field(step) else f"[{quoted(step)}]"
 
 
-def _optional(step: Step) -> str:
+def _optional(step: FieldStep) -> str:
     if isinstance(step, Cel):
         return f"[?{step.text}]"
     if isinstance(step, int):

@@ -8,7 +8,7 @@ where its key or value is null.
 from dataclasses import replace
 
 from policyd.importers.jmespath import has_variables
-from policyd.importers.jmespath.alternatives import CelTerm, Either
+from policyd.importers.jmespath.alternatives import CelTerm, Either, Several
 from policyd.importers.jmespath.cel import Cel, conjunction, disjunction
 from policyd.importers.jmespath.interpolation import term_of
 from policyd.importers.jmespath.kinds import ANY
@@ -101,7 +101,7 @@ def _as_items(term: CelTerm, scope: Vocabulary, unknown: bool) -> CelTerm:
         if isinstance(first, CelValue) and first.kind.name == "list":
             first = over(first, scope.taken)
         return replace(term, first=first)
-    if not isinstance(term, CelValue) or isinstance(term, Constant):
+    if not isinstance(term, CelValue) or isinstance(term, Constant | Several):
         return term
     if term.kind.name == "list" or (unknown and term.kind == ANY):
         found = CelValue(term.cel(), term.kind, needs=term.needs, name=term.name)

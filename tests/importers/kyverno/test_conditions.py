@@ -148,6 +148,13 @@ ROWS: list[tuple[Any, str, Any, bool | str]] = [
         "{{ request.object.spec.tags[].join('-', [@, '*']) }}",
         False,
     ),
+    # Lists that the condition spells out, with data in them
+    (_LABEL % "app", "AnyIn", ["db", "{{ request.object.metadata.name }}"], True),
+    (_LABEL % "app", "AnyIn", ["db", "{{ request.object.metadata.namespace }}"], False),
+    ("shop-1", "AnyIn", ["{{ request.object.metadata.namespace }}-*"], True),
+    ("shop-1", "AllNotIn", ["x", "*-{{ request.object.metadata.name }}"], True),
+    (["{{ request.object.metadata.name }}", "x"], "AllIn", ["web", "x"], True),
+    (["{{ request.object.metadata.name }}", "x"], "AnyNotIn", ["web"], True),
     # Ranges
     (_PORTS, "AnyIn", "5000-6000", True),
     (_PORTS, "AllIn", "5000-6000", False),
@@ -303,3 +310,20 @@ def _evaluated(block: Any) -> bool | str:
         return _ERROR
     assert isinstance(found, bool)
     return found
+
+
+@pytest.mark.parametrize(
+    ("exclude", "want"),
+    [("shop", False), ("sh*", False), ('["dev", "shop"]', False), ('["dev"]', True), ("dev", True)],
+)
+def test_config_map_holds_a_pattern_or_a_list(exclude: str, want: bool) -> None:
+    scope = Vocabulary.request().bound("settings", "params", present=("data",))
+    condition = {
+        "key": "{{ request.object.metadata.namespace }}",
+        "operator": "AnyNotIn",
+        "value": "{{ settings.data.exclude }}",
+    }
+    text = holds({"all": [condition]}, scope, "conditions")
+    program = Environment.admission(params=True).compile(text)
+    values = {"object": _POD, "oldObject": None, "namespaceObject": None, "request": {}}
+    assert program.evaluate(values | {"params": {"data": {"exclude": exclude}}}) is want

@@ -4,7 +4,7 @@ data may hold patterns, too: the verb `*` of a Role is any of those that are wri
 
 import orjson
 
-from policyd.importers.jmespath.alternatives import CelTerm, single
+from policyd.importers.jmespath.alternatives import CelTerm, Several, single
 from policyd.importers.jmespath.cel import (
     FALSE,
     MEMBER,
@@ -37,6 +37,8 @@ def is_in(key: CelValue, value: CelTerm) -> Cel:
         return _in_written(key, value.constant)
     if isinstance(value, CelList):
         return _in_list(key, value)
+    if isinstance(value, Several):
+        return disjunction(is_in(key, each) for each in value.parts)
     return _in_text(key, single(value))
 
 
@@ -91,9 +93,7 @@ def _in_text(key: CelValue, value: CelValue) -> Cel:
     # A string that is data may be a pattern, or a list of strings in JSON, as in a ConfigMap.
     if isinstance(value, Joined) and value.is_pattern:
         return like(as_string(key), value)
-    if isinstance(key, Constant):
-        return relation(value.text(SUM), "==", key.text())
-    if value.kind.name not in ("string", "any"):
+    if isinstance(key, Constant) or not value.base.text.startswith("params."):
         return relation(key.text(SUM), "==", value.text(SUM))
     text, whole = as_string(key), value.text(MEMBER)
     alike = Cel(f"{text.at(MEMBER)}.matches({pattern_of(whole)})")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from policyd.importers.jmespath.alternatives import CelTerm, Either, single
+from policyd.importers.jmespath.alternatives import CelTerm, Either, Several, single
 from policyd.importers.jmespath.cel import (
     FALSE,
     TRUE,
@@ -62,6 +62,9 @@ def _asked(quantifier: _Quantifier, key: CelTerm, test: _Test) -> Cel:
     written = _written_list(key)
     if written is not None:
         tests = [test(constant(each)) for each in written]
+        return disjunction(tests) if quantifier == "any" else conjunction(tests)
+    if isinstance(key, Several):
+        tests = [_asked(quantifier, each, test) for each in key.parts]
         return disjunction(tests) if quantifier == "any" else conjunction(tests)
     if isinstance(key, Either):
         return _either(quantifier, key, test)
