@@ -14,7 +14,7 @@ from policyd.importers.kyverno.mutate.pointers import PathStep
 from policyd.importers.kyverno.mutate.texts import overlay_value
 from policyd.importers.kyverno.rule import RuleParts
 from policyd.importers.model import Refused
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSON, FieldPath, JSONObject
 
 _ONCE = "unlike in Kyverno, an item that is there already is not added again"
 _APPEND: JSONObject = {"$patch": "append"}
@@ -43,7 +43,8 @@ def json_patch(patch: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str) 
     if schemas is not None and tree is not None:
         found = [with_marks(tree, each, scope, path) for each in schemas]
         if found[0] is not None and all(each == found[0] for each in found):
-            comments = {("mutations", 0): _ONCE} if "append" in str(found[0]) else {}
+            appends = "'append'" in str(found[0])
+            comments: dict[FieldPath, str] = {("mutations", 0): _ONCE} if appends else {}
             return RuleParts({"mutations": [overlay(found[0])]}, comments=comments)
     written = LenientPatch(surroundings(schemas, scope))
     for operation in operations:
