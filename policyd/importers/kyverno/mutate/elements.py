@@ -57,8 +57,8 @@ class _Elements:
         self.merge = Merge(self.scope)
 
     def map(self, tree: JSONObject, at: Field, keys: tuple[str, ...], path: str) -> JSON:
-        if any(names_element(key) for key in tree):
-            if not all(names_element(key) for key in tree) or marks_in(tree):
+        if any(names_element(key, self.loop.names) for key in tree):
+            if not all(names_element(key, self.loop.names) for key in tree) or marks_in(tree):
                 raise Refused(path, "keys with and without the name of an item side by side")
             return f"${{{self.loop.entries(cel(tree, self.loop.scope, path))}}}"
         found: JSONObject = {}
@@ -70,7 +70,7 @@ class _Elements:
                 found[key] = condition(value, here)
             elif below is None:
                 raise Refused(here, f"`{name}` is no field of this kind")
-            elif not names_element(value):
+            elif not names_element(value, self.loop.names):
                 self.outside = True
                 part = self.merge.map({key: value}, at, path)
                 assert isinstance(part, dict)
@@ -105,7 +105,7 @@ class _Elements:
         if not here or (own[0] == key and len(self.loop.lists) > 1):
             raise Refused(path, "the items of the loop are not only those of this list")
         rest = {name: value for name, value in item.items() if name != own[0]}
-        if not names_element(rest) and not self.loop.condition:
+        if not names_element(rest, self.loop.names) and not self.loop.condition:
             assert kind.item is not None
             return self.merge.as_map({f"({key})": "*", **rest}, kind.item, path)
         body = self._literal({key: item[own[0]], **rest}, (), path)

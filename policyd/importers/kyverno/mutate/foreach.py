@@ -114,7 +114,8 @@ def _overlay(
         return None
     operations = read_operations(patch, loop.scope, f"{path}.patchesJson6902")
     if any(
-        each.to.steps[: len(element)] != element or names_element(each.value) for each in operations
+        each.to.steps[: len(element)] != element or names_element(each.value, loop.names)
+        for each in operations
     ):
         return None
     keys = loop.lists[0].keys()

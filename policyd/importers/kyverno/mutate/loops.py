@@ -40,7 +40,8 @@ class ForeachLoop:
     """``items`` is CEL of a list, ``item`` and ``index`` the names of the variables, ``condition``
     CEL under which an item counts (empty: always), ``scope`` the vocabulary inside.
 
-    ``lists`` are the lists of the object that the items are of, if they are plain paths.
+    ``lists`` are the lists of the object that the items are of, if they are plain paths; ``names``
+    are those of the loop's context.
     """
 
     items: str
@@ -50,6 +51,7 @@ class ForeachLoop:
     reverse: bool
     scope: Vocabulary
     lists: tuple[Pointer, ...] = ()
+    names: frozenset[str] = frozenset()
 
     @property
     def element(self) -> tuple[PathStep, ...] | None:
@@ -121,9 +123,9 @@ def loop_of(
     items = term.or_value("[]")
     if not items.startswith(("(", "[")) and " " in items and not items.endswith(")"):
         items = f"({items})"
-    return ForeachLoop(
-        items, item, index, condition, entry.get("order") == "Descending", inner, lists
-    )
+    names = frozenset(str(each["name"]) for each in entry.get("context") or ())
+    reverse = entry.get("order") == "Descending"
+    return ForeachLoop(items, item, index, condition, reverse, inner, lists, names)
 
 
 def _inside(scope: Vocabulary, item: str, index: str, depth: int, kind: JsonKind) -> Vocabulary:

@@ -43,7 +43,7 @@ def json_patch(patch: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str) 
     if schemas is not None and tree is not None:
         found = [with_marks(tree, each, scope, path) for each in schemas]
         if found[0] is not None and all(each == found[0] for each in found):
-            appends = "append" in str(found[0])
+            appends = "'append'" in str(found[0])
             comments: dict[FieldPath, str] = {("mutations", 0): _ONCE} if appends else {}
             return RuleParts({"mutations": [overlay(found[0])]}, comments=comments)
     written = LenientPatch(surroundings(schemas, scope))

@@ -1,7 +1,7 @@
 """Values of a mutation with Kyverno's variables, as strings of an overlay and as CEL."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TypeVar
 
 from policyd.export.expressions.literals import literal, string_literal
@@ -47,13 +47,19 @@ def has_references(text: str) -> bool:
     return _REFERENCE.search(text) is not None
 
 
-def names_element(value: JSON) -> bool:
-    """Return whether a variable in a value is about the element of a foreach."""
+def names_element(value: JSON, names: Collection[str] = ()) -> bool:
+    """Return whether a variable in a value is about the element of a foreach, or has one of the
+    names of its context.
+    """
     if isinstance(value, dict):
-        return any(names_element(key) or names_element(below) for key, below in value.items())
+        return any(
+            names_element(key, names) or names_element(below, names) for key, below in value.items()
+        )
     if isinstance(value, list):
-        return any(map(names_element, value))
-    return isinstance(value, str) and "{{" in value and _ELEMENT.search(value) is not None
+        return any(names_element(each, names) for each in value)
+    if not isinstance(value, str) or "{{" not in value:
+        return False
+    return _ELEMENT.search(value) is not None or not words_of(value).isdisjoint(names)
 
 
 def overlay_value(value: JSON, scope: Vocabulary, path: str) -> JSON:

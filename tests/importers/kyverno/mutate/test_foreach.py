@@ -45,6 +45,23 @@ def test_values_of_the_item() -> None:
     ]
 
 
+def test_variables_of_the_loop() -> None:
+    mutate = """
+    foreach:
+    - list: request.object.spec.containers
+      context: [{name: registry, variable: {jmesPath: "join('/', ['x', element.image])"}}]
+      patchStrategicMerge:
+        spec: {containers: [{name: "{{element.name}}", image: "{{ registry }}"}]}
+    """
+    found = changed(mutate, pod(container("a", "i"), container("b", "j")))
+    assert [each["image"] for each in found["spec"]["containers"]] == ["x/i", "x/j"]
+    asked = mutate.replace(
+        "variable: {jmesPath: \"join('/', ['x', element.image])\"}", "imageRegistry: {}"
+    )
+    assert "registry" in refusal(asked)
+    assert "image registry" in refusal(asked)
+
+
 def test_keys_of_the_items() -> None:
     mutate = """
     foreach:
