@@ -104,6 +104,7 @@ class _Conversion:
         found["matchConstraints"] = self._constraints()
         controllers = pod_controllers(spec, "spec")
         found["podControllers"] = controllers.enabled
+        self.remarks += controllers.remarks(spec, "spec")
         param = self._param()
         rewriting = Rewriting(
             pods=controllers.enabled or pods_only_resources(spec),

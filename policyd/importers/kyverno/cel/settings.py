@@ -33,6 +33,16 @@ class PodControllers:
         listed = ", ".join(f"'{kind}'" for kind in ("Pod", *self.kinds))
         return {"name": "controllers", "expression": f"request.kind.kind in [{listed}]"}
 
+    def remarks(self, spec: JSONObject, path: str) -> list[ImportRemark]:
+        """Return what is different for controllers: their deletion is not checked."""
+        rules = object_at(spec, "matchConstraints", path).get("resourceRules") or [{}]
+        if not self.enabled or not {"DELETE", "CONNECT", "*"} & set(
+            rules[0].get("operations") or ()
+        ):
+            return []
+        text = "for controllers it applies on CREATE and UPDATE only"
+        return [ImportRemark(f"{path}.matchConstraints.resourceRules[0].operations", text)]
+
 
 def pod_controllers(spec: JSONObject, path: str) -> PodControllers:
     """Return what ``spec.autogen`` says; without it, policies for Pods are for controllers too."""

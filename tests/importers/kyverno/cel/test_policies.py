@@ -217,6 +217,10 @@ def test_what_is_not_understood_is_refused(fields: JSONObject, reason: str) -> N
     [
         ({"evaluation": {"background": {"enabled": False}}}, "spec.evaluation.background"),
         ({"validationActions": ["Deny", "Warn"]}, "spec.validationActions"),
+        (
+            {"matchConstraints": {"resourceRules": [{**PODS, "operations": ["CREATE", "DELETE"]}]}},
+            "spec.matchConstraints.resourceRules[0].operations",
+        ),
         ({"validations": [{**NOT_LATEST, "message": "a\n b"}]}, "spec.validations[0].message"),
         ({"validations": [{**NOT_LATEST, "reason": "Unauthorized"}]}, "spec.validations[0].reason"),
     ],
