@@ -43,8 +43,9 @@ def json_patch(patch: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str) 
     if schemas is not None and tree is not None:
         found = [with_marks(tree, each, scope, path) for each in schemas]
         if found[0] is not None and all(each == found[0] for each in found):
-            appends = "'append'" in str(found[0])
-            comments: dict[FieldPath, str] = {("mutations", 0): _ONCE} if appends else {}
+            comments: dict[FieldPath, str] = (
+                {("mutations", 0): _ONCE} if _appends(found[0]) else {}
+            )
             return RuleParts({"mutations": [overlay(found[0])]}, comments=comments)
     written = LenientPatch(surroundings(schemas, scope))
     for operation in operations:
@@ -79,6 +80,13 @@ def with_marks(tree: JSONObject, at: Field, scope: Vocabulary, path: str) -> JSO
         else:
             found[key] = overlay_value(value, scope, path)
     return found
+
+
+def _appends(tree: JSON) -> bool:
+    """Whether an overlay appends to a list."""
+    if isinstance(tree, dict):
+        return any(map(_appends, tree.values()))
+    return isinstance(tree, list) and (_APPEND in tree or any(map(_appends, tree)))
 
 
 def surroundings(schemas: RuleSchemas, scope: Vocabulary) -> Surroundings:
