@@ -8,5 +8,6 @@ from policyd.cel.syntax.recursion cimport children
 
 cdef frozenset _CHECKED
 
+
 @cython.locals(found=list, stack=list, node=Expr, formats=Py_ssize_t)
 cdef list _suspects(Expr root)

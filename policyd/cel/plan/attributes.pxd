@@ -38,10 +38,13 @@ cdef class Attribute:
     cdef readonly tuple hops
 
     cpdef Attribute then(self, Hop hop)
+
     @cython.locals(charge=Py_ssize_t, base_counted=bint, tested=bint, path=Node)
     cpdef Node node(self, bint counted=*)
 
 
 cpdef Node base_node(base, Py_ssize_t charge)
+
+
 @cython.locals(names=tuple, modes=list)
 cdef Node _path(SlotBase base, tuple hops, Py_ssize_t charge)

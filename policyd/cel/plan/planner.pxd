@@ -37,29 +37,41 @@ cdef class Planner:
     @cython.locals(planned=object)
     cpdef Node node(self, Expr expr, bint counted=*)
     cpdef object _plan(self, Expr expr)
+
     @cython.locals(known=Type, dotted=bint, reference=Reference)
     cdef object _ident(self, node_id, str name)
+
     @cython.locals(known=Type)
     cdef bint _is_type(self, node_id, str name) except -1
+
     @cython.locals(variable=VariableBase)
     cdef object _select(self, Select expr)
     cdef VariableBase _variable(self, Expr operand, str field)
     cdef Attribute _open(self, Expr expr)
+
     @cython.locals(variable=VariableBase, chain=Attribute, planned=Node)
     cdef Attribute _index(self, Expr base, Expr index, mode)
+
     @cython.locals(condition=Expr, yes=Expr, no=Expr, planned=Node)
     cdef Node _key(self, Expr expr)
+
     @cython.locals(known=Type)
     cdef bint _is_object(self, Expr expr) except -1
     cdef str _dotted(self, Expr expr)
-    @cython.locals(operator=str, args=tuple, condition=Expr, yes=Expr, no=Expr, first=Expr, second=Expr)
+
+    @cython.locals(
+        operator=str, args=tuple, condition=Expr, yes=Expr, no=Expr, first=Expr, second=Expr
+    )
     cdef object _call(self, Call expr)
+
     @cython.locals(found=Type)
     cdef Node _branch(self, Expr expr)
     cdef list _terms(self, str operator, Call expr)
+
     @cython.locals(first=Node, second=Node)
     cdef Node _equality(self, Expr left, Expr right, bint negated)
     cdef tuple _resolve(self, Call expr)
+
     @cython.locals(reference=Reference, ids=tuple, known=bint, overloads=tuple)
     cdef Node _function(self, Call expr, str name, tuple arguments)
     cdef Node _optional_or(self, Node left, Node right, bint unwrap)

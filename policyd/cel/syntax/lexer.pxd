@@ -11,6 +11,8 @@ cdef class Token:
 
 @cython.locals(tokens=list, issues=list, pos=Py_ssize_t, end=Py_ssize_t, size=Py_ssize_t)
 cpdef tuple tokenize(str text)
+
+
 @cython.locals(char=Py_UCS4, after=Py_UCS4, end=Py_ssize_t, kind=str, found=str)
 cdef Py_ssize_t _plain(str text, Py_ssize_t pos, Py_ssize_t size, list tokens) except -1
 cdef bint _digit(Py_UCS4 char) noexcept

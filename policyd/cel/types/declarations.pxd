@@ -32,9 +32,11 @@ cdef class Names:
 
     cpdef void enter(self, dict variables) except *
     cpdef void leave(self) except *
+
     @cython.locals(names=dict, dotted=bint)
     cpdef tuple variable(self, str name)
     cpdef tuple struct(self, str name)
+
     @cython.locals(names=dict)
     cdef Type _local(self, str name)
     cpdef bint hides(self, str name) except -1
@@ -47,6 +49,7 @@ cdef class TypeVariables:
     @cython.locals(number=Py_ssize_t)
     cpdef Type fresh(self)
     cpdef void skip(self, OverloadDecl overload) except *
+
     @cython.locals(key=tuple, known=tuple)
     cpdef tuple instantiate(self, OverloadDecl overload)
     cdef tuple _instance(self, OverloadDecl overload)

@@ -20,8 +20,10 @@ cdef class _Reader:
 
     @cython.locals(operand=Expr, index=Expr)
     cdef ReadFields read(self, Expr expr, dict names)
+
     @cython.locals(paths=frozenset, found=frozenset, each=Expr)
     cdef ReadFields _all(self, tuple parts, dict names)
+
     @cython.locals(whole=frozenset)
     cdef ReadFields _folded(self, Comprehension fold, dict names)
 

@@ -12,11 +12,14 @@ cdef class _Constructor:
     cdef set _open
 
     cpdef build(self, node)
+
     @cython.locals(own=dict, merged=dict, places=dict, tag=str)
     cdef dict _mapping(self, node)
 
 
 cpdef tuple scalar(node)
+
+
 @cython.locals(word=tuple, plain=str)
 cdef tuple _plain(str text)
 cdef _json_number(node, value)
