@@ -2,8 +2,8 @@
 
 The input is the RE2 syntax that ``regex.syntax`` returns, a small language: flags are resolved and
 the syntax is valid. The program is for ASCII strings, and groups do not capture. Of the two
-instructions after an ``EITHER`` the first is preferred, as in RE2 and Go. Patterns that are too large
-or nested too deeply have no program.
+instructions after an ``EITHER`` the first is preferred, as in RE2 and Go. There is no program for
+patterns that are too large or nested too deeply.
 """
 
 import functools
