@@ -3,7 +3,8 @@
 
 A search that looks far ahead in vain, such as ``0*1|0`` in a long row of zeros, would do it again
 for every match: quadratic time in RE2 and Go. Whether a match can be completed from an instruction
-and a position does not depend on where the search began, so each pair is tried once for all matches.
+and a position does not depend on where the search began, so each pair is tried once for all
+matches.
 """
 
 cimport cython
@@ -40,9 +41,6 @@ cdef Backtracking backtracking(Dfa dfa, str text):
 @cython.final
 @cython.auto_pickle(False)
 cdef class Backtracking:
-    def __init__(self):
-        raise TypeError("use backtracking")
-
     @staticmethod
     def spans(Dfa dfa not None, str text not None) -> list:
         cdef Backtracking search = backtracking(dfa, text)
@@ -136,8 +134,8 @@ cdef class Backtracking:
 
 
 cdef void forget(uint8_t *failed, int64_t first, int64_t count) noexcept:
-    """Clear the bits of the position where a match ended. The next search begins there or later, and
-    what was tried after that position has failed: the match did not get there."""
+    """Clear the bits of the position where a match ended. The next search begins there or later,
+    and what was tried after that position has failed: the match did not get there."""
     cdef int64_t pair
     for pair in range(first, first + count):
         failed[pair >> 3] &= <uint8_t> ~(1 << (pair & 7))

@@ -117,8 +117,8 @@ cdef class Regex:
         return "" if found is None else data[found[0]:found[1]].decode()
 
     cdef list find_all(self, Activation act, str text, int64_t limit):
-        """Each match may read the string to its end, so the clock is read for each match; where that
-        is much in all, RE2 is not used any more."""
+        """Each match may read the string to its end, so the clock is read for each match; where
+        that is much in all, RE2 is not used any more."""
         self.afford(act, text)
         cdef bytes data = PyUnicode_AsUTF8String(text)
         cdef Py_ssize_t at = 0, start, end, before = -1
@@ -158,7 +158,6 @@ cdef class Regex:
                 result.append(data[start:end].decode())
             before = end
         return result
-
 
     cdef Backtracking linear_search(self, str text):
         if self.program is None and not self.has_no_program:

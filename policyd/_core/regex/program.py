@@ -1,9 +1,9 @@
 """Compiles regular expressions to instructions, from which ``dfa`` creates its states.
 
 The input is the RE2 syntax that ``regex.syntax`` returns, a small language: flags are resolved and
-the syntax is valid. The program is for ASCII strings, and groups do not capture; of two instructions
-after an ``EITHER`` the first is preferred, as in RE2 and Go. Patterns that are too large or nested too
-deeply have no program.
+the syntax is valid. The program is for ASCII strings, and groups do not capture. Of the two
+instructions after an ``EITHER`` the first is preferred, as in RE2 and Go. There is no program for
+patterns that are too large or nested too deeply.
 """
 
 import functools
