@@ -43,9 +43,7 @@ def json_patch(patch: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str) 
     if schemas is not None and tree is not None:
         found = [with_marks(tree, each, scope, path) for each in schemas]
         if found[0] is not None and all(each == found[0] for each in found):
-            comments: dict[FieldPath, str] = (
-                {("mutations", 0): _ONCE} if _appends(found[0]) else {}
-            )
+            comments: dict[FieldPath, str] = {("mutations", 0): _ONCE} if _appends(found[0]) else {}
             return RuleParts({"mutations": [overlay(found[0])]}, comments=comments)
     written = LenientPatch(surroundings(schemas, scope))
     for operation in operations:
