@@ -24,6 +24,10 @@ _ABOUT_KYVERNO = frozenset(
 )
 
 
+# What ``background: false`` means here.
+SCANNED = "`policyd apply --cluster` scans with all policies, and with this one too"
+
+
 @dataclass(frozen=True, slots=True)
 class NamespacedAction:
     """``actions`` are validationActions; ``condition`` tests the namespaces that they are for, and
@@ -59,6 +63,8 @@ def settings(spec: JSONObject) -> tuple[JSONObject, list[ImportRemark]]:
     Raises Refused for fields that change which requests are checked, and for unknown ones.
     """
     remarks: list[ImportRemark] = []
+    if spec.get("background") is False:
+        remarks.append(ImportRemark("spec.background", SCANNED))
     if spec.get("admission") is False:
         raise Refused("spec.admission", "the policy is for background scans only")
     if spec.get("applyRules") == "One" and len(spec.get("rules") or ()) > 1:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from policyd.importers.fields import object_at, require_fields
+from policyd.importers.kyverno.settings import SCANNED
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSONObject
 
@@ -106,8 +107,7 @@ def evaluation_remarks(spec: JSONObject, path: str) -> list[ImportRemark]:
         text = "it is not evaluated at admission, but only in scans"
         raise Refused(f"{here}.admission", text)
     if _enabled(given, "background", here) is False:
-        text = "`policyd apply --cluster` scans with all policies, and with this one too"
-        return [ImportRemark(f"{here}.background", text)]
+        return [ImportRemark(f"{here}.background", SCANNED)]
     return []
 
 
