@@ -12,7 +12,6 @@ from policyd.admission.authorizer import Authorizer
 from policyd.admission.decision import Verdict, respond
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Matched
-from policyd.admission.lookups.deadlines import evaluation_deadline
 from policyd.admission.lookups.evaluations import run
 from policyd.admission.mutating.webhook import mutate
 from policyd.admission.recorder import NullRecorder, Recorder
@@ -49,7 +48,7 @@ def review(
     matches = applicable.match(only)
     recorder.phase("match", perf_counter_ns() - started)
     findings = Findings(request, webhook, policy_set.generation, recorder, verdict=verdict)
-    return evaluate(applicable, findings, matches, evaluation_deadline(deadline))
+    return evaluate(applicable, findings, matches, deadline)
 
 
 def evaluate(

@@ -4,15 +4,19 @@ Policies are evaluated in the order of decisions. While one waits for a lookup, 
 evaluated; the findings stay in order.
 """
 
+from collections.abc import Container
 from functools import partial
 
+from policyd._core.plan.plan import Subject
 from policyd._core.plan.simple import SimplePolicies
+from policyd._core.plan.validation import ValidationOutcome, ValidationPlan
 from policyd.admission.applicable import Applicable
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Matched
-from policyd.admission.lookups.deadlines import deadline_of
+from policyd.admission.lookups.deadlines import deadline_of, evaluation_deadline
 from policyd.admission.lookups.evaluations import Evaluation, Paused, answered, together
 from policyd.errors import Unanswered
+from policyd.json_types import JSON
 
 
 def validate(
@@ -26,8 +30,9 @@ def validate(
     paused: list[Paused] = []
     parts: list[Findings] = []
     simple: SimplePolicies | None = None
+    cut = evaluation_deadline(deadline)
     if not applicable.by_template and findings.observer is None:
-        simple = SimplePolicies(matches, applicable.subjects.subject, deadline)
+        simple = SimplePolicies(matches, applicable.subjects.subject, cut)
     at = 0
     while True:
         if simple is not None:
@@ -37,7 +42,7 @@ def validate(
                 continue
         if at == len(matches):
             break
-        evaluation = _each(applicable, following, matches[at], deadline)
+        evaluation = _each(applicable, following, matches[at], deadline, cut)
         at += 1
         lookup = next(evaluation, None)
         if lookup is not None:
@@ -75,10 +80,10 @@ def _rest(findings: Findings, paused: list[Paused], parts: list[Findings]) -> Ev
 
 
 def _each(
-    applicable: Applicable, findings: Findings, match: Matched, deadline: int
+    applicable: Applicable, findings: Findings, match: Matched, deadline: int, cut: int
 ) -> Evaluation[None]:
     """Evaluate one policy under its bindings and params, in order: if one waits, those after it
-    wait too.
+    wait too. What needs no lookup ends at ``cut``, lookups before the ``deadline``.
     """
     policy = match[0]
     try:
@@ -89,10 +94,10 @@ def _each(
             by = deadline_of(policy, deadline)
             run = policy.validation.run
             try:
-                outcome = run(subject, param, by, exempt)
+                outcome = run(subject, param, min(by, cut) if cut else by, exempt)
             except Unanswered as unknown:
                 try:
-                    again = partial(run, subject, param, by, exempt)
+                    again = partial(_run_again, policy.validation, subject, param, by, exempt)
                     outcome = yield from answered(again, unknown, by)
                 except Unanswered as in_vain:
                     findings.failed(policy, binding, str(in_vain))
@@ -103,3 +108,10 @@ def _each(
                 findings.observer.validated(invocation)
     except Exception as error:
         findings.broken(policy, error)
+
+
+def _run_again(
+    plan: ValidationPlan, subject: Subject, param: JSON, by: int, exempt: Container[int]
+) -> ValidationOutcome | None:
+    """Evaluate after a lookup."""
+    return plan.run(subject, param, evaluation_deadline(by), exempt)

@@ -9,7 +9,7 @@ from policyd.admission.applicable import Applicable, PolicyFilter
 from policyd.admission.decision import Verdict, respond
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Matched
-from policyd.admission.lookups.deadlines import deadline_of, evaluation_deadline, lookup_deadline
+from policyd.admission.lookups.deadlines import deadline_of, lookup_deadline
 from policyd.admission.lookups.evaluations import Evaluation, Lookup
 from policyd.admission.lookups.namespaces import LookedUpNamespaces
 from policyd.admission.lookups.params import LookedUpParams
@@ -39,7 +39,6 @@ async def review_with(
 
     Lookups that policies need at the same time run concurrently. An answer that has not arrived
     shortly before the policy's deadline, which may be earlier than the request's, is an error.
-    Once policies are evaluated, half of the time that is left is for them and their lookups.
     """
     recorder = recorder or NullRecorder()
     tasks = LookupTasks(client, recorder)
@@ -73,7 +72,6 @@ def _evaluation(
     )
     matched = clock()
     phase("match", matched - started)
-    deadline = evaluation_deadline(deadline)
     if findings.webhook == "mutate":
         return (yield from mutate(applicable, findings, matches, deadline, clock))
     rest = validate(applicable, findings, matches, deadline)

@@ -34,11 +34,13 @@ kind: Deployment
 metadata: {name: web}
 spec: {template: {spec: {containers: [{name: web, image: "nginx:1"}]}}}
 """
+IMPORTED = ROOT / "tests/importers/data"
 RULES = "- {user: bob, verb: create, group: apps, resource: deployments}\n"
 # What the examples read from, in place of programs that are not policyd's.
 PROGRAMS = {
     "policyd": 'exec "$PYTHON" -m policyd "$@"',
-    "kubectl": 'case "$*" in apply*) exec cat;; *webhook*) exec cat webhooks.yaml;; esac; '
+    "kubectl": 'case "$*" in apply*) exec cat;; *webhook*) exec cat webhooks.yaml;; '
+    "*clusterpolicies*) exec cat kyverno/disallow-latest-tag/disallow-latest-tag.yaml;; esac; "
     "exec cat pod.json",
     "helm": "cat pod.yaml",
     "kustomize": "cat policies/require-limits/policy.yaml",
@@ -106,6 +108,11 @@ def folder(tmp_path: Path) -> Path:
     for name, text in texts.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
+    shutil.copytree(IMPORTED / "kyverno/best-practices", tmp_path / "kyverno")
+    template = IMPORTED / "gatekeeper/general/requiredlabels"
+    shutil.copytree(template / "samples", tmp_path / "constraints")
+    (tmp_path / "templates").mkdir()
+    shutil.copy(template / "template.yaml", tmp_path / "templates")
     (tmp_path / "reviews.jsonl.gz").write_bytes(gzip.compress(line.encode()))
     (tmp_path / "bin").mkdir()
     for name, text in PROGRAMS.items():

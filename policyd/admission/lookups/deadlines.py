@@ -23,8 +23,8 @@ def deadline_of(policy: CompiledPolicy, deadline: int, now: int = 0) -> int:
 
 
 def evaluation_deadline(deadline: int) -> int:
-    """Return the time by which all policies of a request with this ``deadline`` must be evaluated:
-    half of what is left. The others that were read together with it have the other half.
+    """Return the time by which an evaluation that begins now and does not wait must end: half of
+    what is left of the ``deadline``. The requests that were read together with it have the rest.
     """
     now = perf_counter_ns()
     return now + (deadline - now) // 2 if deadline > now else deadline

@@ -13,7 +13,7 @@ from policyd._core.plan.plan import Stopped, Subject
 from policyd.admission.applicable import Applicable
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Invocation, InvocationKey, Matched, key_of
-from policyd.admission.lookups.deadlines import deadline_of
+from policyd.admission.lookups.deadlines import deadline_of, evaluation_deadline
 from policyd.admission.lookups.evaluations import Evaluation, answered
 from policyd.admission.mutating import rounds
 from policyd.admission.mutating.conflicts import Conflicts
@@ -33,13 +33,14 @@ class MutatedObject:
     __slots__ = (
         *("applicable", "findings", "deadline", "request", "tree", "writers"),
         *("_observer", "_targets", "_latest_target", "_conflicts", "_latest", "_failures"),
-        *("_views", "_again", "_saw"),
+        *("_views", "_again", "_saw", "_cut"),
     )
 
     def __init__(self, applicable: Applicable, findings: Findings, deadline: int) -> None:
         self.applicable = applicable
         self.findings = findings
         self.deadline = deadline
+        self._cut = evaluation_deadline(deadline)
         self.request = findings.request
         self._observer = findings.observer
         self.writers: list[CompiledPolicy] = []
@@ -89,10 +90,11 @@ class MutatedObject:
             if self._again and policy.reinvoke and self._saw.get(key_of(invocation)) is saw:
                 continue  # The tree is the same as before: it would change nothing.
             deadline = deadline_of(policy, self.deadline) if policy.timeout_ns else self.deadline
+            cut = min(deadline, self._cut) if self._cut else deadline
             try:
-                invoked = self._guarded(invocation, saw, deadline)
+                invoked = self._guarded(invocation, saw, cut)
             except Unanswered as unknown:
-                again = partial(self._guarded, invocation, saw, deadline)
+                again = partial(self._guarded_again, invocation, saw, deadline)
                 try:
                     invoked = yield from answered(again, unknown, deadline)
                 except Unanswered as in_vain:
@@ -126,6 +128,10 @@ class MutatedObject:
             if invoked is None and self.tree.current is not before:
                 self.tree.restore(before)
         return invoked
+
+    def _guarded_again(self, invocation: Invocation, before: JSON, deadline: int) -> bool | None:
+        """Run one invocation after a lookup."""
+        return self._guarded(invocation, before, evaluation_deadline(deadline))
 
     def _observed(self, invocation: Invocation, before: JSON, deadline: int) -> bool:
         """Run ``_invoke`` and report it to the observer."""

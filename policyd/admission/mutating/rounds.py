@@ -11,7 +11,7 @@ from policyd._core.match.matcher import Hit
 from policyd.admission.applicable import Applicable
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Invocation, InvocationKey, Matched
-from policyd.admission.lookups.deadlines import deadline_of, lookup_deadline
+from policyd.admission.lookups.deadlines import deadline_of, evaluation_deadline, lookup_deadline
 from policyd.admission.lookups.evaluations import Evaluation, Lookup, answered
 from policyd.errors import Unanswered
 from policyd.json_types import JSON
@@ -66,7 +66,7 @@ def second(
         return []
     matches = _settled(applicable, matches)
     if findings.observer is None and not any(policy.reinvoke for policy, _ in matches):
-        matches = _unusual(applicable, findings, matches, deadline)
+        matches = _unusual(applicable, findings, matches, evaluation_deadline(deadline))
     found: list[Invocation] = []
     for match in matches:
         policy, hit = match

@@ -24,9 +24,9 @@ from policyd.versions import NEWEST, SPAN, KubernetesVersion
 
 _EPILOG = """\b
 Examples:
-  policyd import kyverno/                            # show documents and summary
-  policyd import kyverno/ -o policies/               # a file for each policy, and its suite
-  policyd import kyverno/ --verify                   # run the tests of the source, too
+  policyd import kyverno/                  # show documents and summary
+  policyd import kyverno/ -o policies/     # a file for each policy
+  policyd import kyverno/ --verify         # run the tests of the source, too
   policyd import constraints/ templates/ -o policies/
   kubectl get clusterpolicies,policyexceptions -A -o yaml | policyd import -
   policyd import kyverno/ --strict --verify > /dev/null

@@ -33,7 +33,7 @@ Examples:
   policyd test policies/ --require-tests --coverage --coverage-min 95
   policyd test policies/require-limits --watch
   policyd test policies/ --format junit > report.xml
-  policyd test policies/ kyverno/require-labels/.kyverno-test/   # after policyd import
+  policyd test policies/ kyverno/disallow-latest-tag/  # tests of Kyverno
   policyd test policies/ --format json | jq '.[] | select(.passed | not)'
 
 \b

@@ -23,7 +23,7 @@ def cluster_policy(
     }
 
 
-def rule(validate: JSONObject, *kinds: str, name: str = "r", **fields: JSON) -> JSONObject:
+def rule_of(validate: JSONObject, *kinds: str, name: str = "r", **fields: JSON) -> JSONObject:
     """A rule for kinds, Pods by default, with ``validate``."""
     match = {"any": [{"resources": {"kinds": list(kinds or ("Pod",))}}]}
     return {"name": name, "match": match, "validate": validate, **fields}
@@ -31,7 +31,7 @@ def rule(validate: JSONObject, *kinds: str, name: str = "r", **fields: JSON) -> 
 
 def pattern(tree: JSON, *kinds: str, **fields: JSON) -> JSONObject:
     """A rule with a pattern."""
-    return rule({"message": "no", "pattern": tree}, *kinds, **fields)
+    return rule_of({"message": "no", "pattern": tree}, *kinds, **fields)
 
 
 def matching(match: JSONObject, exclude: JSONObject | None = None, **fields: JSON) -> JSONObject:
@@ -72,7 +72,7 @@ def allows(
     return policies.evaluate(policyd.build_review(obj, **request), "validate").allowed
 
 
-def pod(name: str = "web", *, labels: JSONObject | None = None, **spec: JSON) -> JSONObject:
+def pod_of(name: str = "web", *, labels: JSONObject | None = None, **spec: JSON) -> JSONObject:
     """A Pod with one container, in the namespace default."""
     metadata: JSONObject = {"name": name, "namespace": "default"}
     if labels:

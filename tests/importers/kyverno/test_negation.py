@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from policyd import PolicySet, build_review
 from policyd.importers.kyverno.negation import negation, tidied
-from tests.importers.kyverno.classic import pod
+from tests.importers.kyverno.classic import pod_of
 
 NAMES = ("a", "b", "c")
 RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
@@ -65,4 +65,4 @@ def test_the_opposite_of_any_expression(expression: str) -> None:
             "spec": {"matchConstraints": PODS, "validations": [{"expression": always}]},
         }
     )
-    assert policies.evaluate(build_review(pod()), "validate").allowed, always
+    assert policies.evaluate(build_review(pod_of()), "validate").allowed, always

@@ -9,13 +9,13 @@ from tests.importers.kyverno.classic import (
     allows,
     cluster_policy,
     imported,
-    pod,
+    pod_of,
     reason,
-    rule,
+    rule_of,
     spec_of,
 )
 
-DENY = rule({"message": "no", "deny": {}})
+DENY = rule_of({"message": "no", "deny": {}})
 
 
 def actions(**spec: JSON) -> list[str]:
@@ -38,12 +38,12 @@ def test_the_action_of_a_policy(spec: dict[str, JSON], expected: list[str]) -> N
 
 
 def test_the_action_of_a_rule_wins() -> None:
-    own = rule({"message": "no", "deny": {}, "failureAction": "Audit"})
+    own = rule_of({"message": "no", "deny": {}, "failureAction": "Audit"})
     assert spec_of(cluster_policy(own))["validationActions"] == ["Audit"]
 
 
 def in_namespace(name: str) -> Any:
-    return {**pod(), "metadata": {"name": "web", "namespace": name}}
+    return {**pod_of(), "metadata": {"name": "web", "namespace": name}}
 
 
 def test_overrides_by_namespace() -> None:
@@ -109,7 +109,7 @@ def test_the_reasons_of_all_rules_are_reported() -> None:
 
 def test_violations_that_exist_are_a_remark() -> None:
     validate = {"message": "no", "deny": {}, "allowExistingViolations": True}
-    [remark] = imported(cluster_policy(rule(validate))).remarks
+    [remark] = imported(cluster_policy(rule_of(validate))).remarks
     assert remark.path == "spec.rules[0].validate.allowExistingViolations"
 
 

@@ -8,17 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policyd.json_types import JSON, FieldPath
-from tests.importers.kyverno.classic import cluster_policy, imported, rule
+from tests.importers.kyverno.classic import cluster_policy, imported, rule_of
 
 DENY = {"conditions": {"all": [{"key": "{{ element.a }}", "operator": "Equals", "value": 1}]}}
 FULL = cluster_policy(
     {
-        **rule({"message": "no", "foreach": [{"list": "request.object.spec.a", "deny": DENY}]}),
+        **rule_of({"message": "no", "foreach": [{"list": "request.object.spec.a", "deny": DENY}]}),
         "exclude": {"all": [{"resources": {"names": ["a"]}, "subjects": [{"kind": "User", "name": "a"}]}]},
         "preconditions": {"any": [{"key": "a", "operator": "Equals", "value": "a"}]},
     },
-    rule({"podSecurity": {"level": "baseline", "exclude": [{"controlName": "Sysctls"}]}}),
-    rule({"anyPattern": [{"spec": {"=(a)": [{"(b)": "c"}]}}]}, "apps/v1/Deployment"),
+    rule_of({"podSecurity": {"level": "baseline", "exclude": [{"controlName": "Sysctls"}]}}),
+    rule_of({"anyPattern": [{"spec": {"=(a)": [{"(b)": "c"}]}}]}, "apps/v1/Deployment"),
     validationFailureActionOverrides=[{"action": "Audit", "namespaces": ["a"]}],
     webhookConfiguration={"failurePolicy": "Ignore"},
 )  # fmt: skip
@@ -67,6 +67,6 @@ def test_any_value_anywhere(place: FieldPath, junk: JSON) -> None:
     ],
 )  # fmt: skip
 def test_the_place_of_what_is_wrong(fields: JSON, place: str, why: str) -> None:
-    [found] = imported(cluster_policy({**rule({"message": "no", "deny": {}}), **fields})).reasons
+    [found] = imported(cluster_policy({**rule_of({"message": "no", "deny": {}}), **fields})).reasons
     assert found.path == f"spec.rules[0].{place}"
     assert why in found.message

@@ -10,8 +10,8 @@ from tests.importers.kyverno.classic import (
     imported,
     matching,
     pattern,
-    pod,
-    rule,
+    pod_of,
+    rule_of,
     spec_of,
     workload,
 )
@@ -33,7 +33,7 @@ LATEST = [{**CONTAINER, "image": "nginx:latest"}]
 def test_the_annotation_chooses_the_controllers(annotation: str | None, denied: list[str]) -> None:
     annotations = {ANNOTATION: annotation} if annotation else {}
     policy = cluster_policy(pattern(NOT_LATEST), annotations=annotations)
-    assert not allows(policy, pod(containers=LATEST))
+    assert not allows(policy, pod_of(containers=LATEST))
     for kind in ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob"):
         assert allows(policy, workload(kind)), kind
         assert allows(policy, workload(kind, containers=LATEST)) is (kind not in denied), kind
@@ -87,7 +87,7 @@ def test_a_rule_that_reads_the_controller_becomes_one_for_each_form() -> None:
             ]
         }
     }
-    policy = cluster_policy(rule({"message": "no", "deny": deny}))
+    policy = cluster_policy(rule_of({"message": "no", "deny": deny}))
     assert [each.name for each in imported(policy).documents] == [
         "p-pods",
         "p-controllers",

@@ -10,7 +10,7 @@ from tests.importers.kyverno.classic import (
     cluster_policy,
     imported,
     matching,
-    pod,
+    pod_of,
     reason,
     spec_of,
     thing,
@@ -28,13 +28,13 @@ def resources(kind: str = "Pod", **fields: JSON) -> JSONObject:
 
 
 def annotated(**annotations: str) -> JSONObject:
-    found = pod()
+    found = pod_of()
     found["metadata"]["annotations"] = annotations
     return found
 
 
-IN_PROD = {**pod(), "metadata": {"name": "web", "namespace": "prod-eu"}}
-GENERATED = {**pod(), "metadata": {"generateName": "web-7d8f-", "namespace": "default"}}
+IN_PROD = {**pod_of(), "metadata": {"name": "web", "namespace": "prod-eu"}}
+GENERATED = {**pod_of(), "metadata": {"generateName": "web-7d8f-", "namespace": "default"}}
 SECRET = thing("Secret", metadata={"namespace": "default"})
 ANN: dict[str, Any] = {"user": "ann", "groups": ["dev", "system:authenticated"]}
 
@@ -42,29 +42,29 @@ ANN: dict[str, Any] = {"user": "ann", "groups": ["dev", "system:authenticated"]}
 @pytest.mark.parametrize(
     ("entry", "obj", "expected"),
     [
-        (resources(), pod(), True),
+        (resources(), pod_of(), True),
         (resources(), SECRET, False),
         (resources("*"), SECRET, True),
-        (resources("v1/Pod"), pod(), True),
-        (resources("v1/Secret"), pod(), False),
+        (resources("v1/Pod"), pod_of(), True),
+        (resources("v1/Secret"), pod_of(), False),
         (resources("*et"), SECRET, True),
-        (resources("*et"), pod(), False),
+        (resources("*et"), pod_of(), False),
         (resources(namespaces=["prod-*"]), IN_PROD, True),
-        (resources(namespaces=["prod-*"]), pod(), False),
-        (resources(namespaces=["default", "test"]), pod(), True),
+        (resources(namespaces=["prod-*"]), pod_of(), False),
+        (resources(namespaces=["default", "test"]), pod_of(), True),
         (resources(namespaces=["prod-??"]), IN_PROD, True),
-        (resources(name="web"), pod(), True),
-        (resources(name="web"), pod("db"), False),
-        (resources(names=["db", "we?"]), pod(), True),
+        (resources(name="web"), pod_of(), True),
+        (resources(name="web"), pod_of("db"), False),
+        (resources(names=["db", "we?"]), pod_of(), True),
         (resources(names=["web-*"]), GENERATED, True),
-        (resources(selector={"matchLabels": {"app": "web"}}), pod(labels={"app": "web"}), True),
-        (resources(selector={"matchLabels": {"app": "web"}}), pod(), False),
-        (resources(selector={"matchLabels": {"app": "w*"}}), pod(labels={"app": "web"}), True),
-        (resources(selector={"matchLabels": {"app": "w*"}}), pod(labels={"app": "db"}), False),
-        (resources(selector={"matchLabels": {"a*": "*"}}), pod(labels={"app": "db"}), True),
-        (resources(selector={"matchLabels": {"a*": "*"}}), pod(labels={"tier": "db"}), False),
+        (resources(selector={"matchLabels": {"app": "web"}}), pod_of(labels={"app": "web"}), True),
+        (resources(selector={"matchLabels": {"app": "web"}}), pod_of(), False),
+        (resources(selector={"matchLabels": {"app": "w*"}}), pod_of(labels={"app": "web"}), True),
+        (resources(selector={"matchLabels": {"app": "w*"}}), pod_of(labels={"app": "db"}), False),
+        (resources(selector={"matchLabels": {"a*": "*"}}), pod_of(labels={"app": "db"}), True),
+        (resources(selector={"matchLabels": {"a*": "*"}}), pod_of(labels={"tier": "db"}), False),
         (resources(annotations={"team": "*"}), annotated(team="a"), True),
-        (resources(annotations={"team": "*"}), pod(), False),
+        (resources(annotations={"team": "*"}), pod_of(), False),
         (resources(annotations={"te*": "a*"}), annotated(team="ab"), True),
         (resources(annotations={"te*": "a*"}), annotated(team="b"), False),
         (resources(annotations={"team": "a"}), annotated(team="b"), False),
@@ -89,51 +89,55 @@ def test_an_entry(entry: JSONObject, obj: JSONObject, expected: bool, form: str)
 )
 def test_subjects(subject: JSONObject, expected: bool) -> None:
     match = {"any": [{**resources(), "subjects": [subject]}]}
-    assert applies(match, pod(), **ANN) is expected
+    assert applies(match, pod_of(), **ANN) is expected
     everything = {"any": [resources()]}
     excluded = {"any": [{"subjects": [subject]}]}
-    assert applies(everything, pod(), excluded, **ANN) is not expected
+    assert applies(everything, pod_of(), excluded, **ANN) is not expected
 
 
 def test_a_service_account() -> None:
     subject = {"kind": "ServiceAccount", "name": "deployer", "namespace": "ci"}
     match = {"any": [{**resources(), "subjects": [subject]}]}
-    assert applies(match, pod(), user="system:serviceaccount:ci:deployer")
-    assert not applies(match, pod(), user="system:serviceaccount:ci:other")
+    assert applies(match, pod_of(), user="system:serviceaccount:ci:deployer")
+    assert not applies(match, pod_of(), user="system:serviceaccount:ci:other")
 
 
 def test_any_of_entries_with_different_conditions() -> None:
     match = {"any": [resources(namespaces=["prod-*"]), resources("Secret")]}
     assert applies(match, IN_PROD)
     assert applies(match, SECRET)
-    assert not applies(match, pod())
+    assert not applies(match, pod_of())
 
 
 def test_all_of_several_entries() -> None:
     match = {"all": [resources(namespaces=["prod-*"]), {"resources": {"names": ["web"]}}]}
     assert applies(match, IN_PROD)
-    assert not applies(match, pod())
+    assert not applies(match, pod_of())
 
 
 @pytest.mark.parametrize(
     ("exclude", "obj", "expected"),
     [
-        ({"any": [resources("Secret")]}, pod(), True),
-        ({"any": [resources("Pod")]}, pod(), False),
-        ({"any": [{"resources": {"namespaces": ["default"]}}]}, pod(), False),
+        ({"any": [resources("Secret")]}, pod_of(), True),
+        ({"any": [resources("Pod")]}, pod_of(), False),
+        ({"any": [{"resources": {"namespaces": ["default"]}}]}, pod_of(), False),
         ({"any": [{"resources": {"namespaces": ["default"]}}]}, IN_PROD, True),
         ({"any": [resources("Pod", namespaces=["default"])]}, SECRET, True),
-        ({"any": [{"resources": {"names": ["db", "web"]}}]}, pod(), False),
-        ({"any": [{"resources": {"namespaces": ["a"]}}, resources(names=["web"])]}, pod(), False),
-        ({"all": [{"resources": {"namespaces": ["a"]}}, resources(names=["web"])]}, pod(), True),
+        ({"any": [{"resources": {"names": ["db", "web"]}}]}, pod_of(), False),
         (
-            {"all": [{"resources": {"namespaces": ["default"]}}, resources(names=["web"])]},
-            pod(),
+            {"any": [{"resources": {"namespaces": ["a"]}}, resources(names=["web"])]},
+            pod_of(),
             False,
         ),
-        ({"resources": {"namespaces": ["default"]}}, pod(), False),
-        ({"any": [{"resources": {"operations": ["CREATE"]}}]}, pod(), False),
-        ({"any": [{"resources": {"operations": ["DELETE"]}}]}, pod(), True),
+        ({"all": [{"resources": {"namespaces": ["a"]}}, resources(names=["web"])]}, pod_of(), True),
+        (
+            {"all": [{"resources": {"namespaces": ["default"]}}, resources(names=["web"])]},
+            pod_of(),
+            False,
+        ),
+        ({"resources": {"namespaces": ["default"]}}, pod_of(), False),
+        ({"any": [{"resources": {"operations": ["CREATE"]}}]}, pod_of(), False),
+        ({"any": [{"resources": {"operations": ["DELETE"]}}]}, pod_of(), True),
     ],
 )
 def test_exclusions(exclude: JSONObject, obj: JSONObject, expected: bool) -> None:
@@ -144,8 +148,8 @@ def test_exclusions(exclude: JSONObject, obj: JSONObject, expected: bool) -> Non
 def test_a_label_that_an_update_adds_does_not_exclude_it() -> None:
     exclude = {"any": [{"resources": {"selector": {"matchLabels": {"skip": "true"}}}}]}
     match = {"any": [resources()]}
-    skipped = pod(labels={"skip": "true"})
-    assert applies(match, skipped, exclude, old=pod())
+    skipped = pod_of(labels={"skip": "true"})
+    assert applies(match, skipped, exclude, old=pod_of())
     assert not applies(match, skipped, exclude, old=skipped)
     assert not applies(match, skipped, exclude)
 
@@ -155,14 +159,14 @@ def test_cluster_administrators() -> None:
         matching({"any": [resources()]}, {"any": [{"clusterRoles": ["cluster-admin"]}]})
     )
     assert imported(policy).state == "with remarks"
-    assert not allows(policy, pod(), user="ann")
-    assert allows(policy, pod(), [{"user": "root"}], user="root")
+    assert not allows(policy, pod_of(), user="ann")
+    assert allows(policy, pod_of(), [{"user": "root"}], user="root")
 
 
 @pytest.mark.parametrize("operation", ["CREATE", "UPDATE", "DELETE"])
 def test_operations_of_an_entry(operation: str) -> None:
     match = {"any": [resources(operations=["UPDATE", "DELETE"])]}
-    assert applies(match, pod(), operation=operation) is (operation != "CREATE")
+    assert applies(match, pod_of(), operation=operation) is (operation != "CREATE")
 
 
 def test_selectors_of_one_entry_become_selectors() -> None:
@@ -189,7 +193,7 @@ def test_a_namespaced_policy_is_for_its_namespace() -> None:
     policy = cluster_policy(matching({"any": [resources()]}))
     policy |= {"kind": "Policy", "metadata": {"name": "p", "namespace": "prod-eu"}}
     assert not allows(policy, IN_PROD)
-    assert allows(policy, pod())
+    assert allows(policy, pod_of())
 
 
 def test_a_custom_kind_has_the_plural_of_its_definition() -> None:

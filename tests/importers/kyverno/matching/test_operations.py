@@ -4,7 +4,7 @@ import pytest
 
 from policyd.importers.kyverno.matching.operations import OPERATIONS, split
 from policyd.json_types import JSON
-from tests.importers.kyverno.classic import cluster_policy, rule, spec_of
+from tests.importers.kyverno.classic import cluster_policy, rule_of, spec_of
 
 
 def condition(operator: str, value: JSON, key: str = "{{ request.operation }}") -> JSON:
@@ -58,7 +58,7 @@ def test_forms_of_the_key(key: str) -> None:
 
 
 def operations(deny: JSON, **fields: JSON) -> list[str]:
-    spec = spec_of(cluster_policy(rule({"message": "no", "deny": deny}, "Service", **fields)))
+    spec = spec_of(cluster_policy(rule_of({"message": "no", "deny": deny}, "Service", **fields)))
     found: list[str] = spec["matchConstraints"]["resourceRules"][0]["operations"]
     return found
 

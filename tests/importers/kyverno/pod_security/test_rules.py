@@ -10,9 +10,9 @@ from tests.importers.kyverno.classic import (
     allows,
     cluster_policy,
     imported,
-    pod,
+    pod_of,
     reason,
-    rule,
+    rule_of,
     workload,
 )
 from tests.shared import ROOT
@@ -28,13 +28,13 @@ STRICT: JSONObject = {
 
 def standard(level: str = "restricted", *exclude: JSON, version: str = "latest") -> JSONObject:
     found = {"level": level, "version": version, "exclude": list(exclude)}
-    return cluster_policy(rule({"podSecurity": found}))
+    return cluster_policy(rule_of({"podSecurity": found}))
 
 
 def strict(image: str = "nginx", **changed: JSON) -> JSONObject:
     """A Pod that meets the level restricted except for what is changed."""
     context = {name: value for name, value in {**STRICT, **changed}.items() if value is not None}
-    return pod(containers=[{**CONTAINER, "image": image, "securityContext": context}])
+    return pod_of(containers=[{**CONTAINER, "image": image, "securityContext": context}])
 
 
 def test_the_policies_of_the_package_are_those_of_the_folder() -> None:
@@ -50,9 +50,9 @@ def test_every_check_has_a_control() -> None:
 
 def test_levels() -> None:
     assert allows(standard(), strict())
-    assert not allows(standard(), pod())
-    assert allows(standard("baseline"), pod())
-    assert not allows(standard("baseline"), pod(hostNetwork=True))
+    assert not allows(standard(), pod_of())
+    assert allows(standard("baseline"), pod_of())
+    assert not allows(standard("baseline"), pod_of(hostNetwork=True))
     assert not allows(standard(), workload())
 
 

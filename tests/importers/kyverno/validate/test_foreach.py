@@ -9,9 +9,9 @@ from tests.importers.kyverno.classic import (
     allows,
     cluster_policy,
     imported,
-    pod,
+    pod_of,
     reason,
-    rule,
+    rule_of,
     spec_of,
     workload,
 )
@@ -22,7 +22,7 @@ ALL = "request.object.spec.[ephemeralContainers, initContainers, containers][]"
 
 
 def foreach(*loops: JSONObject, **fields: JSON) -> JSONObject:
-    return cluster_policy(rule({"message": "no", "foreach": list(loops)}, **fields))
+    return cluster_policy(rule_of({"message": "no", "foreach": list(loops)}, **fields))
 
 
 def denied(key: str, operator: str, value: JSON) -> JSONObject:
@@ -85,36 +85,36 @@ LOOPS: list[JSONObject] = [
 @pytest.mark.parametrize("loop", LOOPS)
 def test_every_item_is_checked(loop: JSONObject) -> None:
     policy = foreach(loop)
-    assert allows(policy, pod())
-    assert not allows(policy, pod(containers=[CONTAINER, UNTAGGED]))
-    assert not allows(policy, pod(initContainers=[UNTAGGED]))
+    assert allows(policy, pod_of())
+    assert not allows(policy, pod_of(containers=[CONTAINER, UNTAGGED]))
+    assert not allows(policy, pod_of(initContainers=[UNTAGGED]))
     assert not allows(policy, workload(containers=[UNTAGGED]))
 
 
 def test_items_that_do_not_meet_the_preconditions_are_not_checked() -> None:
     skipped = {**UNTAGGED, "name": "skipped"}
-    assert allows(foreach(LOOPS[4]), pod(containers=[CONTAINER, skipped]))
+    assert allows(foreach(LOOPS[4]), pod_of(containers=[CONTAINER, skipped]))
 
 
 def test_a_missing_list_is_not_checked() -> None:
     loop = {"list": "request.object.spec.volumes", **denied("{{ element.name }}", "Equals", "x")}
-    assert allows(foreach(loop), pod())
-    assert not allows(foreach(loop), pod(volumes=[{"name": "x"}]))
+    assert allows(foreach(loop), pod_of())
+    assert not allows(foreach(loop), pod_of(volumes=[{"name": "x"}]))
 
 
 def test_deny_without_conditions_denies() -> None:
-    policy = cluster_policy(rule({"message": "no", "deny": {}}))
+    policy = cluster_policy(rule_of({"message": "no", "deny": {}}))
     assert spec_of(policy)["validations"] == [{"expression": "false", "message": "no"}]
-    assert not allows(policy, pod())
+    assert not allows(policy, pod_of())
 
 
 def test_preconditions_become_a_match_condition() -> None:
     only = {
         "all": [{"key": "{{ request.object.metadata.name }}", "operator": "Equals", "value": "a"}]
     }
-    policy = cluster_policy(rule({"message": "no", "deny": {}}, preconditions=only))
-    assert allows(policy, pod("b"))
-    assert not allows(policy, pod("a"))
+    policy = cluster_policy(rule_of({"message": "no", "deny": {}}, preconditions=only))
+    assert allows(policy, pod_of("b"))
+    assert not allows(policy, pod_of("a"))
     assert [each["name"] for each in spec_of(policy)["matchConditions"]] == ["preconditions"]
 
 
@@ -122,25 +122,25 @@ def test_preconditions_do_not_see_variables() -> None:
     context = [{"name": "who", "variable": {"jmesPath": "request.object.metadata.name"}}]
     only = {"all": [{"key": "{{ who }}", "operator": "Equals", "value": "a"}]}
     validate = {"message": "no", "pattern": {"spec": {"hostNetwork": True}}}
-    policy = cluster_policy(rule(validate, preconditions=only, context=context))
+    policy = cluster_policy(rule_of(validate, preconditions=only, context=context))
     assert "variables" not in spec_of(policy)
-    assert allows(policy, pod("b"))
-    assert not allows(policy, pod("a"))
+    assert allows(policy, pod_of("b"))
+    assert not allows(policy, pod_of("a"))
 
 
 def test_a_message_with_variables_is_computed() -> None:
     message = "{{ request.object.metadata.name }} is not allowed"
-    [validation] = spec_of(cluster_policy(rule({"message": message, "deny": {}})))["validations"]
+    [validation] = spec_of(cluster_policy(rule_of({"message": message, "deny": {}})))["validations"]
     assert validation.keys() == {"expression", "messageExpression"}
 
 
 def test_line_breaks_of_a_message_become_spaces() -> None:
-    found = spec_of(cluster_policy(rule({"message": "two\n  lines\n", "deny": {}})))
+    found = spec_of(cluster_policy(rule_of({"message": "two\n  lines\n", "deny": {}})))
     assert found["validations"][0]["message"] == "two lines"
 
 
 def test_a_message_that_cel_cannot_say_is_a_remark() -> None:
-    found = imported(cluster_policy(rule({"message": "at {{ time_now() }}", "deny": {}})))
+    found = imported(cluster_policy(rule_of({"message": "at {{ time_now() }}", "deny": {}})))
     [remark] = found.remarks
     assert remark.path == "spec.rules[0].validate.message"
 
@@ -158,7 +158,7 @@ def test_a_message_that_cel_cannot_say_is_a_remark() -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_checked_is_refused(validate: JSONObject, why: str) -> None:
-    assert why in reason(cluster_policy(rule(validate)))
+    assert why in reason(cluster_policy(rule_of(validate)))
 
 
 def test_plain_lists() -> None:

@@ -9,9 +9,9 @@ from tests.importers.kyverno.classic import (
     cluster_policy,
     imported,
     pattern,
-    pod,
+    pod_of,
     reason,
-    rule,
+    rule_of,
     spec_of,
     thing,
 )
@@ -62,7 +62,7 @@ def test_a_pattern_decides_as_in_kyverno(tree: JSON, spec: JSONObject, allowed: 
 
 def test_any_of_several_patterns() -> None:
     trees = [{"spec": {"type": "ClusterIP"}}, {"spec": {"externalName": "?*"}}]
-    policy = cluster_policy(rule({"message": "no", "anyPattern": trees}, "Service"))
+    policy = cluster_policy(rule_of({"message": "no", "anyPattern": trees}, "Service"))
     assert allows(policy, service(type="ClusterIP"))
     assert allows(policy, service(type="X", externalName="a"))
     assert not allows(policy, service(type="X"))
@@ -99,5 +99,5 @@ def test_the_message_names_the_field() -> None:
     tree = {"spec": {"containers": [{"image": "!*:latest"}]}}
     spec = spec_of(cluster_policy(pattern(tree)))
     assert spec["validations"][0]["message"] == "no"
-    latest = pod(containers=[{**CONTAINER, "image": "nginx:latest"}])
+    latest = pod_of(containers=[{**CONTAINER, "image": "nginx:latest"}])
     assert not allows(cluster_policy(pattern(tree)), latest)
