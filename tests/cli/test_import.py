@@ -140,7 +140,7 @@ def test_files_lie_where_their_sources_do_with_suites(folder: Path) -> None:
 
 def test_files_that_were_edited_are_never_overwritten(folder: Path) -> None:
     assert run("in", "-o", "out").exit_code == 0
-    assert "wrote 0 files" in run("in", "-o", "out").stderr
+    assert "wrote 0 files to out; 2 unchanged" in run("in", "-o", "out").stderr
     file = Path("out/a/named.yaml")
     file.write_text("mine")
     with pytest.raises(ConfigError, match=r"out/a/named\.yaml exists, with other content"):

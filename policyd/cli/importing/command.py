@@ -164,12 +164,15 @@ def _print(found: Sequence[ReportedImport], form: str) -> None:
 
 def _write(folder: Path, found: Sequence[ReportedImport], form: str) -> None:
     paths = paths_of(found)
-    written = write(folder, _texts(paths))
+    texts = _texts(paths)
+    written = write(folder, texts)
     if form == "json":
         echo_json(imports_json(found, {folder / path: each for path, each in paths.items()}))
     else:
         _print_summary(found, err=False)
-    click.echo(f"wrote {counted(len(written), 'file')} to {folder}", err=True)
+    unchanged = len(texts) - len(written)
+    rest = f"; {unchanged} unchanged" if unchanged else ""
+    click.echo(f"wrote {counted(len(written), 'file')} to {folder}{rest}", err=True)
 
 
 def _texts(paths: Mapping[Path, ReportedImport]) -> dict[Path, str]:
