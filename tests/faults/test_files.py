@@ -66,7 +66,6 @@ def test_a_file_that_cannot_be_read_changes_nothing(tmp_path: Path) -> None:
     write_policy(tmp_path / "policies", "other", "validations: [{expression: 'true'}]")
     with serving(tmp_path, file.parent) as server:
         for count, put in enumerate((loop, device), start=1):
-            file.unlink()
             put(file)
             failed(server, count)
             assert refused(server)
@@ -77,11 +76,18 @@ def test_a_file_that_cannot_be_read_changes_nothing(tmp_path: Path) -> None:
 
 
 def loop(file: Path) -> None:
-    file.symlink_to(file.name)
+    link(file, file.name)
 
 
 def device(file: Path) -> None:
-    file.symlink_to("/dev/zero")
+    link(file, "/dev/zero")
+
+
+def link(file: Path, target: str) -> None:
+    """Replace the file in one step: without it, the policies would be others for a moment."""
+    made = file.parent.parent / "made"
+    made.symlink_to(target)
+    made.replace(file)
 
 
 @pytest.mark.skipif(not shutil.which("setpriv"), reason="needs setpriv, to be no root")

@@ -104,4 +104,4 @@ def test_server_reuses_memory_unless_the_operator_says_otherwise(
     monkeypatch.setenv("MALLOC_MMAP_THRESHOLD_", "65536")
     mapped = faults_of_answers(tmp_path / "mapped")
     print(f"{kept} pages, {mapped} if the operator maps large blocks")
-    assert mapped > 2 * kept
+    assert mapped > 1.5 * kept
