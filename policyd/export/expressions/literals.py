@@ -3,15 +3,11 @@ Kubernetes refuses literals that mix types.
 """
 
 import json
+from collections.abc import Callable
 
 from policyd.json_types import JSON
 
 _INT64 = 2**63
-
-
-def literal(value: JSON) -> str:
-    """Return a JSON value as CEL: ``{"a": [1]}`` is ``{'a': [1]}``."""
-    return _literal(value)[0]
 
 
 def string_literal(text: str) -> str:
@@ -27,6 +23,11 @@ def string_literal(text: str) -> str:
     return plain if "'" in plain or '\\"' in plain else f"'{plain[1:-1]}'"
 
 
+def literal(value: JSON, quote: Callable[[str], str] = string_literal) -> str:
+    """Return a JSON value as CEL: ``{"a": [1]}`` is ``{'a': [1]}``."""
+    return _literal(value, quote)[0]
+
+
 def dyn(value: JSON) -> str:
     """Return a JSON value as CEL of the type ``dyn``, which a field of an object has."""
     return f"dyn({literal(value)})"
@@ -39,7 +40,7 @@ def _escaped(character: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _literal(value: JSON) -> tuple[str, str]:
+def _literal(value: JSON, quote: Callable[[str], str]) -> tuple[str, str]:
     """Return the CEL of a value and the name of its type."""
     match value:
         case None:
@@ -51,13 +52,13 @@ def _literal(value: JSON) -> tuple[str, str]:
         case int() | float():
             return _double(float(value)), "double"
         case str():
-            return string_literal(value), "string"
+            return quote(value), "string"
         case list():
-            items, kind = _alike([_literal(item) for item in value])
+            items, kind = _alike([_literal(item, quote) for item in value])
             return f"[{', '.join(items)}]", f"list({kind})"
         case dict():
-            items, kind = _alike([_literal(item) for item in value.values()])
-            keys = map(string_literal, value)
+            items, kind = _alike([_literal(item, quote) for item in value.values()])
+            keys = map(quote, value)
             entries = (f"{key}: {item}" for key, item in zip(keys, items, strict=True))
             return f"{{{', '.join(entries)}}}", f"map({kind})"
     raise TypeError(f"not a JSON value: {type(value).__name__}")

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Collection
 
+from policyd.export.expressions import literals
 from policyd.json_types import JSON
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -75,28 +76,7 @@ def is_field(name: str) -> bool:
 
 def literal(value: JSON) -> str:
     """Return a JSON value as CEL, with strings in single quotes."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case int() | float():
-            return repr(value)
-        case str():
-            return quoted(value)
-        case list():
-            return "[" + ", ".join(_items(value)) + "]"
-        case _:
-            fields = zip(value, _items(list(value.values())), strict=True)
-            return "{" + ", ".join(f"{quoted(key)}: {each}" for key, each in fields) + "}"
-
-
-def _items(values: list[JSON]) -> list[str]:
-    # The items of a literal must have one type.
-    texts = [literal(each) for each in values]
-    if len({type(each) for each in values}) < 2:
-        return texts
-    return [f"dyn({each})" for each in texts]
+    return literals.literal(value, quoted)
 
 
 def quoted(text: str) -> str:
