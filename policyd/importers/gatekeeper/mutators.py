@@ -13,6 +13,7 @@ from policyd.importers.gatekeeper.matching import matched
 from policyd.importers.gatekeeper.overlays import overlay
 from policyd.importers.gatekeeper.patches import Computed, image, patch, pruned
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
+from policyd.importers.whole import Converted, whole
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.source.documents import Document
@@ -34,21 +35,12 @@ _CONDITIONS = ("MustExist", "MustNotExist")
 
 def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     """Return what became of one mutator."""
-    kind = document.kind
-    try:
+
+    def converted() -> Converted:
         mutator = _Mutator(document, others)
-        result = ImportedDocument(mutator.policy())
-    except Refused as refused:
-        return [Imported(document, reasons=(refused.finding,), kind_of_rule=(kind,))]
-    return [
-        Imported(
-            document,
-            documents=(result,),
-            remarks=tuple(mutator.remarks),
-            rules={"": (result.name,)},
-            kind_of_rule=(kind,),
-        )
-    ]
+        return [ImportedDocument(mutator.policy())], mutator.remarks
+
+    return [whole(document, document.kind, converted)]
 
 
 class _Mutator:

@@ -12,6 +12,7 @@ from policyd.importers.gatekeeper.equivalents import refusal
 from policyd.importers.gatekeeper.matching import matched
 from policyd.importers.gatekeeper.parameters import ANY_OBJECT, parameters_of, rewritten
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
+from policyd.importers.whole import Converted, whole
 from policyd.json_types import JSONObject
 from policyd.policy.source.documents import Document
 
@@ -49,18 +50,11 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
 
 
 def _imported(template: "_Template", constraint: Document, others: Sequence[Document]) -> Imported:
-    try:
+    def converted() -> Converted:
         raw, remarks = template.policy(constraint, others)
-    except Refused as refused:
-        return Imported(constraint, reasons=(refused.finding,), kind_of_rule=_KIND)
-    result = ImportedDocument(raw)
-    return Imported(
-        constraint,
-        documents=(result,),
-        remarks=tuple(remarks),
-        rules={"": (result.name,)},
-        kind_of_rule=_KIND,
-    )
+        return [ImportedDocument(raw)], remarks
+
+    return whole(constraint, _KIND[0], converted)
 
 
 class _Template:

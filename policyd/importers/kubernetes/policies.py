@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from policyd.importers.fields import object_at, require_fields
 from policyd.importers.kubernetes.merging import merged_constraints
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
+from policyd.importers.whole import whole
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.documents import Document
 
@@ -45,20 +46,7 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     """Return what became of one policy: a Policy for each of its bindings, one for those that
     differ in nothing but their names.
     """
-    kind = document.kind
-    try:
-        documents, remarks = _policies(document, others)
-    except Refused as refused:
-        return [Imported(document, reasons=(refused.finding,), kind_of_rule=(kind,))]
-    return [
-        Imported(
-            document,
-            documents=tuple(documents),
-            remarks=tuple(remarks),
-            rules={"": tuple(each.name for each in documents)},
-            kind_of_rule=(kind,),
-        )
-    ]
+    return [whole(document, document.kind, lambda: _policies(document, others))]
 
 
 def _policies(

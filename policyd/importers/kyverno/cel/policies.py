@@ -27,6 +27,7 @@ from policyd.importers.kyverno.cel.validations import (
     validations,
 )
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
+from policyd.importers.whole import Converted, whole
 from policyd.json_types import FieldPath, JSONObject
 from policyd.policy.source.documents import Document
 
@@ -67,20 +68,12 @@ _ORDER = (
 def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     """Return what became of one policy; ``others`` are all documents of the sources."""
     kind = document.kind.removeprefix(_NAMESPACED)
-    try:
+
+    def converted() -> Converted:
         built = _Conversion(document, kind, others)
-        result = ImportedDocument(built.raw(), built.comments)
-    except Refused as refused:
-        return [Imported(document, reasons=(refused.finding,), kind_of_rule=(kind,))]
-    return [
-        Imported(
-            document,
-            documents=(result,),
-            remarks=tuple(built.remarks),
-            rules={"": (result.name,)},
-            kind_of_rule=(kind,),
-        )
-    ]
+        return [ImportedDocument(built.raw(), built.comments)], built.remarks
+
+    return [whole(document, kind, converted)]
 
 
 class _Conversion:
