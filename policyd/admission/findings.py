@@ -23,7 +23,7 @@ from policyd.admission.confidential import WITHHELD, is_confidential
 from policyd.admission.decision import Finding, Verdict
 from policyd.admission.invocation import NO_VALIDATIONS
 from policyd.admission.observer import Observer
-from policyd.admission.recorder import Happening, Recorder, RequestEffect
+from policyd.admission.recorder import Happening, PolicyEvent, Recorder, RequestEffect
 from policyd.admission.review import AdmissionRequest
 from policyd.errors import StatusError, Unanswered
 from policyd.policy.compile.compiled import Binding, CompiledPolicy
@@ -179,15 +179,8 @@ class Findings:
         exception: str = "",
     ) -> None:
         """Report what a policy did to the request, for the log."""
-        self.recorder.happened(
-            what,
-            self.request,
-            policy=policy.name,
-            generation=self.generation,
-            message=message,
-            effect=effect,
-            exception=exception,
-        )
+        event = PolicyEvent(what, policy.name, message, effect, self.generation, exception)
+        self.recorder.happened(self.request, event)
 
     def _add(self, finding: Finding, counts: bool) -> None:
         """Add a finding; one that failurePolicy Ignore drops is only logged."""

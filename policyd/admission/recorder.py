@@ -5,7 +5,7 @@ Independent of the output: Prometheus and the log are one implementation
 and request are not reported here: the core keeps them as plain integers.
 """
 
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from policyd.admission.review import AdmissionRequest
 
@@ -14,8 +14,27 @@ Phase = Literal["decode", "queue", "match", "lookup", "evaluate", "patch", "enco
 ShedReason = Literal["requests", "bytes", "stalled", "queue", "deadline"]
 LookupKind = Literal["authorizer", "namespace", "param", "kind", "definition"]
 LookupResult = Literal["success", "error", "timeout"]
-Happening = Literal["denial", "warning", "error", "conflict", "exemption"]
+Happening = Literal[
+    "denial", "warning", "error", "conflict", "exemption", "would_deny", "would_mutate"
+]
 RequestEffect = Literal["denied", "admitted"]
+
+
+class PolicyEvent(NamedTuple):
+    """What one policy did to a request: one line of the log. ``effect`` is what that did to the
+    request; other policies may still deny it.
+
+    ``exception`` names the exception that lifted the policy. ``rollout`` is why the rollout of the
+    policy does not enforce it for this request.
+    """
+
+    what: Happening
+    policy: str
+    message: str
+    effect: RequestEffect
+    generation: str
+    exception: str = ""
+    rollout: str = ""
 
 
 class Recorder(Protocol):
@@ -47,20 +66,9 @@ class Recorder(Protocol):
     def rejected(self, status: int, peer: str, path: str, reason: str) -> None:
         """A request to the port of reviews was answered with an error instead of a review."""
 
-    def happened(
-        self,
-        what: Happening,
-        request: AdmissionRequest,
-        *,
-        policy: str,
-        generation: str,
-        message: str,
-        effect: RequestEffect,
-        exception: str = "",
-    ) -> None:
-        """A policy denied, warned, failed, changed another's value or was lifted by an exception:
-        one line of the log. ``effect`` is what that did to the request; other policies may still
-        deny it.
+    def happened(self, request: AdmissionRequest, event: PolicyEvent) -> None:
+        """A policy denied, warned, failed, changed another's value, was lifted by an exception, or
+        would have denied or mutated but for its rollout.
         """
 
 
@@ -93,15 +101,5 @@ class NullRecorder:
     def rejected(self, status: int, peer: str, path: str, reason: str) -> None:
         """Record nothing."""
 
-    def happened(
-        self,
-        what: Happening,
-        request: AdmissionRequest,
-        *,
-        policy: str,
-        generation: str,
-        message: str,
-        effect: RequestEffect,
-        exception: str = "",
-    ) -> None:
+    def happened(self, request: AdmissionRequest, event: PolicyEvent) -> None:
         """Record nothing."""

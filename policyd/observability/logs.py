@@ -15,7 +15,7 @@ import orjson
 
 from policyd.admission.confidential import WITHHELD, is_confidential
 from policyd.admission.metadata import controller_of, metadata_string
-from policyd.admission.recorder import RequestEffect
+from policyd.admission.recorder import PolicyEvent
 from policyd.admission.review import AdmissionRequest
 from policyd.observability.log_writer import LogWriter, standard_error
 from policyd.texts import MAX_LOGGED_CHARS, bounded, encodable
@@ -92,33 +92,25 @@ class Log:
     def _put(self, level: LogLevel, event: str, message: str, fields: Mapping[str, Value]) -> None:
         self._stream.write(self.line(level, event, message, fields))
 
-    def about(
-        self,
-        event: str,
-        request: AdmissionRequest,
-        *,
-        policy: str,
-        generation: str,
-        message: str,
-        effect: RequestEffect,
-        exception: str = "",
-    ) -> None:
+    def about(self, request: AdmissionRequest, event: PolicyEvent) -> None:
         """Log what a policy decided about a request: a denial, a warning, an error, a conflict, an
         exemption. The owner is there because controllers, not users, create most Pods.
 
         The message is withheld if it may quote the value of a Secret or a token; the reason of an
         exception is the policy's own.
         """
-        if not exception and is_confidential(request):
+        message = event.message
+        if not event.exception and is_confidential(request):
             message = WITHHELD
         group, version, resource = request.resource
         resource = f"{resource}/{request.sub_resource}" if request.sub_resource else resource
         fields: dict[str, Value] = {
             "uid": request.uid,
-            "policy": policy,
-            "effect": effect,
-            "exception": exception,
-            "generation": generation,
+            "policy": event.policy,
+            "effect": event.effect,
+            "exception": event.exception,
+            "rollout": event.rollout,
+            "generation": event.generation,
             "operation": request.operation,
             "resource": "/".join(part for part in (group, version, resource) if part),
             "namespace": request.namespace,
@@ -128,7 +120,7 @@ class Log:
             "user": request.user_info.get("username"),
             "dryRun": request.dry_run or None,
         }
-        self._put(_LEVELS.get(event, "warning"), event, message, fields)
+        self._put(_LEVELS.get(event.what, "warning"), event.what, message, fields)
         self._waiting = True
 
 
@@ -136,6 +128,8 @@ _LEVELS: dict[str, LogLevel] = {
     "denial": "info",
     "warning": "info",
     "exemption": "info",
+    "would_deny": "info",
+    "would_mutate": "info",
     "error": "error",
 }
 

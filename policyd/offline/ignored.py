@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from policyd.admission.decision import Finding
-from policyd.admission.recorder import Happening, NullRecorder, RequestEffect
+from policyd.admission.recorder import NullRecorder, PolicyEvent
 from policyd.admission.review import AdmissionRequest
 
 
@@ -21,20 +21,10 @@ class ErrorRecorder(NullRecorder):
     def __init__(self) -> None:
         self._errors: list[IgnoredError] = []
 
-    def happened(
-        self,
-        what: Happening,
-        request: AdmissionRequest,
-        *,
-        policy: str,
-        generation: str,
-        message: str,
-        effect: RequestEffect,
-        exception: str = "",
-    ) -> None:
+    def happened(self, request: AdmissionRequest, event: PolicyEvent) -> None:
         """Record an error."""
-        if what == "error":
-            self._errors.append(IgnoredError(policy, message))
+        if event.what == "error":
+            self._errors.append(IgnoredError(event.policy, event.message))
 
     def ignored(self, findings: Sequence[Finding]) -> list[IgnoredError]:
         """Return the errors that are not among the findings, each once."""

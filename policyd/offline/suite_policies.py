@@ -5,7 +5,7 @@ from functools import partial
 
 from policyd.admission import engine
 from policyd.admission.authorizer import Authorizer, StaticAuthorizer
-from policyd.admission.recorder import Happening, NullRecorder, Recorder, RequestEffect
+from policyd.admission.recorder import NullRecorder, PolicyEvent, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, to_dict
 from policyd.errors import PolicyError
 from policyd.json_types import JSONObject
@@ -93,22 +93,12 @@ class CaseNotes(NullRecorder):
         self.denials: dict[CaseNote, None] = {}
         self.errors: dict[CaseNote, None] = {}
 
-    def happened(
-        self,
-        what: Happening,
-        request: AdmissionRequest,
-        *,
-        policy: str,
-        generation: str,
-        message: str,
-        effect: RequestEffect,
-        exception: str = "",
-    ) -> None:
+    def happened(self, request: AdmissionRequest, event: PolicyEvent) -> None:
         """Note a denial or an error; a second round of mutations may repeat one."""
-        if what == "denial":
-            self.denials[CaseNote(policy, message)] = None
-        elif what == "error":
-            self.errors[CaseNote(policy, message)] = None
+        if event.what == "denial":
+            self.denials[CaseNote(event.policy, event.message)] = None
+        elif event.what == "error":
+            self.errors[CaseNote(event.policy, event.message)] = None
 
 
 def with_state(compiled: CompiledPolicySet, state: CaseState) -> CompiledPolicySet:

@@ -1,14 +1,14 @@
 """Requests that exceptions exempt: counted as exempt once, logged, and in the audit annotations."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from policyd.admission import engine
 from policyd.admission.engine import Webhook
-from policyd.admission.recorder import NullRecorder
-from policyd.admission.review import decode, to_dict
+from policyd.admission.recorder import NullRecorder, PolicyEvent
+from policyd.admission.review import AdmissionRequest, decode, to_dict
 from policyd.json_types import JSONObject
 from policyd.policy.suite.reviews import build_review
 from tests.builders.objects import config_map
@@ -31,9 +31,9 @@ class Told(NullRecorder):
     def __init__(self) -> None:
         self.told: list[tuple[str, ...]] = []
 
-    def happened(self, what: Any, request: Any, **about: Any) -> None:
-        keys = ("policy", "exception", "message", "effect")
-        self.told.append((what, *(about[key] for key in keys)))
+    def happened(self, request: AdmissionRequest, event: PolicyEvent) -> None:
+        told = (event.what, event.policy, event.exception, event.message, event.effect)
+        self.told.append(told)
 
 
 class Case(NamedTuple):

@@ -7,8 +7,8 @@ import pytest
 
 from policyd.admission import engine
 from policyd.admission.mutating.object import MutatedObject
-from policyd.admission.recorder import NullRecorder
-from policyd.admission.review import decode, to_dict
+from policyd.admission.recorder import NullRecorder, PolicyEvent
+from policyd.admission.review import AdmissionRequest, decode, to_dict
 from policyd.errors import StatusError
 from policyd.json_types import JSONObject
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -27,9 +27,10 @@ class Told(NullRecorder):
     def __init__(self) -> None:
         self.told: list[dict[str, Any]] = []
 
-    def happened(self, what: Any, request: Any, **about: Any) -> None:
-        del about["generation"]
-        self.told.append({"what": what, **about})
+    def happened(self, request: AdmissionRequest, event: PolicyEvent) -> None:
+        told = event._asdict()
+        del told["generation"], told["rollout"]
+        self.told.append(told)
 
 
 def mutated(policies: CompiledPolicySet) -> tuple[JSONObject, list[dict[str, Any]]]:

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
+from policyd.admission.recorder import PolicyEvent
 from policyd.admission.review import decode
 from policyd.observability.logs import Bridge, Log
 from policyd.observability.metrics import PrometheusRecorder
@@ -29,7 +30,7 @@ def test_denial_tells_who_and_what_but_never_the_object() -> None:
             object={"kind": "Deployment", "data": {"key": "hidden"}},
         )
     )
-    log.about("denial", request, policy="p", generation="g", message="no", effect="denied")
+    log.about(request, PolicyEvent("denial", "p", "no", "denied", "g"))
     assert orjson.loads(stream.getvalue()) == {
         "time": "2026-11-21T04:36:56.223Z",
         "level": "info",
@@ -82,8 +83,7 @@ def test_a_line_names_the_object_or_what_it_is_made_from(
     changes: dict[str, Any], named: dict[str, str]
 ) -> None:
     log, stream = logged()
-    about = {"policy": "p", "generation": "g", "message": "no"}
-    log.about("denial", decode(review(**changes)), **about, effect="denied")
+    log.about(decode(review(**changes)), PolicyEvent("denial", "p", "no", "denied", "g"))
     line = orjson.loads(stream.getvalue())
     assert {key: line[key] for key in ("name", "generateName", "owner") if key in line} == named
 
@@ -91,10 +91,9 @@ def test_a_line_names_the_object_or_what_it_is_made_from(
 def test_the_reason_of_an_exception_is_no_value_of_a_secret() -> None:
     log, stream = logged("text")
     secret = decode(review(object={"kind": "Secret"}))
-    about = {"policy": "p", "generation": "g"}
-    why = {"message": "ticket 4711", "exception": "legacy"}
-    log.about("exemption", secret, **about, **why, effect="admitted")
-    log.about("warning", secret, **about, message="the value is x", effect="admitted")
+    lifted = PolicyEvent("exemption", "p", "ticket 4711", "admitted", "g", exception="legacy")
+    log.about(secret, lifted)
+    log.about(secret, PolicyEvent("warning", "p", "the value is x", "admitted", "g"))
     exemption, warning = stream.getvalue().decode().splitlines()
     assert exemption.startswith("2026-11-21T04:36:56.223Z INFO    exemption ticket 4711 uid=u-1")
     assert " policy=p effect=admitted exception=legacy " in exemption
@@ -123,8 +122,7 @@ def test_what_policies_say_of_a_request_is_written_together() -> None:
 
     log = Log(Stream())
     for policy in ("a", "b"):
-        about = {"policy": policy, "generation": "g", "message": "no"}
-        log.about("denial", decode(review()), **about, effect="denied")
+        log.about(decode(review()), PolicyEvent("denial", policy, "no", "denied", "g"))
     assert flushes == []
     log.flush()
     log.flush()

@@ -7,6 +7,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as prometheus
 
+from policyd._core.counting.counters import DECISIONS
 from policyd.http.limits import InFlight, Peer, Reservation
 from policyd.observability.metrics import Exposition, PrometheusRecorder
 from policyd.policy.live.holding import BundleState
@@ -211,7 +212,7 @@ KNOWN: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "policyd_policy_decisions_total": {
         "policy": ("m", "p"),
-        "decision": ("admit", "deny", "warn", "audit", "error", "timeout", "exempt"),
+        "decision": DECISIONS,
     },
     "policyd_policy_evaluation_seconds_total": {"policy": ("m", "p")},
     "policyd_policy_cost_units_total": {"policy": ("m", "p")},

@@ -9,7 +9,7 @@ import jsonpatch
 import orjson
 
 from policyd.admission import engine
-from policyd.admission.recorder import Happening, NullRecorder, RequestEffect
+from policyd.admission.recorder import Happening, NullRecorder, PolicyEvent
 from policyd.admission.review import AdmissionRequest, decode
 from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
@@ -40,18 +40,8 @@ class _Listener(NullRecorder):
     def patch_operations(self, policy: str, count: int) -> None:
         self.by[policy] = self.by.get(policy, 0) + count
 
-    def happened(
-        self,
-        what: Happening,
-        request: AdmissionRequest,
-        *,
-        policy: str,
-        generation: str,
-        message: str,
-        effect: RequestEffect,
-        exception: str = "",
-    ) -> None:
-        self.told.append((what, policy, message))
+    def happened(self, request: AdmissionRequest, event: PolicyEvent) -> None:
+        self.told.append((event.what, event.policy, event.message))
 
 
 def together(paths: Sequence[Path], namespaces: Iterable[JSONObject] = ()) -> CompiledPolicySet:

@@ -8,12 +8,14 @@ cpdef enum:
     ERROR = 4
     TIMEOUT = 5
     EXEMPT = 6
+    WOULD_DENY = 7
+    WOULD_MUTATE = 8
 
 
 cdef class PolicyCounters:
     """The decisions of one policy, by name. Counters survive a reload of the policies."""
 
     cdef readonly str name
-    cdef long long[7] decisions
+    cdef long long[9] decisions
     cdef long long evaluation_ns
     cdef long long cost_units

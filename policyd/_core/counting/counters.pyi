@@ -7,8 +7,10 @@ AUDIT: int
 ERROR: int
 TIMEOUT: int
 EXEMPT: int
+WOULD_DENY: int
+WOULD_MUTATE: int
 
-DECISIONS: tuple[str, str, str, str, str, str, str]
+DECISIONS: tuple[str, ...]
 
 @type_check_only
 class Snapshot(TypedDict):

@@ -3,7 +3,11 @@
 They are read only when metrics are scraped. Only the thread of the event loop counts.
 """
 
-DECISIONS = ("admit", "deny", "warn", "audit", "error", "timeout", "exempt")
+DECISIONS = (
+    *("admit", "deny", "warn", "audit", "error", "timeout", "exempt"),
+    *("would_deny", "would_mutate"),
+)
+assert len(DECISIONS) == WOULD_MUTATE + 1
 
 
 cdef class PolicyCounters:
@@ -13,7 +17,7 @@ cdef class PolicyCounters:
 
     def count(self, int decision):
         """Count one decision, an index into DECISIONS."""
-        if not 0 <= decision < 7:
+        if not 0 <= decision <= WOULD_MUTATE:
             raise IndexError(decision)
         self.decisions[decision] += 1
 
@@ -21,7 +25,7 @@ cdef class PolicyCounters:
         """All counters: ``decisions`` by name, ``seconds`` of evaluation, ``cost`` in units."""
         cdef int i
         return {
-            "decisions": {DECISIONS[i]: self.decisions[i] for i in range(7)},
+            "decisions": {DECISIONS[i]: self.decisions[i] for i in range(WOULD_MUTATE + 1)},
             "seconds": self.evaluation_ns / 1e9,
             "cost": self.cost_units,
         }

@@ -5,11 +5,10 @@ from time import time
 
 from policyd._core.counting.histogram import Histogram
 from policyd.admission.recorder import (
-    Happening,
     LookupKind,
     LookupResult,
     Phase,
-    RequestEffect,
+    PolicyEvent,
     RequestResult,
     ShedReason,
 )
@@ -60,6 +59,8 @@ class PrometheusRecorder:
 
     def __init__(self, log: Log | None = None) -> None:
         self._log = log
+        # Called with each event of a policy; they must be quick and never fail.
+        self.listeners: list[Callable[[AdmissionRequest, PolicyEvent], None]] = []
         self._rejected_lines = LineLimit(REJECTED_LINES, REJECTED_SECONDS)
         self.requests: dict[tuple[str, str, str], int] = {
             (webhook, operation, result): 0
@@ -162,25 +163,9 @@ class PrometheusRecorder:
                 suppressed=suppressed or None,
             )
 
-    def happened(
-        self,
-        what: Happening,
-        request: AdmissionRequest,
-        *,
-        policy: str,
-        generation: str,
-        message: str,
-        effect: RequestEffect,
-        exception: str = "",
-    ) -> None:
+    def happened(self, request: AdmissionRequest, event: PolicyEvent) -> None:
         """A policy denied, warned, failed, changed another one's work or was lifted: log it."""
         if self._log is not None:
-            self._log.about(
-                what,
-                request,
-                policy=policy,
-                generation=generation,
-                message=message,
-                effect=effect,
-                exception=exception,
-            )
+            self._log.about(request, event)
+        for listener in self.listeners:
+            listener(request, event)

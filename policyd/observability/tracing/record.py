@@ -9,11 +9,10 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from policyd.admission.recorder import (
-    Happening,
     LookupKind,
     LookupResult,
     Phase,
-    RequestEffect,
+    PolicyEvent,
     RequestResult,
     ShedReason,
 )
@@ -166,36 +165,23 @@ class TracingRecorder(PrometheusRecorder):
         if record is not None:
             record.lookup(what, result, nanoseconds)
 
-    def happened(
-        self,
-        what: Happening,
-        request: AdmissionRequest,
-        *,
-        policy: str,
-        generation: str,
-        message: str,
-        effect: RequestEffect,
-        exception: str = "",
-    ) -> None:
+    def happened(self, request: AdmissionRequest, event: PolicyEvent) -> None:
         """A policy denied, warned, failed, changed another one's work or was lifted."""
-        super().happened(
-            what,
-            request,
-            policy=policy,
-            generation=generation,
-            message=message,
-            effect=effect,
-            exception=exception,
-        )
+        super().happened(request, event)
         record = CURRENT.get()
         if record is None:
             return
-        if effect == "denied" and len(record.denying) < MOST_EVENTS:
-            record.denying[policy] = None
-        values: SpanAttributes = {"policyd.policy": policy, "policyd.effect": effect}
-        if exception:
-            values["policyd.exception"] = exception
-        record.event(f"policyd.{what}", values)
+        if event.effect == "denied" and len(record.denying) < MOST_EVENTS:
+            record.denying[event.policy] = None
+        values: SpanAttributes = {
+            "policyd.policy": event.policy,
+            "policyd.effect": event.effect,
+        }
+        if event.exception:
+            values["policyd.exception"] = event.exception
+        if event.rollout:
+            values["policyd.rollout"] = event.rollout
+        record.event(f"policyd.{event.what}", values)
 
 
 def _string(value: object) -> str:

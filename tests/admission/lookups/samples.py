@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from policyd.admission.engine import Webhook
-from policyd.admission.recorder import NullRecorder
+from policyd.admission.recorder import NullRecorder, PolicyEvent
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode
 from policyd.admission.with_cluster import review_with
 from policyd.json_types import JSONObject
@@ -43,8 +43,8 @@ class Listening(NullRecorder):
     def lookup(self, what: Any, result: Any, nanoseconds: int) -> None:
         self.lookups.append(result)
 
-    def happened(self, what: Any, request: Any, **about: Any) -> None:
-        self.told.append((what, about["policy"], about["message"]))
+    def happened(self, request: AdmissionRequest, event: PolicyEvent) -> None:
+        self.told.append((event.what, event.policy, event.message))
 
     def patch_operations(self, policy: str, count: int) -> None:
         self.told.append(("operations", policy, str(count)))
