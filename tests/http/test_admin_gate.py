@@ -95,7 +95,7 @@ def test_token_is_needed_for_what_is_guarded(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("secret\n")
     gate = AdminGate(app, token_file=file)
-    for path in ("/metrics", "/policies", "/policies/a"):
+    for path in ("/metrics", "/policies", "/policies/a", "/denials"):
         for given in ({}, {"authorization": "Bearer wrong"}, {"authorization": "Basic secret"}):
             status, headers, _ = ask(gate, path, **given)
             assert (status, headers["www-authenticate"]) == (401, 'Bearer realm="policyd"')
