@@ -15,7 +15,7 @@ import orjson
 
 from policyd.admission.recorder import PolicyEvent
 from policyd.admission.review import AdmissionRequest
-from policyd.observability.about import Value, fields_of, message_of_event, timestamp
+from policyd.observability.about import Value, fields_of, message_of_event, named, timestamp
 from policyd.observability.log_writer import LogWriter, standard_error
 from policyd.texts import MAX_LOGGED_CHARS, bounded, encodable
 
@@ -95,9 +95,8 @@ class Log:
         exemption, or what it would have done but for its rollout.
         """
         message = message_of_event(request, event)
-        self._put(
-            _LEVELS.get(event.what, "warning"), event.what, message, fields_of(request, event)
-        )
+        fields = fields_of(named(request), event)
+        self._put(_LEVELS.get(event.what, "warning"), event.what, message, fields)
         self._waiting = True
 
 
