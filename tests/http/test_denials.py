@@ -18,7 +18,7 @@ from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
 from policyd.policy.live.store import Store
 from tests.builders.reviews import body
-from tests.http.test_admin_gate import NoMetrics, ask
+from tests.http.asking import NoMetrics, ask
 from tests.server.fakes import judge, load
 from tests.server.process import Process, until, write_sources
 from tests.server.serve import DENY, serving, write_policy

@@ -9,7 +9,7 @@ import pytest
 
 from policyd.admission.confidential import WITHHELD
 from tests.builders.reviews import body
-from tests.http.test_limits import announce, status
+from tests.server.announcing import announce, status
 from tests.server.process import Process, fake_server, until, write_sources
 from tests.server.serve import DENY, serving, write_policy
 
