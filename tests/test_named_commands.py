@@ -46,6 +46,7 @@ OTHERS = {
     "--set": "helm",
     "--set-file": "helm",
     "--show-managed-fields": "kubectl",
+    "--since": "kubectl",
     "--sort-by": "kubectl",
     "--tail": "kubectl",
     "--tool": "valgrind",

@@ -18,6 +18,7 @@ from policyd.errors import PolicydError
 # Name: (module with the click command ``command``, its line in the help).
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("policyd.cli.serve", "Run the admission webhook."),
+    "denials": ("policyd.cli.denials.command", "Show what a running server denied recently."),
     "review": ("policyd.cli.review", "Answer one AdmissionReview without a server."),
     "apply": ("policyd.cli.apply.command", "Check manifests offline, or scan a live cluster."),
     "explain": (
@@ -48,7 +49,9 @@ _ELSEWHERE: Mapping[str, Sequence[str]] = {
     "check": ("apply", "lint"),
     "format": ("lint",),
     "convert": ("import", "export"),
+    "events": ("denials",),
     "fmt": ("lint",),
+    "logs": ("denials",),
     "migrate": ("import",),
     "run": ("serve",),
     "scan": ("apply",),

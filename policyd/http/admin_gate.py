@@ -2,9 +2,9 @@
 
 - The Host header must be an IP address, localhost, the name of this Pod or a name that
   ``--admin-host`` allows. A web page that reaches a Pod by DNS rebinding sends another name.
-- With ``--admin-token-file`` metrics and policies need that bearer token; probes never do.
-- Without a token, only loopback clients see error messages and file names: they reveal what
-  policies check and where they are stored.
+- With ``--admin-token-file`` metrics, policies and denials need that bearer token; probes never do.
+- Without a token, only loopback clients see denials, error messages and file names: they reveal who
+  did what, what policies check and where they are stored.
 - Each address has a limited number of requests a second, so that a flood does not delay reviews.
 """
 
@@ -20,10 +20,10 @@ import orjson
 from policyd.errors import ConfigError
 from policyd.http.messages import App, ASGIScope, Header, Receive, Send, respond
 
-# Set in scope["state"]: whether the client may see error messages and file names.
+# Set in scope["state"]: whether the client may see denials, error messages and file names.
 TRUSTED = "policyd.trusted"
 # Paths that need the token, with everything below them.
-GUARDED = ("/metrics", "/policies")
+GUARDED = ("/metrics", "/policies", "/denials")
 # Requests of one address: per second, and in a burst. A probe or scrape is one every few seconds.
 RATE = 200.0
 BURST = 400

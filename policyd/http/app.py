@@ -110,7 +110,7 @@ def create_app(
     ``unready`` returns why the server is not ready, beside its policies and ports; ``reached`` what
     reaches the policies, by kind and name; ``check_edit`` answers the reviews of ConfigMaps with
     policies; ``in_use`` returns what is evaluated of a set, and ``placed`` where each policy runs.
-    ``shared``: what ``Status`` reports of several processes.
+    ``shared``: the recent denials, and what ``Status`` reports of several processes.
     """
     reviews = Reviews(
         evaluate,
@@ -133,6 +133,7 @@ def create_app(
             Route("/metrics", status.metrics),
             Route("/policies", status.policies),
             Route("/policies/{name}", status.policy),
+            Route("/denials", status.denials),
         ],
         exception_handlers={HTTPException: status.wrong},
     )

@@ -8,9 +8,12 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from policyd.errors import ReviewError
 from policyd.http.admin_gate import TRUSTED
+from policyd.http.denials import NONE, DenialQuery, RecentDenials, denial_query
 from policyd.http.lifecycle import Lifecycle
 from policyd.policy.live.store import LoadedPolicy, LoadedPolicySet, Store
+from policyd.texts import encodable_tree
 
 # Rendering may use this part of the time, and this many seconds at once. Beyond that the previous
 # page is sent again: a client that requests metrics in a loop must not delay reviews.
@@ -52,8 +55,8 @@ PolicyPlaces = Mapping[str, tuple[str, str]]
 class Status:
     """Reports the state of the server. ``unready`` returns why it is not ready, beside its policies
     and ports; ``reached`` what reaches the policies, and ``placed`` where they run, by kind and
-    name. One of several processes reports what all of them lack (``readiness``), and what all of
-    them counted for each policy (``counted``).
+    name; ``denials`` what was denied recently. One of several processes reports what all of them
+    lack (``readiness``), and what all of them counted for each policy (``counted``).
     """
 
     def __init__(
@@ -67,7 +70,9 @@ class Status:
         placed: Callable[[], Mapping[tuple[str, str], PolicyPlaces]] = dict,
         readiness: Callable[[Sequence[str]], Sequence[str]] = lambda missing: missing,
         counted: PolicyCounts = _counted,
+        denials: Callable[[], RecentDenials] = lambda: NONE,
     ) -> None:
+        self._recent = denials
         self._readiness = readiness
         self._counted = counted
         self._store = store
@@ -120,7 +125,21 @@ class Status:
         named = [policy for policy in self._store.current.policies if policy.name == name]
         if not named:
             return self._closing(_json({"error": f"no policy is named {name!r}"}, 404))
-        return self._closing(_json(self._shown(named, _is_trusted(request))))
+        trusted = _is_trusted(request)
+        shown = self._shown(named, trusted)
+        if trusted:
+            shown["denials"] = DenialQuery(policy=name).page(self._recent())["denials"]
+        return self._closing(_json(shown))
+
+    async def denials(self, request: Request) -> Response:
+        """The recent denials. They name objects and users: only for clients that are trusted."""
+        if not _is_trusted(request):
+            return self._closing(_json({"error": _UNTRUSTED}, 403))
+        try:
+            query = denial_query(request.url.query)
+        except ReviewError as error:
+            return self._closing(_json({"error": str(error)}, error.status))
+        return self._closing(_json(query.page(self._recent())))
 
     async def wrong(self, _: Request, error: Any) -> Response:
         """A JSON error for a path or method that is not served."""
@@ -230,7 +249,15 @@ def _policy(
 
 
 JSON = "application/json"
+_UNTRUSTED = (
+    "denials name objects and users: connect from loopback (kubectl port-forward), or use "
+    "--admin-token-file"
+)
 
 
 def _json(value: Any, status: int = 200) -> Response:
-    return Response(orjson.dumps(value), status, media_type=JSON)
+    try:
+        content = orjson.dumps(value)
+    except orjson.JSONEncodeError:  # half of a surrogate pair in a name or message
+        content = orjson.dumps(encodable_tree(value))
+    return Response(content, status, media_type=JSON)

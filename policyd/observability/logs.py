@@ -13,15 +13,13 @@ from typing import Literal, Protocol
 
 import orjson
 
-from policyd.admission.confidential import WITHHELD, is_confidential
-from policyd.admission.metadata import controller_of, metadata_string
 from policyd.admission.recorder import PolicyEvent
 from policyd.admission.review import AdmissionRequest
+from policyd.observability.about import Value, fields_of, message_of_event, named, timestamp
 from policyd.observability.log_writer import LogWriter, standard_error
 from policyd.texts import MAX_LOGGED_CHARS, bounded, encodable
 
 LogLevel = Literal["info", "warning", "error"]
-Value = str | int | float | bool | list[str] | None
 
 
 class Stream(Protocol):
@@ -82,7 +80,7 @@ class Log:
         }
         shown |= self.always
         message = bounded(message, MAX_LOGGED_CHARS)
-        head = {"time": _timestamp(self._clock()), "level": level, "event": event}
+        head = {"time": timestamp(self._clock()), "level": level, "event": event}
         try:
             return self._line(head, message, shown) + b"\n"
         except (TypeError, ValueError):  # half a surrogate, an integer beyond 64 bits
@@ -94,32 +92,10 @@ class Log:
 
     def about(self, request: AdmissionRequest, event: PolicyEvent) -> None:
         """Log what a policy decided about a request: a denial, a warning, an error, a conflict, an
-        exemption. The owner is there because controllers, not users, create most Pods.
-
-        The message is withheld if it may quote the value of a Secret or a token; the reason of an
-        exception is the policy's own.
+        exemption, or what it would have done but for its rollout.
         """
-        message = event.message
-        if not event.exception and is_confidential(request):
-            message = WITHHELD
-        group, version, resource = request.resource
-        resource = f"{resource}/{request.sub_resource}" if request.sub_resource else resource
-        fields: dict[str, Value] = {
-            "uid": request.uid,
-            "policy": event.policy,
-            "effect": event.effect,
-            "exception": event.exception,
-            "rollout": event.rollout,
-            "generation": event.generation,
-            "operation": request.operation,
-            "resource": "/".join(part for part in (group, version, resource) if part),
-            "namespace": request.namespace,
-            "name": request.name,
-            "generateName": "" if request.name else metadata_string(request, "generateName"),
-            "owner": controller_of(request),
-            "user": request.user_info.get("username"),
-            "dryRun": request.dry_run or None,
-        }
+        message = message_of_event(request, event)
+        fields = fields_of(named(request), event)
         self._put(_LEVELS.get(event.what, "warning"), event.what, message, fields)
         self._waiting = True
 
@@ -146,11 +122,6 @@ class Bridge(logging.Handler):
         trace = "".join(format_exception(*record.exc_info)) if record.exc_info else None
         level: LogLevel = "error" if record.levelno >= logging.ERROR else "warning"
         self._log.write(level, "log", record.getMessage(), logger=record.name, traceback=trace)
-
-
-def _timestamp(seconds: float) -> str:
-    whole, milliseconds = divmod(int(seconds * 1000), 1000)
-    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole))}.{milliseconds:03}Z"
 
 
 def _bounded(value: Value) -> Value:

@@ -28,8 +28,9 @@ class Throttle:
 
 
 class LineLimit:
-    """The same for kinds that clients choose: at most ``most`` lines in a period, each of another
-    kind. Forgets the kinds after the period.
+    """The same for kinds that clients choose: at most ``most`` lines of each group in a period,
+    each of another kind, so that one group cannot take the place of another. There are few groups;
+    kinds are forgotten after the period.
     """
 
     def __init__(self, most: int, seconds: float, clock: Callable[[], float] = monotonic) -> None:
@@ -37,20 +38,21 @@ class LineLimit:
         self._seconds = seconds
         self._clock = clock
         self._began = float("-inf")
-        self._logged: set[Hashable] = set()
+        self._logged: dict[Hashable, set[Hashable]] = {}
         self._suppressed = 0
 
-    def take(self, kind: Hashable) -> int | None:
-        """How many events, of all kinds, were not logged since the last one that was; None: do not
+    def take(self, group: Hashable, kind: Hashable) -> int | None:
+        """How many events, of all groups, were not logged since the last one that was; None: do not
         log this one.
         """
         now = self._clock()
         if now - self._began >= self._seconds:
             self._began = now
             self._logged.clear()
-        if kind in self._logged or len(self._logged) >= self._most:
+        logged = self._logged.setdefault(group, set())
+        if kind in logged or len(logged) >= self._most:
             self._suppressed += 1
             return None
-        self._logged.add(kind)
+        logged.add(kind)
         suppressed, self._suppressed = self._suppressed, 0
         return suppressed

@@ -32,6 +32,7 @@ from policyd.observability.log_writer import LogWriter
 from policyd.observability.logs import Bridge, Log, background_log
 from policyd.observability.metrics import Exposition
 from policyd.observability.tracing.switch import tracing
+from policyd.observability.trail import Trail
 from policyd.policy.compile.missing_schemas import RULE as MISSING_SCHEMA
 from policyd.policy.live.store import Kept, LoadedPolicySet, Reload, Store
 from policyd.server import allocator, signals
@@ -40,12 +41,11 @@ from policyd.server.cluster import LiveDefinitions
 from policyd.server.connecting import Controllers, connected
 from policyd.server.live_policies import LivePolicies
 from policyd.server.network import draining
-from policyd.server.network.connections import PortConnections, Timeouts
-from policyd.server.network.descriptors import fitting
 from policyd.server.network.listen import Listener, Serve, bound
+from policyd.server.network.ports import RefusalLog, connections_of
 from policyd.server.network.tcp import Connection
 from policyd.server.signals import Signals
-from policyd.server.watches import RefusalLog, Watcher
+from policyd.server.watches import Watcher
 from policyd.tls.certificates import Certificates
 from policyd.tls.sources import PairSource
 from policyd.units import Address
@@ -83,11 +83,13 @@ class Server:
         self.log = log
         self.tracing = tracing(settings, self.log)
         self.recorder = self.tracing.recorder
+        self.trail = Trail()
+        self.recorder.listeners.append(self.trail.note)
         self.lifecycle = Lifecycle()
         self.signals = Signals()
         refusals = RefusalLog(self.recorder, self.log)
         in_flight = InFlight(settings.max_in_flight, settings.max_in_flight_bytes)
-        ports = _connections(settings, in_flight, refusals, self.log)
+        ports = connections_of(settings, in_flight, refusals, self.log)
         self.connections, self.admin_connections = ports
         self.caches = connected(settings, self.log)
         self.definitions = self._live_definitions()
@@ -174,7 +176,7 @@ class Server:
             in_use=self.controllers.in_use,
             placed=self.controllers.placed,
             check_edit=self.live.edit_gate(self.store, self.recorder.edited, self.definitions),
-            **shared,
+            **{"denials": self.trail.recent, **shared},
         )
 
     def _unready(self) -> list[str]:
@@ -376,19 +378,3 @@ class Server:
         if isinstance(error, ssl.SSLError | OSError | TimeoutError):
             return
         self.log.write("error", "defect", context.get("message", ""), exception=repr(error))
-
-
-def _connections(
-    settings: Settings, in_flight: InFlight, refusals: RefusalLog, log: Log
-) -> tuple[PortConnections, PortConnections]:
-    """The connections of the review port and those of the admin port."""
-    timeouts = Timeouts.of(settings)
-    most, admin = fitting(settings.max_connections, log)
-    reviews = PortConnections(
-        most,
-        timeouts,
-        settings.client_name,
-        in_flight.end_incomplete,
-        partial(refusals, "name"),
-    )
-    return reviews, PortConnections(admin, timeouts)

@@ -1,7 +1,7 @@
-"""Watch for changes while the server runs, and log what happens to certificates and clients.
+"""Watch for changes while the server runs, and log what happens to certificates.
 
-Watches policies, certificates and definitions of the cluster; reports expiring certificates and
-refused clients; reloads on SIGHUP.
+Watches policies, certificates and definitions of the cluster; reports expiring certificates;
+reloads on SIGHUP.
 """
 
 import asyncio
@@ -13,7 +13,6 @@ from time import monotonic, time
 from typing import Any
 
 from policyd.observability.logs import Log, LogLevel
-from policyd.observability.metrics import PrometheusRecorder
 from policyd.observability.throttle import Throttle
 from policyd.policy.live.store import LONGEST_RETRY_SECONDS, RETRY_SECONDS, Store
 from policyd.policy.live.watch import LOOK_ANYWAY, changed, fingerprint
@@ -23,7 +22,6 @@ from policyd.server.health import WatchHealth, WatchSupervisor
 from policyd.server.network.connections import PortConnections
 from policyd.server.signals import Signals
 from policyd.tls.certificates import CertificateReload, Certificates
-from policyd.tls.handshakes import Refusal
 
 # Expiry of the serving certificate: a warning a day in its last week, or in the last tenth of its
 # life if it is short-lived; after expiry an error an hour.
@@ -31,29 +29,8 @@ WARN_SECONDS = 7 * 86_400.0
 WARN_PART = 0.1
 WARN_AGAIN_SECONDS = 86_400.0
 EXPIRED_AGAIN_SECONDS = 3_600.0
-# Refused clients: one log line a minute for each reason, with their number.
-REFUSED_AGAIN_SECONDS = 60.0
-
-
-class RefusalLog:
-    """Counts and logs refused clients."""
-
-    def __init__(self, recorder: PrometheusRecorder, log: Log) -> None:
-        self._recorder = recorder
-        self._log = log
-        self._throttle = Throttle(REFUSED_AGAIN_SECONDS)
-
-    def __call__(self, reason: Refusal, message: str = "") -> None:
-        """Record one client. Clients without TLS, or with an old version, are only counted:
-        scanners.
-        """
-        self._recorder.refused(reason)
-        if reason == "protocol":
-            return
-        count = self._throttle.count(reason)
-        if count:
-            line = f"refused a client: {message or reason}"
-            self._log.write("warning", "refused", line, reason=reason, count=count)
+# A watch that fails: one log line a minute for each problem.
+TROUBLE_AGAIN_SECONDS = 60.0
 
 
 class Watcher:
@@ -77,7 +54,7 @@ class Watcher:
         self._caches = caches
         self._log = log
         self.watches = WatchSupervisor(grace, self._failed)
-        self._trouble = Throttle(REFUSED_AGAIN_SECONDS)
+        self._trouble = Throttle(TROUBLE_AGAIN_SECONDS)
         self._warned = Throttle(WARN_AGAIN_SECONDS)
         self._expired = Throttle(EXPIRED_AGAIN_SECONDS)
         self._problems: tuple[str, ...] = ()  # why the files could not be used last time

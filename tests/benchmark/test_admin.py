@@ -1,15 +1,13 @@
 """The admin port as a benchmark reads it."""
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from policyd.benchmark.admin import Admin, ServerState
 from policyd.errors import ConfigError
+from tests.web_server import QuietHandler, web_server
 
 METRICS = """\
 # TYPE process_cpu_seconds_total counter
@@ -20,29 +18,17 @@ policyd_policy_set_info{generation="abc",kubernetes="1.37"} 1.0
 """
 
 
-@contextmanager
-def answering(text: str, token: str = "") -> Iterator[str]:
+def answering(text: str, token: str = "") -> AbstractContextManager[str]:
     """An HTTP server whose metrics are this text; they need the token, if there is one."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             known = not token or self.headers.get("Authorization") == f"Bearer {token}"
             self.send_response(404 if self.path != "/metrics" else 200 if known else 401)
             self.end_headers()
             self.wfile.write(text.encode())
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Print nothing."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    return web_server(Handler)
 
 
 def test_it_reads_cpu_time_and_the_policies_in_use() -> None:

@@ -78,7 +78,7 @@ WORKS: dict[str, tuple[tuple[str, ...], str]] = {
 }  # fmt: skip
 OFFLINE = sorted(WORKS)
 IN_A_CLUSTER = {f"webhooks {each}" for each in ("apply", "delete", "diff", "status", "watch")}
-IN_A_CLUSTER |= {"bench crossover", "bench server"}
+IN_A_CLUSTER |= {"bench crossover", "bench server", "denials"}
 
 
 @pytest.fixture

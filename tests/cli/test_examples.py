@@ -50,6 +50,7 @@ PROGRAMS = {
 PARSED_ONLY = re.compile(
     r"policyd serve |--cluster|--watch|policyd eval --load \S+$"
     r"|policyd webhooks (apply|delete|diff|status|watch)|policyd bench (crossover|server)"
+    r"|policyd denials"
     r"|policyd bench core .*(--compare|--instructions)"
 )
 
@@ -158,8 +159,8 @@ def test_an_example_that_is_not_run_has_options_that_exist(
     monkeypatch.chdir(folder)
     words = shlex.split(example.replace("\\\n", ""), comments=True)
     words = words[words.index("policyd") + 1 :]
-    if ">" in words:
-        words = words[: words.index(">")]
+    ends = [words.index(each) for each in (">", "|") if each in words]
+    words = words[: min(ends, default=len(words))]
     name = max((each for each in NAMES if words[: len(each.split())] == each.split()), key=len)
     command = dict(every())[name].command
     with command.make_context(name, words[len(name.split()) :]):

@@ -1,10 +1,8 @@
 """The admin port: which names it answers to, who sees what, and how often."""
 
-import asyncio
 import json
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,51 +13,18 @@ from policyd.http.admin_gate import BURST, RATE, REMEMBERED, TRUSTED, AdminGate
 from policyd.http.app import create_app
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
-from policyd.http.messages import App, ASGIScope, Receive, Send, respond
+from policyd.http.messages import ASGIScope, Receive, Send, respond
 from policyd.http.status import RENDERING_SECONDS, RenderCache
 from policyd.policy.live.store import Store
 from tests.builders.reviews import body
+from tests.http.asking import POD, NoMetrics, ask
 from tests.server.fakes import judge, load
 from tests.server.process import PATIENCE, fake_server, until, write_sources
-
-POD = "10.1.2.3"
 
 
 async def app(scope: ASGIScope, _: Receive, send: Send) -> None:
     """Tells whether the client is trusted."""
     await respond(scope, send, 200, json.dumps(scope["state"][TRUSTED]).encode())
-
-
-def ask(
-    gate: App, path: str = "/livez", client: str = POD, **headers: str
-) -> tuple[int, dict[str, str], Any]:
-    """Status, headers and content of an answer."""
-    sent: list[Any] = []
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    async def receive() -> Any:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    named = [(name.encode(), value.encode()) for name, value in headers.items()]
-    scope = {
-        "type": "http",
-        "http_version": "1.1",
-        "scheme": "http",
-        "method": "GET",
-        "query_string": b"",
-        "path": path,
-        "headers": named,
-        "client": (client, 1),
-    }
-
-    async def answer_one() -> None:
-        await gate(scope, receive, send)
-
-    asyncio.run(answer_one())
-    answer = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-    return sent[0]["status"], answer, json.loads(sent[1]["body"])
 
 
 HOSTS = [
@@ -95,7 +60,7 @@ def test_token_is_needed_for_what_is_guarded(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("secret\n")
     gate = AdminGate(app, token_file=file)
-    for path in ("/metrics", "/policies", "/policies/a"):
+    for path in ("/metrics", "/policies", "/policies/a", "/denials"):
         for given in ({}, {"authorization": "Bearer wrong"}, {"authorization": "Basic secret"}):
             status, headers, _ = ask(gate, path, **given)
             assert (status, headers["www-authenticate"]) == (401, 'Bearer realm="policyd"')
@@ -169,13 +134,6 @@ def test_rendering_takes_no_more_than_its_part_of_the_time() -> None:
     now[0] += 60
     assert rendered.get("a", render)[0] == b"%d" % count[0]
     assert count[0] > 1
-
-
-class NoMetrics:
-    """An exposition of nothing."""
-
-    def render(self, accept: str) -> tuple[bytes, str]:
-        return b"", "text/plain"
 
 
 def test_strangers_see_no_errors_and_no_files(tmp_path: Path) -> None:

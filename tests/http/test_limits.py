@@ -2,27 +2,14 @@
 
 import asyncio
 import json
-import ssl
 import tracemalloc
 from pathlib import Path
 
 from policyd.http.limits import InFlight, Peer, Reservation
 from policyd.http.messages import Body
 from tests.builders.reviews import body
-from tests.server.process import Process, fake_server, until, write_sources
-
-
-def announce(server: Process, size: int, sent: bytes = b"") -> ssl.SSLSocket:
-    """A request that announces ``size`` bytes and sends no more than ``sent``."""
-    sock = server.secure_socket()
-    head = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
-    sock.sendall(head % size + sent)
-    return sock
-
-
-def status(sock: ssl.SSLSocket) -> bytes:
-    """The first line of an answer."""
-    return sock.recv(65536).partition(b"\r\n")[0].strip()
+from tests.server.announcing import announce, status
+from tests.server.process import fake_server, until, write_sources
 
 
 def test_room_is_taken_by_what_arrived(tmp_path: Path) -> None:

@@ -73,13 +73,18 @@ def test_a_reader_that_stalls_delays_nobody_and_lines_beyond_the_bound_are_count
         writer.write(line)
         writer.flush()
     lost = writer.lost
-    assert 1900 < lost < 2000
+    # What waits is 1 MiB, and what the pipe took meanwhile: none of that before the thread runs.
+    assert 3000 - (1 << 20) // 1000 - 66 <= lost <= 3000 - (1 << 20) // 1000
     assert not writer.settle(0.01)
     rows = pipe.rows(writer)
     assert rows.count("x" * 999) == 3000 - lost
     writer.write(b"again\n")
     rows += pipe.rows(writer)
-    assert [row for row in rows if "missing" in row] == [f"{lost} missing: {log_writer.TOO_FAST}"]
+    # Lines may have been lost before the first write and after it: each place has a line.
+    reported = [row for row in rows if "missing" in row]
+    assert 1 <= len(reported) <= 2
+    assert {row.partition(" ")[2] for row in reported} == {f"missing: {log_writer.TOO_FAST}"}
+    assert sum(int(row.partition(" ")[0]) for row in reported) == lost
     assert rows[-1] == "again"
     assert writer.lost == lost
 

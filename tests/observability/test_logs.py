@@ -11,6 +11,7 @@ from policyd.admission.recorder import PolicyEvent
 from policyd.admission.review import decode
 from policyd.observability.logs import Bridge, Log
 from policyd.observability.metrics import PrometheusRecorder
+from policyd.observability.metrics.recorder import REJECTED_LINES
 from policyd.texts import MAX_LOGGED_CHARS
 from tests.builders.reviews import review
 
@@ -111,6 +112,28 @@ def test_rejected_requests_are_lines_of_text_too() -> None:
         "WARNING rejected nothing is served there status=404 peer=10.0.0.7 path=/a b",
         "WARNING rejected the client disconnected peer=10.0.0.7 path=/validate suppressed=1",
     ]
+
+
+def test_a_flood_of_clients_hides_no_request_without_room() -> None:
+    log, stream = logged()
+    recorder = PrometheusRecorder(log)
+    for number in range(1000):
+        recorder.rejected(404, f"10.0.0.{number}", f"/{number}", "nothing is served there")
+    for reason in ("too many requests", "too many bytes", "too many bytes"):
+        recorder.rejected(503, "10.0.0.7", "/validate", reason)
+    lines = [orjson.loads(line) for line in stream.getvalue().splitlines()]
+    assert [line["status"] for line in lines] == [404] * REJECTED_LINES + [503, 503]
+    assert [line["message"] for line in lines[-2:]] == ["too many requests", "too many bytes"]
+    assert lines[-2]["suppressed"] == 1000 - REJECTED_LINES
+
+
+def test_a_line_says_why_a_rollout_did_not_enforce_a_policy() -> None:
+    event = PolicyEvent("would_deny", "p", "no", "admitted", "g", rollout="enforce is empty")
+    for form, want in (("json", '"rollout":"enforce is empty"'), ("text", "rollout=enforce is ")):
+        log, stream = logged(form)
+        log.about(decode(review()), event)
+        line = stream.getvalue().decode()
+        assert want in line and "would_deny" in line
 
 
 def test_what_policies_say_of_a_request_is_written_together() -> None:

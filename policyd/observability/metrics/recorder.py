@@ -35,8 +35,8 @@ CAPTURES = ("written", "dropped", "failed")
 EDITS = ("accepted", "refused", "error")
 SHED_REASONS: tuple[ShedReason, ...] = ("requests", "bytes", "stalled", "queue", "deadline")
 
-# Log lines about rejected requests in a minute, each about another client or status.
-REJECTED_LINES = 20
+# Log lines about rejected requests of one status in a minute, each about another client.
+REJECTED_LINES = 5
 REJECTED_SECONDS = 60.0
 
 # Seconds: from a response without any policy to the longest timeout of the API server.
@@ -148,10 +148,13 @@ class PrometheusRecorder:
         self.conflicts[policy] = self.conflicts.get(policy, 0) + 1
 
     def rejected(self, status: int, peer: str, path: str, reason: str) -> None:
-        """A request was answered with an error instead of a review: log some of them."""
+        """A request was answered with an error instead of a review: log some of them. Requests for
+        which there was no room have a line for each reason.
+        """
         if self._log is None:
             return
-        suppressed = self._rejected_lines.take((peer, status))
+        kind = (peer, reason) if status == 503 else peer
+        suppressed = self._rejected_lines.take(status, kind)
         if suppressed is not None:
             self._log.write(
                 "warning",

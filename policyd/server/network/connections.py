@@ -114,6 +114,8 @@ class PortConnections:
         self.on_refused = on_refused
         # Called with status and address when a client gets an error that the app never sees.
         self.on_malformed: Callable[[int, str], None] = lambda *_: None
+        # Called with reason and address when a connection was closed.
+        self.on_closed: Callable[[CloseReason, str], None] = lambda *_: None
         self._most = most
         self._end_incomplete = end_incomplete
         # Told to close for a new connection, and not closed yet.
@@ -132,11 +134,11 @@ class PortConnections:
         ours = peer.connections >= share(self._most)
         full = len(self.open) >= self._most
         if (ours or full) and not self._make_place(peer, ours):
-            self.turn_away()
+            self.turn_away(address)
             return None
         if len(self.open) >= self._most + max(1, self._most // CLOSING_PART):
             if not self._replaced:
-                self.turn_away()
+                self.turn_away(address)
                 return None
             hanging = next(iter(self._replaced))
             del self._replaced[hanging]
@@ -144,9 +146,10 @@ class PortConnections:
         self.peers[address] = peer
         return peer
 
-    def turn_away(self) -> None:
+    def turn_away(self, address: str = "") -> None:
         """Count a new connection that is closed because there is no place for it."""
         self.closed["full"] += 1
+        self.on_closed("full", address)
 
     def add(self, connection: TrackedConnection) -> None:
         """Add a connection that was accepted; it is idle until a request arrives."""
@@ -164,6 +167,7 @@ class PortConnections:
         if not peer.connections:
             self.peers.pop(peer.address, None)
         self.closed[reason] += 1
+        self.on_closed(reason, peer.address)
         self._to_give_back += 1
 
     def drain(self) -> None:

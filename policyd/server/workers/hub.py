@@ -1,4 +1,5 @@
-"""What the supervisor knows of its workers, and the answers that one of them needs from all.
+"""What the supervisor knows of its workers, and the answers that one of them needs from all:
+metrics, counts of policies, recent denials.
 
 A worker that answers a request to the admin port asks here. Starts and ends no process.
 """
@@ -8,11 +9,12 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
+from policyd.http.denials import NONE, RecentDenials, merged
 from policyd.http.status import RenderCache
 from policyd.server.workers.messages import WorkerMessage
 from policyd.server.workers.summing import MetricFamily, Sums
 
-# How long to wait for the metrics of a worker; those that it sent last are then used.
+# How long to wait for what a worker has; what it sent last is then used.
 GATHER_SECONDS = 1.0
 
 SendToWorker = Callable[[int, WorkerMessage], None]
@@ -30,7 +32,7 @@ class WorkerState:
 
 @dataclass
 class _Gathering:
-    """A question that waits for the metrics of other workers."""
+    """A question that waits for what other workers have."""
 
     asker: int
     question: WorkerMessage
@@ -39,7 +41,9 @@ class _Gathering:
 
 
 class Hub:
-    """The states and metrics of the workers. ``own`` returns the metrics of the supervisor."""
+    """The states, metrics and denials of the workers. ``own`` returns the metrics of the
+    supervisor.
+    """
 
     def __init__(
         self,
@@ -54,6 +58,7 @@ class Hub:
         self._workers = workers
         self._sums = Sums()
         self._pages = RenderCache()
+        self._denials: dict[int, RecentDenials] = {}
         self._gatherings: dict[int, _Gathering] = {}
         self._questions = 0
         self.states: dict[int, WorkerState] = {}
@@ -85,6 +90,7 @@ class Hub:
         """A worker has ended; nobody waits for it any more."""
         self.states.pop(worker, None)
         self._sums.end(worker)
+        self._denials.pop(worker, None)
         for number, each in list(self._gatherings.items()):
             if each.asker == worker:
                 del self._gatherings[number]
@@ -100,6 +106,8 @@ class Hub:
             self.complete = self.complete or len(self.serving) == self._workers
         if "metrics" in message:
             self._sums.take(worker, message["metrics"])
+        if "denials" in message:
+            self._denials[worker] = RecentDenials(*message["denials"])
         if "gave" in message:
             self._gave(message["gave"], worker)
         if message.get("ask") == "ready":
@@ -136,7 +144,7 @@ class Hub:
         until = self._clock() + GATHER_SECONDS
         self._gatherings[self._questions] = _Gathering(asker, question, waiting, until)
         for worker in waiting:
-            self._send(worker, {"give": self._questions})
+            self._send(worker, {"give": self._questions, "of": question["ask"]})
         if not waiting:
             self._finish(self._questions)
 
@@ -152,6 +160,10 @@ class Hub:
         kind = gathering.question["ask"]
         if kind == "policies":
             self._answer(gathering.asker, gathering.question, counters=self._sums.of_policies())
+            return
+        if kind == "denials":
+            found = merged(self._denials.get(each, NONE) for each in self.running)
+            self._answer(gathering.asker, gathering.question, denials=tuple(found))
             return
         accept = gathering.question["accept"]
         page, content_type = self._pages.get(

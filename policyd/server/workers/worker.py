@@ -10,6 +10,7 @@ from time import perf_counter
 from traceback import format_exception
 from typing import Any
 
+from policyd.http.denials import NONE, RecentDenials
 from policyd.http.endpoints import ReviewEvaluator
 from policyd.http.limits import InFlight
 from policyd.http.messages import App, ASGIScope, Receive, Send, respond
@@ -59,11 +60,12 @@ class Worker(Server):
         self._pages: dict[str, tuple[bytes, str]] = {}
         self._missing: Sequence[str] = ()
         self._counters: Mapping[str, Any] = {}
+        self._denials = self._denials_of_all = NONE
         self._reported_at, self._reported = 0.0, -1
         self._pause = REPORT_SECONDS
         self._listener: SharedListener | None = None
         super().__init__(*arguments, **options)
-        self.log.always["worker"] = shared.number
+        self.log.always["worker"] = self.trail.always["worker"] = shared.number
         if self._writer is not None:
             self._writer.turn = WriteLock(shared.write_lock)
         self.controllers.wait_for(self._appointed)
@@ -95,9 +97,12 @@ class Worker(Server):
         return self._listener
 
     def _app(self, evaluate: ReviewEvaluator, in_flight: InFlight, **shared: Any) -> App:
-        inner = super()._app(
-            evaluate, in_flight, readiness=self._of_all, counted=self._counted, **shared
-        )
+        of_all: dict[str, Any] = {
+            "readiness": self._of_all,
+            "counted": self._counted,
+            "denials": lambda: self._denials_of_all,
+        }
+        inner = super()._app(evaluate, in_flight, **of_all, **shared)
 
         async def asking(scope: ASGIScope, receive: Receive, send: Send) -> None:
             if scope["type"] == "http" and scope["scheme"] == "http":
@@ -162,12 +167,23 @@ class Worker(Server):
             self._appointed.set()
             self.controllers.changed()
         if "give" in message:
-            self._channel.send(gave=message["give"], metrics=self._metrics())
+            self._channel.send(gave=message["give"], **self._had(message["of"]))
+
+    def _had(self, what: str) -> dict[str, Any]:
+        """What this worker has of that which the supervisor gathers."""
+        if what != "denials":
+            return {"metrics": self._metrics()}
+        self._snapshot.get("denials", self._take_denials)
+        return {"denials": tuple(self._denials)}
 
     def _metrics(self) -> list[MetricFamily]:
         """The metrics of this worker, as new as the time allows that they may take."""
         self._snapshot.get("", self._take)
         return self._families
+
+    def _take_denials(self) -> tuple[bytes, str]:
+        self._denials = self.trail.recent()
+        return b"", ""
 
     def _take(self) -> tuple[bytes, str]:
         self._families = families_of(self._own.families())
@@ -229,6 +245,9 @@ class Worker(Server):
         elif path == "/policies" or path.startswith("/policies/"):
             answer = await self._channel.ask("policies", metrics=self._metrics())
             self._counters = answer["counters"]
+        if path == "/denials" or path.startswith("/policies/"):
+            answer = await self._channel.ask("denials", **self._had("denials"))
+            self._denials_of_all = RecentDenials(*answer["denials"])
 
     def _of_all(self, _: Sequence[str]) -> Sequence[str]:
         return self._missing

@@ -1,0 +1,1 @@
+"""``policyd denials``: what a running server denied."""

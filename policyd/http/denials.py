@@ -1,0 +1,115 @@
+"""The recent denials as the admin port shows them: of several processes, and of a query."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import chain
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
+
+from policyd.errors import ReviewError
+
+# Denials of one process, and of one page.
+MOST = 200
+_NAMES = ("namespace", "policy", "since", "limit")
+# Digits of a sequence: microseconds since 1970.
+_DIGITS = 16
+_Row = Mapping[str, Any]
+
+
+class RecentDenials(NamedTuple):
+    """Denials in the order of their ``sequence``. ``next`` is that of the newest one there can be:
+    what happens later has a higher one. All after ``complete_since`` are there.
+    """
+
+    rows: Sequence[_Row]
+    next: int
+    complete_since: int
+
+
+# Of a process that is not known yet: whoever follows the denials asks for all again.
+NONE = RecentDenials((), 0, 0)
+
+
+class DenialQuery(NamedTuple):
+    """Which denials are wanted: those with a higher sequence than ``since``, the last ``limit``."""
+
+    namespace: str = ""
+    policy: str = ""
+    since: int = 0
+    limit: int = MOST
+
+    def page(self, recent: RecentDenials) -> dict[str, Any]:
+        """Return what is shown of the recent denials."""
+        rows = [
+            row
+            for row in recent.rows
+            if row["sequence"] > self.since
+            and (not self.namespace or row.get("namespace") == self.namespace)
+            and (not self.policy or row["policy"] == self.policy)
+        ]
+        return {
+            "denials": rows[-self.limit :],
+            "next": recent.next,
+            "completeSince": recent.complete_since,
+        }
+
+
+def merged(parts: Iterable[RecentDenials]) -> RecentDenials:
+    """Return the last denials of several processes as those of one."""
+    parts = tuple(parts)
+    rows = sorted(chain.from_iterable(part.rows for part in parts), key=_sequence)
+    complete = max((part.complete_since for part in parts), default=0)
+    if len(rows) > MOST:
+        complete = max(complete, rows[-MOST - 1]["sequence"])
+    # A process may have noted something since another one was asked.
+    return RecentDenials(rows[-MOST:], min((part.next for part in parts), default=0), complete)
+
+
+def denial_query(query: str) -> DenialQuery:
+    """Return the meaning of a query string; raises ReviewError."""
+    given: dict[str, str] = {}
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        if name not in _NAMES:
+            raise ReviewError(
+                f"expected {', '.join(_NAMES[:-1])} or {_NAMES[-1]}, got {_cut(name)}"
+            )
+        if name in given:
+            raise ReviewError(f"{name}: expected one value, got another one: {_cut(value)}")
+        if not value:
+            raise ReviewError(f"{name}: expected a value, got none")
+        given[name] = value
+    return DenialQuery(
+        given.get("namespace", ""),
+        given.get("policy", ""),
+        _since(given["since"]) if "since" in given else 0,
+        _limit(given["limit"]) if "limit" in given else MOST,
+    )
+
+
+def _since(value: str) -> int:
+    if value.isascii() and value.isdigit() and len(value) <= _DIGITS:
+        return int(value)
+    try:
+        moment = datetime.fromisoformat(value)
+        if moment.tzinfo is not None:
+            return int(moment.timestamp() * 1e6)
+    except (ValueError, OverflowError):
+        pass
+    raise ReviewError(
+        f"since: expected a sequence or a time like 2026-11-22T09:07:49Z, got {_cut(value)}"
+    )
+
+
+def _limit(value: str) -> int:
+    if value.isascii() and value.isdigit() and len(value) <= _DIGITS and 1 <= int(value) <= MOST:
+        return int(value)
+    raise ReviewError(f"limit: expected a number from 1 to {MOST}, got {_cut(value)}")
+
+
+def _cut(value: str) -> str:
+    return repr(value[:80])
+
+
+def _sequence(row: _Row) -> int:
+    sequence: int = row["sequence"]
+    return sequence

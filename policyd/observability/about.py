@@ -1,0 +1,80 @@
+"""What the log and the recent denials show of a request: who wanted what, but not the object."""
+
+import time
+from typing import NamedTuple
+
+from policyd.admission.confidential import WITHHELD, is_confidential
+from policyd.admission.metadata import controller_of, metadata_string
+from policyd.admission.recorder import PolicyEvent
+from policyd.admission.review import AdmissionRequest
+
+Value = str | int | float | bool | list[str] | None
+
+
+class Named(NamedTuple):
+    """What names a request and its object: plain strings, which keep nothing else alive. The owner
+    is there because controllers, not users, create most Pods.
+    """
+
+    uid: str
+    operation: str
+    resource: tuple[str, str, str]
+    sub_resource: str
+    namespace: str
+    name: str
+    generate_name: str
+    owner: str
+    user: str
+    dry_run: bool
+
+
+def named(request: AdmissionRequest) -> Named:
+    """Return what names a request."""
+    name = request.name
+    return Named(
+        request.uid,
+        request.operation,
+        request.resource,
+        request.sub_resource,
+        request.namespace,
+        name,
+        "" if name else metadata_string(request, "generateName"),
+        controller_of(request),
+        request.user_info.get("username") or "",
+        request.dry_run,
+    )
+
+
+def fields_of(request: Named, event: PolicyEvent) -> dict[str, Value]:
+    """Return the fields of one event of a request; those without a value are empty or None."""
+    group, version, resource = request.resource
+    resource = f"{resource}/{request.sub_resource}" if request.sub_resource else resource
+    return {
+        "uid": request.uid,
+        "policy": event.policy,
+        "effect": event.effect,
+        "exception": event.exception,
+        "rollout": event.rollout,
+        "generation": event.generation,
+        "operation": request.operation,
+        "resource": "/".join(part for part in (group, version, resource) if part),
+        "namespace": request.namespace,
+        "name": request.name,
+        "generateName": request.generate_name,
+        "owner": request.owner,
+        "user": request.user,
+        "dryRun": request.dry_run or None,
+    }
+
+
+def message_of_event(request: AdmissionRequest, event: PolicyEvent) -> str:
+    """Return the policy's own message. It is withheld if it may quote the value of a Secret or a
+    token; the reason of an exception is the policy's own.
+    """
+    return event.message if event.exception or not is_confidential(request) else WITHHELD
+
+
+def timestamp(seconds: float) -> str:
+    """Return a time as logs have it."""
+    whole, milliseconds = divmod(int(seconds * 1000), 1000)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole))}.{milliseconds:03}Z"
