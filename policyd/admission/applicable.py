@@ -10,6 +10,7 @@ from policyd._core.values.errors import CelError
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import NO_VALIDATIONS, Invocation, Matched
 from policyd.admission.lookups.sources import ParamSource
+from policyd.admission.staging import stage_of
 from policyd.admission.subject import Subjects
 from policyd.errors import Unanswered
 from policyd.json_types import JSON
@@ -17,6 +18,7 @@ from policyd.policy.compile.compiled import Binding, CompiledPolicy
 from policyd.policy.compile.exemptions import Exemption
 from policyd.policy.compile.params import KnownParamKind, ParamError, without_type
 from policyd.policy.compile.policy_set import AGAIN, CompiledPolicySet
+from policyd.policy.compile.rollouts import Rollout
 from policyd.policy.kinds.controllers import CONTROLLERS
 from policyd.policy.model.suite import Webhook
 
@@ -83,6 +85,8 @@ class Applicable:
         """
         policy, hit = match
         plain = policy.plain and not hit.error
+        if policy.rollout is not None and not self._staged(policy, policy.rollout, findings):
+            return
         if not plain and not self._usable(policy, hit, findings):
             return
         as_pod, observer = self.as_pod(policy), findings.observer
@@ -111,11 +115,16 @@ class Applicable:
                 yield invocation
 
     def questions(self, match: Matched) -> list[object]:
-        """Return the lookups that the bindings and params of a policy depend on."""
+        """Return the lookups that the rollout, bindings and params of a policy depend on."""
         policy, hit = match
         questions: list[object] = []
         param_kind = None if policy.problem or hit.error else policy.param_kind
         kind: KnownParamKind | None = None
+        try:
+            if policy.rollout is not None:
+                stage_of(policy.rollout, policy.name, self.request, self.view)
+        except Unanswered as unknown:
+            questions.append(unknown.question)
         try:
             if param_kind is not None and policy.bindings:
                 kind = self._params.kind(param_kind)
@@ -161,6 +170,21 @@ class Applicable:
             found += as_pods
             found.sort(key=lambda match: match[0].sort_key)
         return found
+
+    def _staged(self, policy: CompiledPolicy, rollout: Rollout, findings: Findings) -> bool:
+        """Decide once for a request whether the policy is enforced; False if it cannot be."""
+        if findings.why_held(policy):
+            return True
+        stage = stage_of(rollout, policy.name, self.request, self.view)
+        if stage.problem:
+            text = f"failed to configure policy: rollout: {stage.problem}"
+            findings.misconfigured(policy, text, None)
+            return False
+        if not stage.enforced:
+            findings.hold(policy, stage.why)
+        if findings.observer is not None:
+            findings.observer.staged(policy, stage)
+        return True
 
     def _usable(self, policy: CompiledPolicy, hit: Hit, findings: Findings) -> bool:
         """Whether the policy's configuration is usable for this request; if not, note the error."""

@@ -44,7 +44,8 @@ class Finding:
 
     ``binding`` is None if the message names none. ``code`` 0 means the code follows from
     ``reason``. ``error`` distinguishes an error from a false validation. ``field`` is the path of
-    the field that it is about, if that is known.
+    the field that it is about, if that is known. ``rollout`` is why a denial is not enforced: then
+    ``actions`` are those of the rollout.
     """
 
     policy: CompiledPolicy
@@ -56,17 +57,20 @@ class Finding:
     code: int = 0
     error: bool = False
     field: str = ""
+    rollout: str = ""
 
 
 @dataclass(slots=True)
 class Verdict:
     """The findings of all policies for one request, in the order of decisions; filled by
-    ``Findings``. ``refusal`` is the error that fails the request whatever failurePolicy says.
+    ``Findings``. ``refusal`` is the error that fails the request whatever failurePolicy says;
+    ``held`` is why policies, by ``sort_key``, are not enforced (None: all are).
     """
 
     findings: list[Finding] = field(default_factory=list)
     annotations: dict[str, str] = field(default_factory=dict)
     refusal: Finding | None = None
+    held: dict[tuple[str, str], str] | None = None
     _exempted: set[tuple[str, ...]] | None = None
     _seen: dict[str, set[str]] | None = None
     _annotated: int = 0
@@ -94,6 +98,10 @@ class Verdict:
         """Add the audit annotation of an exception."""
         text = f"{exemption}: {reason}" if reason else exemption
         self.annotations[annotation_key(f"exception.{policy}")] = text
+
+    def stage(self, policy: str, decision: str, why: str) -> None:
+        """Add the audit annotation of a rollout that does not enforce a policy."""
+        self.annotations[annotation_key(f"rollout.{policy}")] = f"{decision}: {why}"
 
     def exempts_first(self, *key: str) -> bool:
         """Return whether this is the first call with ``key``: a policy, or one of its exceptions.

@@ -5,7 +5,8 @@ Evaluates nothing. ``decision.py`` builds the response from the findings.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar, TypeVarTuple
 
 from policyd._core.counting.counters import (
@@ -16,6 +17,7 @@ from policyd._core.counting.counters import (
     EXEMPT,
     TIMEOUT,
     WARN,
+    WOULD_DENY,
 )
 from policyd._core.plan.plan import Stopped, TimedOut
 from policyd._core.plan.validation import ValidationOutcome
@@ -34,6 +36,10 @@ from policyd.texts import bounded
 _Result = TypeVar("_Result")
 _Arguments = TypeVarTuple("_Arguments")
 _log = logging.getLogger("policyd.engine")
+# Places of one policy in the log.
+MAX_PLACES = 20
+# Why a violation is not enforced with ``newOnly``.
+EXISTING = "the old object violates it, too"
 
 
 class Findings:
@@ -83,6 +89,19 @@ class Findings:
         """Add the findings of later policies."""
         self._noted += following._noted
 
+    def hold(self, policy: CompiledPolicy, why: str) -> None:
+        """Enforce nothing of the policy for this request, errors included, because of its rollout;
+        its findings get the actions of the rollout.
+        """
+        if self.verdict.held is None:
+            self.verdict.held = {}
+        self.verdict.held[policy.sort_key] = why
+
+    def why_held(self, policy: CompiledPolicy) -> str:
+        """Return why the policy is not enforced for this request; empty if it is."""
+        held = self.verdict.held
+        return "" if held is None else held.get(policy.sort_key, "")
+
     def misconfigured(self, policy: CompiledPolicy, text: str, binding: str | None) -> None:
         """Add a configuration error: denies whatever the actions, unless failurePolicy is
         Ignore.
@@ -107,13 +126,23 @@ class Findings:
         self._add(finding, policy.fail)
 
     def refused(self, policy: CompiledPolicy, binding: Binding, error: StatusError) -> None:
-        """Add an error that fails the request whatever failurePolicy says."""
+        """Add an error that fails the request whatever failurePolicy says. The policy is enforced:
+        one that is held refuses nothing.
+        """
         policy.counters.count(ERROR)
         name = None if policy.kind == "Policy" else binding.name
         text = bounded(str(error))
         finding = Finding(policy, name, text, error.reason, code=error.code, error=True)
         self.verdict.refusal = finding
         self._add(finding, True)
+
+    def would_mutate(self, policy: CompiledPolicy, places: Sequence[str], why: str) -> None:
+        """Report the places that a policy would change if its rollout enforced it."""
+        self.verdict.stage(policy.name, "would_mutate", why)
+        shown = ", ".join(places[:MAX_PLACES])
+        if len(places) > MAX_PLACES:
+            shown += f" and {len(places) - MAX_PLACES} more"
+        self.happened("would_mutate", policy, bounded(shown), rollout=why)
 
     def exempted(self, policy: CompiledPolicy, exemption: Exemption) -> None:
         """Record that an exception exempts the request from the whole policy."""
@@ -126,9 +155,11 @@ class Findings:
         binding: Binding,
         outcome: ValidationOutcome,
         exempt: Mapping[int, Exemption] = NO_VALIDATIONS,
+        existing: Container[int] = (),
     ) -> None:
         """Add the outcome of a policy's validations under one binding and param; ``exempt`` are the
-        exceptions that lift validations, by index.
+        exceptions that lift validations, by index; ``existing`` are the validations that the old
+        object violates, if the rollout enforces only new violations.
         """
         name = None if policy.kind == "Policy" else binding.name
         actions, fields = binding.actions, outcome.fields
@@ -137,7 +168,7 @@ class Findings:
             finding = Finding(
                 policy, name, bounded(text), reason, index, actions, error=error, field=path
             )
-            self._add(finding, True)
+            self._add(finding, True, EXISTING if index in existing else "")
         for text in outcome.annotation_errors:
             self._add(Finding(policy, name, bounded(text), error=True), True)
         for text in outcome.ignored:
@@ -146,7 +177,12 @@ class Findings:
             self.verdict.annotate(policy.name, key, value)
         for index in outcome.lifted:
             self._lifted(policy, exempt[index])
-        self._count(policy, _decision(outcome, actions))
+        decision = _decision(outcome, actions)
+        if decision == DENY and (
+            self.why_held(policy) or all(failure[0] in existing for failure in outcome.failures)
+        ):
+            decision = WOULD_DENY
+        self._count(policy, decision)
 
     def guarded(
         self, policy: CompiledPolicy, work: Callable[[*_Arguments], _Result], *args: *_Arguments
@@ -177,13 +213,18 @@ class Findings:
         *,
         effect: RequestEffect = "admitted",
         exception: str = "",
+        rollout: str = "",
     ) -> None:
         """Report what a policy did to the request, for the log."""
-        event = PolicyEvent(what, policy.name, message, effect, self.generation, exception)
+        event = PolicyEvent(what, policy.name, message, effect, self.generation, exception, rollout)
         self.recorder.happened(self.request, event)
 
-    def _add(self, finding: Finding, counts: bool) -> None:
-        """Add a finding; one that failurePolicy Ignore drops is only logged."""
+    def _add(self, finding: Finding, counts: bool, why: str = "") -> None:
+        """Add a finding; one that failurePolicy Ignore drops is only logged. ``why`` a denial is
+        not enforced although the policy is.
+        """
+        if counts and "Deny" in finding.actions:
+            finding = self._held(finding, why)
         if counts:
             self._noted.append(finding)
         if self.observer is not None:
@@ -192,10 +233,21 @@ class Findings:
         what: Happening = "denial" if denied else "warning"
         if finding.error:
             what = "error"
+        elif finding.rollout:
+            what = "would_deny"
         elif not denied and "Warn" not in finding.actions:
             return  # the audit log of the API server has it
         effect: RequestEffect = "denied" if denied else "admitted"
-        self.happened(what, finding.policy, finding.message, effect=effect)
+        self.happened(what, finding.policy, finding.message, effect=effect, rollout=finding.rollout)
+
+    def _held(self, finding: Finding, why: str) -> Finding:
+        """Return a denial as the policy's rollout makes it."""
+        policy = finding.policy
+        why = self.why_held(policy) or why
+        if not why or policy.rollout is None:
+            return finding
+        self.verdict.stage(policy.name, "would_deny", why)
+        return replace(finding, actions=policy.rollout.otherwise, rollout=why)
 
     def _lifted(self, policy: CompiledPolicy, exemption: Exemption) -> None:
         """Record that an exception lifted a violation, or a whole policy, once per request."""

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from policyd.admission.decision import Finding
 from policyd.admission.invocation import Invocation
+from policyd.admission.staging import Stage
 from policyd.json_types import JSONObject
 from policyd.policy.compile.compiled import Binding, CompiledMutation, CompiledPolicy
 from policyd.policy.compile.exemptions import Exemption
@@ -18,6 +19,9 @@ class Observer(Protocol):
 
     def second_round(self) -> None:
         """The policies of the second mutation round are about to be matched."""
+
+    def staged(self, policy: CompiledPolicy, stage: Stage) -> None:
+        """Whether the rollout of the policy enforces it for the request, and why."""
 
     def exempted(self, policy: CompiledPolicy, exemptions: Sequence[Exemption]) -> None:
         """These exceptions of the policy apply to the request."""

@@ -12,7 +12,7 @@ from policyd._core.plan.simple import SimplePolicies
 from policyd._core.plan.validation import ValidationOutcome, ValidationPlan
 from policyd.admission.applicable import Applicable
 from policyd.admission.findings import Findings
-from policyd.admission.invocation import Matched
+from policyd.admission.invocation import Invocation, Matched
 from policyd.admission.lookups.deadlines import deadline_of, evaluation_deadline
 from policyd.admission.lookups.evaluations import Evaluation, Paused, answered, together
 from policyd.errors import Unanswered
@@ -103,11 +103,43 @@ def _each(
                     findings.failed(policy, binding, str(in_vain))
                     outcome = None
             if outcome is not None:
-                findings.validated(policy, binding, outcome, exempt)
+                existing = yield from _existing(findings, invocation, outcome, by, cut)
+                findings.validated(policy, binding, outcome, exempt, existing)
             if findings.observer is not None:
                 findings.observer.validated(invocation)
     except Exception as error:
         findings.broken(policy, error)
+
+
+def _existing(
+    findings: Findings, invocation: Invocation, outcome: ValidationOutcome, by: int, cut: int
+) -> Evaluation[Container[int]]:
+    """Return the violated validations that the old object violates as well, if the rollout of the
+    policy enforces only new violations. What cannot be found out is new.
+    """
+    policy, binding, param, subject, hit, _, _ = invocation
+    rollout, plan = policy.rollout, policy.validation
+    if rollout is None or not rollout.new_only or rollout.over or plan is None:
+        return ()
+    if findings.why_held(policy):
+        return ()
+    unread = subject.unreadable or hit.mismatch or outcome.timed_out
+    if unread or findings.request.operation != "UPDATE" or "Deny" not in binding.actions:
+        return ()
+    before = subject.seeing(subject.old_object)
+    try:
+        return plan.violated(before, param, min(by, cut) if cut else by)
+    except Unanswered as unknown:
+        try:
+            again = partial(_violated_again, plan, before, param, by)
+            return (yield from answered(again, unknown, by))
+        except Unanswered:
+            return ()
+
+
+def _violated_again(plan: ValidationPlan, before: Subject, param: JSON, by: int) -> frozenset[int]:
+    """Evaluate the old object after a lookup."""
+    return plan.violated(before, param, evaluation_deadline(by))
 
 
 def _run_again(

@@ -14,6 +14,7 @@ from policyd.admission.invocation import Invocation
 from policyd.admission.observer import Observer
 from policyd.admission.recorder import NullRecorder
 from policyd.admission.review import decode
+from policyd.admission.staging import Stage
 from policyd.admission.subject import Subjects
 from policyd.benchmark.census import SortKey
 from policyd.benchmark.requests import WebhookRequest
@@ -42,6 +43,9 @@ class QuietObserver:
     """An Observer that ignores everything."""
 
     def second_round(self) -> None:
+        """Ignore it."""
+
+    def staged(self, policy: CompiledPolicy, stage: Stage) -> None:
         """Ignore it."""
 
     def exempted(self, policy: CompiledPolicy, exemptions: Sequence[Exemption]) -> None:

@@ -10,6 +10,7 @@ from policyd._core.eval.tracing import Tracer
 from policyd._core.patch.apply import diff
 from policyd.admission.decision import Finding
 from policyd.admission.invocation import Invocation
+from policyd.admission.staging import Stage
 from policyd.cel.trace.steps import steps
 from policyd.json_types import JSONObject
 from policyd.offline.stories import Applied, Visit
@@ -25,6 +26,7 @@ class Notes:
     bindings: list[tuple[str, bool]] = field(default_factory=list)
     params: list[tuple[str, int]] = field(default_factory=list)
     exceptions: list[str] = field(default_factory=list)
+    stage: Stage | None = None
     findings: list[Finding] = field(default_factory=list)
     ignored: list[Finding] = field(default_factory=list)
 
@@ -46,6 +48,9 @@ class StoryObserver:
 
     def second_round(self) -> None:
         self._again = True
+
+    def staged(self, policy: CompiledPolicy, stage: Stage) -> None:
+        self.of(policy).stage = stage
 
     def exempted(self, policy: CompiledPolicy, exemptions: Sequence[Exemption]) -> None:
         self.of(policy).exceptions.extend(each.name for each in exemptions)

@@ -51,3 +51,7 @@ class ValidationPlan(Plan):
     def run(
         self, subject: Subject, params: Any, deadline: int, exempt: Container[int]
     ) -> ValidationOutcome | None: ...
+    def violated(self, subject: Subject, params: Any, deadline: int) -> frozenset[int]:
+        """The indexes of the validations that fail or err. Counts the time, but no decision; a
+        passed deadline is no violation.
+        """

@@ -159,6 +159,19 @@ cdef class ValidationPlan(Plan):
         cdef int64_t clock = now()
         return self.timed(subject, params, deadline, exempt, &clock)
 
+    def violated(self, Subject subject not None, object params, int64_t deadline):
+        """The indexes of the validations that fail or err, without messages. Counts the time, but
+        no decision; a passed deadline is no violation.
+        """
+        cdef int64_t started = now()
+        cdef ValidationOutcome outcome = None
+        if not deadline or started <= deadline:
+            outcome = self.evaluate(subject, params, deadline, ())
+        self.counters.evaluation_ns += now() - started
+        if outcome is None or outcome.timed_out:
+            return frozenset()
+        return frozenset([failure[0] for failure in outcome.failures])
+
     cdef ValidationOutcome timed(
         self, Subject subject, object params, int64_t deadline, object exempt, int64_t* clock
     ):

@@ -60,8 +60,7 @@ def _namespaces(policies: Iterable[CompiledPolicy]) -> WantedNamespaces:
         for plan in (policy.validation, policy.mutation):
             if plan is not None and plan.frame.sees_namespace:
                 labels, fields = True, fields | policy.namespace_fields
-        rules = [policy.rules, policy.controllers, *(each.rules for each in policy.bindings)]
-        labels = labels or any(each is not None and each.selects_namespaces for each in rules)
+        labels = labels or any(each.selects_namespaces for each in policy.rule_sets)
     return fields | {_LABELS} if labels else fields
 
 

@@ -5,7 +5,7 @@ request is never changed.
 from collections.abc import Iterable
 from functools import partial
 
-from policyd._core.counting.counters import ADMIT
+from policyd._core.counting.counters import ADMIT, WOULD_MUTATE
 from policyd._core.match.equivalents import GvkTuple
 from policyd._core.match.matcher import Hit
 from policyd._core.plan.mutated_tree import MutatedTree
@@ -68,12 +68,17 @@ class MutatedObject:
         """
         applicable, findings = self.applicable, self.findings
         self._saw = yield from self._each(rounds.first(applicable, findings, matches))
-        if self.writers and not findings.verdict.findings and applicable.policies.second_round:
+        if self.writers and not self._denied and applicable.policies.second_round:
             self._again = True
             again = yield from rounds.second(
                 applicable, findings, self.deadline, self.tree.current, self._saw
             )
             yield from self._each(again)
+
+    @property
+    def _denied(self) -> bool:
+        """Whether an error denies the request already."""
+        return any("Deny" in each.actions for each in self.findings.verdict.findings)
 
     def _passed_over(self, invocation: Invocation) -> bool:
         """Whether the policy is not reinvoked, so that only matchConditions errors count."""
@@ -100,7 +105,7 @@ class MutatedObject:
                 except Unanswered as in_vain:
                     self.findings.failed(policy, invocation.binding, str(in_vain))
                     invoked = None
-            if invoked and policy.reinvoke:
+            if invoked and policy.reinvoke and not self.findings.why_held(policy):
                 runs[key_of(invocation)] = saw
         return runs
 
@@ -173,6 +178,10 @@ class MutatedObject:
             now = tree.current
         for failure in failures:
             self.findings.failed(policy, binding, failure)
+        held = self.findings.why_held(policy)
+        if held:
+            self._leave(policy, before, now, held, failed=bool(failures))
+            return True
         if not failures:
             policy.counters.count(ADMIT)
         if now is not before:
@@ -212,7 +221,10 @@ class MutatedObject:
         except StatusError as failure:
             if self._observer is not None:
                 self._observer.mutated(invocation, mutation, seen, seen, str(failure))
-            self.findings.refused(invocation.policy, invocation.binding, failure)
+            if self.findings.why_held(policy):
+                self._failures.append(str(failure))
+                return
+            self.findings.refused(policy, invocation.binding, failure)
             raise
         if error is not None:
             after = seen
@@ -249,6 +261,19 @@ class MutatedObject:
             seen = self.applicable.subjects.seen(tree, hit, as_pod)
             known = self._views[subject] = (tree, subject.seeing(seen))
         return known[1]
+
+    def _leave(
+        self, policy: CompiledPolicy, before: JSON, after: JSON, why: str, *, failed: bool
+    ) -> None:
+        """Take back what a policy changed that is not enforced; count and report it."""
+        places: list[str] = []
+        if after is not before:
+            places = [str(each["path"]) for each in self.tree.patch(before)]
+            self.tree.restore(before)
+        if not failed:
+            policy.counters.count(WOULD_MUTATE if places else ADMIT)
+        if places:
+            self.findings.would_mutate(policy, places, why)
 
     def _note(self, policy: CompiledPolicy, before: JSON, after: JSON) -> None:
         """Count an invocation's operations and report changes to values of other policies."""

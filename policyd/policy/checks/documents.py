@@ -26,6 +26,7 @@ from policyd.policy.checks.match import (
 )
 from policyd.policy.checks.pattern import check_forms
 from policyd.policy.checks.policy import check_overlay, check_policy
+from policyd.policy.checks.rollout import check_rollout
 from policyd.policy.checks.suite import check_suite
 from policyd.policy.model import names
 from policyd.policy.model.findings import FormProblem
@@ -46,6 +47,7 @@ from policyd.policy.model.kinds import (
 )
 from policyd.policy.model.match import MatchResources
 from policyd.policy.model.mutations import KUBERNETES_KINDS, OWN_KINDS, ExpressionHolder
+from policyd.policy.model.rollout import Rollout
 
 MAX_AUDIT_ANNOTATIONS = 20
 MAX_VALUE_EXPRESSION = 5 * 1024  # bytes
@@ -229,4 +231,5 @@ CHECKS: dict[type, Callable[[Any], Iterator[FormProblem]]] = {
     MutatingAdmissionPolicyBinding: _check_map_binding,
     Policy: _check_policy,
     PolicyTest: check_suite,
+    Rollout: check_rollout,
 }

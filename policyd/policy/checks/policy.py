@@ -12,6 +12,7 @@ from policyd.policy.checks.match import (
     invalid,
     required,
 )
+from policyd.policy.checks.rollout import check_policy_rollout
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Exception_, Policy
 from policyd.policy.model.match import MatchResources, Variable
@@ -50,6 +51,8 @@ def check_policy(policy: Policy) -> Iterator[FormProblem]:
     validation_names = [validation.name for validation in spec.validations]
     yield from duplicates(("spec", "validations"), validation_names, "name")
     yield from _check_exceptions(spec.exceptions, validation_names)
+    if spec.rollout is not None:
+        yield from check_policy_rollout(spec.rollout, ("spec", "rollout"))
 
 
 def check_overlay(overlay: dict[str, Any], path: FieldPath) -> Iterator[FormProblem]:

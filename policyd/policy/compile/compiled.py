@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from policyd.mutation import Mutator
     from policyd.mutation.overlay import Overlay
     from policyd.policy.compile.exemptions import Exemption
+    from policyd.policy.compile.rollouts import Rollout
     from policyd.policy.model.suite import Webhook
 
 PolicyKind = Literal["ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy"]
@@ -62,6 +63,7 @@ class CompiledPolicy:
     kind) or None.
     ``made_of`` is a hash of its sources (``policy/compile/reuse.py``), empty in quarantine.
     ``namespace_fields`` are the paths of keys that its expressions read of namespaceObject.
+    ``rollout`` is None for a policy that is enforced everywhere.
     """
 
     kind: PolicyKind
@@ -84,21 +86,23 @@ class CompiledPolicy:
     broken_at: tuple[Webhook, ...] = ()
     made_of: bytes = b""
     namespace_fields: frozenset[tuple[str, ...]] = frozenset()
+    rollout: Rollout | None = None
     plain: bool = field(init=False)
     simple: tuple[ValidationPlan, JSON] | None = field(init=False)
 
     def __post_init__(self) -> None:
         """Set ``plain`` and ``simple``.
 
-        ``plain``: one binding without match rules, no params, exemptions or problem. ``simple``:
-        its validation and ``params``, together because they are read for each request, if it is
-        plain, has no timeout of its own and does not use the authorizer; else None.
+        ``plain``: one binding without match rules, no params, exemptions, rollout or problem.
+        ``simple``: its validation and ``params``, together because they are read for each request,
+        if it is plain, has no timeout of its own and does not use the authorizer; else None.
         """
         plain = (
             len(self.bindings) == 1
             and self.bindings[0].rules is None
             and self.param_kind is None
             and not self.exemptions
+            and self.rollout is None
             and not self.problem
         )
         validation = None if self.timeout_ns or not plain else self.validation
@@ -122,6 +126,14 @@ class CompiledPolicy:
     def selects(self) -> bool:
         """Whether the policy matches by labels."""
         return self.rules.selects or (self.controllers is not None and self.controllers.selects)
+
+    @property
+    def rule_sets(self) -> Iterator[MatchRules]:
+        """Yield all rules that decide about requests: its own, of its bindings and its rollout."""
+        rollout = None if self.rollout is None else self.rollout.namespaces
+        bound = (binding.rules for binding in self.bindings)
+        rules = (self.rules, self.controllers, *bound, rollout)
+        return (each for each in rules if each is not None)
 
     @property
     def state(self) -> str:

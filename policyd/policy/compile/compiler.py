@@ -3,7 +3,7 @@ reads no files and evaluates nothing.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from policyd._core.eval.program import Program
 from policyd._core.eval.tracing import Tracer
@@ -33,6 +33,7 @@ from policyd.policy.compile.params import Namespaces, ParamStore
 from policyd.policy.compile.policy_set import CompiledPolicySet, CounterRegistry
 from policyd.policy.compile.repeated import RepeatedExpressions
 from policyd.policy.compile.reuse import made_of, reusable
+from policyd.policy.compile.rollouts import PolicyRollouts, rollout_of
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.model import kinds as model
 from policyd.policy.model.expressions import CONDITION, mutations_of
@@ -81,15 +82,15 @@ def compile_sources(
     defined = definitions(sources)
     crds = [document.raw for document in defined.documents]
     kinds = KnownKinds(defined.documents)
-    problems = [*sources.problems, *defined.problems]
+    rollouts = PolicyRollouts(sources)
+    problems = [*sources.problems, *defined.problems, *rollouts.problems()]
     policies = []
     bindings = PolicyBindings(sources)
     documents = [each for each in sources.of_kind(*_KINDS) if each.is_policy]
-    shared = _Shared(kinds, RepeatedExpressions(each.raw for each in documents), SharedRules())
+    repeated = RepeatedExpressions(each.raw for each in documents)
+    shared = _Shared(kinds, repeated, SharedRules(), bindings, rollouts)
     for document in documents:
-        compiler = _Compiler(
-            document, bindings, registry, shared, version=sources.version, tracer=tracer
-        )
+        compiler = _Compiler(document, registry, shared, version=sources.version, tracer=tracer)
         policy = known.get(compiler.made_of) or compiler.compile()
         problems += compiler.problems
         if policy is not None:
@@ -117,6 +118,8 @@ class _Shared:
     kinds: KnownKinds
     expressions: RepeatedExpressions
     rules: SharedRules
+    bindings: PolicyBindings
+    rollouts: PolicyRollouts
 
 
 class _Compiler:
@@ -125,7 +128,6 @@ class _Compiler:
     def __init__(
         self,
         document: Document,
-        bindings: PolicyBindings,
         registry: CounterRegistry,
         shared: _Shared,
         *,
@@ -138,17 +140,20 @@ class _Compiler:
         self.version = version
         self.tracer = tracer
         others = kinds.definitions if merges(document) else needed(document, kinds)
-        usable = bindings.of(document)
+        bindings, rollouts = shared.bindings, shared.rollouts
+        usable, staged = bindings.of(document), rollouts.of(document)
         self.bindings = [each.model for each in usable if isinstance(each.model, AnyBinding)]
         self.bound = bindings.may_bind(document)
-        self.broken = bindings.broken(document)
-        self.made_of = b"" if self.broken else made_of(document, (*usable, *others), version)
+        self.broken = [*bindings.broken(document), *rollouts.broken(document)]
+        self.rollout = rollout_of(document, staged)
+        sources = (*usable, *staged, *others)
+        self.made_of = b"" if self.broken else made_of(document, sources, version)
         self.counters = registry.get(document.name)
         self.problems: list[Problem] = []
 
     def compile(self) -> CompiledPolicy | None:
-        """Return the policy, quarantined if it or a binding of it is broken; None if its name or
-        its matchConstraints cannot be read.
+        """Return the policy, quarantined if it, a binding or its rollout is broken; None if its
+        name or its matchConstraints cannot be read.
         """
         policy = self.document.model
         if not isinstance(policy, AnyPolicy):
@@ -201,6 +206,7 @@ class _Compiler:
             timeout_ns=own.timeout_ns,
             made_of=self.made_of,
             namespace_fields=expressions.namespace_fields,
+            rollout=self.rollout,
         )
 
     def _validation_plan(
@@ -258,7 +264,10 @@ class _Compiler:
         return plan, tuple(mutations)
 
     def _quarantined(self, problems: Iterable[Problem]) -> CompiledPolicy | None:
-        return quarantined(self.document, self.counters, problems, bound=self.bound)
+        found = quarantined(self.document, self.counters, problems, bound=self.bound)
+        if found is None or self.rollout is None:
+            return found
+        return replace(found, rollout=self.rollout)
 
 
 def _validation(

@@ -182,8 +182,7 @@ def _asks(
     kind = policy.param_kind
     if kind is not None and not all(params.settles(kind, b.param_ref) for b in policy.bindings):
         return True
-    rules = [policy.rules, policy.controllers, *(binding.rules for binding in policy.bindings)]
-    if any(each is not None and each.selects_namespaces for each in rules):
+    if any(each.selects_namespaces for each in policy.rule_sets):
         return True
     return plan is not None and (plan.frame.uses_authorizer or plan.frame.sees_namespace)
 

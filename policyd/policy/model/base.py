@@ -7,7 +7,7 @@ faults gets all of them reported.
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from inspect import get_annotations
 from typing import Annotated, Any, ClassVar, Literal, NoReturn, Self
 
@@ -218,6 +218,8 @@ def _plain(value: Any) -> Any:
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
+    if isinstance(value, datetime):  # models hold times in UTC
+        return value.replace(tzinfo=None).isoformat() + "Z"
     return value.isoformat() if isinstance(value, date) else value
 
 

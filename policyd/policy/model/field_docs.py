@@ -60,6 +60,25 @@ FIELDS: dict[str, dict[str, str]] = {
         "mutations": "Changes, applied in order; each sees the result of the previous one.",
         "reinvocationPolicy": "IfNeeded: run again if a later policy changed the object.",
         "exceptions": "Requests that are exempt, each with a reason and an optional end date.",
+        "rollout": "Where the policy is enforced already, and what it does elsewhere.",
+    },
+    "PolicyRollout": {
+        "enforce": "Where the policy is enforced: all given fields must hold; empty: nowhere.",
+        "otherwise": "The actions where it is not enforced: Warn, Audit. Default: Audit.",
+        "until": "The time from which the policy is enforced everywhere.",
+    },
+    "RolloutSpec": {
+        "policyName": "The policy to roll out; also a VAP and a MAP that share the name.",
+    },
+    "Rollout": {
+        "apiVersion": "policyd.dev/v1",
+        "kind": "Rollout: the rollout of policies that have no field for it.",
+        "spec": "The policy, and where it is enforced.",
+    },
+    "Enforce": {
+        "namespaceSelector": "Selects namespaces by label; cluster-scoped objects always match.",
+        "percent": "The percentage of namespaces, and of objects without one: 0 to 100.",
+        "newOnly": "Admit an update if the old object violates the same validation.",
     },
     "ValidatingAdmissionPolicySpec": {
         "paramKind": "The kind of the objects available to expressions as `params`.",

@@ -30,6 +30,7 @@ from policyd.policy.model.match import (
     Variable,
 )
 from policyd.policy.model.mutations import ExpressionHolder, Mutation, PolicyMutation
+from policyd.policy.model.rollout import PolicyRollout, Rollout
 from policyd.policy.model.shapes import Before, Many
 from policyd.policy.model.suite import PolicyTest
 
@@ -205,6 +206,7 @@ class PolicySpec(Model):
     mutations: Many[PolicyMutation] = ()
     reinvocation_policy: ReinvocationPolicy = "Never"
     exceptions: Many[Exception_] = ()
+    rollout: PolicyRollout | None = None
 
 
 class Policy(Object):
@@ -224,6 +226,7 @@ PolicyModel = (
     | MutatingAdmissionPolicyBinding
     | Policy
     | PolicyTest
+    | Rollout
 )
 
 # kind -> (accepted apiVersions, model)
@@ -234,4 +237,5 @@ KINDS: dict[str, tuple[tuple[str, ...], type[PolicyModel]]] = {
     "MutatingAdmissionPolicyBinding": (ADMISSION_V1, MutatingAdmissionPolicyBinding),
     "Policy": (POLICYD_V1, Policy),
     "PolicyTest": (POLICYD_V1, PolicyTest),
+    "Rollout": (POLICYD_V1, Rollout),
 }

@@ -7,7 +7,7 @@ faults begin at the value; whoever calls a check prepends the way there.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -110,6 +110,7 @@ _PLAIN: Mapping[Any, Check] = {
     int: _of_type(int, INTEGER),
     float: _number,
     date: _of_type(date, "date"),
+    datetime: _of_type(datetime, "time"),
 }
 
 

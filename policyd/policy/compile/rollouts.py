@@ -1,0 +1,160 @@
+"""The rollout of a policy, compiled: where it is enforced, and its actions elsewhere. Finds the
+rollouts of each policy among the documents; ``admission/staging.py`` decides about requests.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+
+from policyd._core.match.matcher import MatchRules
+from policyd.errors import Problem
+from policyd.json_types import JSONObject
+from policyd.policy.compile.match_rules import match_rules
+from policyd.policy.model.findings import FormProblem
+from policyd.policy.model.kinds import Policy
+from policyd.policy.model.rollout import PolicyRollout
+from policyd.policy.model.rollout import Rollout as RolloutDocument
+from policyd.policy.source.documents import Document, Sources
+
+KIND = "Rollout"
+_POLICIES = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy")
+_WHOLE = 100
+_HASHED_BYTES = 8
+_EVERYTHING: JSONObject = {
+    "operations": ["*"],
+    "apiGroups": ["*"],
+    "apiVersions": ["*"],
+    "resources": ["*/*"],
+}
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """Where a policy is enforced: ``namespaces`` are rules that match the requests of the selected
+    namespaces (None: of all), ``percent`` is None without that field. ``nowhere``: ``enforce`` has
+    no field. ``otherwise`` are the actions elsewhere. From ``until`` (UTC) it is over.
+    """
+
+    namespaces: MatchRules | None = None
+    percent: int | None = None
+    new_only: bool = False
+    nowhere: bool = True
+    otherwise: tuple[str, ...] = ("Audit",)
+    until: datetime | None = None
+    now: Callable[[], datetime] = _now
+
+    @property
+    def over(self) -> bool:
+        """Whether the policy is enforced everywhere by now."""
+        return self.until is not None and self.now() >= self.until
+
+
+def number_of(policy: str, namespace: str, kind: str, name: str) -> int:
+    """Return the number, 0 to 99, of a namespace in the rollout of a policy, or that of a
+    cluster-scoped object (``namespace`` is empty).
+
+    It depends on nothing else, so that all replicas agree, and a higher percentage includes what a
+    lower one does.
+    """
+    of = namespace or f"{kind}\0{name}"
+    digest = sha256(f"{policy}\0{of}".encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:_HASHED_BYTES], "big") % _WHOLE
+
+
+def compile_rollout(rollout: PolicyRollout) -> Rollout:
+    """Compile the rollout of a policy."""
+    enforce = rollout.enforce
+    selector = enforce.namespace_selector
+    namespaces = None
+    if selector is not None:
+        constraints = {"resourceRules": [_EVERYTHING], "namespaceSelector": selector.plain()}
+        namespaces = match_rules(constraints)
+    return Rollout(
+        namespaces=namespaces,
+        percent=enforce.percent,
+        new_only=enforce.new_only,
+        nowhere=selector is None and enforce.percent is None and not enforce.new_only,
+        otherwise=rollout.otherwise,
+        until=rollout.until,
+    )
+
+
+class PolicyRollouts:
+    """The documents of kind Rollout, by the names of the policies."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._by_policy: dict[str, list[Document]] = {}
+        self._policies: dict[str, Document] = {}
+        for document in sources.documents:
+            if not document.is_policy:
+                continue
+            if document.kind == KIND:
+                self._by_policy.setdefault(_policy_name(document), []).append(document)
+            elif document.kind in _POLICIES:
+                self._policies[document.name] = document
+
+    def of(self, policy: Document) -> list[Document]:
+        """Return the usable Rollouts of a policy; more than one, or one beside ``spec.rollout``, is
+        among the ``problems``.
+        """
+        named = self._by_policy.get(policy.name, [])
+        return [each for each in named if isinstance(each.model, RolloutDocument)]
+
+    def broken(self, policy: Document) -> list[Document]:
+        """Return the Rollouts that name the policy and cannot be used."""
+        named = self._by_policy.get(policy.name, [])
+        return [each for each in named if each.model is None]
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield what is wrong between Rollouts and policies."""
+        for name, named in self._by_policy.items():
+            policy = self._policies.get(name)
+            for number, document in enumerate(named):
+                wrong = _wrong(name, policy, named[0] if number else None)
+                if wrong and document.model is not None:
+                    yield document.problem(FormProblem(("spec", "policyName"), wrong))
+
+
+def rollout_of(policy: Document, documents: list[Document]) -> Rollout | None:
+    """Return the rollout of a policy: its own, or that of a document."""
+    model = policy.model
+    if isinstance(model, Policy) and model.spec.rollout is not None:
+        return compile_rollout(model.spec.rollout)
+    for document in documents:
+        if isinstance(document.model, RolloutDocument):
+            return compile_rollout(document.model.spec)
+    return readable_rollout(policy)
+
+
+def readable_rollout(policy: Document) -> Rollout | None:
+    """Return ``spec.rollout`` of a broken Policy if it is valid: it is not enforced elsewhere, its
+    errors included.
+    """
+    spec = policy.raw.get("spec")
+    given = spec.get("rollout") if isinstance(spec, dict) else None
+    if policy.kind != "Policy" or not isinstance(given, dict):
+        return None
+    if any(problem.path.startswith("spec.rollout") for problem in policy.problems):
+        return None
+    return compile_rollout(PolicyRollout.validated(given))
+
+
+def _wrong(name: str, policy: Document | None, first: Document | None) -> str:
+    if policy is None:
+        return f'Not found: "{name}": no policy has this name'
+    if first is not None:
+        return f"Duplicate value: {name!r}: {first.label} is the rollout of this policy"
+    if isinstance(policy.model, Policy) and policy.model.spec.rollout is not None:
+        return f"Invalid value: {name!r}: this policy has a spec.rollout of its own"
+    return ""
+
+
+def _policy_name(rollout: Document) -> str:
+    spec = rollout.raw.get("spec")
+    name = spec.get("policyName") if isinstance(spec, dict) else None
+    return name if isinstance(name, str) else ""
