@@ -120,7 +120,9 @@ class InCluster:
         self._ended = asyncio.Event()
         if settings.events:
             recorder.events = dict.fromkeys(RESULTS, 0)
-            self._events = EventWriter(self._client, log, recorder.events)
+            self._events = EventWriter(
+                self._client, log, recorder.events, draining=lambda: lifecycle.draining
+            )
             recorder.listeners.append(self._events.note)
 
     @property

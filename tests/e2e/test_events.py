@@ -76,7 +76,7 @@ def replica_set(client: Client, namespace: str) -> tuple[JSONObject, JSONObject]
 
 
 def test_describe_shows_why_a_replica_set_has_no_pods(
-    client: Client, install: Install, namespace: str, allowed: Path, kubectl: Kubectl
+    client: Client, allowed: Path, install: Install, namespace: str, kubectl: Kubectl
 ) -> None:
     server = install(GUARD, kubeconfig=str(allowed), events="")
     owner, pod = replica_set(client, namespace)
@@ -116,7 +116,7 @@ def test_describe_shows_why_a_replica_set_has_no_pods(
 
 
 def test_events_are_where_the_object_is(
-    client: Client, install: Install, namespace: str, allowed: Path
+    client: Client, allowed: Path, install: Install, namespace: str
 ) -> None:
     every = {"namespaceSelector": {}}
     server = install(NO_BAD, kubeconfig=str(allowed), events="", webhook=every)
@@ -132,7 +132,7 @@ def test_events_are_where_the_object_is(
 
 
 def test_an_event_that_was_deleted_is_written_again(
-    client: Client, install: Install, namespace: str, allowed: Path
+    client: Client, allowed: Path, install: Install, namespace: str
 ) -> None:
     server = install(NO_BAD, kubeconfig=str(allowed), events="")
     client.create(config_map("bad", namespace))
@@ -151,7 +151,7 @@ def test_an_event_that_was_deleted_is_written_again(
 
 
 def test_a_policy_about_events_does_not_make_more_of_them(
-    client: Client, install: Install, namespace: str, allowed: Path
+    client: Client, allowed: Path, install: Install, namespace: str
 ) -> None:
     every = policy("none", rule("*", group="*"), validations=[demand("false", "nothing at all")])
     server = install(every, kubeconfig=str(allowed), events="")
@@ -166,7 +166,7 @@ def test_a_policy_about_events_does_not_make_more_of_them(
 
 
 def test_without_the_right_the_log_names_it(
-    client: Client, install: Install, namespace: str, kubeconfig: Path
+    client: Client, kubeconfig: Path, install: Install, namespace: str
 ) -> None:
     server = install(NO_BAD, kubeconfig=str(kubeconfig), events="")
     assert client.create(config_map("bad", namespace)).status == 422

@@ -52,7 +52,8 @@ _TERMINATING = "NamespaceTerminating"
 
 class EventWriter:
     """Reports the denials of one process. ``counts``: how many were written, dropped because there
-    was no room or no time, and refused by the API server.
+    was no room or no time, and refused by the API server. While the process is ``draining``, Events
+    do not wait to be written again: they may pass this webhook, too, which is about to end.
     """
 
     def __init__(
@@ -61,10 +62,12 @@ class EventWriter:
         log: Log,
         counts: dict[str, int],
         *,
+        draining: Callable[[], bool] = lambda: False,
         clock: Callable[[], float] = monotonic,
         wall: Callable[[], float] = time,
     ) -> None:
         self._client = client
+        self._draining = draining
         self._log = log
         self._counts = counts
         self._table = EventTable(clock=clock, wall=wall)
@@ -111,7 +114,8 @@ class EventWriter:
 
     async def write_due(self) -> None:
         """Write the series whose turn it is, until the API server has a problem."""
-        for series in self._table.due():
+        table = self._table
+        for series in table.waiting() if self._draining() else table.due():
             if not self._pace.take(series.denial.namespace):
                 continue
             await self._write(series)

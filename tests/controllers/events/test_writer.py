@@ -43,10 +43,12 @@ class Reporting:
         self.stored = StoredObjects()
         self.log = BytesIO()
         self.counts = dict.fromkeys(RESULTS, 0)
+        self.draining = False
         self.writer = EventWriter(
             cast(ObjectClient, self.stored),
             Log(self.log),
             self.counts,
+            draining=lambda: self.draining,
             clock=self.clock,
             wall=lambda: 1_800_000_000 + self.clock(),
         )
@@ -124,6 +126,16 @@ def test_repeated_denials_raise_the_count_of_one_event() -> None:
     server.write(REPEAT_SECONDS)
     assert len(server.stored.sent) == 2, "nothing new is not written"
     assert server.counts == {"written": 7, "dropped": 0, "failed": 0}
+
+
+def test_a_process_that_drains_writes_at_once() -> None:
+    server = Reporting()
+    server.deny()
+    server.write()
+    server.draining = True
+    server.deny(times=2)
+    server.write()
+    assert [each["count"] for each in server.events] == [3]
 
 
 def test_a_noisy_namespace_waits_and_others_do_not() -> None:
