@@ -18,7 +18,7 @@ from policyd.policy.compile.compiled import Binding, CompiledPolicy
 from policyd.policy.compile.exemptions import Exemption
 from policyd.policy.compile.params import KnownParamKind, ParamError, without_type
 from policyd.policy.compile.policy_set import AGAIN, CompiledPolicySet
-from policyd.policy.compile.rollouts import Rollout
+from policyd.policy.compile.rollouts import CompiledRollout
 from policyd.policy.kinds.controllers import CONTROLLERS
 from policyd.policy.model.suite import Webhook
 
@@ -171,7 +171,7 @@ class Applicable:
             found.sort(key=lambda match: match[0].sort_key)
         return found
 
-    def _staged(self, policy: CompiledPolicy, rollout: Rollout, findings: Findings) -> bool:
+    def _staged(self, policy: CompiledPolicy, rollout: CompiledRollout, findings: Findings) -> bool:
         """Decide once for a request whether the policy is enforced; False if it cannot be."""
         if findings.why_held(policy):
             return True

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from policyd._core.match.matcher import MatchInput
 from policyd.admission.metadata import metadata_string
 from policyd.admission.review import AdmissionRequest
-from policyd.policy.compile.rollouts import Rollout, number_of
+from policyd.policy.compile.rollouts import CompiledRollout, number_of
 
 
 class Stage(NamedTuple):
@@ -20,7 +20,9 @@ class Stage(NamedTuple):
     problem: str = ""
 
 
-def stage_of(rollout: Rollout, policy: str, request: AdmissionRequest, view: MatchInput) -> Stage:
+def stage_of(
+    rollout: CompiledRollout, policy: str, request: AdmissionRequest, view: MatchInput
+) -> Stage:
     """Return the stage of a request; raises Unanswered if the labels of its namespace are missing.
     ``newOnly`` is decided for each violation.
     """

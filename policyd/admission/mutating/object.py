@@ -105,7 +105,7 @@ class MutatedObject:
                 except Unanswered as in_vain:
                     self.findings.failed(policy, invocation.binding, str(in_vain))
                     invoked = None
-            if invoked and policy.reinvoke and not self.findings.why_held(policy):
+            if invoked and policy.reinvoke and not self._held(policy):
                 runs[key_of(invocation)] = saw
         return runs
 
@@ -178,7 +178,7 @@ class MutatedObject:
             now = tree.current
         for failure in failures:
             self.findings.failed(policy, binding, failure)
-        held = self.findings.why_held(policy)
+        held = self._held(policy)
         if held:
             self._leave(policy, before, now, held, failed=bool(failures))
             return True
@@ -221,7 +221,7 @@ class MutatedObject:
         except StatusError as failure:
             if self._observer is not None:
                 self._observer.mutated(invocation, mutation, seen, seen, str(failure))
-            if self.findings.why_held(policy):
+            if self._held(policy):
                 self._failures.append(str(failure))
                 return
             self.findings.refused(policy, invocation.binding, failure)
@@ -261,6 +261,10 @@ class MutatedObject:
             seen = self.applicable.subjects.seen(tree, hit, as_pod)
             known = self._views[subject] = (tree, subject.seeing(seen))
         return known[1]
+
+    def _held(self, policy: CompiledPolicy) -> str:
+        """Return why the rollout of the policy does not enforce it; empty if it does."""
+        return "" if policy.rollout is None else self.findings.why_held(policy)
 
     def _leave(
         self, policy: CompiledPolicy, before: JSON, after: JSON, why: str, *, failed: bool

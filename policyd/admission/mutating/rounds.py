@@ -70,7 +70,7 @@ def second(
     found: list[Invocation] = []
     for match in matches:
         policy, hit = match
-        if findings.why_held(policy):
+        if policy.rollout is not None and findings.why_held(policy):
             continue  # nothing of it counts, and it was reported in the first round
         if policy.reinvoke or _can_fail(policy, hit):
             if not policy.plain and not (yield from _known(applicable, findings, match, deadline)):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from policyd.mutation import Mutator
     from policyd.mutation.overlay import Overlay
     from policyd.policy.compile.exemptions import Exemption
-    from policyd.policy.compile.rollouts import Rollout
+    from policyd.policy.compile.rollouts import CompiledRollout
     from policyd.policy.model.suite import Webhook
 
 PolicyKind = Literal["ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy"]
@@ -86,7 +86,7 @@ class CompiledPolicy:
     broken_at: tuple[Webhook, ...] = ()
     made_of: bytes = b""
     namespace_fields: frozenset[tuple[str, ...]] = frozenset()
-    rollout: Rollout | None = None
+    rollout: CompiledRollout | None = None
     plain: bool = field(init=False)
     simple: tuple[ValidationPlan, JSON] | None = field(init=False)
 

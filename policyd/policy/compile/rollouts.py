@@ -13,8 +13,7 @@ from policyd.json_types import JSONObject
 from policyd.policy.compile.match_rules import match_rules
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy
-from policyd.policy.model.rollout import PolicyRollout
-from policyd.policy.model.rollout import Rollout as RolloutDocument
+from policyd.policy.model.rollout import PolicyRollout, Rollout
 from policyd.policy.source.documents import Document, Sources
 
 KIND = "Rollout"
@@ -34,7 +33,7 @@ def _now() -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class Rollout:
+class CompiledRollout:
     """Where a policy is enforced: ``namespaces`` are rules that match the requests of the selected
     namespaces (None: of all), ``percent`` is None without that field. ``nowhere``: ``enforce`` has
     no field. ``otherwise`` are the actions elsewhere. From ``until`` (UTC) it is over.
@@ -66,7 +65,7 @@ def number_of(policy: str, namespace: str, kind: str, name: str) -> int:
     return int.from_bytes(digest[:_HASHED_BYTES], "big") % _WHOLE
 
 
-def compile_rollout(rollout: PolicyRollout) -> Rollout:
+def compile_rollout(rollout: PolicyRollout) -> CompiledRollout:
     """Compile the rollout of a policy."""
     enforce = rollout.enforce
     selector = enforce.namespace_selector
@@ -74,7 +73,7 @@ def compile_rollout(rollout: PolicyRollout) -> Rollout:
     if selector is not None:
         constraints = {"resourceRules": [_EVERYTHING], "namespaceSelector": selector.plain()}
         namespaces = match_rules(constraints)
-    return Rollout(
+    return CompiledRollout(
         namespaces=namespaces,
         percent=enforce.percent,
         new_only=enforce.new_only,
@@ -103,7 +102,7 @@ class PolicyRollouts:
         among the ``problems``.
         """
         named = self._by_policy.get(policy.name, [])
-        return [each for each in named if isinstance(each.model, RolloutDocument)]
+        return [each for each in named if isinstance(each.model, Rollout)]
 
     def broken(self, policy: Document) -> list[Document]:
         """Return the Rollouts that name the policy and cannot be used."""
@@ -120,18 +119,18 @@ class PolicyRollouts:
                     yield document.problem(FormProblem(("spec", "policyName"), wrong))
 
 
-def rollout_of(policy: Document, documents: list[Document]) -> Rollout | None:
+def rollout_of(policy: Document, documents: list[Document]) -> CompiledRollout | None:
     """Return the rollout of a policy: its own, or that of a document."""
     model = policy.model
     if isinstance(model, Policy) and model.spec.rollout is not None:
         return compile_rollout(model.spec.rollout)
     for document in documents:
-        if isinstance(document.model, RolloutDocument):
+        if isinstance(document.model, Rollout):
             return compile_rollout(document.model.spec)
     return readable_rollout(policy)
 
 
-def readable_rollout(policy: Document) -> Rollout | None:
+def readable_rollout(policy: Document) -> CompiledRollout | None:
     """Return ``spec.rollout`` of a broken Policy if it is valid: it is not enforced elsewhere, its
     errors included.
     """

@@ -8,14 +8,14 @@ from typing import Annotated, Literal
 from policyd.policy.model.base import LabelSelector, Model, Object
 from policyd.policy.model.shapes import Before, Many
 
-_TIMESTAMP = (
+_MOMENT = (
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$"
 )
 # Up to the seconds, with the separators of RFC 3339; Python accepts other forms of ISO 8601, too.
 _FORM = "0000-00-00T00:00:00"
 
 
-def _timestamp(value: object) -> object:
+def _moment(value: object) -> object:
     if isinstance(value, str) and value.isascii() and len(value) > len(_FORM):
         shape = "".join("0" if char.isdigit() else char for char in value[: len(_FORM)])
         try:
@@ -27,7 +27,7 @@ def _timestamp(value: object) -> object:
     raise ValueError("must be a time like 2027-03-01T00:00:00Z")
 
 
-Timestamp = Annotated[datetime, Before(_timestamp, Annotated[str, _TIMESTAMP])]
+Moment = Annotated[datetime, Before(_moment, Annotated[str, _MOMENT])]
 
 
 class Enforce(Model):
@@ -43,7 +43,7 @@ class PolicyRollout(Model):
 
     enforce: Enforce = Enforce()
     otherwise: Many[Literal["Audit", "Warn"]] = ("Audit",)
-    until: Timestamp | None = None
+    until: Moment | None = None
 
 
 class RolloutSpec(PolicyRollout):

@@ -68,9 +68,11 @@ def param(
 HERE = param("p", "here", NAMESPACE, team="a")
 
 
-def request_of(obj: JSONObject = POD, user: str = "bob") -> AdmissionRequest:
-    """The request that creates an object."""
-    return decode(build_review(obj, user=user))
+def request_of(
+    obj: JSONObject = POD, user: str = "bob", old_object: JSONObject | None = None
+) -> AdmissionRequest:
+    """The request that creates an object, or updates the old one."""
+    return decode(build_review(obj, user=user, old_object=old_object))
 
 
 def reviewed(
@@ -78,7 +80,9 @@ def reviewed(
     policies: CompiledPolicySet,
     webhook: Webhook = "validate",
     obj: JSONObject = POD,
+    old_object: JSONObject | None = None,
     **more: Any,
 ) -> AdmissionResponse:
     """The response to the request that creates an object, with what the cluster knows."""
-    return asyncio.run(review_with(cluster, policies, request_of(obj), webhook=webhook, **more))
+    request = request_of(obj, old_object=old_object)
+    return asyncio.run(review_with(cluster, policies, request, webhook=webhook, **more))

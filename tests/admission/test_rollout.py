@@ -1,0 +1,363 @@
+"""Policies with a rollout: where they are enforced, and what they do elsewhere."""
+
+from typing import Any, NamedTuple
+
+import pytest
+
+from policyd.admission import engine
+from policyd.admission.engine import Webhook
+from policyd.admission.recorder import NullRecorder, PolicyEvent
+from policyd.admission.review import AdmissionRequest, decode, to_dict
+from policyd.json_types import JSONObject
+from policyd.policy.compile.rollouts import number_of
+from policyd.policy.suite.reviews import build_review
+from tests.builders.objects import config_map, deployment
+from tests.builders.policies import (
+    DEPLOYMENTS,
+    add_label,
+    demand,
+    denying,
+    document,
+    json_patch,
+    labelling,
+    map_,
+    map_binding,
+    overlay,
+    policy,
+    rule,
+    vap,
+    vap_binding,
+)
+from tests.policy_sets import POD, compiled
+
+SHADOW: JSONObject = {"enforce": {}}
+WARNING: JSONObject = {"enforce": {}, "otherwise": ["Warn"]}
+EMPTY = "enforce is empty"
+NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+CANARY = {**NAMESPACE, "metadata": {"name": "shop", "labels": {"stage": "canary"}}}
+SELECTED: JSONObject = {"enforce": {"namespaceSelector": {"matchLabels": {"stage": "canary"}}}}
+PAST, FUTURE = "2020-01-01T00:00:00Z", "2999-01-01T00:00:00+01:00"
+IN_SHOP = {**POD, "metadata": {**POD["metadata"], "namespace": "shop"}}
+UNDECODABLE = json_patch("[JSONPatch{op: 'add', path: '/metadata/labelz', value: {'a': 'b'}}]")
+
+
+class Recorded(NullRecorder):
+    """Keeps what happened."""
+
+    def __init__(self) -> None:
+        self.events: list[PolicyEvent] = []
+        self.operations: dict[str, int] = {}
+
+    def happened(self, request: AdmissionRequest, event: PolicyEvent) -> None:
+        self.events.append(event)
+
+    def patch_operations(self, policy: str, count: int) -> None:
+        self.operations[policy] = count
+
+
+class Reviewed(NamedTuple):
+    response: JSONObject
+    events: list[tuple[str, ...]]
+    decisions: dict[str, dict[str, int]]
+    operations: dict[str, int]
+
+    @property
+    def allowed(self) -> bool:
+        return bool(self.response["allowed"])
+
+
+def reviewed(
+    *documents: JSONObject, obj: JSONObject = IN_SHOP, webhook: Webhook = "validate", **more: Any
+) -> Reviewed:
+    policies, recorder = compiled(*documents), Recorded()
+    request = decode(build_review(obj, **more))
+    response = engine.review(policies, request, webhook=webhook, recorder=recorder)
+    events: list[tuple[str, ...]] = [
+        (each.what, each.message, each.effect, each.rollout) for each in recorder.events
+    ]
+    counted = {
+        counters.name: {k: n for k, n in counters.snapshot()["decisions"].items() if n}
+        for counters in policies.counters()
+    }
+    return Reviewed(to_dict(response)["response"], events, counted, recorder.operations)
+
+
+def enforced(rollout: JSONObject, *documents: JSONObject, **more: Any) -> bool:
+    """Whether a policy that denies everything denies with this rollout."""
+    return not reviewed(denying(rollout=rollout), *documents, **more).allowed
+
+
+def test_a_shadow_denies_nothing_and_reports_everything() -> None:
+    got = reviewed(denying(rollout=SHADOW))
+    assert got.allowed
+    annotations = got.response["auditAnnotations"]
+    assert annotations["rollout.p"] == "would_deny: enforce is empty"
+    assert '"validationActions":["Audit"]' in annotations["validation_failure"]
+    assert got.decisions == {"p": {"would_deny": 1}}
+    assert got.events == [("would_deny", "no", "admitted", EMPTY)]
+    assert "warnings" not in got.response
+
+
+def test_otherwise_may_warn() -> None:
+    got = reviewed(denying(rollout=WARNING))
+    assert got.allowed
+    assert got.response["warnings"] == ["Validation failed for policy 'p': no"]
+    assert "validation_failure" not in got.response["auditAnnotations"]
+
+
+def test_no_rollout_enforces() -> None:
+    got = reviewed(denying())
+    assert not got.allowed
+    assert got.events == [("denial", "no", "denied", "")]
+
+
+NUMBER = number_of("p", "shop", "", "")
+ENFORCED = [
+    ("percent above the number", {"enforce": {"percent": NUMBER + 1}}, True),
+    ("percent equal to the number", {"enforce": {"percent": NUMBER}}, False),
+    ("percent 0", {"enforce": {"percent": 0}}, False),
+    ("percent 100", {"enforce": {"percent": 100}}, True),
+    ("a selected namespace", SELECTED, True),
+    ("an empty selector", {"enforce": {"namespaceSelector": {}}}, True),
+    (
+        "another namespace",
+        {"enforce": {"namespaceSelector": {"matchLabels": {"stage": "prod"}}}},
+        False,
+    ),
+    (
+        "selected, but not in the percentage",
+        {"enforce": {**SELECTED["enforce"], "percent": 0}},
+        False,
+    ),
+    ("selected, and in the percentage", {"enforce": {**SELECTED["enforce"], "percent": 100}}, True),
+    ("over", {"enforce": {}, "until": PAST}, True),
+    ("not over", {"enforce": {}, "until": FUTURE}, False),
+    ("new violations only, of a CREATE", {"enforce": {"newOnly": True}}, True),
+    ("null is absent", {"enforce": {"percent": None, "namespaceSelector": None}}, False),
+    ("without enforce", {"otherwise": []}, False),
+]
+
+
+@pytest.mark.parametrize(("rollout", "want"), [row[1:] for row in ENFORCED], ids=str)
+def test_where_a_policy_is_enforced(rollout: JSONObject, want: bool) -> None:
+    assert enforced(rollout, CANARY) is want
+
+
+def test_a_higher_percentage_includes_a_lower_one_and_holds_for_a_policy() -> None:
+    numbers = {name: number_of("p", name, "", "") for name in (f"team-{i}" for i in range(2000))}
+    for percent in (1, 25, 50, 99):
+        share = sum(number < percent for number in numbers.values()) / len(numbers)
+        assert abs(share - percent / 100) < 0.04
+    assert numbers != {name: number_of("q", name, "", "") for name in numbers}
+
+
+def test_namespaces_and_cluster_scoped_objects() -> None:
+    everything = rule("*", group="*", version="*")
+    shadow = policy(
+        "p", everything, validations=[demand("false", "no")], rollout={"enforce": {"percent": 50}}
+    )
+    for name in ("shop", "b", "c", "d", "e"):
+        number = number_of("p", name, "", "")  # a Namespace has the number of what is in it
+        namespace = {**NAMESPACE, "metadata": {"name": name}}
+        assert reviewed(shadow, obj=namespace).allowed is (number >= 50)
+        role = {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": name},
+        }
+        number = number_of("p", "", "ClusterRole", name)
+        assert reviewed(shadow, obj=role).allowed is (number >= 50)
+
+
+ERRORS: list[tuple[str, list[JSONObject], Webhook, str]] = [
+    ("a validation", [policy(validations=[demand("object.nope == 1", "x")])], "validate", "p"),
+    (
+        "a matchCondition",
+        [denying(matchConditions=[{"name": "m", "expression": "object.nope == 1"}])],
+        "validate",
+        "p",
+    ),
+    (
+        "an audit annotation",
+        [policy(auditAnnotations=[{"key": "k", "valueExpression": "string(object.nope)"}])],
+        "validate",
+        "p",
+    ),
+    (
+        "params that are missing",
+        [
+            denying(
+                paramKind={"apiVersion": "v1", "kind": "ConfigMap"},
+                paramRef={"name": "nope", "parameterNotFoundAction": "Deny"},
+            ),
+            config_map("other"),
+        ],
+        "validate",
+        "p",
+    ),
+    ("a mutation", [policy(mutations=[add_label("string(object.nope)")])], "mutate", "p"),
+    (
+        "a mutation whose result does not decode",
+        [policy("p", DEPLOYMENTS, mutations=[UNDECODABLE])],
+        "mutate",
+        "p",
+    ),
+]
+
+
+@pytest.mark.parametrize("row", ERRORS, ids=lambda row: row[0])
+def test_errors_outside_of_enforce_deny_nothing(
+    row: tuple[str, list[JSONObject], Webhook, str],
+) -> None:
+    _, documents, webhook, _ = row
+    held = [{**documents[0], "spec": {**documents[0]["spec"], "rollout": WARNING}}, *documents[1:]]
+    obj = (
+        deployment()
+        if documents[0]["spec"]["matchConstraints"]["resourceRules"] == [DEPLOYMENTS]
+        else IN_SHOP
+    )
+    assert not reviewed(*documents, obj=obj, webhook=webhook).allowed
+    got = reviewed(*held, obj=obj, webhook=webhook)
+    assert got.allowed
+    assert got.decisions["p"] == {"error": 1}
+    ((what, _, effect, why),) = got.events
+    assert (what, effect, why) == ("error", "admitted", EMPTY)
+    assert len(got.response["warnings"]) == 1
+    assert got.response["auditAnnotations"]["rollout.p"] == "would_deny: enforce is empty"
+
+
+def test_a_bug_of_policyd_outside_of_enforce_denies_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("bug")
+
+    monkeypatch.setattr("policyd.admission.findings.Findings.validated", broken)
+    assert not reviewed(denying()).allowed
+    got = reviewed(denying(rollout=SHADOW))
+    assert got.allowed
+    assert got.decisions["p"]["error"] == 1
+
+
+# Mutations
+
+PLAIN = policy("z", mutations=[labelling("z", "'z'")])
+
+
+@pytest.mark.parametrize(
+    "mutation",
+    [labelling("a", "'secret'"), overlay({"metadata": {"labels": {"a": "secret"}}})],
+    ids=["ApplyConfiguration", "Overlay"],
+)
+def test_a_mutation_is_computed_and_not_applied(mutation: JSONObject) -> None:
+    for again in ("Never", "IfNeeded"):
+        held = policy("p", mutations=[mutation], rollout=SHADOW, reinvocationPolicy=again)
+        got = reviewed(held, PLAIN, webhook="mutate")
+        assert got.allowed
+        assert got.operations == {"z": 1}
+        assert got.response["patchType"] == "JSONPatch"
+        assert got.decisions == {"p": {"would_mutate": 1}, "z": {"admit": 1}}
+        assert got.events == [("would_mutate", "/metadata/labels/a", "admitted", EMPTY)]
+        annotations = got.response["auditAnnotations"]
+        assert annotations["rollout.p"] == "would_mutate: enforce is empty"
+        assert "secret" not in str(annotations)
+        alone = reviewed(held, webhook="mutate")
+        assert alone.allowed
+        assert "patch" not in alone.response
+
+
+def test_a_mutation_that_changes_nothing_is_an_admit() -> None:
+    got = reviewed(
+        policy("p", mutations=[labelling("app", "'web'")], rollout=SHADOW), webhook="mutate"
+    )
+    assert got.decisions == {"p": {"admit": 1}}
+    assert got.events == []
+
+
+def test_an_error_in_a_shadow_leaves_the_second_round_to_others() -> None:
+    seen = "object.metadata.labels.?z.orValue('no')"
+    early = policy("b", mutations=[labelling("saw", seen)], reinvocationPolicy="IfNeeded")
+    late = policy("c", mutations=[labelling("z", "'yes'")])
+    bad = policy("a", mutations=[add_label("string(object.nope)")], rollout=SHADOW)
+    both = [
+        reviewed(*documents, webhook="mutate") for documents in ([early, late], [bad, early, late])
+    ]
+    assert both[0].response["patch"] == both[1].response["patch"]
+    assert both[1].decisions["a"] == {"error": 1}
+
+
+# New violations only
+
+OLD_BAD = {**IN_SHOP, "spec": {**IN_SHOP["spec"], "hostNetwork": True}}
+NEW_ONLY: JSONObject = {"enforce": {"newOnly": True}}
+NO_HOST_NETWORK = demand("!object.spec.?hostNetwork.orValue(false)", "host network")
+NO_NODE = demand("object.spec.?nodeName.orValue('') != 'n'", "node")
+UNGUARDED = demand("object.spec.hostPID == false", "pid")
+UNCHANGED = demand("object.spec == oldObject.spec", "changed")
+WORSE = {**OLD_BAD, "spec": {**OLD_BAD["spec"], "nodeName": "n"}}
+
+
+@pytest.mark.parametrize(
+    ("validations", "old", "new", "want"),
+    [
+        ([NO_HOST_NETWORK], OLD_BAD, OLD_BAD, "would_deny"),
+        ([NO_HOST_NETWORK], IN_SHOP, OLD_BAD, "deny"),
+        ([NO_HOST_NETWORK, NO_NODE], OLD_BAD, WORSE, "deny"),
+        ([NO_NODE, NO_HOST_NETWORK], OLD_BAD, OLD_BAD, "would_deny"),
+        ([UNGUARDED], IN_SHOP, IN_SHOP, "error"),
+        ([UNCHANGED], IN_SHOP, OLD_BAD, "deny"),
+        ([NO_HOST_NETWORK], OLD_BAD, IN_SHOP, "admit"),
+    ],
+)
+def test_new_only_admits_what_the_old_object_violated(
+    validations: list[JSONObject], old: JSONObject, new: JSONObject, want: str
+) -> None:
+    got = reviewed(policy(validations=validations, rollout=NEW_ONLY), obj=new, old_object=old)
+    assert got.decisions == {"p": {want: 1}}
+    assert got.allowed is (want != "deny")
+    existing = [event for event in got.events if event[3]]
+    assert all(event[3] == "the old object violates it, too" for event in existing)
+    if want in ("would_deny", "error"):
+        assert "rollout.p" in got.response["auditAnnotations"]
+
+
+def test_new_only_of_a_create_is_enforced() -> None:
+    got = reviewed(policy(validations=[NO_HOST_NETWORK], rollout=NEW_ONLY), obj=OLD_BAD)
+    assert got.decisions == {"p": {"deny": 1}}
+
+
+def test_a_condition_that_the_old_object_does_not_meet_makes_a_violation_new() -> None:
+    condition = {"name": "m", "expression": "has(object.spec.nodeName)"}
+    strict = policy(validations=[NO_HOST_NETWORK], matchConditions=[condition], rollout=NEW_ONLY)
+    got = reviewed(strict, obj=WORSE, old_object=OLD_BAD)
+    assert got.decisions == {"p": {"deny": 1}}
+
+
+# Documents
+
+
+def rollout(name: str = "r", of: str = "p", **spec: Any) -> JSONObject:
+    """A Rollout of the policy ``of``."""
+    return document("policyd.dev/v1", "Rollout", name, {"policyName": of, **spec})
+
+
+def test_a_rollout_document_is_about_the_policies_of_its_name() -> None:
+    assert reviewed(denying(), rollout()).allowed
+    validating = vap(validations=[demand("false", "no")])
+    got = reviewed(validating, vap_binding(), rollout(otherwise=["Warn"]))
+    assert got.allowed
+    assert got.response["warnings"] == [
+        "Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': no"
+    ]
+    mutated = reviewed(
+        map_(mutations=[labelling("a", "'b'")]), map_binding(), rollout(of="m"), webhook="mutate"
+    )
+    assert "patch" not in mutated.response
+    assert mutated.decisions["m"] == {"would_mutate": 1}
+
+
+def test_a_policy_without_deny_keeps_its_actions() -> None:
+    got = reviewed(denying(validationActions=["Warn"], rollout={"otherwise": ["Audit"]}))
+    assert got.allowed
+    assert got.response["warnings"] == ["Validation failed for policy 'p': no"]
+    assert got.decisions == {"p": {"warn": 1}}
