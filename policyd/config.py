@@ -194,6 +194,11 @@ class Settings:
         "Issue serving certificates that live this long, and a CA that lives ten times as long; "
         "each is renewed after two thirds of its life.",
     )
+    events: bool = setting(
+        False,
+        units.switch,
+        "Report denials as Events in the namespaces of the objects.",
+    )
     kubernetes_version: KubernetesVersion | None = setting(
         None,
         versions.supported,
@@ -245,6 +250,8 @@ class Settings:
                 raise ConfigError(f"{flag} needs --cluster or --kubeconfig")
             if needed and self.kubeconfig and not self.namespace:
                 raise ConfigError(f"{flag} with --kubeconfig needs --namespace")
+        if self.events and not (self.cluster or self.kubeconfig):
+            raise ConfigError("--events needs --cluster or --kubeconfig")
         if self.otlp_endpoint and self.trace_sample is None:
             raise ConfigError("--otlp-endpoint needs --trace-sample")
         if self.client_name and not self.client_ca:

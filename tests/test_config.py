@@ -127,6 +127,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"client_name": ("x",)}, "--client-name needs --client-ca"),
     ({"register": True}, "--register needs --cluster or --kubeconfig"),
     ({"manage_certificates": True}, "--manage-certificates needs --cluster or --kubeconfig"),
+    ({"events": True}, "--events needs --cluster or --kubeconfig"),
     (
         {"register": True, "kubeconfig": "f"},
         "--register with --kubeconfig needs --namespace",

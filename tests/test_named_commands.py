@@ -24,12 +24,15 @@ FILES = [
 # Flags that files about policyd name, of other programs.
 OTHERS = {
     "--admission-control-config-file": "kube-apiserver",
+    "--all-namespaces": "kubectl",
     "--artifact-type": "oras",
     "--as": "kubectl",
     "--callgrind-out-file": "valgrind",
     "--create-namespace": "helm",
     "--dry-run": "kubectl",
+    "--event-ttl": "kube-apiserver",
     "--feature-gates": "kube-apiserver",
+    "--field-selector": "kubectl",
     "--force-conflicts": "kubectl",
     "--from-file": "kubectl",
     "--keep": "tools/fuzz",

@@ -13,11 +13,17 @@ def metadata_string(request: AdmissionRequest, key: str) -> str:
 
 def controller_of(request: AdmissionRequest) -> str:
     """Return the owner that controls the object as ``KIND/NAME``, or ""."""
+    owner = controller_reference(request)
+    return f"{owner.get('kind')}/{owner.get('name')}" if owner else ""
+
+
+def controller_reference(request: AdmissionRequest) -> dict[str, Any]:
+    """Return the ownerReference of the owner that controls the object; empty if there is none."""
     owners = _metadata(request).get("ownerReferences")
     for owner in owners if isinstance(owners, list) else ():
         if isinstance(owner, dict) and owner.get("controller") is True:
-            return f"{owner.get('kind')}/{owner.get('name')}"
-    return ""
+            return owner
+    return {}
 
 
 def _metadata(request: AdmissionRequest) -> dict[str, Any]:

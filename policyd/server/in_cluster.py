@@ -23,6 +23,7 @@ from policyd.controllers.certificates.managed import (
 )
 from policyd.controllers.certificates.mounted import MountedBundle
 from policyd.controllers.clocks import ServerClock
+from policyd.controllers.events.writer import RESULTS, EventWriter
 from policyd.controllers.leases import LeaseHolder
 from policyd.controllers.registration.reaching import ReachWatch
 from policyd.controllers.registration.registrar import Registration, RegistrationInputs
@@ -114,6 +115,16 @@ class InCluster:
                 noticed=self._changed,
             )
 
+        self._events: EventWriter | None = None
+        self._writing: asyncio.Task[None] | None = None  # what runs it
+        self._ended = asyncio.Event()
+        if settings.events:
+            recorder.events = dict.fromkeys(RESULTS, 0)
+            self._events = EventWriter(
+                self._client, log, recorder.events, draining=lambda: lifecycle.draining
+            )
+            recorder.listeners.append(self._events.note)
+
     @property
     def certificate(self) -> PairSource | None:
         """The source of the certificate if it is managed."""
@@ -193,6 +204,10 @@ class InCluster:
         if self._in_tree is not None:
             loops |= self._in_tree.loops()
         loop = asyncio.get_running_loop()
+        if self._events is not None:
+            # Not until ``stop``: requests are denied while the server drains, too.
+            writing = self._kept("Events", self._events.run, self._ended)
+            self._writing = loop.create_task(writing, name="events")
         return [
             loop.create_task(self._kept(name, run, stop), name=name) for name, run in loops.items()
         ]
@@ -224,7 +239,10 @@ class InCluster:
             await lease.run(stop)
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Write the Events that are left, and close all connections."""
+        self._ended.set()
+        if self._events is not None and self._writing is not None:
+            await self._events.close(self._writing)
         await self._client.close()
 
     def _holds(self) -> bool:

@@ -20,6 +20,7 @@ PROFILES: dict[str, tuple[str, ...]] = {
     "static with lookups": ("static.enabled=true", "static.clusterLookups=true"),
     "everything": (
         "inTree.mode=auto",
+        "events=true",
         "image.repository=registry.example/policyd",
         "imagePullSecrets[0].name=registry",
         "policies.podSecurity=restricted",

@@ -37,14 +37,19 @@ def test_objects_are_the_same(folder: str, profile: str) -> None:
         assert by_kustomize[key] == expected, key
 
 
-def test_objects_for_the_engines_of_the_api_server_are_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("component", "value"), [("in-tree", "inTree.mode=auto"), ("events", "events=true")]
+)
+def test_objects_of_a_component_with_a_right_are_the_same(
+    tmp_path: Path, component: str, value: str
+) -> None:
     deploy = os.path.relpath(ROOT / "deploy", tmp_path.resolve())
     kustomization = {
         "resources": [f"{deploy}/overlays/default"],
-        "components": [f"{deploy}/components/in-tree"],
+        "components": [f"{deploy}/components/{component}"],
     }
     (tmp_path / "kustomization.yaml").write_text(json.dumps(kustomization))
-    by_helm = normalised(chart("inTree.mode=auto"))
+    by_helm = normalised(chart(value))
     by_kustomize = normalised(kustomized(tmp_path.resolve()))
     for key, expected in by_helm.items():
         assert by_kustomize[key] == expected, key

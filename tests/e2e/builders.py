@@ -59,3 +59,11 @@ def limiting(kind: JSONObject, **ref: Any) -> list[JSONObject]:
         vap("limits", created, paramKind=kind, validations=[allowed]),
         vap_binding("limits", policyName="limits", paramRef=ref),
     ]
+
+
+def controlled(by: JSONObject, **metadata: str) -> JSONObject:
+    """The metadata of what the controller of ``by`` creates."""
+    keys = ("apiVersion", "kind")
+    owner = {**{key: by[key] for key in keys}, "controller": True, "blockOwnerDeletion": True}
+    owner |= {key: by["metadata"][key] for key in ("name", "uid")}
+    return {"namespace": by["metadata"]["namespace"], "ownerReferences": [owner], **metadata}

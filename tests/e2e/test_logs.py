@@ -10,6 +10,7 @@ import pytest
 from policyd.json_types import JSONObject
 from tests.builders.objects import PRIVILEGED, container, deployment
 from tests.builders.policies import NOT_PRIVILEGED, PODS, json_patch, policy
+from tests.e2e.builders import controlled
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import Install
@@ -20,14 +21,6 @@ HEADERS = (("Impersonate-User", CONTROLLER), ("Impersonate-Group", "system:maste
 HASH = "7d9f6c8b5"
 BROKEN = json_patch("[JSONPatch{op: 'remove', path: '/metadata/annotations/none'}]")
 MISSING = "remove operation does not apply"
-
-
-def controlled(by: JSONObject, **metadata: str) -> JSONObject:
-    """The metadata of what the controller of ``by`` creates."""
-    keys = ("apiVersion", "kind")
-    owner = {**{key: by[key] for key in keys}, "controller": True, "blockOwnerDeletion": True}
-    owner |= {key: by["metadata"][key] for key in ("name", "uid")}
-    return {"namespace": by["metadata"]["namespace"], "ownerReferences": [owner], **metadata}
 
 
 class Case(NamedTuple):

@@ -21,6 +21,7 @@ IN_CLUSTER: dict[str, dict[str, set[str]]] = {
     },
     "policyd_placements_total": {"result": {"success", "error"}},
     "policyd_certificate_rotations_total": {"result": {"success", "error"}},
+    "policyd_events_total": {"result": {"written", "dropped", "failed"}},
 }
 # Values of labels that others have there only.
 MORE_VALUES: dict[str, dict[str, set[str]]] = {

@@ -53,6 +53,7 @@ def recorder() -> PrometheusRecorder:
     recorder.traces = {"exported": 2, "dropped": 0, "failed": 0}
     recorder.placed = lambda: [("p", "validate", "api-server"), ("m", "mutate", "webhook")]
     recorder.placements["success"] = 2
+    recorder.events = {"written": 4, "dropped": 0, "failed": 1}
     recorder.unreached = lambda: 2
     return recorder
 
@@ -147,6 +148,8 @@ WANT: list[tuple[str, dict[str, str], float]] = [
     ("policyd_policies_placed", {"policy": "m", "webhook": "mutate", "engine": "webhook"}, 1),
     ("policyd_placements_total", {"result": "success"}, 2),
     ("policyd_placements_total", {"result": "error"}, 0),
+    ("policyd_events_total", {"result": "written"}, 4),
+    ("policyd_events_total", {"result": "dropped"}, 0),
     ("policyd_certificate_expiry_timestamp_seconds", {}, 1_800_000_000),
 ]
 

@@ -61,6 +61,14 @@ default
 {{- .Values.inTree.mode -}}
 {{- end -}}
 
+{{- /* "true" if denials become Events. */ -}}
+{{- define "policyd.events" -}}
+{{- if and .Values.events (not (include "policyd.connects" .)) -}}
+{{- fail "events needs the right to write Events: with static.enabled, set static.clusterLookups" -}}
+{{- end -}}
+{{- if .Values.events -}}true{{- end -}}
+{{- end -}}
+
 {{- /* "true" if policyd makes its own certificate. */ -}}
 {{- define "policyd.certifies" -}}
 {{- if not (or .Values.static.enabled .Values.certManager.enabled) -}}true{{- end -}}

@@ -1,4 +1,4 @@
-"""Metrics of what a server does in its cluster: registration, certificates, the Lease."""
+"""Metrics of what a server does in its cluster: the Lease, registration, certificates, Events."""
 
 from collections.abc import Iterator
 
@@ -35,3 +35,15 @@ def registered(scrape: Scrape) -> Iterator[Metric]:
             "Policies that no rule of the webhook configurations reaches.",
             unreached,
         )
+
+
+def reported(scrape: Scrape) -> Iterator[Metric]:
+    """What became of the denials that are reported as Events; nothing without ``--events``."""
+    if not scrape.recorder.events:
+        return
+    yield counter(
+        "policyd_events",
+        "Denials to report as Kubernetes Events, by result.",
+        "result",
+        [([result], count) for result, count in scrape.recorder.events.items()],
+    )

@@ -28,6 +28,7 @@ SOURCES = (
     "requests.traced",
     "server.caches",
     "controllers.registered",
+    "controllers.reported",
     "placement.placed",
     "server.health",
     "server.process",

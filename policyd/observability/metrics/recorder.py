@@ -88,6 +88,8 @@ class PrometheusRecorder:
         self.conflicts: dict[str, int] = {}
         # What became of traced requests; empty without tracing.
         self.traces: dict[str, int] = {}
+        # What became of denials that are reported as Events; empty without --events.
+        self.events: dict[str, int] = {}
         # What controllers count, and what they know; None without such a controller.
         self.registrations = {"success": 0, "error": 0}
         self.rotations = {"success": 0, "error": 0}

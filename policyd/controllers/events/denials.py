@@ -1,0 +1,143 @@
+"""What an Event says about one denial, and the object that it is about. Writes nothing.
+
+The object of a denied CREATE does not exist, so nobody can describe it. If a controller sent the
+request, the Event is about the owner: ``kubectl describe replicaset`` says why there are no Pods.
+"""
+
+from typing import NamedTuple
+
+from policyd.admission.confidential import WITHHELD, is_confidential
+from policyd.admission.metadata import controller_reference, metadata_string
+from policyd.admission.recorder import PolicyEvent
+from policyd.admission.review import AdmissionRequest
+from policyd.policy.kinds.builtin import BUILTIN_KINDS
+from policyd.policy.kinds.plural import plural
+from policyd.texts import encodable
+
+VIOLATION, ERROR = "PolicyViolation", "PolicyError"
+# Kubernetes keeps the Events of cluster-scoped objects here.
+DEFAULT_NAMESPACE = "default"
+# Bytes of a note in events.k8s.io/v1; core/v1 has no limit.
+MOST_NOTE_BYTES = 1024
+_CUT = "…"
+_MOST_NAME = 253  # characters of the longest name in Kubernetes
+# What the API server appends to generateName, and what it keeps of that before
+# (k8s.io/apimachinery, pkg/util/rand; k8s.io/apiserver, pkg/storage/names).
+_SUFFIX_CHARS = frozenset("bcdfghjklmnpqrstvwxz2456789")
+_SUFFIX_LENGTH = 5
+_MOST_PREFIX = 58
+_EVENT_GROUPS = ("", "events.k8s.io")
+# (group, resource) -> (apiVersion, kind), for requests to subresources: objects may be of others.
+_KINDS = {
+    (api_version.rpartition("/")[0], plural(kind)): (api_version, kind)
+    for api_version, kind in BUILTIN_KINDS
+}
+
+
+class Regarding(NamedTuple):
+    """The object that an Event is about; ``uid`` is empty if it does not exist yet."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+
+
+class ReportedDenial(NamedTuple):
+    """What an Event says. Equal denials are one Event with a count."""
+
+    regarding: Regarding
+    reason: str
+    note: str
+
+    @property
+    def namespace(self) -> str:
+        """Return the namespace of the Event."""
+        return self.regarding.namespace or DEFAULT_NAMESPACE
+
+
+def reported(request: AdmissionRequest, event: PolicyEvent) -> ReportedDenial | None:
+    """Return what to report about an event of a policy; None if it is not to be reported.
+
+    Requests about Events are not: their denials could cause others without end.
+    """
+    if event.effect != "denied" or request.dry_run or _about_events(request):
+        return None
+    name = request.name or metadata_string(request, "name")
+    shown, message = name, event.message
+    prefix = metadata_string(request, "generateName")
+    if prefix and (not name or _generated(name, prefix)):
+        # Each attempt has another name, and the same Event.
+        name, shown = prefix, f"{prefix}*"
+        if request.name:
+            message = message.replace(request.name, shown)
+    if is_confidential(request):
+        message = WITHHELD
+    kind = request.kind[2]
+    if request.sub_resource:
+        kind = f"{_kind(request)[1]}/{request.sub_resource}"
+    how = "denied by" if event.what == "denial" else "denied because of an error of"
+    note = f"{request.operation} of {kind} {shown} {how} policy {event.policy}: {message}"
+    reason = VIOLATION if event.what == "denial" else ERROR
+    return ReportedDenial(_regarding(request, name), reason, _bounded(note))
+
+
+def _about_events(request: AdmissionRequest) -> bool:
+    group, _, resource = request.resource
+    return resource == "events" and group in _EVENT_GROUPS
+
+
+def _generated(name: str, prefix: str) -> bool:
+    """Whether the API server made a name of this generateName."""
+    start, suffix = name[:-_SUFFIX_LENGTH], name[-_SUFFIX_LENGTH:]
+    made = len(suffix) == _SUFFIX_LENGTH and _SUFFIX_CHARS.issuperset(suffix)
+    return made and start == prefix[:_MOST_PREFIX]
+
+
+def _regarding(request: AdmissionRequest, name: str) -> Regarding:
+    namespace = "" if request.is_namespace else request.namespace
+    creates = request.operation == "CREATE" and not request.sub_resource
+    owner = _owner(request, namespace) if creates else None
+    if owner is not None:
+        return owner
+    known = request.operation in ("UPDATE", "DELETE")
+    uid = metadata_string(request, "uid") if known else ""
+    return _bounded_reference(*_kind(request), namespace, name, uid)
+
+
+def _owner(request: AdmissionRequest, namespace: str) -> Regarding | None:
+    """Return the owner that controls the object, if its Events are in the object's namespace: the
+    Node that owns a static Pod has its own elsewhere.
+    """
+    reference = controller_reference(request)
+    found = [reference.get(field) for field in ("apiVersion", "kind", "name", "uid")]
+    if not all(isinstance(each, str) for each in found):
+        return None
+    api_version, kind, name, uid = map(str, found)
+    if not BUILTIN_KINDS.get((api_version, kind), True) and namespace:
+        return None
+    return _bounded_reference(api_version, kind, namespace, name, uid)
+
+
+def _bounded_reference(*fields: str) -> Regarding:
+    """Return a reference as the API server may have sent it. Others could send longer strings."""
+    return Regarding(*(encodable(each[:_MOST_NAME]) for each in fields))
+
+
+def _kind(request: AdmissionRequest) -> tuple[str, str]:
+    """Return apiVersion and kind of the object, also if the request is about a subresource."""
+    group, version, resource = request.resource
+    if request.sub_resource and (group, resource) in _KINDS:
+        return _KINDS[group, resource]
+    group, version, kind = request.kind
+    return (f"{group}/{version}" if group else version), kind
+
+
+def _bounded(note: str) -> str:
+    """Return the note within its limit."""
+    note = encodable(note[: MOST_NOTE_BYTES + 1])
+    encoded = note.encode()
+    if len(encoded) <= MOST_NOTE_BYTES:
+        return note
+    return encoded[: MOST_NOTE_BYTES - len(_CUT.encode())].decode(errors="ignore") + _CUT

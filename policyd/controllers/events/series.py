@@ -1,0 +1,131 @@
+"""The denials that are to be written as Events, in memory: aggregated, paced and bounded.
+
+Denials are added by requests, at the cost of a few dictionary operations. Nothing is written here.
+"""
+
+import secrets
+from collections.abc import Callable
+from time import monotonic, time
+
+from policyd.controllers.events.denials import ReportedDenial
+
+# An Event is written again, with its new count, at most this often.
+REPEAT_SECONDS = 10.0
+# Denials that are equal after a pause like this are another Event.
+QUIET_SECONDS = 600.0
+# Events that are remembered, in all and in one namespace.
+MOST_EVENTS = 1000
+MOST_IN_NAMESPACE = 50
+
+
+class EventSeries:
+    """Equal denials, which are one Event. ``count`` and ``written``: how many there were, and how
+    many of these the Event in the API server has; times of ``time`` and, for ``due``, of
+    ``monotonic``.
+    """
+
+    __slots__ = ("attempts", "count", "denial", "due", "first", "heard", "last", "name", "written")
+
+    def __init__(self, denial: ReportedDenial, wall: float, now: float) -> None:
+        self.denial = denial
+        self.name = f"policyd.{secrets.token_hex(8)}"
+        self.count = self.written = self.attempts = 0
+        self.first = self.last = wall
+        self.heard = self.due = now
+
+    @property
+    def pending(self) -> int:
+        """Return how many denials are not written yet."""
+        return self.count - self.written
+
+
+class EventTable:
+    """All series, those with the latest denials last. Each namespace has a part of the room, so
+    that one with many different denials takes no place of others.
+    """
+
+    def __init__(
+        self,
+        most: int = MOST_EVENTS,
+        most_in_namespace: int = MOST_IN_NAMESPACE,
+        *,
+        clock: Callable[[], float] = monotonic,
+        wall: Callable[[], float] = time,
+    ) -> None:
+        self._most = most
+        self._most_in_namespace = most_in_namespace
+        self._clock = clock
+        self._wall = wall
+        self._series: dict[ReportedDenial, EventSeries] = {}
+        self._namespaces: dict[str, dict[ReportedDenial, EventSeries]] = {}
+
+    def __len__(self) -> int:
+        return len(self._series)
+
+    @property
+    def pending(self) -> int:
+        """Return how many denials are not written yet."""
+        return sum(each.pending for each in self._series.values())
+
+    def add(self, denial: ReportedDenial) -> EventSeries | None:
+        """Add a denial to its series; None if there is no room for another series."""
+        series = self._series.pop(denial, None)
+        beside = self._namespaces.get(denial.namespace, {})
+        if series is not None:
+            del beside[denial]
+        elif self._makes_room(beside):
+            series = EventSeries(denial, self._wall(), self._clock())
+        else:
+            return None
+        self._series[denial] = beside[denial] = series
+        self._namespaces[denial.namespace] = beside
+        series.count += 1
+        series.heard, series.last = self._clock(), self._wall()
+        return series
+
+    def waiting(self) -> list[EventSeries]:
+        """Return the series that are not written as they are, the longest waiting first."""
+        pending = (each for each in self._series.values() if each.pending)
+        return sorted(pending, key=lambda each: each.due)
+
+    def due(self) -> list[EventSeries]:
+        """Return those that may be written now."""
+        now = self._clock()
+        return [each for each in self.waiting() if each.due <= now]
+
+    def wrote(self, series: EventSeries, count: int) -> int:
+        """Note that the Event of a series has this count; return how many denials that adds."""
+        added = count - series.written
+        series.written, series.attempts = count, 0
+        series.due = self._clock() + REPEAT_SECONDS
+        return added
+
+    def remove(self, series: EventSeries) -> int:
+        """Forget a series; return how many of its denials were not written."""
+        del self._series[series.denial]
+        beside = self._namespaces[series.denial.namespace]
+        del beside[series.denial]
+        if not beside:
+            del self._namespaces[series.denial.namespace]
+        return series.pending
+
+    def forget_quiet(self) -> None:
+        """Forget what is written and was not repeated for long."""
+        before = self._clock() - QUIET_SECONDS
+        for each in [*self._series.values()]:
+            if each.heard > before:
+                break  # the others were heard later
+            if not each.pending:
+                self.remove(each)
+
+    def _makes_room(self, beside: dict[ReportedDenial, EventSeries]) -> bool:
+        """Whether one more has room, after the oldest one is forgotten if need be. What is not
+        written is not forgotten; only one is examined, because a request waits for this.
+        """
+        for series, most in ((beside, self._most_in_namespace), (self._series, self._most)):
+            if len(series) >= most:
+                oldest = next(iter(series.values()))
+                if oldest.pending:
+                    return False
+                self.remove(oldest)
+        return True

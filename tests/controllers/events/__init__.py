@@ -1,0 +1,1 @@
+"""Events about denied requests."""

@@ -1,0 +1,262 @@
+"""From shadow to everywhere on a real API server, while a load runs: what clients saw, the log,
+metrics and the audit log agree to the last request.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from policyd.json_types import JSONObject
+from policyd.policy.compile.rollouts import number_of
+from tests.builders.config_maps import LABELS
+from tests.builders.objects import config_map
+from tests.builders.policies import demand, document, labelling, policy, rule, vap, vap_binding
+from tests.e2e import in_cluster
+from tests.e2e.client import Client
+from tests.e2e.cluster import Cluster
+from tests.e2e.conftest import make_namespace
+from tests.e2e.spread import Created, annotations, spread_load
+from tests.e2e.webhook import registered, serving, write
+from tests.server.config_maps import SELECTOR
+from tests.server.process import Process, until
+
+NAME = "no-bad"
+CREATES = rule("configmaps", operations=["CREATE"])
+NO_BAD = [demand("!has(object.data) || !('bad' in object.data)", "nothing bad")]
+# It never leaves the shadow.
+STAMP = policy("stamp", CREATES, mutations=[labelling("stamp", "'v1'")], rollout={"enforce": {}})
+# Creates in each stage before it is counted.
+ENOUGH = 150
+ANNOTATION = "validate.policyd.dev"
+
+
+class Stage(NamedTuple):
+    """One step of the rollout, and the share of the namespaces that it enforces the policy in."""
+
+    rollout: JSONObject | None
+    percent: int
+
+
+STAGES = [
+    Stage({"enforce": {}}, 0),
+    Stage({"enforce": {"percent": 25}}, 25),
+    Stage({"enforce": {"percent": 50}, "otherwise": ["Warn", "Audit"]}, 50),
+    Stage({"enforce": {"percent": 50}, "until": "2020-01-01T00:00:00Z"}, 100),
+    Stage(None, 100),
+]
+Documents = Callable[[JSONObject | None], list[JSONObject]]
+
+
+def of_its_own(rollout: JSONObject | None) -> list[JSONObject]:
+    """A Policy with the rollout in its spec."""
+    staged = {} if rollout is None else {"rollout": rollout}
+    return [policy(NAME, CREATES, validations=NO_BAD, **staged), STAMP]
+
+
+def of_kubernetes(rollout: JSONObject | None) -> list[JSONObject]:
+    """A ValidatingAdmissionPolicy, and the rollout as a document."""
+    made = [vap(NAME, CREATES, validations=NO_BAD), vap_binding(NAME, policyName=NAME), STAMP]
+    if rollout is not None:
+        spec = {"policyName": NAME, **rollout}
+        made.append(document("policyd.dev/v1", "Rollout", NAME, spec))
+    return made
+
+
+def chosen_namespaces(prefix: str) -> list[str]:
+    """Names of namespaces: a few in each part of the rollout."""
+    wanted = {"first": 4, "second": 3, "last": 5}
+    found = []
+    for index in range(1000):
+        name = f"{prefix}-{index}"
+        number = number_of(NAME, name, "", "")
+        part = "first" if number < 25 else "second" if number < 50 else "last"
+        if wanted[part]:
+            wanted[part] -= 1
+            found.append(name)
+    return found
+
+
+class Serving(NamedTuple):
+    """A server, and how its policies are changed."""
+
+    process: Process
+    publish: Callable[[list[JSONObject]], object]
+
+
+@pytest.fixture(params=["file", "ConfigMap"])
+def serve(
+    request: pytest.FixtureRequest, api: Cluster, client: Client, namespace: str, tmp_path: Path
+) -> Iterator[Callable[[list[JSONObject]], Serving]]:
+    """Start a server with some documents, in a file or in a ConfigMap of the test's namespace."""
+    folder, log = tmp_path / "policies", tmp_path / "policyd.log"
+    packed = config_map("policies", namespace)
+    packed["metadata"]["labels"] = LABELS
+
+    def filled(documents: list[JSONObject]) -> JSONObject:
+        text = "\n---\n".join(json.dumps(each) for each in documents)
+        return {**packed, "data": {"policies.yaml": text}}
+
+    def replaced(documents: list[JSONObject]) -> None:
+        assert client.replace(filled(documents)).status == 200
+
+    with ExitStack() as stack:
+
+        def started(documents: list[JSONObject]) -> Serving:
+            if request.param == "file":
+                sources = [write(folder, documents)]
+                process = stack.enter_context(serving(api, sources, log))
+                return Serving(process, lambda changed: write(folder, changed))
+            client.made(filled(documents))
+            settings = {
+                "kubeconfig": str(in_cluster.kubeconfig(api, tmp_path)),
+                "namespace": namespace,
+                "policy_configmaps": SELECTOR,
+            }
+            process = stack.enter_context(serving(api, [], log, **settings))
+            return Serving(process, replaced)
+
+        yield started
+
+
+class Counted(NamedTuple):
+    """What was true when the load was paused in a stage."""
+
+    stage: Stage
+    generation: str
+    created: list[Created]
+    deny: float
+    would_deny: float
+
+
+def decisions(server: Process, name: str, decision: str) -> float:
+    return server.metric(f'policyd_policy_decisions_total{{decision="{decision}",policy="{name}"}}')
+
+
+@pytest.mark.parametrize("documents", [of_its_own, of_kubernetes])
+def test_counts_agree_from_shadow_to_everywhere(
+    documents: Documents,
+    api: Cluster,
+    client: Client,
+    namespace: str,
+    serve: Callable[[list[JSONObject]], Serving],
+) -> None:
+    namespaces = chosen_namespaces(f"{namespace[-30:].strip('-')}-x")
+    for each in namespaces:
+        make_namespace(client, each, rollout=namespace)
+    selector = {"matchLabels": {"rollout": namespace}}
+    server, publish = serve(documents(STAGES[0].rollout))
+    with (
+        registered(api, server, namespaces[0], namespaceSelector=selector),
+        spread_load(api, namespaces) as load,
+    ):
+        counted = []
+        for number, stage in enumerate(STAGES):
+            if number:
+                publish(documents(stage.rollout))
+            loaded = until(lambda number=number: server.lines("reload")[number:], "the reload")
+            until(load.more(ENOUGH), "creates in this stage")
+            with load.paused() as created:
+                found = (decisions(server, NAME, each) for each in ("deny", "would_deny"))
+                counted.append(Counted(stage, loaded[0]["generation"], created, *found))
+        load.stop()
+        mutated = decisions(server, "stamp", "would_mutate"), decisions(server, "stamp", "admit")
+        denied = server.metric(
+            'policyd_admission_requests_total{operation="CREATE",result="denied",webhook="validate"}'
+        )
+        assert server.terminate() == 0  # the log is complete
+    created = load.created
+    marks = audited(api, created)
+    assert_each_create_was_answered(created)
+    assert_stages_agree(counted, created, marks, server.lines())
+    assert denied == len([each for each in created if not each.admitted])
+    assert mutated == (len(server.lines("would_mutate")), 0)
+    real = [each for each in server.lines("would_mutate") if not each.get("dryRun")]
+    assert len(real) == len(created)
+    assert {each["message"] for each in real} == {"/metadata/labels"}
+    assert_stored(client, namespaces, created)
+
+
+def audited(api: Cluster, created: list[Created]) -> dict[str, dict[str, str]]:
+    """The audit annotations of the creates, once all are written."""
+
+    def complete() -> Any:
+        found = annotations(api)
+        return found if all(each.answer.audit_id in found for each in created) else None
+
+    found: dict[str, dict[str, str]] = until(complete, "the audit log")
+    return found
+
+
+def assert_each_create_was_answered(created: list[Created]) -> None:
+    assert len({(each.namespace, each.name) for each in created}) == len(created)
+    assert {each.answer.status for each in created} == {201, 422}
+    for each in created:
+        if not each.admitted:
+            assert each.violates
+            assert each.answer.message.endswith("nothing bad")
+
+
+def assert_stages_agree(
+    counted: list[Counted],
+    created: list[Created],
+    marks: dict[str, dict[str, str]],
+    lines: list[dict[str, Any]],
+) -> None:
+    """For each stage: the clients, the metrics, the log and the audit log of the API server."""
+
+    def generation(each: Created) -> str:
+        return marks[each.answer.audit_id][f"{ANNOTATION}/generation"]
+
+    events = Counter((each["event"], each.get("generation")) for each in lines)
+    assert len({each.generation for each in counted}) == len(STAGES)
+    assert {generation(each) for each in created} == {each.generation for each in counted}
+    before: set[str] = set()
+    for stage, current, paused, deny, would_deny in counted:
+        at_pause = outcomes([each for each in paused if generation(each) == current])
+        assert at_pause.total() >= ENOUGH / 2, "the load went on"
+        assert (at_pause["denied"], at_pause["would be"]) == (deny, would_deny), stage
+        mine = [each for each in created if generation(each) == current]
+        whole = outcomes(mine)
+        assert whole["denied"] == events["denial", current], stage
+        assert whole["would be"] == events["would_deny", current], stage
+        noted = [
+            each for each in mine if f"{ANNOTATION}/rollout.{NAME}" in marks[each.answer.audit_id]
+        ]
+        assert len(noted) == whole["would be"], stage
+        warned = [each for each in mine if each.answer.warnings]
+        asked = "Warn" in (stage.rollout or {}).get("otherwise", ())
+        assert len(warned) == (whole["would be"] if asked else 0), stage
+
+        enforced = {each.namespace for each in mine if not each.admitted}
+        spared = {each.namespace for each in mine if each.violates and each.admitted}
+        assert not enforced & spared, "a namespace is enforced or not, at every attempt"
+        wanted = {
+            each.namespace
+            for each in created
+            if number_of(NAME, each.namespace, "", "") < stage.percent
+        }
+        assert enforced == wanted, stage
+        assert before <= enforced, "what was enforced stays so"
+        before = enforced
+    assert not before ^ {each.namespace for each in created}, "everywhere in the end"
+
+
+def outcomes(created: list[Created]) -> Counter[str]:
+    return Counter(
+        "denied" if not each.admitted else "would be" if each.violates else "innocent"
+        for each in created
+    )
+
+
+def assert_stored(client: Client, namespaces: list[str], created: list[Created]) -> None:
+    """The API server has what was admitted, as it was sent."""
+    for name in namespaces:
+        found = client.send("GET", f"/api/v1/namespaces/{name}/configmaps").body["items"]
+        stored = {each["metadata"]["name"] for each in found}
+        assert stored == {each.name for each in created if each.admitted and each.namespace == name}
+        assert not any("labels" in each["metadata"] for each in found)
