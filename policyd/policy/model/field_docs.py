@@ -205,6 +205,7 @@ FIELDS: dict[str, dict[str, str]] = {
         "webhook": "Run only this webhook. Default: mutate, then validate the result.",
         "idempotent": "false allows a second run of the mutations to change the object again.",
         "defaults": "Replaces that of the suite.",
+        "rollout": "over (default): as if every rollout were over; staged: as none were.",
         "request": "The request; omitted fields are derived from the object.",
         "expect": "The expected answer; only the fields given are compared.",
         "table": "Variants of the request; each row is a test of its own.",
@@ -217,6 +218,7 @@ FIELDS: dict[str, dict[str, str]] = {
         "expect": "The expected answer, instead of that of the case.",
         "idempotent": "Replaces that of the case.",
         "defaults": "Replaces that of the case.",
+        "rollout": "Replaces that of the case.",
     },
     "SuiteRequest": {
         "operation": "Default: CREATE; DELETE with only an oldObject; UPDATE with both objects.",
