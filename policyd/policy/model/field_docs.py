@@ -263,6 +263,8 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     "MutatingAdmissionPolicy": ("apiVersion", "kind", "metadata", "spec"),
     "MutatingAdmissionPolicyBinding": ("apiVersion", "kind", "metadata", "spec"),
     "PolicyTest": ("apiVersion", "kind", "cases"),
+    "Rollout": ("apiVersion", "kind", "metadata", "spec"),
+    "RolloutSpec": ("policyName",),
     "PolicySpec": ("matchConstraints",),
     "ValidatingAdmissionPolicySpec": ("matchConstraints",),
     "MutatingAdmissionPolicySpec": ("matchConstraints", "mutations"),
