@@ -25,7 +25,7 @@ _PREFIX = re.compile(rf"(?:{_POLICY} denied request|Validation failed for {_POLI
 # The policy that policyd puts after an error which fails the whole request.
 _MUTATION = re.compile(rf" \(mutation of {_POLICY}\)\Z")
 # Audit annotations that quote no object.
-_OWN_ANNOTATIONS = ("generation", "exception.")
+_OWN_ANNOTATIONS = ("generation", "exception.", "rollout.")
 
 
 def is_confidential(request: AdmissionRequest) -> bool:

@@ -11,7 +11,7 @@ from policyd.admission.authorizer import Authorizer
 from policyd.admission.decision import Verdict
 from policyd.admission.review import decode
 from policyd.benchmark.requests import WebhookRequest
-from policyd.offline.ignored import ErrorRecorder
+from policyd.offline.ignored import EffectRecorder
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
@@ -53,7 +53,7 @@ def census(
             seen.add(policy.sort_key)
             return True
 
-        verdict, recorder = Verdict(), ErrorRecorder()
+        verdict, recorder = Verdict(), EffectRecorder()
         response = engine.review(
             policies,
             decode(call.body),

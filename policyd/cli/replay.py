@@ -13,7 +13,7 @@ import click
 from policyd.admission.authorizer import Authorizer
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.output import counted, echo_json, format_option, styled
-from policyd.cli.shared.policies import policies_option, require_policies
+from policyd.cli.shared.policies import enforce_all_option, policies_option, require_policies
 from policyd.cli.shared.terminal.progress import with_progress
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.cli.shared.version import version_option
@@ -26,13 +26,22 @@ from policyd.policy.source.files import read_bytes
 from policyd.policy.source.loader import load
 from policyd.versions import KubernetesVersion
 
-_COLOURS = {"now denied": "red", "now admitted": "green"}
+_COLOURS = {"now denied": "red", "now enforced": "red", "now admitted": "green"}
+_WIDTH = max(map(len, WHAT))
 _EPILOG = """\b
 Examples:
   policyd serve -p policies/ --capture /var/lib/policyd/capture   # record
   policyd replay capture/ -p policies-new/ --against policies/
   policyd replay capture/ -p policies-new/   # compare with recorded answers
   policyd replay reviews.jsonl.gz -p new/ --against old/ -v
+  policyd replay capture/ -p policies/ --enforce-all   # the end of rollouts
+
+\b
+What CHANGE says of rollouts:
+  now enforced        what was would_deny denies (or its mutation is applied)
+  no longer enforced  what denied or mutated is held by a rollout
+  would deny, would mutate, would admit, would not mutate
+                      what a rollout holds has changed, not what is answered
 
 Exit status: 0 if no decision changes, 1 if at least one does, 2 if the input or a policy is
 invalid.
@@ -59,6 +68,9 @@ class _Changed:
     "[default: compare with the recorded answers]",
 )
 @authorizer_option
+@enforce_all_option(
+    "Evaluate the new policies (not those of --against) as if every rollout were over."
+)
 @click.option(
     "-v", "--verbose", is_flag=True, help="List every changed request, not one example per change."
 )
@@ -81,6 +93,7 @@ def command(
     paths: tuple[Path, ...],
     against: tuple[Path, ...],
     authorizer: Authorizer | None,
+    enforce_all: bool,
     verbose: bool,
     form: str,
     version: KubernetesVersion,
@@ -93,7 +106,8 @@ def command(
     policies that read them may decide differently than they did.
     """
     sources = require_policies(load(paths, version=version), paths)
-    new = Admitter(compiler.compile_strict(sources), authorizer)
+    compiled = compiler.compile_strict(sources)
+    new = Admitter(compiled.enforced if enforce_all else compiled, authorizer)
     old = None
     if against:
         old = Admitter(compiler.compile_strict(load(against, version=version)), authorizer)
@@ -163,11 +177,11 @@ def _table(found: list[_Changed], verbose: bool) -> None:
     width = max(len("POLICY"), *(len(each.change.policy) for each in found), 0)
     columns = terminal_width()
     if rows:
-        heads = (f"{'CHANGE':<14}", "COUNT", f"{'POLICY':<{width}}")
+        heads = (f"{'CHANGE':<{_WIDTH}}", "COUNT", f"{'POLICY':<{width}}")
         click.echo(table_row(heads, "EXAMPLE", columns))
     for each, times in rows:
         change = each.change
-        what = styled(f"{change.what:<14}", fg=_COLOURS.get(change.what, "yellow"))
+        what = styled(f"{change.what:<{_WIDTH}}", fg=_COLOURS.get(change.what, "yellow"))
         message = " ".join(change.message.split())
         cells = (what, f"{1 if verbose else times:>5}", f"{change.policy or '-':<{width}}")
         example = f"{each.request} ({each.place}): {message}"

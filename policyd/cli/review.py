@@ -12,7 +12,7 @@ from policyd.admission.authorizer import Authorizer
 from policyd.admission.engine import Webhook
 from policyd.api.policy_set import PolicySet
 from policyd.cli.shared.authorizer import authorizer_option
-from policyd.cli.shared.policies import policies_option, require_policies
+from policyd.cli.shared.policies import enforce_all_option, policies_option, require_policies
 from policyd.cli.shared.request import (
     FOR_MANIFESTS,
     GivenReview,
@@ -63,6 +63,7 @@ invalid.
 )
 @request_options
 @authorizer_option
+@enforce_all_option()
 @click.argument("file", default="-", type=click.File("rb"))
 @version_option()
 def command(
@@ -73,6 +74,7 @@ def command(
     as_object: bool,
     request: RequestOptions,
     authorizer: Authorizer | None,
+    enforce_all: bool,
     file: BinaryIO,
     version: KubernetesVersion,
 ) -> None:
@@ -87,6 +89,8 @@ def command(
     if as_object and jsonl:
         raise click.UsageError("--object (one manifest) and --jsonl (reviews) cannot be combined")
     policies = compiler.compile_strict(require_policies(load(paths, version=version), paths))
+    if enforce_all:
+        policies = policies.enforced
     if jsonl:
         _answer_lines(policies, webhook, request, authorizer, file)
         return

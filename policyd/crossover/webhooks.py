@@ -40,8 +40,8 @@ def served_documents(sources: Sources, plan: CrossoverPlan) -> list[JSONObject]:
     chosen = {each.webhook: frozenset(each.policies) for each in called if each.webhook}
     found: list[JSONObject] = [*plan.namespaces]
     for document in sources.documents:
-        if document.kind == "PolicyTest":
-            continue
+        if document.kind in ("PolicyTest", "Rollout"):
+            continue  # what is measured is enforced everywhere
         raw = _measured(document, chosen) if document.is_policy else document.raw
         held = limited(raw, namespaces) if raw is not None else None
         if held is not None:

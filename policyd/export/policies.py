@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 
 from policyd.export import verbatim
 from policyd.export.checks import checked, with_free_names
-from policyd.export.model import ExportedPart, ExportedPolicy
+from policyd.export.model import ExportedPart, ExportedPolicy, Reason
 from policyd.export.mutating.part import mutation_part
 from policyd.export.validating import validation_part
 from policyd.policy.compile.bindings import PolicyBindings
 from policyd.policy.compile.overlays import KnownKinds
+from policyd.policy.compile.rollouts import PolicyRollouts, rollout_of
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.model.kinds import Policy
 from policyd.policy.source.documents import Document, Sources
@@ -23,18 +24,21 @@ def exported(
 ) -> tuple[ExportedPolicy, ...]:
     """Export every policy of the sources, in their order, for the version of the sources.
 
-    The sources must be without problems. ``now`` decides which exceptions have expired.
+    The sources must be without problems. ``now`` decides which exceptions have expired, and which
+    rollouts are over.
     """
     bindings, time = PolicyBindings(sources), now()
     known = definitions(sources).documents
     kinds, crds = KnownKinds(known), [definition.raw for definition in known]
     found: list[ExportedPolicy] = []
+    rollouts = PolicyRollouts(sources)
     for document in sources.of_kind("Policy", *verbatim.KINDS):
         parts = (
             _own_parts(document, document.model, sources.version, time, kinds)
             if isinstance(document.model, Policy)
             else (verbatim.verbatim_part(document, bindings, sources.version),)
         )
+        staged = _staged(document, rollouts, time)
         line, _ = document.place()
         found.append(
             ExportedPolicy(
@@ -42,10 +46,31 @@ def exported(
                 document.name,
                 document.file,
                 line,
-                tuple(checked(_unshared(part), sources.version, crds) for part in parts),
+                tuple(
+                    checked(_unshared(_refused(part, staged)), sources.version, crds)
+                    for part in parts
+                ),
             )
         )
     return with_free_names(found)
+
+
+def _staged(document: Document, rollouts: PolicyRollouts, now: datetime) -> list[Reason]:
+    """Return the reason why a policy cannot be exported before its rollout is over."""
+    named = rollouts.of(document)
+    rollout = rollout_of(document, named)
+    if rollout is None or (rollout.until is not None and rollout.until <= now):
+        return []
+    path = "metadata.name" if named else "spec.rollout"
+    of = f"{named[0].label} is not over" if named else "it is not over"
+    return [Reason(path, f"the API server has no rollouts, and {of}")]
+
+
+def _refused(part: ExportedPart, reasons: list[Reason]) -> ExportedPart:
+    """Return the part as one that is not exported, if there are reasons."""
+    if not reasons:
+        return part
+    return replace(part, documents=(), reasons=(*part.reasons, *reasons), remarks=())
 
 
 def _unshared(part: ExportedPart) -> ExportedPart:

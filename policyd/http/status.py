@@ -234,6 +234,8 @@ def _policy(
         shown["source"] = policy.source
         if policy.problem:
             shown["problem"] = policy.problem
+        if policy.rollout is not None:  # what is not enforced is no one else's business
+            shown["rollout"] = {**policy.rollout.given, "over": policy.rollout.over}
     if reached is not None:
         shown["reached"] = reached.state
         if reached.gaps:

@@ -19,12 +19,12 @@ from policyd.admission.review import AdmissionRequest, AdmissionResponse, Cause,
 from policyd.admission.subject import Subjects
 from policyd.json_types import JSON, JSONObject
 from policyd.offline.defaulting.defaults import Defaults
-from policyd.offline.ignored import ErrorRecorder, IgnoredError
+from policyd.offline.ignored import EffectRecorder, HeldMutation, IgnoredError
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
 
 BOTH: tuple[Webhook, ...] = ("mutate", "validate")
-Effect = Literal["deny", "warn", "audit"]
+Effect = Literal["deny", "would_deny", "warn", "audit"]
 _EFFECTS: Mapping[str, Effect] = {"Deny": "deny", "Warn": "warn", "Audit": "audit"}
 
 
@@ -113,7 +113,7 @@ class Turns:
 @dataclass(frozen=True, slots=True)
 class Violation:
     """One violation by a request. ``error``: the policy could not be evaluated. ``index``: of the
-    validation; 0 for other errors.
+    validation; 0 for other errors. ``rollout``: why it does not deny, for ``would_deny``.
     """
 
     policy: str
@@ -123,6 +123,7 @@ class Violation:
     message: str
     error: bool
     index: int = 0
+    rollout: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ class Admission:
 
     ``matched`` are the names of the policies that matched. ``after`` is the object with the
     ``patch`` of the mutating webhook. ``message`` is that of the denial. ``ignored``: errors that
-    failurePolicy Ignore dropped.
+    failurePolicy Ignore dropped. ``held``: mutations that a rollout did not apply.
     """
 
     allowed: bool
@@ -144,6 +145,7 @@ class Admission:
     patch: tuple[JSONObject, ...]
     after: JSON
     ignored: tuple[IgnoredError, ...] = ()
+    held: tuple[HeldMutation, ...] = ()
 
 
 class Admitter:
@@ -198,16 +200,18 @@ class Admitter:
         violations: list[Violation] = []
         matched: dict[str, None] = {}
         ignored: list[IgnoredError] = []
+        held: list[HeldMutation] = []
 
         def call(request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
             subjects = Subjects(request, self._namespaces, self._authorizer)
             applicable = Applicable(self._policies, subjects, self._params, webhook)
             matches = applicable.match(only)
             matched.update((policy.name, None) for policy, _ in matches)
-            errors = ErrorRecorder()
-            findings = Findings(request, webhook, self._policies.generation, errors)
+            effects = EffectRecorder()
+            findings = Findings(request, webhook, self._policies.generation, effects)
             response = evaluate(applicable, findings, matches, 0)
-            ignored.extend(errors.ignored(findings.verdict.findings))
+            ignored.extend(effects.ignored(findings.verdict.findings))
+            held.extend(effects.held)
             for finding in findings.verdict.findings:
                 violations.extend(_violations(finding))
             return response
@@ -225,19 +229,24 @@ class Admitter:
             patch=tuple(each for one in answers for each in one.operations),
             after=answers[-1].after,
             ignored=tuple(ignored),
+            held=tuple(held),
         )
 
 
 def _violations(finding: Finding) -> Iterator[Violation]:
-    """Yield one violation for each action of the binding."""
+    """Yield one violation for each action of the binding, and one if the rollout holds a denial."""
     policy = finding.policy
-    for action in finding.actions:
+    effects: list[Effect] = [_EFFECTS[action] for action in finding.actions]
+    if finding.rollout:
+        effects = ["would_deny"]
+    for effect in effects:
         yield Violation(
             policy.name,
             policy.kind,
             finding.binding or "",
-            _EFFECTS[action],
+            effect,
             finding.message,
             finding.error,
             finding.index,
+            finding.rollout,
         )

@@ -3,6 +3,7 @@ story of each call goes to a function. Slower than ``suite_policies``; off the r
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from policyd.admission.authorizer import Authorizer
 from policyd.json_types import JSONObject
@@ -10,6 +11,7 @@ from policyd.offline.explaining import Explainer
 from policyd.offline.stories import WebhookStory
 from policyd.offline.suite_policies import (
     CaseNotes,
+    at_stage,
     authorizer_in,
     suite_authorizer,
     suite_sources,
@@ -29,9 +31,15 @@ class ExplainedPolicies:
     """Responds as ``SuitePolicies`` does; ``take`` gets the story of each webhook."""
 
     def __init__(
-        self, explainer: Explainer, take: TakeStory, authorizer: Authorizer | None
+        self,
+        explainer: Explainer,
+        take: TakeStory,
+        authorizer: Authorizer | None,
+        *,
+        staged: bool = False,
     ) -> None:
-        self._explainer = explainer
+        self._configured = explainer
+        self._explainer = explainer.changed(partial(at_stage, staged=staged))
         self._take = take
         self._authorizer = authorizer
 
@@ -57,6 +65,6 @@ class ExplainedPolicies:
 
     def admitting(self, state: CaseState) -> Admit:
         """Return ``admit`` of the same policies in a cluster with this state."""
-        explainer = self._explainer.changed(lambda policies: with_state(policies, state))
+        explainer = self._configured.changed(lambda policies: with_state(policies, state))
         authorizer = authorizer_in(state, self._authorizer)
-        return ExplainedPolicies(explainer, self._take, authorizer).admit
+        return ExplainedPolicies(explainer, self._take, authorizer, staged=state.staged).admit

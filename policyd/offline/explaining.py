@@ -183,6 +183,7 @@ def _stories(
             reason=why(_constraints(document), sent.view),
             controllers=_controllers(policy, document, sent),
             exceptions=tuple(dict.fromkeys(seen.exceptions)),
+            stage=seen.stage,
             bindings=bindings,
             params=tuple(seen.params),
             visits=tuple(seen.visits),

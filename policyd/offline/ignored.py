@@ -1,4 +1,6 @@
-"""The errors that a failurePolicy of Ignore drops from an answer. Decides nothing."""
+"""What has no effect on an answer: errors that a failurePolicy of Ignore drops, and mutations that
+rollouts do not apply. Decides nothing.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -15,16 +17,27 @@ class IgnoredError(NamedTuple):
     message: str
 
 
-class ErrorRecorder(NullRecorder):
-    """Records the errors of all policies for one request."""
+class HeldMutation(NamedTuple):
+    """The places that a policy would change, and why its rollout does not enforce it."""
+
+    policy: str
+    places: str
+    rollout: str
+
+
+class EffectRecorder(NullRecorder):
+    """Records the errors and the held mutations of all policies for one request."""
 
     def __init__(self) -> None:
         self._errors: list[IgnoredError] = []
+        self.held: list[HeldMutation] = []
 
     def happened(self, request: AdmissionRequest, event: PolicyEvent) -> None:
-        """Record an error."""
+        """Record an error, or a mutation that is not applied."""
         if event.what == "error":
             self._errors.append(IgnoredError(event.policy, event.message))
+        elif event.what == "would_mutate":
+            self.held.append(HeldMutation(event.policy, event.message, event.rollout))
 
     def ignored(self, findings: Sequence[Finding]) -> list[IgnoredError]:
         """Return the errors that are not among the findings, each once."""

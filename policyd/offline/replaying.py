@@ -6,7 +6,8 @@ and, under ``captured``, the webhook; reviews recorded otherwise have neither.
 
 import re
 from base64 import b64decode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -15,32 +16,47 @@ import orjson
 from policyd._core.json.equality import equal
 from policyd._core.patch.apply import apply
 from policyd.admission.confidential import without_text
+from policyd.admission.decision import annotation_key
 from policyd.admission.review import Cause
 from policyd.errors import ReviewError
 from policyd.json_types import JSON, JSONObject
-from policyd.offline.admitting import BOTH, Admitter
+from policyd.offline.admitting import BOTH, Admission, Admitter
 from policyd.policy.model.suite import Webhook
 
-What = Literal["now denied", "now admitted", "other reasons", "other warnings", "other object"]
+What = Literal[
+    "now denied", "now enforced", "now admitted", "no longer enforced", "would deny", "would admit",
+    "would mutate", "would not mutate", "other reasons", "other warnings", "other object",
+]  # fmt: skip
 WHAT: tuple[What, ...] = get_args(What)  # the most important ones first
+# The audit annotation of a policy that its rollout does not enforce: ``would_deny: why``.
+_ANNOTATION = "rollout."
+_HELD = ("would_deny", "would_mutate")
 _NAMED = re.compile(r"""policy ['"]([^'"]+)['"]""", re.IGNORECASE)
 _WEBHOOKS: Mapping[JSON, tuple[Webhook, ...]] = {"mutate": ("mutate",), "validate": ("validate",)}
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedDecision:
-    """The comparable part of a response; ``reasons`` are the texts of a denial's causes."""
+    """The comparable part of a response; ``reasons`` are the texts of a denial's causes. ``held``
+    are the decisions that rollouts do not enforce, ``would_deny`` and ``would_mutate``, each with
+    its policy as audit annotations name it.
+    """
 
     allowed: bool
     reasons: frozenset[str]
     warnings: frozenset[str]
     after: JSON
+    held: frozenset[tuple[str, str]] = frozenset()
+
+    def would(self, decision: str) -> frozenset[str]:
+        """Return the policies with this decision."""
+        return frozenset(policy for what, policy in self.held if what == decision)
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionChange:
     """One difference between two decisions, and its message. ``policy`` is empty if it belongs to
-    no single policy.
+    no single policy. ``now enforced``: a denial that was ``would_deny``.
     """
 
     what: What
@@ -74,6 +90,7 @@ class Recorded:
             self._reasons(admission.causes),
             self._texts(admission.warnings),
             after,
+            frozenset(_held_in(admission)),
         )
 
     def answered(self) -> ComparedDecision:
@@ -90,6 +107,7 @@ class Recorded:
             self._reasons(_causes(self.response)),
             self._texts(self.response.get("warnings") or ()),
             after,
+            frozenset(_annotated(self.response.get("auditAnnotations"))),
         )
 
     def _reasons(self, causes: Iterable[Cause]) -> frozenset[str]:
@@ -125,25 +143,79 @@ def read_line(line: bytes) -> Recorded:
 
 def changes(before: ComparedDecision, after: ComparedDecision) -> list[DecisionChange]:
     """Return the differences, the most important ones first."""
-    found: list[DecisionChange] = []
+    would, will = before.would("would_deny"), after.would("would_deny")
+    new, gone = after.reasons - before.reasons, before.reasons - after.reasons
+    enforced = {each for each in new if _annotated_policy(each) in would}
+    held = {each for each in gone if _annotated_policy(each) in will}
+    found = [*_each("now enforced", enforced), *_each("no longer enforced", held)]
+    shown = {_annotated_policy(each) for each in (*enforced, *held)}
     if before.allowed and not after.allowed:
-        found += _each("now denied", after.reasons)
+        found += _each("now denied", new - enforced)
     elif after.allowed and not before.allowed:
-        found += _each("now admitted", before.reasons)
+        found += _each("now admitted", gone - held)
     else:
-        found += _between("other reasons", before.reasons, after.reasons)
-    if before.allowed and after.allowed:
+        found += _each("other reasons", new - enforced)
+        found += _each("other reasons", gone - held, "no longer: ")
+    found += _each_named("would deny", "it would deny", will - would - shown)
+    found += _each_named("would admit", "it would no longer deny", would - will - shown)
+    both = before.allowed and after.allowed
+    differs = both and not equal(before.after, after.after)
+    found += _mutations(before.would("would_mutate"), after.would("would_mutate"), differs)
+    if both:
         found += _between("other warnings", before.warnings, after.warnings)
-        if not equal(before.after, after.after):
-            found.append(DecisionChange("other object", "", "the mutated object differs"))
+    if differs:
+        found.append(DecisionChange("other object", "", "the mutated object differs"))
     return found
+
+
+def _mutations(
+    before: frozenset[str], after: frozenset[str], differs: bool
+) -> Iterator[DecisionChange]:
+    """Yield what happened to mutations that were not applied, or are not any more."""
+    new, gone = after - before, before - after
+    if differs:
+        yield from _each_named("now enforced", "its mutation is applied", gone)
+        yield from _each_named("no longer enforced", "its mutation is not applied", new)
+    else:
+        yield from _each_named("would mutate", "it would mutate the object", new)
+        yield from _each_named("would not mutate", "it would not mutate the object", gone)
+
+
+def _held_in(admission: Admission) -> Iterator[tuple[str, str]]:
+    """Yield the decisions that rollouts hold, with their policies as annotations name them."""
+    for violation in admission.violations:
+        if violation.rollout:
+            yield "would_deny", _in_annotations(violation.policy)
+    for held in admission.held:
+        yield "would_mutate", _in_annotations(held.policy)
+
+
+def _annotated(annotations: JSON) -> Iterator[tuple[str, str]]:
+    """Yield the same from the audit annotations of a response."""
+    for key, value in annotations.items() if isinstance(annotations, dict) else ():
+        decision = str(value).partition(":")[0]
+        if key.startswith(_ANNOTATION) and decision in _HELD:
+            yield decision, key.removeprefix(_ANNOTATION)
+
+
+def _in_annotations(policy: str) -> str:
+    """Return the name of a policy as the key of an annotation has it: a long one is cut."""
+    return annotation_key(f"{_ANNOTATION}{policy}").removeprefix(_ANNOTATION)
+
+
+def _annotated_policy(text: str) -> str:
+    return _in_annotations(_policy_in(text))
 
 
 def _between(what: What, before: frozenset[str], after: frozenset[str]) -> list[DecisionChange]:
     return [*_each(what, after - before), *_each(what, before - after, "no longer: ")]
 
 
-def _each(what: What, texts: frozenset[str], prefix: str = "") -> list[DecisionChange]:
+def _each_named(what: What, message: str, policies: AbstractSet[str]) -> list[DecisionChange]:
+    return [DecisionChange(what, policy, message) for policy in sorted(policies)]
+
+
+def _each(what: What, texts: AbstractSet[str], prefix: str = "") -> list[DecisionChange]:
     return [DecisionChange(what, _policy_in(text), prefix + text) for text in sorted(texts)]
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from policyd.admission.decision import Finding
+from policyd.admission.staging import Stage
 from policyd.cel.trace.steps import Steps
 from policyd.json_types import JSON, JSONObject
 from policyd.offline.matching import MatchReason
@@ -14,8 +15,9 @@ from policyd.policy.model.suite import Webhook
 from policyd.policy.source.documents import Document
 
 PolicyOutcome = Literal[
-    "denies", "warns", "audits", "ignores an error", "changes it", "changes nothing", "admits",
-    "exempt", "condition not met", "not bound", "no params", "left alone", "not matched",
+    "denies", "would deny", "warns", "audits", "ignores an error", "changes it", "would change it",
+    "changes nothing", "admits", "exempt", "condition not met", "not bound", "no params",
+    "left alone", "not matched",
 ]  # fmt: skip
 
 
@@ -64,7 +66,8 @@ class PolicyStory:
     """One policy and one webhook: why it matched or not, and its findings.
 
     ``bindings`` are those that were tried, with the reason; ``findings`` those outside of visits,
-    errors of the configuration. ``exceptions`` are the names of those that applied.
+    errors of the configuration. ``exceptions`` are the names of those that applied. ``stage``:
+    whether its rollout enforces it for the request; None without a rollout.
     """
 
     policy: CompiledPolicy
@@ -73,6 +76,7 @@ class PolicyStory:
     reason: MatchReason
     controllers: MatchReason | None = None
     exceptions: tuple[str, ...] = ()
+    stage: Stage | None = None
     bindings: tuple[tuple[str, MatchReason], ...] = ()
     params: tuple[tuple[str, int], ...] = ()
     visits: tuple[Visit, ...] = ()
@@ -83,6 +87,10 @@ class PolicyStory:
     def outcome(self) -> PolicyOutcome:
         """Return the policy's effect on the request, in one word."""
         findings = [*self.findings, *(each for visit in self.visits for each in visit.findings)]
+        if any("Deny" in each.actions for each in findings):
+            return "denies"
+        if any(each.rollout for each in findings):
+            return "would deny"
         for action, outcome in _BY_ACTION:
             if any(action in each.actions for each in findings):
                 return outcome
@@ -96,8 +104,13 @@ class PolicyStory:
             return "condition not met"
         applied = [each for visit in self.visits for each in visit.mutations]
         if any(each.operations for each in applied):
-            return "changes it"
+            return "would change it" if self.held else "changes it"
         return "changes nothing" if applied else "admits"
+
+    @property
+    def held(self) -> bool:
+        """Whether its rollout does not enforce it for the request."""
+        return self.stage is not None and not (self.stage.enforced or self.stage.problem)
 
     @property
     def _unvisited(self) -> PolicyOutcome:
@@ -109,7 +122,6 @@ class PolicyStory:
 
 
 _BY_ACTION: tuple[tuple[str, PolicyOutcome], ...] = (
-    ("Deny", "denies"),
     ("Warn", "warns"),
     ("Audit", "audits"),
 )

@@ -24,10 +24,19 @@ from policyd.policy.suite.state import CaseState
 
 
 class SuitePolicies:
-    """Compiled policies that respond to the requests of cases."""
+    """Compiled policies that respond to the requests of cases: as if every rollout were over, or,
+    if ``staged``, as configured with none over.
+    """
 
-    def __init__(self, compiled: CompiledPolicySet, authorizer: Authorizer | None = None) -> None:
-        self._compiled = compiled
+    def __init__(
+        self,
+        compiled: CompiledPolicySet,
+        authorizer: Authorizer | None = None,
+        *,
+        staged: bool = False,
+    ) -> None:
+        self._configured = compiled
+        self._compiled = at_stage(compiled, staged=staged)
         self._authorizer = authorizer
 
     @classmethod
@@ -78,8 +87,9 @@ class SuitePolicies:
 
     def knowing(self, state: CaseState) -> "SuitePolicies":
         """Return the same policies in a cluster with this state."""
-        compiled = with_state(self._compiled, state)
-        return SuitePolicies(compiled, authorizer_in(state, self._authorizer))
+        compiled = with_state(self._configured, state)
+        authorizer = authorizer_in(state, self._authorizer)
+        return SuitePolicies(compiled, authorizer, staged=state.staged)
 
     def admitting(self, state: CaseState) -> Admit:
         """Return ``admit`` of the same policies in a cluster with this state."""
@@ -99,6 +109,11 @@ class CaseNotes(NullRecorder):
             self.denials[CaseNote(event.policy, event.message)] = None
         elif event.what == "error":
             self.errors[CaseNote(event.policy, event.message)] = None
+
+
+def at_stage(compiled: CompiledPolicySet, *, staged: bool) -> CompiledPolicySet:
+    """Return the same policies with all rollouts over, or with none over."""
+    return compiled.staged if staged else compiled.enforced
 
 
 def with_state(compiled: CompiledPolicySet, state: CaseState) -> CompiledPolicySet:

@@ -153,7 +153,7 @@ def test_a_patch_and_warnings_are_not_written() -> None:
         "u",
         True,
         warnings=(f"Validation failed for policy 'p': {VALUE}", VALUE),
-        audit_annotations={"generation": "g", "exception.p": "e", "p.key": VALUE},
+        audit_annotations={"generation": "g", "exception.p": "e", "rollout.p": "r", "p.key": VALUE},
         patch=f'[{{"op": "add", "path": "/a", "value": "{VALUE}"}}]'.encode(),
     )
     written = json.loads(line("mutate", CONFIDENTIAL["data"], answer, datetime.now(UTC)))
@@ -161,7 +161,12 @@ def test_a_patch_and_warnings_are_not_written() -> None:
         "uid": "u",
         "allowed": True,
         "warnings": [f"Validation failed for policy 'p': {REDACTED}", REDACTED],
-        "auditAnnotations": {"generation": "g", "exception.p": "e", "p.key": REDACTED},
+        "auditAnnotations": {
+            "generation": "g",
+            "exception.p": "e",
+            "rollout.p": "r",
+            "p.key": REDACTED,
+        },
     }
 
 

@@ -127,6 +127,11 @@ def map_binding(name: str = "mb", **spec: JSON) -> JSONObject:
     return document(ADMISSION, "MutatingAdmissionPolicyBinding", name, {"policyName": "m", **spec})
 
 
+def rollout_document(name: str = "p", **spec: JSON) -> JSONObject:
+    """A Rollout of the policies of this name, in shadow by default."""
+    return document("policyd.dev/v1", "Rollout", name, {"policyName": name, **spec})
+
+
 def suite(name: str = "s", **fields: JSON) -> JSONObject:
     """A suite with one case, in which a Pod is allowed."""
     case = {"name": "one", "request": {"object": pod()}, "expect": {"allowed": True}}

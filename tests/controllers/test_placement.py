@@ -1,11 +1,16 @@
 """When a replica leaves a policy to the API server, and when documents are written and deleted."""
 
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 import pytest
 
+from policyd.controllers.placement import following
+from policyd.export.policies import exported
 from policyd.placement.times import BINDING_SECONDS, UNSEEN_SECONDS, WIDE_SECONDS
+from policyd.policy.compile.rollouts import Rollout
 from tests.builders.policies import CONFIG_MAPS, demand, policy, rule
 from tests.controllers.placed import API, Placing, refused
 
@@ -227,3 +232,20 @@ def test_without_the_list_of_documents_everything_is_evaluated(placing: Any) -> 
     assert server.evaluated == ["check"]
     assert server.writer.problem == "cannot follow the policies of the cluster: forbidden"
     assert server.placed.left_out[1] == frozenset()
+
+
+def test_a_policy_is_placed_when_its_rollout_is_over(
+    placing: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    until = datetime(2027, 3, 1, tzinfo=UTC)
+    clock = [until - timedelta(seconds=1)]
+    monkeypatch.setattr(Rollout, "over", property(lambda self: clock[0] >= self.until))
+    monkeypatch.setattr(following, "exported", partial(exported, now=lambda: clock[0]))
+    server = placing(policy("check", CONFIG_MAPS, rollout={"until": "2027-03-01T00:00:00Z"}))
+    server.later(PLACED)
+    assert (server.evaluated, server.documents) == (["check"], [])
+    (place,) = server.placed.places()
+    assert place[3] == "webhook" and "it is not over" in place[4]
+    clock[0] = until
+    server.later(PLACED + following.LONGEST_PAUSE)
+    assert (server.evaluated, server.documents) == ([], BOTH)

@@ -17,6 +17,7 @@ from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.config import resolve
 from policyd.errors import PolicyError, Problem
+from policyd.policy.compile.rollouts import Rollout
 from policyd.policy.live.store import LoadedPolicySet
 from policyd.versions import NEWEST, KubernetesVersion
 
@@ -40,6 +41,7 @@ class FakePolicy:
     verb: str
     text: str
     kind: str = "Policy"
+    rollout: Rollout | None = None
 
     @property
     def problem(self) -> str:

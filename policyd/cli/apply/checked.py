@@ -11,7 +11,7 @@ from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admission, Violation
 from policyd.policy.source.documents import Document
 
-FAIL_ON = ("warn", "error")
+FAIL_ON = ("warn", "error", "would-deny")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,11 @@ class CheckedObject:
         return any(each.error and each.outcome == "deny" for each in self.findings)
 
     @property
+    def would_be_denied(self) -> bool:
+        """Whether only rollouts save the object from a denial."""
+        return self.admission.allowed and any(e.outcome == "would_deny" for e in self.findings)
+
+    @property
     def other_errors(self) -> int:
         """The number of errors that deny nothing: under Warn, Audit or failurePolicy Ignore."""
         spared = sum(each.error and each.outcome != "deny" for each in self.findings)
@@ -90,7 +95,8 @@ class TextOptions:
 @dataclass(slots=True)
 class Tally:
     """Counts of objects and results. ``changed`` is the word for objects with a patch; ``errors``
-    are objects that an error denies, not in ``denied``.
+    are objects that an error denies, not in ``denied``. ``would_deny`` and ``would_mutate`` are
+    objects that would be denied or changed if every rollout were over.
     """
 
     changed: str = "mutated"
@@ -98,6 +104,8 @@ class Tally:
     denied: int = 0
     errors: int = 0
     mutated: int = 0
+    would_deny: int = 0
+    would_mutate: int = 0
     warnings: int = 0
     other_errors: int = 0
     skipped_files: int = 0
@@ -111,6 +119,8 @@ class Tally:
             self.errors += checked.erred
             self.denied += not checked.erred
         self.mutated += bool(checked.admission.patch)
+        self.would_deny += checked.would_be_denied
+        self.would_mutate += bool(checked.admission.held)
         self.warnings += sum(finding.outcome == "warn" for finding in checked.findings)
         self.other_errors += checked.other_errors
 
@@ -121,6 +131,7 @@ class Tally:
             or self.errors
             or ("warn" in fail_on and self.warnings)
             or ("error" in fail_on and self.other_errors)
+            or ("would-deny" in fail_on and self.would_deny)
         )
 
     @property
@@ -130,6 +141,8 @@ class Tally:
         parts = [f"{admitted} admitted", f"{self.denied} denied"]
         parts += [counted(self.errors, "error")] if self.errors else []
         parts += [f"{self.mutated} {self.changed}"] if self.mutated else []
+        parts += [f"{self.would_deny} would be denied"] if self.would_deny else []
+        parts += [f"{self.would_mutate} would be mutated"] if self.would_mutate else []
         parts += [counted(self.warnings, "warning")] if self.warnings else []
         if self.other_errors:
             parts.append(f"{counted(self.other_errors, 'error')} without effect")

@@ -15,7 +15,12 @@ from policyd.cli.apply.output import FORMATS, ReportOptions
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import format_option
-from policyd.cli.shared.policies import policies_option, require_policies
+from policyd.cli.shared.policies import (
+    POLICY_KINDS,
+    enforce_all_option,
+    policies_option,
+    require_policies,
+)
 from policyd.cli.shared.request import DEFAULTS, GROUP, NAMESPACE_LABELS, OLD, OPERATION, USER
 from policyd.cli.shared.sarif import ReportRule
 from policyd.cli.shared.version import version_option
@@ -51,12 +56,17 @@ In GitHub code scanning:
 
 \b
 What RESULT says:
-  denied    a policy denies the object
-  error     a policy could not be evaluated, which denies (failurePolicy Fail)
-  warning   a policy warns (validationActions Warn)
-  audit     a policy only audits (validationActions Audit)
-  ignored   a policy could not be evaluated; no effect (failurePolicy Ignore)
-  admitted  no policy denies the object (with -v)
+  denied        a policy denies the object
+  error         a policy could not be evaluated, which denies
+                (failurePolicy Fail)
+  would deny    its rollout does not enforce the policy here (--enforce-all
+                does)
+  would mutate  likewise: the mutation is not applied
+  warning       a policy warns (validationActions Warn)
+  audit         a policy only audits (validationActions Audit)
+  ignored       a policy could not be evaluated; no effect
+                (failurePolicy Ignore)
+  admitted      no policy denies the object (with -v)
 
 Exit status: 0 if every object is admitted, 1 if at least one is denied, also by an error (see also
 --fail-on), 2 if the input or a policy is invalid or the cluster cannot be reached (readable objects
@@ -77,6 +87,7 @@ _OF_MANIFESTS = (
 @NAMESPACE_LABELS
 @authorizer_option
 @DEFAULTS
+@enforce_all_option()
 @format_option(
     *FORMATS,
     help="Choose the output format. text is a table; the others are for programs.",
@@ -91,7 +102,8 @@ _OF_MANIFESTS = (
     multiple=True,
     type=click.Choice(FAIL_ON),
     help="Exit with 1 also if no object is denied. warn: a policy warns. error: a policy could not "
-    "be evaluated, but only warns or audits, or its failurePolicy is Ignore. May be repeated.",
+    "be evaluated, but only warns or audits, or its failurePolicy is Ignore. would-deny: only a "
+    "rollout saves an object. May be repeated.",
 )
 @click.option(
     "--exclude",
@@ -135,6 +147,7 @@ def command(
     namespace_labels: dict[str, str] | None,
     authorizer: Authorizer | None,
     defaults: bool,
+    enforce_all: bool,
     form: str,
     diff: bool,
     fail_on: tuple[str, ...],
@@ -174,6 +187,8 @@ def command(
         version = NEWEST if cluster is None else version_of(cluster)
     sources = require_policies(load(paths, version=version), paths)
     policies = compiler.compile_strict(sources)
+    if enforce_all:
+        policies = policies.enforced
     requester = Requester(operation, user, groups, namespace)
     style = TextOptions(diff=diff, verbose=verbose, err=mutated)
     report = ReportOptions(form, style, _rules(sources), fail_on)
@@ -196,7 +211,7 @@ def _rules(sources: Sources) -> dict[str, ReportRule]:
     found = {}
     for document in sources.documents:
         spec = document.raw.get("spec")
-        if document.is_policy and document.kind != "PolicyTest" and isinstance(spec, dict):
+        if document.is_policy and document.kind in POLICY_KINDS and isinstance(spec, dict):
             about = str(spec.get("description") or "") or f"{document.kind} {document.name}"
             line, _ = document.place("metadata.name")
             place = f"{document.kind} {document.name} in {document.file}:{line}"

@@ -18,11 +18,18 @@ from policyd.offline.admitting import Violation
 
 Row = tuple[str, ...]
 Rules = Mapping[str, ReportRule]
-_LEVELS: Mapping[str, ReportLevel] = {"deny": "error", "warn": "warning", "audit": "note"}
-_WORDS = {"deny": "denied", "warn": "warning", "audit": "audit"}
+_LEVELS: Mapping[str, ReportLevel] = {
+    "deny": "error",
+    "would_deny": "warning",
+    "warn": "warning",
+    "audit": "note",
+}
+_WORDS = {"deny": "denied", "would_deny": "would deny", "warn": "warning", "audit": "audit"}
 _COLOURS = {
     "denied": "red",
     "error": "red",
+    "would deny": "magenta",
+    "would mutate": "magenta",
     "warning": "yellow",
     "ignored": "yellow",
     "audit": "cyan",
@@ -82,7 +89,11 @@ def _text(checked: Sequence[CheckedObject], style: TextOptions) -> None:
 def _rows(checked: CheckedObject, style: TextOptions) -> Iterator[Row]:
     label, place = checked.document.label, _place(checked)
     for finding in checked.findings:
-        yield (_result(finding), label, place, finding.policy or "-", _joined(finding.message))
+        message = _joined(_message(finding))
+        yield (_result(finding), label, place, finding.policy or "-", message)
+    for held in checked.admission.held:
+        message = f"{held.places} (not applied: {held.rollout})"
+        yield ("would mutate", label, place, held.policy, message)
     for error in checked.admission.ignored:
         yield ("ignored", label, place, error.policy, _joined(error.message))
     if style.verbose and checked.admission.allowed:
@@ -97,6 +108,12 @@ def _rows(checked: CheckedObject, style: TextOptions) -> Iterator[Row]:
 
 def _result(finding: Violation) -> str:
     return "error" if finding.error and finding.outcome == "deny" else _WORDS[finding.outcome]
+
+
+def _message(finding: Violation) -> str:
+    if not finding.rollout:
+        return finding.message
+    return f"{finding.message} (not enforced: {finding.rollout})"
 
 
 def _place(checked: CheckedObject) -> str:
@@ -131,6 +148,7 @@ def _as_json(checked: CheckedObject, style: TextOptions) -> JSONObject:
         "policies": admission.matched,
         "findings": checked.findings,
         "ignored": [each._asdict() for each in admission.ignored],
+        "wouldMutate": [each._asdict() for each in admission.held],
         "warnings": admission.warnings,
         "patch": admission.patch,
     }
@@ -149,15 +167,19 @@ def _entries(checked: Sequence[CheckedObject]) -> list[ReportEntry]:
             (
                 finding.policy or "policyd",
                 _LEVELS[finding.outcome],
-                finding.message,
+                f"{'would deny: ' if finding.rollout else ''}{_message(finding)}",
                 f"[{finding.index}]",
-                finding.error,
+                finding.error and not finding.rollout,
             )
             for finding in each.findings
         ]
         found += [
             (error.policy, "note", f"error ignored by failurePolicy: {error.message}", "", False)
             for error in each.admission.ignored
+        ]
+        found += [
+            (held.policy, "note", f"would mutate: {held.places} ({held.rollout})", "", False)
+            for held in each.admission.held
         ]
         share = each.seconds / max(1, len(found))
         for rule, level, message, part, failed in found or [("", "none", "", "", False)]:

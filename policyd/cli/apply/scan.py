@@ -191,7 +191,7 @@ class ClusterScan:
         admission = self._evaluate(review, lambda policy: policy.sort_key in keys)
         checked = CheckedObject(document, admission, (perf_counter_ns() - started) / 1e9)
         self.report.tally.add(checked)
-        found = checked.findings or admission.ignored
+        found = checked.findings or admission.ignored or admission.held
         if found or admission.patch or self._options.everything:
             self.report.checked.append(checked if admission.patch else _slim(checked))
 
@@ -222,6 +222,7 @@ class ClusterScan:
             violations=(*changed.violations, *admission.violations),
             warnings=(*changed.warnings, *admission.warnings),
             ignored=(*changed.ignored, *admission.ignored),
+            held=(*changed.held, *admission.held),
             matched=tuple(dict.fromkeys((*changed.matched, *admission.matched))),
             patch=changed.patch,
         )

@@ -44,6 +44,9 @@ def _policy(story: PolicyStory) -> JSONObject:
         "params": [{"binding": name, "found": count} for name, count in story.params],
         "visits": [_visit(each) for each in story.visits],
     }
+    if story.stage is not None:
+        why = story.stage.problem or story.stage.why
+        made["rollout"] = {"enforced": story.stage.enforced, "why": why}
     if story.controllers is not None:
         made["podControllers"] = _reason(story.controllers)
     return made
@@ -65,6 +68,7 @@ def _finding(finding: Finding) -> JSONObject:
         "index": finding.index,
         "actions": list(finding.actions),
         "error": finding.error,
+        **({"rollout": finding.rollout} if finding.rollout else {}),
     }
 
 

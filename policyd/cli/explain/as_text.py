@@ -4,7 +4,7 @@ the others. Evaluates nothing.
 
 from collections.abc import Iterator, Sequence
 
-from policyd.cli.explain.visits import VisitText, title
+from policyd.cli.explain.visits import VisitText, title, unenforced
 from policyd.cli.shared.output import counted, styled
 from policyd.cli.shared.tree import TreeStyle
 from policyd.cli.shared.values import cut
@@ -15,10 +15,12 @@ from policyd.texts import cause_text
 
 _COLOURS = {
     "denies": "red",
+    "would deny": "magenta",
     "warns": "yellow",
     "audits": "yellow",
     "ignores an error": "yellow",
     "changes it": "cyan",
+    "would change it": "magenta",
     "changes nothing": "green",
     "admits": "green",
 }
@@ -148,6 +150,9 @@ def _reasons(story: PolicyStory) -> Iterator[str]:
     yield from (f"      {line}" for line in reason.more)
     if story.controllers is not None and story.controllers.applies and story.reason.applies:
         yield f"    match: {story.controllers.text}"
+    if story.stage is not None:
+        enforced = "enforced" if story.stage.enforced else "not enforced"
+        yield f"    rollout: {enforced}: {story.stage.problem or story.stage.why}"
     for name in story.exceptions:
         yield f"    exception {name} applies"
     for name, bound in story.bindings:
@@ -170,7 +175,7 @@ def policy_lines(story: PolicyStory, style: TreeStyle) -> Iterator[str]:
     yield f"{outcome}: {policy.kind} {styled(policy.name, bold=True)}  {source}"
     yield from _reasons(story)
     for finding in story.findings:
-        yield f"    {styled('error', fg='red')}: {finding.message}"
+        yield f"    {styled('error', fg='red')}: {finding.message}{unenforced(finding, story)}"
     for finding in story.ignored:
         yield f"    {styled('ignored', fg='yellow')}: {finding.message}"
     for visit in story.visits:

@@ -14,7 +14,7 @@ from policyd.cli.explain.as_json import stories_json
 from policyd.cli.explain.as_text import text
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.output import echo_json, format_option, shortest, styled
-from policyd.cli.shared.policies import policies_option, require_policies
+from policyd.cli.shared.policies import enforce_all_option, policies_option, require_policies
 from policyd.cli.shared.request import GivenReview, RequestOptions, request_options
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.tree import TreeStyle
@@ -74,6 +74,7 @@ _MIN_WIDTH, _MAX_WIDTH = 80, 120
 )
 @request_options
 @authorizer_option
+@enforce_all_option()
 @format_option(
     "text",
     "json",
@@ -88,6 +89,7 @@ def command(
     webhook: str,
     request: RequestOptions,
     authorizer: Authorizer | None,
+    enforce_all: bool,
     form: str,
     file: BinaryIO,
     version: KubernetesVersion,
@@ -108,6 +110,8 @@ def command(
     sources = require_policies(require(load(paths, version=version)), paths)
     given, namespaces, objects = request.read(file)
     explainer = Explainer.of_sources(sources)
+    if enforce_all:
+        explainer = explainer.changed(lambda policies: policies.enforced)
     everything = only is not None or len(explainer.names) == 1
     if only is not None and only not in explainer.names:
         known = ", ".join(explainer.names[:10]) or "none"

@@ -38,7 +38,8 @@ class VisitText:
         for applied in visit.mutations:
             yield from self._applied(applied)
         for finding in self._unshown:
-            yield f"  {styled('error' if finding.error else 'fails', fg='red')}: {finding.message}"
+            word = styled("error" if finding.error else "fails", fg="red")
+            yield f"  {word}: {finding.message}{unenforced(finding, self._story)}"
         for finding in visit.ignored:
             yield f"  {styled('ignored (failurePolicy)', fg='yellow')}: {finding.message}"
 
@@ -76,10 +77,14 @@ class VisitText:
         yield f"  {styled(mark, fg=colour, bold=True)} {name} = {value}  {cost}"
         for finding in findings:
             if not finding.error:
-                yield f"      {styled('message', bold=True)}: {finding.message}"
+                yield self._message(finding)
         if quiet and (root.value is True if tested else not root.failed):
             return
         yield from self._tree(each)
+
+    def _message(self, finding: Finding) -> str:
+        why = unenforced(finding, self._story)
+        return f"      {styled('message', bold=True)}: {finding.message}{why}"
 
     def _lifted(self, each: Steps) -> str:
         validation = each.label.startswith("spec.validations")
@@ -122,7 +127,7 @@ class VisitText:
                 ("x", "red", "does not match") if mine else ("+", "green", "matches")
             )
             yield f"  {styled(mark, fg=colour, bold=True)} validations[{index}]: the pattern {fits}"
-            yield from (f"      {styled('message', bold=True)}: {each.message}" for each in mine)
+            yield from map(self._message, mine)
 
     def _applied(self, applied: Applied) -> Iterator[str]:
         """Yield the changes of a mutation."""
@@ -130,7 +135,8 @@ class VisitText:
         if applied.error:
             yield f"{head}: {styled('error', fg='red')}: {applied.error}"
             return
-        yield head if applied.operations else f"{head} changes nothing"
+        effect = " (not applied: see rollout)" if self._story.held else ""
+        yield f"{head}{effect}" if applied.operations else f"{head} changes nothing"
         width = self._style.width
         for operation in applied.operations:
             sign, colour = _SIGNS.get(operation["op"], ("*", "cyan"))
@@ -151,6 +157,13 @@ def title(each: Steps, story: PolicyStory) -> str:
     entry = entries[index] if index < len(entries) else {}
     name = entry.get("name") or entry.get("key") if isinstance(entry, dict) else ""
     return f"{title} {name}" if name else title
+
+
+def unenforced(finding: Finding, story: PolicyStory) -> str:
+    """Return why a violation does not deny although the rollout enforces the policy."""
+    if not finding.rollout or story.held:
+        return ""
+    return styled(f"  (not enforced: {finding.rollout})", dim=True)
 
 
 def _did(visit: Visit) -> bool:

@@ -1,4 +1,6 @@
-"""The option ``-p``: paths of policies, and the error if they hold none. Reads no file."""
+"""The options ``-p``, paths of policies, with the error if they hold none, and ``--enforce-all``.
+Reads no file.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -10,7 +12,7 @@ import click
 from policyd.errors import ConfigError
 from policyd.policy.source.documents import Sources
 
-_POLICIES = ("Policy", "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
+POLICY_KINDS = ("Policy", "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
 _MOST_KINDS = 5  # that the message lists
 NO_POLICIES_HINT = (
     "a policy is a Policy of policyd.dev/v1, or a ValidatingAdmissionPolicy or "
@@ -35,6 +37,13 @@ def policies_option(
     )
 
 
+def enforce_all_option(
+    text: str = "Evaluate the policies as if every rollout were over.",
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add the argument ``enforce_all`` to a command; ``text`` is its help."""
+    return click.option("--enforce-all", is_flag=True, help=text)
+
+
 def require_policies(sources: Sources, paths: Iterable[Path]) -> Sources:
     """Return the sources of these paths; raises ConfigError if they hold no policy: nothing could
     be denied, and the command would report success. Problems of the sources are left to the caller.
@@ -47,7 +56,7 @@ def require_policies(sources: Sources, paths: Iterable[Path]) -> Sources:
 
 def without_policies(sources: Sources, paths: Iterable[Path]) -> str:
     """Return what the paths hold instead of policies; empty if there are any."""
-    if sources.of_kind(*_POLICIES):
+    if sources.of_kind(*POLICY_KINDS):
         return ""
     counts = Counter(document.kind for document in sources.documents).most_common()
     found = [f"{number} {kind}" if number == 1 else f"{number} × {kind}" for kind, number in counts]

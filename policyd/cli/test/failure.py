@@ -9,7 +9,7 @@ from policyd.cli.explain.as_text import in_detail, policy_lines, rank, short_lin
 from policyd.cli.shared.tree import TreeStyle
 from policyd.offline.stories import PolicyStory, WebhookStory
 
-_CHANGES = ("changes it", "changes nothing")
+_CHANGES = ("changes it", "would change it", "changes nothing")
 _ABOUT_CHANGES = frozenset(("patched", "patch", "idempotent"))
 _FEW = 5  # unmatched policies named; the others are counted
 _IN_FULL = 2  # admitting policies shown with every expression

@@ -68,7 +68,8 @@ class PlacedPolicies:
         self.documents: WatchedDocuments | None = None
         self.changed = Wakening()
         self._began: float | None = None  # when the first policies were loaded
-        self._planner: tuple[CompiledPolicySet, PlacementPlanner] | None = None
+        # With the policies whose rollouts were not over then: they could not be exported.
+        self._planner: tuple[CompiledPolicySet, list[str], PlacementPlanner] | None = None
         self._plan: tuple[CompiledPolicySet, PlacementPlan] | None = None
         self._derived: _Derived | None = None
         self._former_parts: frozenset[PolicyPart] = frozenset()  # that were left out last
@@ -164,10 +165,12 @@ class PlacedPolicies:
         return pause
 
     async def _planner_of(self, policies: CompiledPolicySet) -> PlacementPlanner:
-        if self._planner is not None and self._planner[0] is policies:
-            return self._planner[1]
+        staged = [each.name for each in policies.policies if each.rollout and not each.rollout.over]
+        known = self._planner
+        if known is not None and known[0] is policies and known[1] == staged:
+            return known[2]
         planner = await asyncio.to_thread(self._planned, policies)
-        self._planner, self._refused = (policies, planner), {}
+        self._planner, self._refused = (policies, staged, planner), {}
         return planner
 
     def _planned(self, policies: CompiledPolicySet) -> PlacementPlanner:

@@ -4,6 +4,7 @@ nothing.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from types import MappingProxyType
 
 from policyd._core.counting.counters import PolicyCounters
@@ -114,10 +115,25 @@ class CompiledPolicySet:
 
     def without(self, parts: Collection[tuple[str, Webhook]]) -> "CompiledPolicySet":
         """Return the same set without what these policies, by name, do at these webhooks."""
-        if not parts:
+        return self._of(_remaining(self.policies, parts)) if parts else self
+
+    @cached_property
+    def enforced(self) -> "CompiledPolicySet":
+        """The same set as it is once every rollout is over."""
+        if all(policy.rollout is None for policy in self.policies):
             return self
+        return self._of(replace(policy, rollout=None) for policy in self.policies)
+
+    @cached_property
+    def staged(self) -> "CompiledPolicySet":
+        """The same set before any rollout is over, whatever the time."""
+        if all(policy.rollout is None or not policy.rollout.until for policy in self.policies):
+            return self
+        return self._of(map(_before_until, self.policies))
+
+    def _of(self, policies: Iterable[CompiledPolicy]) -> "CompiledPolicySet":
         return CompiledPolicySet(
-            _remaining(self.policies, parts),
+            policies,
             generation=self.generation,
             params=self.params,
             namespaces=self.namespaces,
@@ -133,6 +149,10 @@ class CompiledPolicySet:
     def _with(self, **fields: Namespaces | ParamStore) -> "CompiledPolicySet":
         copy = object.__new__(CompiledPolicySet)
         copy.__dict__.update(self.__dict__, **fields)
+        for stage in ("enforced", "staged"):
+            other = copy.__dict__.pop(stage, self)
+            if other is not self:
+                copy.__dict__[stage] = other._with(**fields)
         return copy
 
     @property
@@ -155,6 +175,11 @@ class CompiledPolicySet:
     ) -> list[tuple[CompiledPolicy, Hit]]:
         """Match policies with podControllers; ``request`` has the template's Pod as object."""
         return self._indexes[webhook][1].match(request)
+
+
+def _before_until(policy: CompiledPolicy) -> CompiledPolicy:
+    rollout = policy.rollout
+    return policy if rollout is None else replace(policy, rollout=replace(rollout, until=None))
 
 
 def _remaining(

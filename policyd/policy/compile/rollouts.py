@@ -3,7 +3,7 @@ rollouts of each policy among the documents; ``admission/staging.py`` decides ab
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 
@@ -36,7 +36,8 @@ def _now() -> datetime:
 class CompiledRollout:
     """Where a policy is enforced: ``namespaces`` are rules that match the requests of the selected
     namespaces (None: of all), ``percent`` is None without that field. ``nowhere``: ``enforce`` has
-    no field. ``otherwise`` are the actions elsewhere. From ``until`` (UTC) it is over.
+    no field. ``otherwise`` are the actions elsewhere. From ``until`` (UTC) it is over. ``given``
+    are the fields as they are written.
     """
 
     namespaces: MatchRules | None = None
@@ -45,6 +46,7 @@ class CompiledRollout:
     nowhere: bool = True
     otherwise: tuple[str, ...] = ("Audit",)
     until: datetime | None = None
+    given: JSONObject = field(default_factory=dict)
     now: Callable[[], datetime] = _now
 
     @property
@@ -80,6 +82,7 @@ def compile_rollout(rollout: PolicyRollout) -> CompiledRollout:
         nowhere=selector is None and enforce.percent is None and not enforce.new_only,
         otherwise=rollout.otherwise,
         until=rollout.until,
+        given=_given(rollout),
     )
 
 
@@ -141,6 +144,12 @@ def readable_rollout(policy: Document) -> CompiledRollout | None:
     if any(problem.path.startswith("spec.rollout") for problem in policy.problems):
         return None
     return compile_rollout(PolicyRollout.validated(given))
+
+
+def _given(rollout: PolicyRollout) -> JSONObject:
+    enforce: JSONObject = rollout.enforce.plain_given(())
+    shown: JSONObject = {"enforce": enforce, "otherwise": list(rollout.otherwise)}
+    return shown if rollout.until is None else {**shown, "until": rollout.plain()["until"]}
 
 
 def _wrong(name: str, policy: Document | None, first: Document | None) -> str:

@@ -21,6 +21,15 @@ class Counters(Protocol):
         """Return ``decisions`` by name, ``seconds`` of evaluation, ``cost`` units."""
 
 
+class LoadedRollout(Protocol):
+    """The fields of a rollout that the server shows."""
+
+    @property
+    def given(self) -> Mapping[str, Any]: ...
+    @property
+    def over(self) -> bool: ...
+
+
 class LoadedPolicy(Protocol):
     """The fields of a policy that the server shows."""
 
@@ -36,6 +45,8 @@ class LoadedPolicy(Protocol):
     def problem(self) -> str: ...
     @property
     def fail(self) -> bool: ...
+    @property
+    def rollout(self) -> LoadedRollout | None: ...
 
 
 class LoadedPolicySet(Protocol):

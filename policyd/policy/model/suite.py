@@ -6,6 +6,8 @@ from policyd.policy.model.base import NOTHING, GoString, Model, Object
 from policyd.policy.model.shapes import Before, Many
 
 Webhook = Literal["validate", "mutate"]
+# The rollouts of the policies that a case tests: everyone is over, or as configured before `until`.
+RolloutStage = Literal["over", "staged"]
 
 
 class UserInfo(Model):
@@ -157,7 +159,7 @@ class TableRow(ClusterState):
     """One variant of a case: its request with some fields changed.
 
     Paths of ``set`` and ``remove`` lead into the object: ``spec.containers[0].image``.
-    ``defaults`` replaces the case's.
+    ``defaults`` and ``rollout`` replace the case's.
     """
 
     ALIASES = _SET
@@ -169,19 +171,22 @@ class TableRow(ClusterState):
     expect: Expect | None = None
     idempotent: bool | None = None
     defaults: bool | None = None
+    rollout: RolloutStage | None = None
 
 
 class Case(ClusterState):
     """One test, or with a ``table`` one test for each row.
 
     What was mutated is mutated once more, and that must change nothing; ``idempotent: false`` says
-    that it does. ``defaults`` replaces the suite's.
+    that it does. ``defaults`` replaces the suite's. Cases test the goal, as if every rollout were
+    over; with ``rollout: staged`` the rollouts are as configured, and none is over.
     """
 
     name: str = ""
     webhook: Webhook | None = None
     idempotent: bool = True
     defaults: bool | None = None
+    rollout: RolloutStage | None = None
     request: SuiteRequest = SuiteRequest()
     expect: Expect | None = None
     table: Many[TableRow] | None = None

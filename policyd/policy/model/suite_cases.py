@@ -22,7 +22,8 @@ RIVALS = (("object", "object_file"), ("old_object", "old_object_file"), ("review
 @dataclass(frozen=True, slots=True)
 class SuiteCase:
     """One test. ``path`` is the place of the case or row in the suite; a row's name follows that of
-    its case after a slash. ``states`` are those of the suite, the case and the row.
+    its case after a slash. ``states`` are those of the suite, the case and the row. ``staged``: the
+    rollouts are as configured, and not over.
     """
 
     name: str
@@ -35,6 +36,7 @@ class SuiteCase:
     states: tuple[ClusterState, ...]
     changes: Mapping[str, Any]
     removed: tuple[str, ...]
+    staged: bool = False
 
 
 def cases_of(suite: PolicyTest) -> Iterator[SuiteCase]:
@@ -53,6 +55,7 @@ def cases_of(suite: PolicyTest) -> Iterator[SuiteCase]:
                 (suite, case),
                 {},
                 (),
+                case.rollout == "staged",
             )
         for number, row in enumerate(case.table or ()):
             yield _of_row(suite, case, row, (*path, "table", number))
@@ -71,6 +74,7 @@ def _of_row(suite: PolicyTest, case: Case, row: TableRow, path: FieldPath) -> Su
         (suite, case, row),
         row.changes,
         row.remove,
+        (row.rollout or case.rollout) == "staged",
     )
 
 

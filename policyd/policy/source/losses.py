@@ -37,7 +37,7 @@ def held(documents: Iterable[_Document]) -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for document in documents:
         what = OTHERS
-        if document.is_policy and document.kind != "PolicyTest":
+        if document.is_policy and document.kind not in ("PolicyTest", "Rollout"):
             what = BINDINGS if document.kind.endswith("Binding") else POLICIES
         found.setdefault(document.file, set()).add(what)
     return {file: frozenset(kinds) for file, kinds in found.items()}

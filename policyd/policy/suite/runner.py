@@ -148,13 +148,14 @@ def _compared(
     if case.expect is None:
         raise CaseError("the case expects nothing")
     review = review_of(case, document)
-    state = state_of(document, case.states)
+    state = state_of(document, case)
     labels = case.request.namespace_labels
     if labels is not None:
         state = replace(state, namespaces=(*state.namespaces, _namespace(review, labels)))
     if state != USUAL:
         if within is None:
-            raise CaseError("params, namespaces and authorizer cannot be set for these policies")
+            fields = "params, namespaces, authorizer and rollout"
+            raise CaseError(f"{fields} cannot be set for these policies")
         admit = within(state)
     webhooks: tuple[Webhook, ...] = (case.webhook,) if case.webhook else ("mutate", "validate")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from policyd.json_types import JSONObject
 from policyd.policy.model.suite import AuthorizerRule, ClusterState
+from policyd.policy.model.suite_cases import SuiteCase
 from policyd.policy.source.documents import Document
 from policyd.policy.suite.case_files import CaseError, objects
 from policyd.policy.suite.reviews import namespace
@@ -15,21 +16,24 @@ from policyd.policy.suite.reviews import namespace
 @dataclass(frozen=True, slots=True)
 class CaseState:
     """Objects that replace those of the policies' documents with the same kind and name, for one
-    case. ``authorizer`` replaces the rules of the suite; None: it does not.
+    case. ``authorizer`` replaces the rules of the suite; None: it does not. ``staged``: rollouts
+    are as configured and not over; else all of them are.
     """
 
     params: tuple[JSONObject, ...] = ()
     namespaces: tuple[JSONObject, ...] = ()
     authorizer: tuple[AuthorizerRule, ...] | None = None
+    staged: bool = False
 
 
 USUAL = CaseState()
 
 
-def state_of(suite: Document, states: tuple[ClusterState, ...]) -> CaseState:
-    """Return the state for a case; ``states`` are those of the suite, the case and the row. The
+def state_of(suite: Document, case: SuiteCase) -> CaseState:
+    """Return the state for a case; its ``states`` are those of the suite, the case and the row. The
     last one wins. Raises CaseError, and OSError for a paramsFile that cannot be read.
     """
+    states = case.states
     params = [param for each in states for param in _params(suite, each)]
     namespaces = [
         namespace(one.name, one.labels, one.annotations)
@@ -39,7 +43,7 @@ def state_of(suite: Document, states: tuple[ClusterState, ...]) -> CaseState:
     rules: tuple[AuthorizerRule, ...] | None = None
     if any(each.authorizer is not None for each in states[1:]):
         rules = tuple(rule for each in reversed(states) for rule in each.authorizer or ())
-    return CaseState(tuple(params), tuple(namespaces), rules)
+    return CaseState(tuple(params), tuple(namespaces), rules, case.staged)
 
 
 def _params(suite: Document, state: ClusterState) -> Iterator[JSONObject]:

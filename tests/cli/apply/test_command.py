@@ -112,7 +112,7 @@ def test_json_has_everything() -> None:
     assert deployment["message"] == "policy 'team' denied request: no team"
     assert deployment["findings"] == [
         {"policy": "team", "kind": "Policy", "binding": "", "outcome": "deny",
-         "message": "no team", "error": False, "index": 0},
+         "message": "no team", "error": False, "index": 0, "rollout": ""},
     ]  # fmt: skip
 
 

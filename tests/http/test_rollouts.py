@@ -1,0 +1,40 @@
+"""``/policies`` shows where policies are enforced, but not to strangers."""
+
+from pathlib import Path
+
+from policyd.admission.recorder import NullRecorder
+from policyd.config import Settings
+from policyd.http.app import create_app
+from policyd.http.lifecycle import Lifecycle
+from policyd.http.limits import InFlight
+from policyd.policy.live.store import Store
+from tests.builders.policies import policy
+from tests.http.test_admin_gate import NoMetrics, ask
+from tests.policy_sets import compiled
+from tests.server.fakes import judge
+
+
+def test_rollouts_are_shown_with_their_state(tmp_path: Path) -> None:
+    selector = {"matchLabels": {"stage": "canary"}}
+    over = {"enforce": {}, "until": "2024-03-01T00:00:00Z"}
+    partly = {"enforce": {"namespaceSelector": selector, "percent": 5}, "otherwise": ["Warn"]}
+    documents = [policy("a", rollout=over), policy("b", rollout=partly), policy("c")]
+    store = Store([tmp_path], lambda *_: compiled(*documents))
+    store.start()
+    application = create_app(
+        Settings(),
+        store,
+        NullRecorder(),
+        judge,
+        exposition=NoMetrics(),
+        in_flight=InFlight(1, 1),
+        lifecycle=Lifecycle(),
+    )
+    shown = ask(application, "/policies", "127.0.0.1")[2]["policies"]
+    assert [each.get("rollout") for each in shown] == [
+        {**over, "otherwise": ["Audit"], "over": True},
+        {**partly, "over": False},
+        None,
+    ]
+    assert shown[1]["counters"]["decisions"]["would_deny"] == 0
+    assert not any("rollout" in each for each in ask(application, "/policies")[2]["policies"])
