@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from policyd.policy.compile.exemptions import by_namespace
+
 if TYPE_CHECKING:
     from policyd._core.counting.counters import PolicyCounters
     from policyd._core.match.matcher import MatchRules
@@ -62,6 +64,8 @@ class CompiledPolicy:
     kind) or None.
     ``made_of`` is a hash of its sources (``policy/compile/reuse.py``), empty in quarantine.
     ``namespace_fields`` are the paths of keys that its expressions read of namespaceObject.
+    ``exemptions`` are its own exceptions and the PolicyExceptions that name it; ``excepted_by`` is
+    a hash of the latter.
     """
 
     kind: PolicyKind
@@ -84,6 +88,7 @@ class CompiledPolicy:
     broken_at: tuple[Webhook, ...] = ()
     made_of: bytes = b""
     namespace_fields: frozenset[tuple[str, ...]] = frozenset()
+    excepted_by: bytes = b""
     plain: bool = field(init=False)
     simple: tuple[ValidationPlan, JSON] | None = field(init=False)
 
@@ -107,6 +112,11 @@ class CompiledPolicy:
         simple = None if validation is None else (validation, self.params)
         object.__setattr__(self, "plain", plain)
         object.__setattr__(self, "simple", simple)
+
+    def exemptions_in(self, namespace: str) -> tuple[Exemption, ...]:
+        """Return the exemptions that may apply to requests in a namespace."""
+        known = by_namespace(self.exemptions)
+        return known.get(namespace, known[""])
 
     @property
     def may_act_again(self) -> bool:

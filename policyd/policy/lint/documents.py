@@ -20,7 +20,7 @@ from policyd.policy.model.kinds import (
     Policy,
     ValidatingAdmissionPolicy,
 )
-from policyd.policy.model.labels import labels_of
+from policyd.policy.model.base import labels_of
 from policyd.policy.model.match import MatchResources
 from policyd.policy.source.documents import Document, Sources
 
