@@ -1,21 +1,25 @@
 """Export policies: the documents with which the API server enforces them, or why it cannot."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from policyd.export import verbatim
 from policyd.export.checks import checked, with_free_names
-from policyd.export.model import ExportedPart, ExportedPolicy
+from policyd.export.model import ExportedPart, ExportedPolicy, Reason
 from policyd.export.mutating.part import mutation_part
 from policyd.export.validating import validation_part
 from policyd.policy.compile.bindings import PolicyBindings
+from policyd.policy.compile.exemptions import Attachments, Exemption
 from policyd.policy.compile.overlays import KnownKinds
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.model.kinds import Policy
 from policyd.policy.source.documents import Document, Sources
 from policyd.versions import KubernetesVersion
+
+# PolicyExceptions that a reason names.
+MAX_NAMES = 3
 
 
 def exported(
@@ -25,11 +29,13 @@ def exported(
 
     The sources must be without problems. ``now`` decides which exceptions have expired.
     """
-    bindings, time = PolicyBindings(sources), now()
+    bindings, attachments, time = PolicyBindings(sources), Attachments(sources), now()
     known = definitions(sources).documents
     kinds, crds = KnownKinds(known), [definition.raw for definition in known]
     found: list[ExportedPolicy] = []
     for document in sources.of_kind("Policy", *verbatim.KINDS):
+        attached, _ = attachments.of(document)
+        valid = [each for each in attached if each.ends is None or time < each.ends]
         parts = (
             _own_parts(document, document.model, sources.version, time, kinds)
             if isinstance(document.model, Policy)
@@ -42,10 +48,26 @@ def exported(
                 document.name,
                 document.file,
                 line,
-                tuple(checked(_unshared(part), sources.version, crds) for part in parts),
+                tuple(
+                    checked(_unshared(_excepted(part, valid)), sources.version, crds)
+                    for part in parts
+                ),
             )
         )
     return with_free_names(found)
+
+
+def _excepted(part: ExportedPart, exemptions: Iterable[Exemption]) -> ExportedPart:
+    """Return the part, not exported if a PolicyException is about it: the API server knows none."""
+    names = [each.name for each in exemptions if not each.validations or part.webhook == "validate"]
+    if not names:
+        return part
+    text = f"the API server does not know PolicyExceptions, and this one names it: {names[0]}"
+    if len(names) > 1:
+        text = f"the API server does not know PolicyExceptions, and {len(names)} name it: " + (
+            ", ".join(names[:MAX_NAMES]) + (", …" if len(names) > MAX_NAMES else "")
+        )
+    return replace(part, documents=(), reasons=(*part.reasons, Reason("metadata.name", text)))
 
 
 def _unshared(part: ExportedPart) -> ExportedPart:

@@ -1,6 +1,7 @@
 """Metrics of the policies in use."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from itertools import product
 
 from prometheus_client.core import InfoMetricFamily
@@ -10,6 +11,9 @@ from policyd.observability.metrics.scrape import Scrape, counter, gauge, gauges
 
 KINDS = ("MutatingAdmissionPolicy", "Policy", "ValidatingAdmissionPolicy")
 STATES = ("active", "quarantined")
+EXCEPTION_STATES = ("active", "expiring", "expired")
+# How long before its end an exception is expiring: a week to extend it or to correct the objects.
+EXPIRING = timedelta(days=7)
 
 
 def loaded(scrape: Scrape) -> Iterator[Metric]:
@@ -54,6 +58,26 @@ def loaded(scrape: Scrape) -> Iterator[Metric]:
     yield InfoMetricFamily(
         "policyd_policy_set", "The policy set in use and its Kubernetes version.", value=labels
     )
+
+
+def exceptions(scrape: Scrape) -> Iterator[Metric]:
+    """The exceptions of Policies and the PolicyExceptions, as they are now."""
+    states = dict.fromkeys(EXCEPTION_STATES, 0)
+    now = datetime.now(UTC)
+    for ends in scrape.policies.exception_ends:
+        states[_state(ends, now)] += 1
+    yield gauges(
+        "policyd_policy_exceptions",
+        "Exceptions by state; expiring: it ends within 7 days.",
+        "state",
+        [([state], count) for state, count in states.items()],
+    )
+
+
+def _state(ends: datetime | None, now: datetime) -> str:
+    if ends is None or ends - now > EXPIRING:
+        return "active"
+    return "expiring" if ends > now else "expired"
 
 
 def config_maps(scrape: Scrape) -> Iterator[Metric]:

@@ -61,7 +61,7 @@ def _check_resource(resource: ExceptedResource, path: FieldPath) -> Iterator[For
                 yield required((*path, field, index))
     for index, kind in enumerate(resource.kinds or ()):
         group, slash, name = kind.partition("/")
-        if kind and ("/" in name or not name and slash or group in ("", "v1") and slash):
+        if kind and ("/" in name or (not name and slash) or (group in ("", "v1") and slash)):
             message = f"Invalid value: {quoted(kind)}: must be a kind, or a group and a kind"
             hint = "write Deployment, apps/Deployment or core/Pod: versions do not matter"
             yield FormProblem((*path, "kinds", index), message, hint)

@@ -91,6 +91,7 @@ class CompiledPolicy:
     excepted_by: bytes = b""
     plain: bool = field(init=False)
     simple: tuple[ValidationPlan, JSON] | None = field(init=False)
+    _exempting: Mapping[str, tuple[Exemption, ...]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Set ``plain`` and ``simple``.
@@ -111,12 +112,12 @@ class CompiledPolicy:
             validation = None
         simple = None if validation is None else (validation, self.params)
         object.__setattr__(self, "plain", plain)
+        object.__setattr__(self, "_exempting", by_namespace(self.exemptions))
         object.__setattr__(self, "simple", simple)
 
     def exemptions_in(self, namespace: str) -> tuple[Exemption, ...]:
         """Return the exemptions that may apply to requests in a namespace."""
-        known = by_namespace(self.exemptions)
-        return known.get(namespace, known[""])
+        return self._exempting.get(namespace, self._exempting[""])
 
     @property
     def may_act_again(self) -> bool:

@@ -23,7 +23,7 @@ from policyd.policy.compile.compiled import (
     CompiledParamRef,
     CompiledPolicy,
 )
-from policyd.policy.compile.exemptions import Attachments, Exemption, own_exemptions
+from policyd.policy.compile.exemptions import Attachments, Exemption, ends_of, own_exemptions
 from policyd.policy.compile.expressions import Expressions
 from policyd.policy.compile.match_rules import SharedRules, controller_rules
 from policyd.policy.compile.missing_schemas import merges, missing
@@ -104,6 +104,7 @@ def compile_sources(
         registry=registry,
         problems=problems,
         suites=sources.of_kind("PolicyTest"),
+        exception_ends=ends_of(sources),
         version=sources.version,
         files=held(sources.documents),
     )

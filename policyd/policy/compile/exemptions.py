@@ -12,7 +12,12 @@ from typing import NamedTuple
 from policyd._core.match.selectors import Selector
 from policyd._core.pattern.strings import Wildcard
 from policyd.policy.model.base import LabelSelector
-from policyd.policy.model.exceptions import ExceptedResource, ExceptionSubject, PolicyException
+from policyd.policy.model.exceptions import (
+    ExceptedResource,
+    Exception_,
+    ExceptionSubject,
+    PolicyException,
+)
 from policyd.policy.model.kinds import AnyPolicy, MutatingAdmissionPolicy, Policy, PolicySpec
 from policyd.policy.source.documents import Document, Sources
 
@@ -107,12 +112,8 @@ class Exemption:
 
     name: str
     reason: str = ""
-    namespaces: Test | None = None
-    names: Test | None = None
     users: Test | None = None
     groups: Test | None = None
-    operations: frozenset[str] = frozenset()
-    selector: Selector | None = None
     validations: frozenset[int] = frozenset()
     ends: datetime | None = None
     now: Today = _now
@@ -133,10 +134,7 @@ class Exemption:
             return False
         if self.subjects is not None and not self.subjects.include(asked.user):
             return False
-        if self.objects and not any(each.include(asked) for each in self.objects):
-            return False
-        own = ExemptedObjects(None, self.namespaces, self.names, self.operations, self.selector)
-        return own.include(asked)
+        return not self.objects or any(each.include(asked) for each in self.objects)
 
 
 @lru_cache(maxsize=64)
@@ -163,14 +161,11 @@ def own_exemptions(spec: PolicySpec) -> tuple[Exemption, ...]:
         Exemption(
             name=item.name,
             reason=item.reason,
-            namespaces=wildcard(item.namespaces or ()),
-            names=wildcard(item.names or ()),
             users=wildcard(item.users or ()),
             groups=wildcard(item.groups or ()),
-            operations=_operations(item.operations),
-            selector=_selector(item.object_selector),
             validations=frozenset(names[name] for name in item.validations or ()),
-            ends=None if item.until is None else end_of(item.until),
+            ends=_end(item.until),
+            objects=(_objects(item),),
         )
         for item in spec.exceptions
     )
@@ -230,6 +225,17 @@ class Attachments:
         return tuple(found), whole.digest() if found else b""
 
 
+def ends_of(sources: Sources) -> tuple[datetime | None, ...]:
+    """Return when each exception expires, if it does: those of Policies and PolicyExceptions."""
+    found: list[date | None] = []
+    for document in sources.documents:
+        if isinstance(document.model, Policy):
+            found += [each.until for each in document.model.spec.exceptions]
+        elif isinstance(document.model, PolicyException):
+            found.append(document.model.spec.until)
+    return tuple(map(_end, found))
+
+
 def validations_of(policy: object) -> dict[str | int, int]:
     """Return the index of each validation of a policy, by index and by name."""
     if not isinstance(policy, AnyPolicy) or isinstance(policy, MutatingAdmissionPolicy):
@@ -254,7 +260,7 @@ def _attached(document: Document, model: PolicyException) -> AttachedException:
     exemption = Exemption(
         name=label,
         reason=spec.reason,
-        ends=None if spec.until is None else end_of(spec.until),
+        ends=_end(spec.until),
         objects=tuple(_objects(each) for each in spec.resources or ()),
         subjects=None if spec.subjects is None else _users(spec.subjects),
         document=document.file,
@@ -264,8 +270,9 @@ def _attached(document: Document, model: PolicyException) -> AttachedException:
     return AttachedException(policies, exemption, made_of)
 
 
-def _objects(resource: ExceptedResource) -> ExemptedObjects:
-    kinds = (each if "/" in each else f"*/{each}" for each in resource.kinds or ())
+def _objects(resource: Exception_ | ExceptedResource) -> ExemptedObjects:
+    given = resource.kinds if isinstance(resource, ExceptedResource) else None
+    kinds = (each if "/" in each else f"*/{each}" for each in given or ())
     return ExemptedObjects(
         kinds=wildcard(tuple(kinds)),
         namespaces=wildcard(resource.namespaces or ()),
@@ -286,6 +293,10 @@ def _names(subjects: Iterable[ExceptionSubject], kind: str) -> Iterator[str]:
             yield each.name
         elif each.kind == "ServiceAccount" and kind == "User":
             yield f"system:serviceaccount:{each.namespace}:{each.name}"
+
+
+def _end(until: date | None) -> datetime | None:
+    return None if until is None else end_of(until)
 
 
 def _selector(selector: LabelSelector | None) -> Selector | None:

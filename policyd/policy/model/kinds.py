@@ -1,6 +1,7 @@
 """The policy documents: VAP, MAP and their bindings verbatim, and policyd's own Policy.
 
-A suite (PolicyTest) is in ``suite.py``, exceptions are in ``exceptions.py``. ``KINDS`` says which document has which model.
+A suite (PolicyTest) is in ``suite.py``, exceptions are in ``exceptions.py``. ``KINDS`` says which
+document has which model.
 """
 
 from typing import Any, Literal
