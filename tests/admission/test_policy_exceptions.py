@@ -159,9 +159,7 @@ def test_a_deployment_is_meant_where_a_policy_sees_its_pods() -> None:
 
 
 def test_the_use_is_counted_and_annotated() -> None:
-    policies = load(
-        policy("p", PODS, DEPLOYMENTS, validations=[NEVER]), policy_exception("e", "p")
-    )
+    policies = load(policy("p", PODS, DEPLOYMENTS, validations=[NEVER]), policy_exception("e", "p"))
     answer = ask(policies, POD)
     assert answer["allowed"] is True
     assert answer["auditAnnotations"]["exception.p"] == "e: ticket 4711"

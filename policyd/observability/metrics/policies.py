@@ -1,6 +1,6 @@
 """Metrics of the policies in use."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import product
 
@@ -8,6 +8,7 @@ from prometheus_client.core import InfoMetricFamily
 from prometheus_client.metrics_core import Metric
 
 from policyd.observability.metrics.scrape import Scrape, counter, gauge, gauges
+from policyd.policy.live.holding import BundleState
 
 KINDS = ("MutatingAdmissionPolicy", "Policy", "ValidatingAdmissionPolicy")
 STATES = ("active", "quarantined")
@@ -82,12 +83,20 @@ def _state(ends: datetime | None, now: datetime) -> str:
 
 def config_maps(scrape: Scrape) -> Iterator[Metric]:
     """The ConfigMaps that policies are read from, and the edits of them that were checked."""
-    held = sum(bool(each.held) for each in scrape.bundles)
+    held = "held: a later edit of it has errors."
+    of_policies = [each for each in scrape.bundles if not each.confined]
     yield gauges(
         "policyd_policy_configmaps",
-        "ConfigMaps that policies are read from; held: a later edit of it has errors.",
+        f"ConfigMaps that policies are read from; {held}",
         "state",
-        [(["current"], len(scrape.bundles) - held), (["held"], held)],
+        _by_state(of_policies),
+    )
+    of_teams = [each for each in scrape.bundles if each.confined]
+    yield gauges(
+        "policyd_exception_configmaps",
+        f"ConfigMaps of teams that exceptions are read from; {held}",
+        "state",
+        _by_state(of_teams),
     )
     yield counter(
         "policyd_policy_edits",
@@ -95,3 +104,8 @@ def config_maps(scrape: Scrape) -> Iterator[Metric]:
         "result",
         [([result], count) for result, count in scrape.recorder.edits.items()],
     )
+
+
+def _by_state(bundles: Sequence[BundleState]) -> list[tuple[list[str], int]]:
+    held = sum(bool(each.held) for each in bundles)
+    return [(["current"], len(bundles) - held), (["held"], held)]
