@@ -15,7 +15,6 @@ from policyd.policy.source.loader import load_files
 from policyd.versions import NEWEST
 from tests.builders.objects import container, deployment, pod
 from tests.builders.policies import (
-    DEPLOYMENTS,
     EVERYTHING,
     PODS,
     add_label,
@@ -159,11 +158,11 @@ def test_a_deployment_is_meant_where_a_policy_sees_its_pods() -> None:
 
 
 def test_the_use_is_counted_and_annotated() -> None:
-    policies = load(policy("p", PODS, DEPLOYMENTS, validations=[NEVER]), policy_exception("e", "p"))
-    answer = ask(policies, POD)
+    made = compiled(policy("p", PODS, validations=[NEVER]), policy_exception("e", "p"))
+    answer = ask(PolicySet(made), POD)
     assert answer["allowed"] is True
     assert answer["auditAnnotations"]["exception.p"] == "e: ticket 4711"
-    (counters,) = policies.compiled.counters()
+    (counters,) = made.counters()
     assert counters.snapshot()["decisions"]["exempt"] == 1
 
 

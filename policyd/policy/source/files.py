@@ -118,7 +118,8 @@ def _unpacked(name: str, file: BinaryIO, most: int) -> bytes:
     else:
         data = file.read(most + 1)
     if len(data) > most:
-        raise ValueError(f"larger than {most >> 20} MiB")
+        limit = f"{most >> 20} MiB" if most >> 20 else f"{most >> 10} KiB"
+        raise ValueError(f"larger than {limit}")
     return data
 
 
