@@ -116,8 +116,8 @@ def test_an_exception_of_a_namespace_is_about_that_only() -> None:
     made = policy_exception("e", "*", resources=[{"namespaces": ["team", "tea*"]}])
     made["metadata"]["namespace"] = "other"
     assert confined(made) == [
-        f'spec.resources[0].namespaces[1]: Invalid value: "tea*": {about}',
         f'metadata.namespace: Invalid value: "other": {about}',
+        f'spec.resources[0].namespaces[1]: Invalid value: "tea*": {about}',
     ]
     assert confined(policy_exception("e", "*", resources=[{"namespaces": ["team"]}])) == []
 
