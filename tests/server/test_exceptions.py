@@ -44,7 +44,7 @@ def test_an_exception_is_taken_from_a_file_and_taken_back(tmp_path: Path) -> Non
         until(lambda: not denied(server, name="legacy-1"), "the exception")
         assert denied(server, name="other")
         assert server.metric('policyd_policy_exceptions{state="active"}') == 1
-        assert server.metric('policyd_policy_decisions_total{policy="p",decision="exempt"}') == 1
+        assert server.metric('policyd_policy_decisions_total{decision="exempt",policy="p"}') == 1
         (line,) = until(lambda: server.lines("exemption"), "the line of the log")
         assert line["exception"] == "legacy" and line["message"] == "ticket 4711"
         new.write_text(json.dumps({**made, "spec": {**made["spec"], "reason": ""}}))
@@ -188,7 +188,10 @@ def test_the_last_state_stays_while_the_api_server_is_away(teams: Teams) -> None
         assert not denied(server) and server.get("/readyz") == (200, "ok")
 
 
-def test_without_an_api_server_nothing_is_excepted(teams: Teams) -> None:
+def test_without_an_api_server_nothing_is_excepted(
+    teams: Teams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.server.process.PATIENCE", 60.0)
     teams.put("team-a", "mine", e=policy_exception("legacy", "p"))
     teams.away = True
     with teams.serving() as server:  # after ten seconds
