@@ -46,6 +46,18 @@ class Settings:
         "Load policies from the ConfigMaps with these labels in --namespace too, and follow their "
         "changes.",
     )
+    exception_configmaps: str = setting(
+        "",
+        units.label_selector,
+        "Load PolicyExceptions from the ConfigMaps with these labels in --exception-namespaces; "
+        "each excepts only requests of its own namespace.",
+    )
+    exception_namespaces: tuple[str, ...] = setting(
+        (),
+        units.namespace_pattern,
+        "Read --exception-configmaps of this namespace; * and ? are wildcards; may be repeated.",
+        many=True,
+    )
     last_good: Path | ConfigMapName | None = setting(
         None,
         units.file_or_config_map,
@@ -252,6 +264,13 @@ class Settings:
                 raise ConfigError(f"{flag} with --kubeconfig needs --namespace")
         if self.events and not (self.cluster or self.kubeconfig):
             raise ConfigError("--events needs --cluster or --kubeconfig")
+        if bool(self.exception_configmaps) != bool(self.exception_namespaces):
+            raise ConfigError(
+                "--exception-configmaps and --exception-namespaces must be set together; one of "
+                "them is missing"
+            )
+        if self.exception_configmaps and not (self.cluster or self.kubeconfig):
+            raise ConfigError("--exception-configmaps needs --cluster or --kubeconfig")
         if self.otlp_endpoint and self.trace_sample is None:
             raise ConfigError("--otlp-endpoint needs --trace-sample")
         if self.client_name and not self.client_ca:

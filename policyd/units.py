@@ -16,6 +16,7 @@ _SIZE_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**
 _SIZE = re.compile(r"(\d+)\s*([kmg]i?)?b?", re.ASCII | re.IGNORECASE)
 _LARGEST_PORT = 65535
 _CONFIG_MAP = "configmap/"
+_NAMESPACES = re.compile(r"[a-z0-9*?-]{1,63}")
 _DOMAIN = re.compile(
     r"[a-z0-9](?:[-a-z0-9]*+(?<=[a-z0-9]))?(?:\.[a-z0-9](?:[-a-z0-9]*+(?<=[a-z0-9]))?)*+"
 )
@@ -130,6 +131,13 @@ def file_or_config_map(string: str) -> Path | ConfigMapName:
 def label_selector(string: str) -> str:
     """A label selector that is not empty, as ``kubectl -l`` takes it."""
     selector_terms(string)
+    return string
+
+
+def namespace_pattern(string: str) -> str:
+    """The name of a namespace, with the wildcards ``*`` and ``?``."""
+    if not _NAMESPACES.fullmatch(string):
+        raise ValueError("a namespace or a pattern like team-*")
     return string
 
 

@@ -122,6 +122,22 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         {"policy_configmaps": "a", "kubeconfig": "f"},
         "--policy-configmaps with --kubeconfig needs --namespace",
     ),
+    (
+        {"exception_configmaps": "a", "cluster": True},
+        "--exception-configmaps and --exception-namespaces must be set together",
+    ),
+    (
+        {"exception_namespaces": ("a",), "cluster": True},
+        "--exception-configmaps and --exception-namespaces must be set together",
+    ),
+    (
+        {"exception_configmaps": "a", "exception_namespaces": ("team-*",)},
+        "--exception-configmaps needs --cluster or --kubeconfig",
+    ),
+    (
+        {"exception_configmaps": "a", "exception_namespaces": ("team_a",)},
+        "--exception-namespaces: expected a namespace or a pattern like team-*",
+    ),
     ({"last_good": "configmap/A"}, "--last-good: expected a file, or configmap/NAME"),
     ({"last_good": "configmap/a"}, "--last-good configmap/a needs --cluster or --kubeconfig"),
     ({"client_name": ("x",)}, "--client-name needs --client-ca"),

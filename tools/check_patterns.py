@@ -60,7 +60,7 @@ ALLOWED = {
     "policyd/pattern/marks.py": "a key in brackets",
     "policyd/policy/lint/documents.py": "the use of a variable: its name is an identifier",
     "policyd/policy/source/lint_comments.py": "comments of policies",
-    "policyd/policy/model/kinds.py": "a date of ten characters",
+    "policyd/policy/model/exceptions.py": "a date of ten characters",
     "policyd/policy/model/names.py": "names of Kubernetes",
     "policyd/webhooks/validation/names.py": "names of Kubernetes",
     "policyd/policy/lint/overlaps.py": "a step of a path",

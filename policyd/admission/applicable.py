@@ -15,7 +15,7 @@ from policyd.admission.subject import Subjects
 from policyd.errors import Unanswered
 from policyd.json_types import JSON
 from policyd.policy.compile.compiled import Binding, CompiledPolicy
-from policyd.policy.compile.exemptions import Exemption
+from policyd.policy.compile.exemptions import Excepted, Exemption
 from policyd.policy.compile.params import KnownParamKind, ParamError, without_type
 from policyd.policy.compile.policy_set import AGAIN, CompiledPolicySet
 from policyd.policy.compile.rollouts import CompiledRollout
@@ -234,8 +234,17 @@ class Applicable:
         """Return the exceptions that lift validations, by index; None if one lifts the policy."""
         request = self.request
         labels = self._labels(policy, subject)
-        who = (request.operation, request.namespace, request.name, request.user_info, labels)
-        applying = [each for each in policy.exemptions if each.applies(*who)]
+        asked = Excepted(
+            request.operation,
+            request.namespace,
+            request.name,
+            request.user_info,
+            labels,
+            request.kind,
+            is_namespace=request.is_namespace,
+        )
+        known = policy.exemptions_in(request.namespace)
+        applying = [each for each in known if each.applies(asked)]
         if findings.observer is not None:
             findings.observer.exempted(policy, applying)
         for exemption in applying:

@@ -251,7 +251,7 @@ class Findings:
 
     def _lifted(self, policy: CompiledPolicy, exemption: Exemption) -> None:
         """Record that an exception lifted a violation, or a whole policy, once per request."""
-        if self.verdict.exempts_first(*policy.sort_key, exemption.name):
+        if self.verdict.exempts_first(*policy.sort_key, exemption.document, exemption.name):
             self.verdict.exempt(policy.name, exemption.name, exemption.reason)
             self.happened("exemption", policy, exemption.reason, exception=exemption.name)
 

@@ -16,7 +16,7 @@ from policyd.cluster.objects import ObjectClient
 from policyd.cluster.watching import Reflector, Watched
 from policyd.json_types import JSONObject
 from policyd.policy.live.reach import Served
-from policyd.policy.model.labels import labels_of
+from policyd.policy.model.base import labels_of
 
 
 class CachedParams:

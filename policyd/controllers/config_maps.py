@@ -1,4 +1,5 @@
-"""The ConfigMaps of policies: follows them by list and watch, and tells what the loader is to read.
+"""ConfigMaps of policies and of exceptions: follows them by list and watch, and tells what the
+loader is to read.
 
 A change is taken after a short pause, so that ``kubectl apply`` of several ConfigMaps is one. While
 the API server is away, the last state stays.
@@ -8,11 +9,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from contextlib import suppress
 
+from policyd._core.pattern.strings import Wildcard
 from policyd.cluster.client import ReportLookup
 from policyd.cluster.objects import ObjectClient
 from policyd.cluster.watching import Reflector, Watched, unreported
 from policyd.json_types import JSONObject
 from policyd.policy.live.config_maps import bundle_of, slim
+from policyd.policy.live.holding import BundleState
+from policyd.policy.live.team_exceptions import HeldBack, TeamExceptions
 from policyd.policy.source.files import Bundle
 
 # From the first change to the reload. Bounded: later changes do not prolong it.
@@ -21,8 +25,8 @@ PAUSE_SECONDS = 0.05
 REPORT_SECONDS = 5.0
 
 
-class PolicyConfigMaps:
-    """The ConfigMaps with some labels in one namespace, as a source of policies.
+class FollowedConfigMaps:
+    """The ConfigMaps with some labels in some namespaces (None: in all of them).
 
     ``fingerprint`` and ``read`` are called by the threads that load policies: both see the state
     that was taken last, on the event loop.
@@ -31,67 +35,70 @@ class PolicyConfigMaps:
     def __init__(
         self,
         client: ObjectClient,
-        namespace: str,
+        namespaces: Sequence[str] | None,
         selector: str,
         report: ReportLookup = unreported,
     ) -> None:
-        self.namespace = namespace
         self.selector = selector
         self._changed = asyncio.Event()
-        self._reflector = Reflector(
-            client,
-            Watched(f"api/v1/namespaces/{namespace}/configmaps", label_selector=selector),
-            keep=slim,
-            changed=self._note,
-            report=report,
-        )
+        paths = [f"api/v1/namespaces/{each}/configmaps" for each in namespaces or ()]
+        self._reflectors = [
+            Reflector(
+                client,
+                Watched(path, label_selector=selector),
+                keep=self._kept,
+                changed=self._note,
+                report=report,
+            )
+            for path in (["api/v1/configmaps"] if namespaces is None else paths)
+        ]
         self._taken: tuple[JSONObject, ...] = ()
-        self._bundles: dict[Hashable, Bundle] = {}
 
     @property
     def problem(self) -> str:
         """Why the ConfigMaps are not followed at the moment; empty if they are."""
-        return self._reflector.problem
+        return next((each.problem for each in self._reflectors if each.problem), "")
 
     @property
     def synced(self) -> bool:
         """Whether they were read at least once."""
-        return self._reflector.synced
+        return all(each.synced for each in self._reflectors)
 
     @property
     def staleness(self) -> float:
         """Seconds since they were last known to be current."""
-        return self._reflector.staleness
+        return max(each.staleness for each in self._reflectors)
 
     def __len__(self) -> int:
-        return len(self._reflector.objects)
+        return sum(len(each.objects) for each in self._reflectors)
 
     def fingerprint(self) -> Hashable:
         """Return what identifies the state that was taken last."""
         return tuple(map(_identity, self._taken))
 
-    def read(self) -> Sequence[Bundle]:
-        """Return the files of all ConfigMaps, by name; those that did not change are kept."""
-        known, self._bundles = self._bundles, {}
-        for each in self._taken:
-            key = _identity(each)
-            self._bundles[key] = known.get(key) or bundle_of(each)
-        return [*self._bundles.values()]
+    def states(self) -> Sequence[BundleState]:
+        """Return nothing: each ConfigMap is a bundle of its own."""
+        return ()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Follow the ConfigMaps until ``stop`` is set."""
-        await self._reflector.run(stop)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for each in self._reflectors:
+                    group.create_task(each.run(stop))
+        except ExceptionGroup as defects:
+            raise defects.exceptions[0] from None
 
     async def first(self, stop: asyncio.Event, seconds: float) -> bool:
         """Wait until they were read once and take them; False after ``seconds``, or at the end."""
-        await _any(stop, self._reflector.wait(seconds))
+        await _any(stop, asyncio.gather(*(each.wait(seconds) for each in self._reflectors)))
         self.take()
         return self.synced
 
     def take(self) -> None:
         """Take the present state, which is read from now on."""
         self._changed.clear()
-        found = self._reflector.objects
+        found = {key: kept for each in self._reflectors for key, kept in each.objects.items()}
         self._taken = tuple(found[key] for key in sorted(found))
 
     async def next(self, stop: asyncio.Event, seconds: float) -> None:
@@ -117,13 +124,84 @@ class PolicyConfigMaps:
                 self.take()
                 await reload()
 
+    def _kept(self, config_map: JSONObject) -> JSONObject | None:
+        """Return what to keep of a ConfigMap; None for nothing."""
+        return slim(config_map)
+
     def _note(self, namespace: str, name: str) -> None:
         self._changed.set()
 
 
+class PolicyConfigMaps(FollowedConfigMaps):
+    """The ConfigMaps of one namespace as a source of policies."""
+
+    def __init__(
+        self,
+        client: ObjectClient,
+        namespace: str,
+        selector: str,
+        report: ReportLookup = unreported,
+    ) -> None:
+        super().__init__(client, [namespace], selector, report)
+        self.namespace = namespace
+        self._bundles: dict[Hashable, Bundle] = {}
+
+    def read(self) -> Sequence[Bundle]:
+        """Return the files of all ConfigMaps, by name; those that did not change are kept."""
+        known, self._bundles = self._bundles, {}
+        for each in self._taken:
+            key = _identity(each)
+            self._bundles[key] = known.get(key) or bundle_of(each)
+        return [*self._bundles.values()]
+
+
+class ExceptionConfigMaps(FollowedConfigMaps):
+    """The ConfigMaps of teams, in the namespaces that a pattern allows, as a source of exceptions.
+    Those of other namespaces are not even kept. Without wildcards, only these namespaces are
+    listed, so that rights in them suffice. ``held`` is called with each content that is not used.
+    """
+
+    def __init__(
+        self,
+        client: ObjectClient,
+        patterns: Sequence[str],
+        selector: str,
+        held: Callable[[HeldBack], None],
+        report: ReportLookup = unreported,
+    ) -> None:
+        self._tests = [Wildcard(each).matches for each in patterns]
+        literal = not any("*" in each or "?" in each for each in patterns)
+        namespaces = [*dict.fromkeys(patterns)] if literal else None
+        self._teams = TeamExceptions(held)
+        self._loaded = b""
+        super().__init__(client, namespaces, selector, report)
+
+    def read(self) -> Sequence[Bundle]:
+        """Return one bundle of all exceptions that can be used."""
+        bundle = self._teams.take(self._taken)
+        self._loaded = bundle.digest
+        return [bundle]
+
+    def states(self) -> Sequence[BundleState]:
+        """Return which version of each ConfigMap is in use, and which one is held back."""
+        return self._teams.states
+
+    async def differs(self) -> bool:
+        """Whether what was taken last has other exceptions than what was read before. An edit that
+        is held back, or changes nothing, must not cost a reload of all policies.
+        """
+        before = self._loaded
+        await asyncio.to_thread(self.read)
+        return self._loaded != before
+
+    def _kept(self, config_map: JSONObject) -> JSONObject | None:
+        namespace = str(config_map["metadata"].get("namespace", ""))
+        return slim(config_map) if any(test(namespace) for test in self._tests) else None
+
+
 def _identity(config_map: JSONObject) -> tuple[str, ...]:
     metadata = config_map["metadata"]
-    return tuple(str(metadata[key]) for key in ("name", "uid", "resourceVersion"))
+    return tuple(str(metadata[key]) for key in ("namespace", "name", "uid", "resourceVersion"))
 
 
 async def _any(stop: asyncio.Event, other: Awaitable[object]) -> None:

@@ -1,7 +1,7 @@
 """Export policies: the documents with which the API server enforces them, or why it cannot."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -11,12 +11,16 @@ from policyd.export.model import ExportedPart, ExportedPolicy, Reason
 from policyd.export.mutating.part import mutation_part
 from policyd.export.validating import validation_part
 from policyd.policy.compile.bindings import PolicyBindings
+from policyd.policy.compile.exemptions import Attachments, Exemption
 from policyd.policy.compile.overlays import KnownKinds
 from policyd.policy.compile.rollouts import PolicyRollouts, rollout_of
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.model.kinds import Policy
 from policyd.policy.source.documents import Document, Sources
 from policyd.versions import KubernetesVersion
+
+# PolicyExceptions that a reason names.
+MAX_NAMES = 3
 
 
 def exported(
@@ -27,12 +31,14 @@ def exported(
     The sources must be without problems. ``now`` decides which exceptions have expired, and which
     rollouts are over.
     """
-    bindings, time = PolicyBindings(sources), now()
+    bindings, attachments, time = PolicyBindings(sources), Attachments(sources), now()
     known = definitions(sources).documents
     kinds, crds = KnownKinds(known), [definition.raw for definition in known]
     found: list[ExportedPolicy] = []
     rollouts = PolicyRollouts(sources)
     for document in sources.of_kind("Policy", *verbatim.KINDS):
+        attached, _ = attachments.of(document)
+        valid = [each for each in attached if each.ends is None or time < each.ends]
         parts = (
             _own_parts(document, document.model, sources.version, time, kinds)
             if isinstance(document.model, Policy)
@@ -47,7 +53,9 @@ def exported(
                 document.file,
                 line,
                 tuple(
-                    checked(_unshared(_refused(part, staged)), sources.version, crds)
+                    checked(
+                        _unshared(_refused(_excepted(part, valid), staged)), sources.version, crds
+                    )
                     for part in parts
                 ),
             )
@@ -71,6 +79,19 @@ def _refused(part: ExportedPart, reasons: list[Reason]) -> ExportedPart:
     if not reasons:
         return part
     return replace(part, documents=(), reasons=(*part.reasons, *reasons), remarks=())
+
+
+def _excepted(part: ExportedPart, exemptions: Iterable[Exemption]) -> ExportedPart:
+    """Return the part, not exported if a PolicyException is about it: the API server knows none."""
+    names = [each.name for each in exemptions if not each.validations or part.webhook == "validate"]
+    if not names:
+        return part
+    text = f"the API server does not know PolicyExceptions, and this one names it: {names[0]}"
+    if len(names) > 1:
+        text = f"the API server does not know PolicyExceptions, and {len(names)} name it: " + (
+            ", ".join(names[:MAX_NAMES]) + (", …" if len(names) > MAX_NAMES else "")
+        )
+    return replace(part, documents=(), reasons=(*part.reasons, Reason("metadata.name", text)))
 
 
 def _unshared(part: ExportedPart) -> ExportedPart:

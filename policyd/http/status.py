@@ -178,13 +178,21 @@ class Status:
         }
 
     def _config_maps(self, trusted: bool) -> dict[str, Any]:
-        """The ConfigMaps that policies are read from. ``heldVersion``: a later edit has errors."""
+        """The ConfigMaps that policies are read from, and those of teams with exceptions.
+        ``heldVersion``: a later edit has errors.
+        """
         bundles = self._store.bundles
         if not bundles or not trusted:
             return {}
         shown: list[dict[str, Any]] = []
         for each in bundles:
-            one = {"name": each.name, "resourceVersion": each.version, "files": each.files}
+            one: dict[str, Any] = {
+                "name": each.name,
+                "resourceVersion": each.version,
+                "files": each.files,
+            }
+            if each.confined:
+                one["namespace"] = each.confined
             shown.append({**one, "heldVersion": each.held} if each.held else one)
         return {"configMaps": shown}
 

@@ -11,7 +11,7 @@ from typing import Any
 from policyd._core.match.matcher import Hit, MatchInput, MatchRules
 from policyd._core.match.selectors import Selector
 from policyd.json_types import JSONObject
-from policyd.policy.model.labels import labels_of
+from policyd.policy.model.base import labels_of
 
 _ANYTHING: JSONObject = {
     "apiGroups": ["*"],

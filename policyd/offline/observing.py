@@ -53,7 +53,7 @@ class StoryObserver:
         self.of(policy).stage = stage
 
     def exempted(self, policy: CompiledPolicy, exemptions: Sequence[Exemption]) -> None:
-        self.of(policy).exceptions.extend(each.name for each in exemptions)
+        self.of(policy).exceptions.extend(map(_shown, exemptions))
 
     def matched_binding(self, policy: CompiledPolicy, binding: Binding, fits: bool) -> None:
         if not self._again:
@@ -117,3 +117,9 @@ class StoryObserver:
     def _take_found(self) -> list[tuple[Finding, bool]]:
         found, self._found = self._found, []
         return found
+
+
+def _shown(exemption: Exemption) -> str:
+    """Return the name of an exception; that of a PolicyException with its file."""
+    where = exemption.document
+    return f"{exemption.name} ({where})" if where else exemption.name

@@ -150,7 +150,7 @@ class Server:
         return Store(
             self.settings.policies,
             load,
-            live=self.live.source,
+            live=self.live.sources(),
             verify=verify,
             on_reload=self._reloaded,
             mendable=() if self.definitions is None else (MISSING_SCHEMA,),

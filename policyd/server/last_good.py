@@ -17,6 +17,7 @@ from policyd.observability.logs import Log
 from policyd.policy.live.config_maps import bundle_of, config_map_of
 from policyd.policy.live.loaded import Kept, LoadedPolicySet
 from policyd.policy.live.sources import FILES
+from policyd.policy.live.team_exceptions import EXCEPTIONS
 from policyd.policy.source.documents import Document
 from policyd.policy.source.files import Bundle, SourceFile
 from policyd.regular_files import open_regular, replace_file
@@ -137,12 +138,12 @@ def image_of(
     documents: Iterable[Document], bundles: Iterable[Bundle], breathe: Callable[[], None]
 ) -> bytes:
     """Return the content for these documents, or for the bundles that they are from; ``breathe`` is
-    called after each.
+    called after each. The exceptions of teams are not kept: what they no longer except is denied.
 
     Suites of files are left out: the files that they name are not kept.
     """
     lines = [json.dumps({"form": _FORM})]
-    listed = [*bundles]
+    listed = [each for each in bundles if each.name != EXCEPTIONS]
     if listed:
         lines = [json.dumps({"form": _FORM_OF_BUNDLES})]
     for bundle in listed:

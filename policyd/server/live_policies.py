@@ -1,5 +1,5 @@
-"""What a server does with ConfigMaps: it reads policies from them, and keeps the last good ones in
-one. Without a cluster it does neither.
+"""What a server does with ConfigMaps: it reads policies and exceptions from them, and keeps the
+last good policies in one. Without a cluster it does none of these.
 """
 
 import asyncio
@@ -7,12 +7,16 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from policyd.config import Settings
 from policyd.errors import ConfigError, PolicyError
 from policyd.observability.logs import Log
+from policyd.observability.throttle import LineLimit
+from policyd.policy.live.sources import PolicySource, Together
 from policyd.policy.live.store import LONGEST_RETRY_SECONDS, Kept, Store
+from policyd.policy.live.team_exceptions import HeldBack
 from policyd.server.cluster import LiveDefinitions
 from policyd.server.edits.checking import EditChecker
 from policyd.server.edits.finding import MountedEdits, WatchedEdits
@@ -25,13 +29,18 @@ from policyd.units import ConfigMapName
 if TYPE_CHECKING:
     from policyd.cluster.client import ClusterClient
     from policyd.cluster.objects import ObjectClient
-    from policyd.controllers.config_maps import PolicyConfigMaps
+    from policyd.controllers.config_maps import ExceptionConfigMaps, PolicyConfigMaps
 
 # How long to wait for the ConfigMaps at start before the last good policies are served, or the
 # server is reported as not ready.
 FIRST_SECONDS = 10.0
 # How often to try to write the last good policies that could not be written.
 KEEP_SECONDS = 5.0
+# Lines about exceptions that are held back, in so many seconds: teams choose how often they edit.
+HELD_LINES = 20
+HELD_SECONDS = 60.0
+# After a reload for an edit of exceptions the next one waits several times as long as it took.
+IDLE_SHARE = 4.0
 # Where a Pod finds its namespace.
 NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
@@ -60,24 +69,38 @@ class LivePolicies:
         self._settings = settings
         self._log = log
         self._may_write = may_write
-        self._logged = ""
+        self._logged = set[str]()
         self._waiting: tuple[str, list[str]] = ("", [])
         self._ready = asyncio.Event()
         self._objects: ObjectClient | None = None
         self._kept: LastGoodPolicies | None = None
         self.namespace = own_namespace(settings)
         self.source: PolicyConfigMaps | None = None
-        if cluster is not None and settings.policy_configmaps:
-            self.source = self._connected(cluster)
+        self.exceptions: ExceptionConfigMaps | None = None
+        self._held = LineLimit(HELD_LINES, HELD_SECONDS)
+        self._listed = asyncio.Event()  # exceptions may be loaded with the first policies
+        self._excepted = asyncio.Event()  # the exceptions were read once, or waited for in vain
+        if cluster is not None and (settings.policy_configmaps or settings.exception_configmaps):
+            self._connect(cluster)
 
-    def _connected(self, cluster: "ClusterClient") -> "PolicyConfigMaps":
+    def _connect(self, cluster: "ClusterClient") -> None:
         from policyd.cluster.objects import ObjectClient
-        from policyd.controllers.config_maps import PolicyConfigMaps
+        from policyd.controllers.config_maps import ExceptionConfigMaps, PolicyConfigMaps
 
-        self._objects = ObjectClient(cluster.config, self._settings.timeout)
-        return PolicyConfigMaps(
-            self._objects, self._known_namespace(), self._settings.policy_configmaps
-        )
+        settings = self._settings
+        self._objects = client = ObjectClient(cluster.config, settings.timeout)
+        if settings.policy_configmaps:
+            namespace = self._known_namespace()
+            self.source = PolicyConfigMaps(client, namespace, settings.policy_configmaps)
+        if settings.exception_configmaps:
+            self.exceptions = ExceptionConfigMaps(
+                client, settings.exception_namespaces, settings.exception_configmaps, self._hold
+            )
+
+    def sources(self) -> PolicySource | None:
+        """Return what is read beside files; None if nothing is."""
+        found = [each for each in (self.source, self.exceptions) if each is not None]
+        return Together(found) if found else None
 
     def _known_namespace(self) -> str:
         if not self.namespace:
@@ -109,8 +132,12 @@ class LivePolicies:
 
     def states(self) -> Mapping[str, CacheState]:
         """What metrics show of the list of ConfigMaps."""
-        source = self.source
-        return {} if source is None else {"configmaps": CacheState(source.staleness, len(source))}
+        lists = {"configmaps": self.source, "exceptions": self.exceptions}
+        return {
+            name: CacheState(each.staleness, len(each))
+            for name, each in lists.items()
+            if each is not None
+        }
 
     def edit_gate(
         self, store: Store, count: Callable[[str], None], definitions: LiveDefinitions | None
@@ -135,6 +162,10 @@ class LivePolicies:
         loop = asyncio.get_running_loop()
         if self._kept is not None:
             tasks.append(loop.create_task(self._keep(self._kept, stop), name="last good"))
+        if self.exceptions is not None:
+            tasks += self._start_exceptions(self.exceptions, store, stop, watches)
+        else:
+            self._excepted.set()
         if source is None:
             return tasks
         store.expect("the ConfigMaps of policies have not been read yet")
@@ -157,15 +188,20 @@ class LivePolicies:
 
     async def ready(self, stop: asyncio.Event) -> bool:
         """Wait until there are policies to serve; False if ``stop`` is set before."""
-        if self.source is None:
-            return True
-        tasks = [asyncio.ensure_future(each.wait()) for each in (stop, self._ready)]
+        awaited = [self._ready] if self.source is not None else []
+        for event in (*awaited, self._excepted):
+            await self._either(stop, event)
+        return not stop.is_set()
+
+    @staticmethod
+    async def _either(one: asyncio.Event, other: asyncio.Event) -> None:
+        """Wait until one of the two is set."""
+        tasks = [asyncio.ensure_future(each.wait()) for each in (one, other)]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for each in tasks:
                 each.cancel()
-        return not stop.is_set()
 
     async def close(self) -> None:
         """Close the connections."""
@@ -175,13 +211,77 @@ class LivePolicies:
     async def _follow(
         self, source: "PolicyConfigMaps", store: Store, stop: asyncio.Event, watch: WatchHealth
     ) -> None:
+        if self.exceptions is not None:
+            await self._either(stop, self._listed)
         while not store.loaded:
             await self._first(source, store, stop)
             if stop.is_set():
                 return
         self._ready.set()
-        report = partial(self._report, watch)
+        report = partial(self._report, watch, "the ConfigMaps of policies")
         await source.follow(stop, store.renew, report)
+
+    def _start_exceptions(
+        self,
+        exceptions: "ExceptionConfigMaps",
+        store: Store,
+        stop: asyncio.Event,
+        watches: WatchSupervisor,
+    ) -> list[asyncio.Task[None]]:
+        loop, watch = asyncio.get_running_loop(), watches.add("exceptions")
+        reading = watches.keep(watch, partial(exceptions.run, stop), stop)
+        follow = partial(self._follow_exceptions, exceptions, store, stop, watch)
+        return [
+            loop.create_task(reading, name="exceptions"),
+            loop.create_task(watches.keep(watch, follow, stop), name="exceptions of teams"),
+        ]
+
+    async def _follow_exceptions(
+        self,
+        exceptions: "ExceptionConfigMaps",
+        store: Store,
+        stop: asyncio.Event,
+        watch: WatchHealth,
+    ) -> None:
+        """Take the exceptions before requests are accepted, if the API server gives them in time,
+        and then each change of them.
+        """
+
+        async def reload() -> None:
+            if store.loaded and await exceptions.differs():
+                await store.renew()
+
+        async def reload_and_rest() -> None:
+            began = monotonic()
+            await reload()
+            # Whoever edits exceptions all the time must not keep a processor busy with that.
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), (monotonic() - began) * IDLE_SHARE)
+
+        if not self._excepted.is_set():
+            await exceptions.first(stop, FIRST_SECONDS)
+            self._listed.set()
+            await reload()
+            self._excepted.set()
+        report = partial(self._report, watch, "the exceptions of teams")
+        await exceptions.follow(stop, reload_and_rest, report)
+
+    def _hold(self, held: HeldBack) -> None:
+        """Log what is not used of a team's ConfigMap, at a bounded rate."""
+        unsaid = self._held.take((held.namespace, held.name))
+        if unsaid is None:
+            return
+        self._log.write(
+            "warning",
+            "exceptions-held",
+            f"exceptions of namespace {held.namespace} are not used: {len(held.errors)} errors in"
+            f" ConfigMap {held.name}",
+            namespace=held.namespace,
+            name=held.name,
+            resourceVersion=held.version,
+            errors=list(held.errors),
+            suppressed=unsaid or None,
+        )
 
     async def _first(self, source: "PolicyConfigMaps", store: Store, stop: asyncio.Event) -> None:
         """Load the first set, or the last good one; if there is none, say why and wait."""
@@ -208,14 +308,14 @@ class LivePolicies:
         if read:
             await source.next(stop, LONGEST_RETRY_SECONDS)
 
-    def _report(self, watch: WatchHealth, problem: str) -> None:
+    def _report(self, watch: WatchHealth, what: str, problem: str) -> None:
         """Note the health of the watch; log once when a problem begins, and once when it ends."""
         watch.succeeded()
         if problem:
             watch.failed(problem)
-        if problem and not self._logged:
-            message = f"cannot follow the ConfigMaps of policies: {problem}"
-            self._log.write("error", "cluster", message)
-        elif self._logged and not problem:
-            self._log.write("info", "cluster", "the ConfigMaps of policies can be followed again")
-        self._logged = problem
+        if problem and what not in self._logged:
+            self._log.write("error", "cluster", f"cannot follow {what}: {problem}")
+            self._logged.add(what)
+        elif what in self._logged and not problem:
+            self._log.write("info", "cluster", f"{what} can be followed again")
+            self._logged.discard(what)

@@ -132,6 +132,13 @@ def rollout_document(name: str = "p", **spec: JSON) -> JSONObject:
     return document("policyd.dev/v1", "Rollout", name, {"policyName": name, **spec})
 
 
+def policy_exception(name: str = "e", *policies: JSONObject | str, **spec: JSON) -> JSONObject:
+    """A PolicyException of these policies: names, or entries as they are."""
+    named: JSON = [{"name": each} if isinstance(each, str) else each for each in policies]
+    whole = {"policies": named, "reason": "ticket 4711", **spec}
+    return document("policyd.dev/v1", "PolicyException", name, whole)
+
+
 def suite(name: str = "s", **fields: JSON) -> JSONObject:
     """A suite with one case, in which a Pod is allowed."""
     case = {"name": "one", "request": {"object": pod()}, "expect": {"allowed": True}}

@@ -24,6 +24,7 @@ PROFILES: dict[str, tuple[str, ...]] = {
         "image.repository=registry.example/policyd",
         "imagePullSecrets[0].name=registry",
         "policies.podSecurity=restricted",
+        "exceptions.namespaces={team-*,shop}",
         "policies.podSecurityActions={Warn,Audit}",
         "policies.configMaps={more,and.more}",
         "autoscaling.enabled=true",

@@ -58,6 +58,20 @@ def test_objects_of_a_component_with_a_right_are_the_same(
     assert len(by_helm[role]["rules"]) == len(off[role]["rules"]) + 1, "one rule, if it is on"
 
 
+def test_objects_for_exceptions_of_teams_are_the_same(tmp_path: Path) -> None:
+    deploy = os.path.relpath(ROOT / "deploy", tmp_path.resolve())
+    kustomization = {
+        "resources": [f"{deploy}/overlays/default"],
+        "components": [f"{deploy}/components/exceptions"],
+    }
+    (tmp_path / "kustomization.yaml").write_text(json.dumps(kustomization))
+    by_helm = normalised(chart("exceptions.namespaces={team-*}"))
+    by_kustomize = normalised(kustomized(tmp_path.resolve()))
+    assert by_kustomize.keys() == by_helm.keys()
+    for key, expected in by_helm.items():
+        assert by_kustomize[key] == expected, key
+
+
 def test_objects_of_monitoring_are_the_same(tmp_path: Path) -> None:
     deploy = os.path.relpath(ROOT / "deploy", tmp_path.resolve())
     kustomization = {

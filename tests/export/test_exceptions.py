@@ -13,6 +13,7 @@ from policyd.export.exceptions import exported_exceptions
 from policyd.export.expressions.selectors import selector_expression, wildcard_expression
 from policyd.json_types import JSONObject
 from policyd.policy.compile.compiler import compile_strict
+from policyd.policy.compile.exemptions import Excepted
 from policyd.policy.model.base import LabelSelector
 from policyd.policy.model.kinds import Exception_
 from policyd.policy.source.loader import load_built
@@ -130,9 +131,10 @@ def test_exceptions_apply_to_the_same_requests(exception: JSONObject, request: J
     (exemption,) = compile_strict(load_built([source], version=NEWEST)).policies[0].exemptions
     seen = request["object"] or request["oldObject"]
     labels = seen["metadata"].get("labels") or {}
-    expected = exemption.applies(
+    asked = Excepted(
         request["operation"], request["namespace"], request["name"], request["userInfo"], labels
     )
+    expected = exemption.applies(asked)
     exported = exported_exceptions([Exception_.validated(exception)], NOW)
     ((_, text),) = exported.whole or exported.lifting
     shown = {key: value for key, value in request.items() if value != ""}

@@ -5,7 +5,7 @@ import pytest
 from policyd.export.policies import exported
 from policyd.json_types import JSONObject
 from policyd.policy.source.loader import load_built
-from policyd.versions import KubernetesVersion
+from policyd.versions import NEWEST, KubernetesVersion
 from tests.builders.objects import widget_definition
 from tests.builders.policies import (
     ADMISSION,
@@ -19,6 +19,7 @@ from tests.builders.policies import (
     map_,
     map_binding,
     policy,
+    policy_exception,
     rule,
     vap,
     vap_binding,
@@ -316,3 +317,43 @@ def test_the_order_of_the_keys_of_params_is_a_remark() -> None:
             "may differ",
         )
     ]
+
+
+NAMES_IT = "the API server does not know PolicyExceptions, and"
+ONE = policy("p", validations=[demand("true", "no", name="v")], mutations=[add_label("'x'")])
+BOTH = [
+    *(vap("v"), vap_binding("b", policyName="v")),
+    *(map_("m", mutations=[add_label("'x'")]), map_binding("mb", policyName="m")),
+]
+
+
+@pytest.mark.parametrize(
+    ("exceptions", "reasons"),
+    [
+        ([], [[], [], [], []]),
+        ([policy_exception("e", "*")], [["e"], ["e"], ["e"], ["e"]]),
+        ([policy_exception("e", "p")], [["e"], ["e"], [], []]),
+        (
+            [policy_exception("e", {"name": "*", "validations": [0]})],
+            [["e"], [], ["e"], []],
+        ),
+        ([policy_exception("e", {"name": "p", "validations": ["other"]})], [[], [], [], []]),
+        ([policy_exception("e", "*", until="2020-01-01")], [[], [], [], []]),
+    ],
+)
+def test_a_policy_that_a_policy_exception_names_stays_at_the_webhook(
+    exceptions: list[JSONObject], reasons: list[list[str]]
+) -> None:
+    found = exported(load_built([ONE, *BOTH, *exceptions], version=NEWEST))
+    parts = [part for each in found for part in each.parts]
+    said = [[each.message for each in part.reasons] for part in parts]
+    assert said == [[f"{NAMES_IT} this one names it: {name}" for name in row] for row in reasons]
+    assert [bool(part.documents) for part in parts] == [not row for row in reasons]
+
+
+def test_few_of_many_exceptions_are_named() -> None:
+    many = [policy_exception(f"e{number}", "p") for number in range(5)]
+    (found,) = exported(load_built([policy("p"), *many], version=NEWEST))
+    ((reason,),) = [part.reasons for part in found.parts]
+    assert reason.path == "metadata.name"
+    assert reason.message == f"{NAMES_IT} 5 name it: e0, e1, e2, …"

@@ -1,6 +1,7 @@
 """Every metric of docs/run/metrics.md, from the text of a scrape."""
 
 import re
+from datetime import UTC, datetime, timedelta
 from itertools import product
 
 import pytest
@@ -28,7 +29,12 @@ class FakeStore:
 
     serves_last_good = False
     current = FakeSet(
-        "gen1", (FakePolicy("a", "a.txt", "allow", "a"), FakePolicy("b", "b.txt", "broken", ""))
+        "gen1",
+        (FakePolicy("a", "a.txt", "allow", "a"), FakePolicy("b", "b.txt", "broken", "")),
+        exception_ends=(
+            None,
+            *(datetime.now(UTC) + timedelta(days=days) for days in (8, 6, 0.5, -1)),
+        ),
     )
 
 
@@ -127,6 +133,9 @@ WANT: list[tuple[str, dict[str, str], float]] = [
     ("policyd_policies", {"state": "quarantined", "kind": "ValidatingAdmissionPolicy"}, 0),
     ("policyd_serving_last_good", {}, 0),
     ("policyd_policy_set_info", {"generation": "gen1", "kubernetes": "1.37"}, 1),
+    ("policyd_policy_exceptions", {"state": "active"}, 2),
+    ("policyd_policy_exceptions", {"state": "expiring"}, 2),
+    ("policyd_policy_exceptions", {"state": "expired"}, 1),
     ("policyd_policy_configmaps", {"state": "current"}, 1),
     ("policyd_policy_configmaps", {"state": "held"}, 1),
     ("policyd_policy_edits_total", {"result": "refused"}, 1),

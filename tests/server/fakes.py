@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,7 @@ class FakeSet:
     generation: str
     policies: tuple[FakePolicy, ...]
     with_lookups: frozenset[str] = frozenset()
+    exception_ends: tuple[datetime | None, ...] = ()
     version: KubernetesVersion = NEWEST
 
     @property

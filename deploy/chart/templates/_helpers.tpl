@@ -53,6 +53,21 @@ default
 {{- if or (not .Values.static.enabled) .Values.static.clusterLookups -}}true{{- end -}}
 {{- end -}}
 
+{{- /* "true" if policyd reads exceptions of teams. */ -}}
+{{- define "policyd.excepts" -}}
+{{- if .Values.exceptions.namespaces -}}
+{{- if not (include "policyd.connects" .) -}}
+{{- fail "exceptions.namespaces needs the right to read ConfigMaps: policyd has none with static.enabled" -}}
+{{- end -}}
+true
+{{- end -}}
+{{- end -}}
+
+{{- /* "true" if the namespaces of exceptions have wildcards: then policyd lists those of all namespaces. */ -}}
+{{- define "policyd.exceptsByPattern" -}}
+{{- if regexMatch "[*?]" (join "," .Values.exceptions.namespaces) -}}true{{- end -}}
+{{- end -}}
+
 {{- /* How the API server enforces policies itself; empty if policyd has nothing to do with that. */ -}}
 {{- define "policyd.inTree" -}}
 {{- if and .Values.static.enabled .Values.inTree.mode -}}

@@ -19,6 +19,7 @@ _METAVARS: dict[Callable[[str], Any], str] = {
     units.file: "FILE",
     units.file_or_config_map: "FILE|configmap/NAME",
     units.label_selector: "SELECTOR",
+    units.namespace_pattern: "GLOB",
     units.directory: "DIR",
     units.address: "HOST:PORT",
     units.count: "NUMBER",

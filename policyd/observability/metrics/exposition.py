@@ -19,6 +19,7 @@ from policyd.policy.live.store import LoadedPolicySet
 SOURCES = (
     "requests.answered",
     "policies.loaded",
+    "policies.exceptions",
     "policies.config_maps",
     "server.room",
     "server.connections",

@@ -1,15 +1,20 @@
 """Metrics of the policies in use."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from itertools import product
 
 from prometheus_client.core import InfoMetricFamily
 from prometheus_client.metrics_core import Metric
 
 from policyd.observability.metrics.scrape import Scrape, counter, gauge, gauges
+from policyd.policy.live.holding import BundleState
 
 KINDS = ("MutatingAdmissionPolicy", "Policy", "ValidatingAdmissionPolicy")
 STATES = ("active", "quarantined")
+EXCEPTION_STATES = ("active", "expiring", "expired")
+# How long before its end an exception is expiring: a week to extend it or to correct the objects.
+EXPIRING = timedelta(days=7)
 
 
 def loaded(scrape: Scrape) -> Iterator[Metric]:
@@ -56,14 +61,42 @@ def loaded(scrape: Scrape) -> Iterator[Metric]:
     )
 
 
+def exceptions(scrape: Scrape) -> Iterator[Metric]:
+    """The exceptions of Policies and the PolicyExceptions, as they are now."""
+    states = dict.fromkeys(EXCEPTION_STATES, 0)
+    now = datetime.now(UTC)
+    for ends in scrape.policies.exception_ends:
+        states[_state(ends, now)] += 1
+    yield gauges(
+        "policyd_policy_exceptions",
+        "Exceptions by state; expiring: it ends within 7 days.",
+        "state",
+        [([state], count) for state, count in states.items()],
+    )
+
+
+def _state(ends: datetime | None, now: datetime) -> str:
+    if ends is None or ends - now > EXPIRING:
+        return "active"
+    return "expiring" if ends > now else "expired"
+
+
 def config_maps(scrape: Scrape) -> Iterator[Metric]:
     """The ConfigMaps that policies are read from, and the edits of them that were checked."""
-    held = sum(bool(each.held) for each in scrape.bundles)
+    held = "held: a later edit of it has errors."
+    of_policies = [each for each in scrape.bundles if not each.confined]
     yield gauges(
         "policyd_policy_configmaps",
-        "ConfigMaps that policies are read from; held: a later edit of it has errors.",
+        f"ConfigMaps that policies are read from; {held}",
         "state",
-        [(["current"], len(scrape.bundles) - held), (["held"], held)],
+        _by_state(of_policies),
+    )
+    of_teams = [each for each in scrape.bundles if each.confined]
+    yield gauges(
+        "policyd_exception_configmaps",
+        f"ConfigMaps of teams that exceptions are read from; {held}",
+        "state",
+        _by_state(of_teams),
     )
     yield counter(
         "policyd_policy_edits",
@@ -71,3 +104,8 @@ def config_maps(scrape: Scrape) -> Iterator[Metric]:
         "result",
         [([result], count) for result, count in scrape.recorder.edits.items()],
     )
+
+
+def _by_state(bundles: Sequence[BundleState]) -> list[tuple[list[str], int]]:
+    held = sum(bool(each.held) for each in bundles)
+    return [(["current"], len(bundles) - held), (["held"], held)]

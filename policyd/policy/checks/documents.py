@@ -12,6 +12,7 @@ from typing import Any
 from policyd._core.match.labels import key_errors
 from policyd.json_types import FieldPath
 from policyd.mutation import KINDS
+from policyd.policy.checks.exceptions import check_exception
 from policyd.policy.checks.match import (
     check_constraints,
     check_match_conditions,
@@ -37,6 +38,7 @@ from policyd.policy.model.kinds import (
     MutatingAdmissionPolicyBindingSpec,
     Mutation,
     Policy,
+    PolicyException,
     PolicyMutation,
     PolicyTest,
     PolicyValidation,
@@ -230,6 +232,7 @@ CHECKS: dict[type, Callable[[Any], Iterator[FormProblem]]] = {
     MutatingAdmissionPolicy: _check_map,
     MutatingAdmissionPolicyBinding: _check_map_binding,
     Policy: _check_policy,
+    PolicyException: check_exception,
     PolicyTest: check_suite,
     Rollout: check_rollout,
 }

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from policyd.policy.compile.exemptions import by_namespace
+
 if TYPE_CHECKING:
     from policyd._core.counting.counters import PolicyCounters
     from policyd._core.match.matcher import MatchRules
@@ -64,6 +66,8 @@ class CompiledPolicy:
     ``made_of`` is a hash of its sources (``policy/compile/reuse.py``), empty in quarantine.
     ``namespace_fields`` are the paths of keys that its expressions read of namespaceObject.
     ``rollout`` is None for a policy that is enforced everywhere.
+    ``exemptions`` are its own exceptions and the PolicyExceptions that name it; ``excepted_by`` is
+    a hash of the latter.
     """
 
     kind: PolicyKind
@@ -87,8 +91,10 @@ class CompiledPolicy:
     made_of: bytes = b""
     namespace_fields: frozenset[tuple[str, ...]] = frozenset()
     rollout: CompiledRollout | None = None
+    excepted_by: bytes = b""
     plain: bool = field(init=False)
     simple: tuple[ValidationPlan, JSON] | None = field(init=False)
+    _exempting: Mapping[str, tuple[Exemption, ...]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Set ``plain`` and ``simple``.
@@ -110,7 +116,12 @@ class CompiledPolicy:
             validation = None
         simple = None if validation is None else (validation, self.params)
         object.__setattr__(self, "plain", plain)
+        object.__setattr__(self, "_exempting", by_namespace(self.exemptions))
         object.__setattr__(self, "simple", simple)
+
+    def exemptions_in(self, namespace: str) -> tuple[Exemption, ...]:
+        """Return the exemptions that may apply to requests in a namespace."""
+        return self._exempting.get(namespace, self._exempting[""])
 
     @property
     def may_act_again(self) -> bool:

@@ -9,7 +9,6 @@ from policyd._core.eval.program import Program
 from policyd._core.eval.tracing import Tracer
 from policyd._core.match.equivalents import Equivalents
 from policyd._core.match.matcher import MatchRules
-from policyd._core.match.selectors import Selector
 from policyd._core.plan.mutation import MutationPlan
 from policyd._core.plan.validation import PlannedValidation, ValidationPlan
 from policyd.errors import PolicyError, Problem
@@ -24,7 +23,7 @@ from policyd.policy.compile.compiled import (
     CompiledParamRef,
     CompiledPolicy,
 )
-from policyd.policy.compile.exemptions import Exemption, end_of, wildcard
+from policyd.policy.compile.exemptions import Attachments, Exemption, ends_of, own_exemptions
 from policyd.policy.compile.expressions import Expressions
 from policyd.policy.compile.match_rules import SharedRules, controller_rules
 from policyd.policy.compile.missing_schemas import merges, missing
@@ -85,7 +84,7 @@ def compile_sources(
     rollouts = PolicyRollouts(sources)
     problems = [*sources.problems, *defined.problems, *rollouts.problems()]
     policies = []
-    bindings = PolicyBindings(sources)
+    bindings, attachments = PolicyBindings(sources), Attachments(sources)
     documents = [each for each in sources.of_kind(*_KINDS) if each.is_policy]
     repeated = RepeatedExpressions(each.raw for each in documents)
     shared = _Shared(kinds, repeated, SharedRules(), bindings, rollouts)
@@ -94,7 +93,7 @@ def compile_sources(
         policy = known.get(compiler.made_of) or compiler.compile()
         problems += compiler.problems
         if policy is not None:
-            policies.append(policy)
+            policies.append(_excepted(policy, document, attachments))
         breathe()
     return CompiledPolicySet(
         policies,
@@ -106,9 +105,21 @@ def compile_sources(
         registry=registry,
         problems=problems,
         suites=sources.of_kind("PolicyTest"),
+        exception_ends=ends_of(sources),
         version=sources.version,
         files=held(sources.documents),
     )
+
+
+def _excepted(
+    policy: CompiledPolicy, document: Document, attachments: Attachments
+) -> CompiledPolicy:
+    """Return the policy with the PolicyExceptions that name it now; nothing else changes."""
+    attached, made_of = attachments.of(document)
+    if policy.problem or policy.excepted_by == made_of:
+        return policy
+    own = (each for each in policy.exemptions if not each.document)
+    return replace(policy, exemptions=(*own, *attached), excepted_by=made_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +323,7 @@ def _own_fields(spec: model.PolicySpec, constraints: JSONObject, shared: SharedR
         controllers=controller_rules(constraints, shared.match_rules)
         if spec.pod_controllers
         else None,
-        exemptions=tuple(_exemptions(spec)),
+        exemptions=own_exemptions(spec),
         params=spec.params,
         timeout_ns=int((spec.timeout_seconds or 0) * 1e9),
     )
@@ -344,25 +355,3 @@ def _binding(binding: AnyBinding, shared: SharedRules) -> Binding:
     if isinstance(binding, model.ValidatingAdmissionPolicyBinding):
         actions = binding.spec.validation_actions
     return Binding(binding.metadata.name, rules, actions, _param_ref(spec.param_ref))
-
-
-def _exemptions(spec: model.PolicySpec) -> Iterable[Exemption]:
-    names = {item.name: i for i, item in enumerate(spec.validations) if item.name}
-    for item in spec.exceptions:
-        selector = item.object_selector
-        yield Exemption(
-            name=item.name,
-            reason=item.reason,
-            namespaces=wildcard(item.namespaces or ()),
-            names=wildcard(item.names or ()),
-            users=wildcard(item.users or ()),
-            groups=wildcard(item.groups or ()),
-            operations=_operations(item.operations),
-            selector=None if selector is None else Selector(selector.plain()),
-            validations=frozenset(names[name] for name in item.validations or ()),
-            ends=None if item.until is None else end_of(item.until),
-        )
-
-
-def _operations(given: tuple[str, ...] | None) -> frozenset[str]:
-    return frozenset() if not given or "*" in given else frozenset(given)

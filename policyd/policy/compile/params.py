@@ -7,7 +7,7 @@ from policyd._core.match.selectors import Selector
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.compile.compiled import CompiledParamRef
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
-from policyd.policy.model.labels import labels_of
+from policyd.policy.model.base import labels_of
 
 NAME_LABEL = "kubernetes.io/metadata.name"
 

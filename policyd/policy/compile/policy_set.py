@@ -4,6 +4,7 @@ nothing.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime
 from functools import cached_property
 from types import MappingProxyType
 
@@ -46,9 +47,9 @@ class CompiledPolicySet:
     """An immutable set of compiled policies; ``generation`` is a hash of its sources.
 
     ``problems`` are all problems of the sources, including those of quarantined policies.
-    ``suites`` are the PolicyTest documents, ``version`` is the Kubernetes version whose behavior it
-    follows. ``files`` are the classes of documents in each source file
-    (``policy/source/losses.py``).
+    ``suites`` are the PolicyTest documents, ``exception_ends`` is when each exception expires
+    (None: never), ``version`` is the Kubernetes version whose behavior it follows. ``files`` are
+    the classes of documents in each source file (``policy/source/losses.py``).
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class CompiledPolicySet:
         registry: CounterRegistry,
         problems: Iterable[Problem] = (),
         suites: Iterable[Document] = (),
+        exception_ends: Iterable[datetime | None] = (),
         version: KubernetesVersion = NEWEST,
         files: Mapping[str, frozenset[str]] = MappingProxyType({}),
     ) -> None:
@@ -75,6 +77,7 @@ class CompiledPolicySet:
         self.registry = registry
         self.problems = tuple(problems)
         self.suites = tuple(suites)
+        self.exception_ends = tuple(exception_ends)
         self.version = version
         self.files = files
         validating = [
@@ -142,6 +145,7 @@ class CompiledPolicySet:
             registry=self.registry,
             problems=self.problems,
             suites=self.suites,
+            exception_ends=self.exception_ends,
             version=self.version,
             files=self.files,
         )

@@ -7,9 +7,13 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 
+from policyd._core.pattern.strings import Wildcard
 from policyd.errors import Problem
 from policyd.json_types import FieldPath
+from policyd.policy.compile.exemptions import validations_of
 from policyd.policy.lint.run import LintRun
+from policyd.policy.model.base import labels_of
+from policyd.policy.model.exceptions import ExceptedPolicy, ExceptedResource
 from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import (
@@ -18,9 +22,9 @@ from policyd.policy.model.kinds import (
     Exception_,
     MutatingAdmissionPolicy,
     Policy,
+    PolicyException,
     ValidatingAdmissionPolicy,
 )
-from policyd.policy.model.labels import labels_of
 from policyd.policy.model.match import MatchResources
 from policyd.policy.source.documents import Document, Sources
 
@@ -53,6 +57,7 @@ def advise(run: LintRun) -> list[Problem]:
             )
         found += [document.problem(each, "advice") for each in findings]
     found += _dangling_bindings(sources)
+    found += _dangling_exceptions(sources)
     return found
 
 
@@ -64,6 +69,8 @@ def _advise_document(document: Document, today: date) -> Iterator[FormProblem]:
         yield FormProblem(
             ("kind",), message, "rewrite it as a policyd.dev/v1 Policy", rule="foreign-policy"
         )
+    if isinstance(policy, PolicyException):
+        yield from _policy_exception(policy, today)
     if not isinstance(policy, AnyPolicy):
         return
     yield from _wildcards(policy.spec.match_constraints, policy.spec.failure_policy)
@@ -105,20 +112,7 @@ def _variables(expressions: Sequence[PolicyExpression]) -> Iterator[FormProblem]
 
 
 def _exception(exception: Exception_, path: FieldPath, today: date) -> Iterator[FormProblem]:
-    until = exception.until
-    if until is not None:
-        days = (until - today).days
-        if days < 0:
-            yield FormProblem(
-                (*path, "until"),
-                f"exception {exception.name!r} expired on {until}: it no longer applies",
-                "remove it, or set a later date",
-                rule="expired-exception",
-            )
-        elif days <= SOON:
-            when = "today" if days == 0 else f"in {days} day{'s' if days > 1 else ''}"
-            message = f"exception {exception.name!r} expires {when}, on {until} at 24:00 UTC"
-            yield FormProblem((*path, "until"), message, rule="expiring-exception")
+    yield from _expiry(exception.name, exception.until, (*path, "until"), today)
     if not exception.fields_given - {"name", "reason", "until", "validations"}:
         yield FormProblem(
             path,
@@ -126,6 +120,81 @@ def _exception(exception: Exception_, path: FieldPath, today: date) -> Iterator[
             "restrict it by namespaces, names, users, groups, operations or labels",
             rule="broad-exception",
         )
+
+
+def _policy_exception(exception: PolicyException, today: date) -> Iterator[FormProblem]:
+    spec, name = exception.spec, exception.metadata.name
+    yield from _expiry(name, spec.until, ("spec", "until"), today)
+    if spec.subjects is None and (spec.resources is None or any(map(_is_all, spec.resources))):
+        yield FormProblem(
+            ("spec",),
+            f"exception {name!r} exempts every request",
+            "restrict it by resources or subjects",
+            rule="broad-exception",
+        )
+
+
+def _is_all(resource: ExceptedResource) -> bool:
+    """Whether an entry of resources is about everything."""
+    fields = (resource.kinds, resource.namespaces, resource.names, resource.operations)
+    return resource.object_selector is None and all(not each or "*" in each for each in fields)
+
+
+def _expiry(name: str, until: date | None, path: FieldPath, today: date) -> Iterator[FormProblem]:
+    if until is None:
+        return
+    days = (until - today).days
+    if days < 0:
+        yield FormProblem(
+            path,
+            f"exception {name!r} expired on {until}: it no longer applies",
+            "remove it, or set a later date",
+            rule="expired-exception",
+        )
+    elif days <= SOON:
+        when = "today" if days == 0 else f"in {days} day{'s' if days > 1 else ''}"
+        message = f"exception {name!r} expires {when}, on {until} at 24:00 UTC"
+        yield FormProblem(path, message, rule="expiring-exception")
+
+
+def _dangling_exceptions(sources: Sources) -> Iterator[Problem]:
+    """Report the policies and validations that PolicyExceptions name and no policy has. Files
+    without any policy say nothing about names.
+    """
+    policies = sources.of_kind("Policy", *_NEEDS_BINDING)
+    for document in sources.documents if policies else ():
+        if isinstance(document.model, PolicyException):
+            for index, entry in enumerate(document.model.spec.policies):
+                for finding in _dangling(entry, policies, ("spec", "policies", index)):
+                    yield document.problem(finding, "advice")
+
+
+def _dangling(
+    entry: ExceptedPolicy, policies: Sequence[Document], path: FieldPath
+) -> Iterator[FormProblem]:
+    named = Wildcard(entry.name).matches
+    found = [each for each in policies if named(each.name)]
+    if not found:
+        yield FormProblem(
+            (*path, "name"),
+            f"no policy has the name {entry.name!r}: it excepts nothing from it",
+            "correct the name, or check the policies together with their exceptions",
+            rule="dangling-exception",
+        )
+        return
+    if any(each.model is None for each in found):
+        return
+    known = {name for each in found for name in validations_of(each.model)}
+    for number, validation in enumerate(entry.validations or ()):
+        if validation not in known:
+            what = f"index {validation}" if isinstance(validation, int) else f"name {validation!r}"
+            names = ", ".join(sorted(each for each in known if isinstance(each, str))) or "none"
+            yield FormProblem(
+                (*path, "validations", number),
+                f"no policy that {entry.name!r} names has a validation with the {what}",
+                f"named validations: {names}",
+                rule="dangling-exception",
+            )
 
 
 def _selectors(document: Document, known: frozenset[str]) -> Iterator[FormProblem]:

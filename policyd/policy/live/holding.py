@@ -31,13 +31,14 @@ Try = Callable[[Sequence[Path | Bundle]], tuple[PolicySet | None, tuple[str, ...
 
 class BundleState(NamedTuple):
     """One bundle as people see it: ``version`` is in use, ``held`` a later one that is not; each is
-    empty if there is none.
+    empty if there is none. ``confined`` is the namespace of a team's exceptions.
     """
 
     name: str
     version: str
     held: str
     files: int
+    confined: str = ""
 
 
 def bundles_of(given: Iterable[Path | Bundle]) -> dict[str, Bundle]:

@@ -4,6 +4,7 @@ next start. Protocols and values; loads nothing.
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
@@ -67,6 +68,10 @@ class LoadedPolicySet(Protocol):
         """The classes of documents in each source file: ``losses.held``."""
 
     @property
+    def exception_ends(self) -> Sequence[datetime | None]:
+        """When each exception expires; None: never."""
+
+    @property
     def with_lookups(self) -> Container[str]:
         """The webhooks whose policies may need lookups in a cluster."""
 
@@ -113,6 +118,7 @@ class NoPolicies:
     problems: tuple[Problem, ...] = ()
     version = NEWEST
     files: Mapping[str, frozenset[str]] = MappingProxyType({})
+    exception_ends: tuple[datetime | None, ...] = ()
     with_lookups: frozenset[str] = frozenset()
 
     def counters(self) -> Sequence[Counters]:

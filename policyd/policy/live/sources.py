@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from policyd.policy.live.holding import BundleState
 from policyd.policy.live.watch import fingerprint
 from policyd.policy.source.files import Bundle, read
 
@@ -21,6 +22,9 @@ class PolicySource(Protocol):
     def read(self) -> Sequence[Path | Bundle]:
         """Return what to load: paths that the loader reads, and bundles of files."""
 
+    def states(self) -> Sequence[BundleState]:
+        """Return the state of what is read into one bundle, and held back by the source itself."""
+
 
 class Files:
     """Files and directories, which the loader reads."""
@@ -35,6 +39,10 @@ class Files:
     def read(self) -> Sequence[Path | Bundle]:
         """Return the paths."""
         return self._paths
+
+    def states(self) -> Sequence[BundleState]:
+        """Return nothing: files are held back as a whole."""
+        return ()
 
 
 class BundledFiles(Files):
@@ -62,6 +70,10 @@ class Together:
     def read(self) -> Sequence[Path | Bundle]:
         """Return what all of them return, in order."""
         return [part for each in self._sources for part in each.read()]
+
+    def states(self) -> Sequence[BundleState]:
+        """Return the states of all sources."""
+        return [state for each in self._sources for state in each.states()]
 
 
 def exists_in(given: Sequence[Path | Bundle]) -> Callable[[str], bool]:

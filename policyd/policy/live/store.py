@@ -126,7 +126,7 @@ class Store:
     @property
     def bundles(self) -> Sequence[BundleState]:
         """The bundles of sources that have a version: which one is in use, which is held back."""
-        return states(self._used, self._latest)
+        return [*states(self._used, self._latest), *self._source.states()]
 
     @property
     def latest(self) -> Mapping[str, Bundle]:

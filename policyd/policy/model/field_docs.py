@@ -36,6 +36,11 @@ FIELDS: dict[str, dict[str, str]] = {
         "kind": "MutatingAdmissionPolicyBinding: activates a policy.",
         "spec": "The policy to activate, where it applies and its params.",
     },
+    "PolicyException": {
+        "apiVersion": "policyd.dev/v1",
+        "kind": "PolicyException: exempts requests from policies of any kind.",
+        "spec": "The policies, the requests that are exempt, why and until when.",
+    },
     "PolicyTest": {
         "apiVersion": "policyd.dev/v1",
         "kind": "PolicyTest: requests and the expected answers of policies.",
@@ -175,6 +180,30 @@ FIELDS: dict[str, dict[str, str]] = {
         "validations": "Names of the validations to skip. Default: skip the whole policy.",
         "until": "The last day on which the exception applies (UTC), such as 2027-03-31.",
     },
+    "PolicyExceptionSpec": {
+        "policies": "The policies that do not apply to these requests.",
+        "resources": "The objects; one entry has to match. Default: all objects.",
+        "subjects": "Who sends the request; one has to match. Default: everyone.",
+        "reason": "Why the exception exists; logged with each use.",
+        "until": "The last day on which the exception applies (UTC), such as 2027-03-31.",
+    },
+    "ExceptedPolicy": {
+        "name": "The name of the policy; * and ? are wildcards.",
+        "validations": "Names or indexes of the validations to skip. Default: the whole policy.",
+    },
+    "ExceptedResource": {
+        "kinds": "Kinds, such as Deployment or apps/Deployment; * and ? are wildcards.",
+        "namespaces": "Namespaces; * and ? are wildcards.",
+        "names": "Names of objects; * and ? are wildcards.",
+        "objectSelector": "Selects objects by label.",
+        "operations": "CREATE, UPDATE, DELETE, CONNECT or *.",
+    },
+    "ExceptionSubject": {
+        "apiGroup": "rbac.authorization.k8s.io, or nothing for a ServiceAccount.",
+        "kind": "User, Group or ServiceAccount.",
+        "name": "The name; no wildcards.",
+        "namespace": "The namespace of a ServiceAccount.",
+    },
     "LabelSelector": {
         "matchLabels": "Labels and their exact values.",
         "matchExpressions": "Conditions on labels, all of which must be met.",
@@ -262,6 +291,10 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     "ValidatingAdmissionPolicyBinding": ("apiVersion", "kind", "metadata", "spec"),
     "MutatingAdmissionPolicy": ("apiVersion", "kind", "metadata", "spec"),
     "MutatingAdmissionPolicyBinding": ("apiVersion", "kind", "metadata", "spec"),
+    "PolicyException": ("apiVersion", "kind", "metadata", "spec"),
+    "PolicyExceptionSpec": ("policies", "reason"),
+    "ExceptedPolicy": ("name",),
+    "ExceptionSubject": ("kind", "name"),
     "PolicyTest": ("apiVersion", "kind", "cases"),
     "Rollout": ("apiVersion", "kind", "metadata", "spec"),
     "RolloutSpec": ("policyName",),

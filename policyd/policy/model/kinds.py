@@ -1,27 +1,25 @@
 """The policy documents: VAP, MAP and their bindings verbatim, and policyd's own Policy.
 
-A suite (PolicyTest) is in ``suite.py``. ``KINDS`` says which document has which model.
+A suite (PolicyTest) is in ``suite.py``, exceptions are in ``exceptions.py``. ``KINDS`` says which
+document has which model.
 """
 
-import re
-from datetime import date
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from policyd.policy.model.base import (
-    GoString,
     LabelSelector,
     LabelSelectorRequirement,
     Model,
     Object,
     ObjectMeta,
 )
+from policyd.policy.model.exceptions import Exception_, PolicyException
 from policyd.policy.model.match import (
     AuditAnnotation,
     FailurePolicy,
     MatchCondition,
     MatchResources,
     NamedRuleWithOperations,
-    Operation,
     ParamKind,
     ParamRef,
     ReinvocationPolicy,
@@ -31,7 +29,7 @@ from policyd.policy.model.match import (
 )
 from policyd.policy.model.mutations import ExpressionHolder, Mutation, PolicyMutation
 from policyd.policy.model.rollout import PolicyRollout, Rollout
-from policyd.policy.model.shapes import Before, Many
+from policyd.policy.model.shapes import Many
 from policyd.policy.model.suite import PolicyTest
 
 __all__ = [
@@ -52,6 +50,7 @@ __all__ = [
     "ParamKind",
     "ParamRef",
     "Policy",
+    "PolicyException",
     "PolicyModel",
     "PolicyMutation",
     "PolicyTest",
@@ -153,40 +152,6 @@ class PolicyValidation(Validation):
     any_pattern: Many[dict[str, Any]] | None = None
 
 
-_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-
-
-def _date(value: object) -> object:
-    if isinstance(value, str) and re.fullmatch(_DATE, value):
-        try:
-            return date.fromisoformat(value)
-        except ValueError:
-            pass
-    raise ValueError("must be a date like 2027-03-31")
-
-
-Date = Annotated[date, Before(_date, Annotated[str, _DATE])]
-
-
-class Exception_(Model):
-    """Exempts requests from the policy: all given fields must match.
-
-    ``until`` is inclusive, to 24:00 UTC. ``*`` and ``?`` are wildcards in names, namespaces,
-    users and groups.
-    """
-
-    name: str = ""
-    reason: str = ""
-    namespaces: Many[GoString] | None = None
-    names: Many[GoString] | None = None
-    object_selector: LabelSelector | None = None
-    users: Many[GoString] | None = None
-    groups: Many[GoString] | None = None
-    operations: Many[Operation] | None = None
-    validations: Many[GoString] | None = None
-    until: Date | None = None
-
-
 class PolicySpec(Model):
     """``spec`` of a Policy: the fields of VAP and MAP with the binding folded in."""
 
@@ -225,6 +190,7 @@ PolicyModel = (
     | MutatingAdmissionPolicy
     | MutatingAdmissionPolicyBinding
     | Policy
+    | PolicyException
     | PolicyTest
     | Rollout
 )
@@ -236,6 +202,7 @@ KINDS: dict[str, tuple[tuple[str, ...], type[PolicyModel]]] = {
     "MutatingAdmissionPolicy": (ADMISSION_V1, MutatingAdmissionPolicy),
     "MutatingAdmissionPolicyBinding": (ADMISSION_V1, MutatingAdmissionPolicyBinding),
     "Policy": (POLICYD_V1, Policy),
+    "PolicyException": (POLICYD_V1, PolicyException),
     "PolicyTest": (POLICYD_V1, PolicyTest),
     "Rollout": (POLICYD_V1, Rollout),
 }

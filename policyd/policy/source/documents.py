@@ -23,7 +23,8 @@ class Document:
     ``model`` is None for parameters and for policies with ``problems``; ``raw`` is always the plain
     value. ``index`` is the document's number in its file, from 0. ``root`` is the real path of the
     source folder that contains the file; empty for a document given as a string. ``beside`` are
-    the bytes of all files of its folder by name, if that folder is not on a disk.
+    the bytes of all files of its folder by name, if that folder is not on a disk. ``confined`` is
+    the namespace that it was read from, and is about; empty if it is about all of them.
     """
 
     kind: str
@@ -38,6 +39,7 @@ class Document:
     origin: Origin = field(default=Origin(), repr=False, compare=False)
     root: str = field(default="", repr=False, compare=False)
     beside: Mapping[str, bytes] | None = field(default=None, repr=False, compare=False)
+    confined: str = ""
 
     @property
     def group(self) -> str:

@@ -25,7 +25,8 @@ class SourceFile:
     """A file that was read: its display name, real path and bytes.
 
     ``root`` is the real path of the given folder, or of the folder of the given file. ``beside``
-    are the bytes of all files of its folder by name, if that folder is not on a disk.
+    are the bytes of all files of its folder by name, if that folder is not on a disk. ``confined``
+    is the namespace of a team: the file may hold PolicyExceptions, for that namespace only.
     """
 
     name: str
@@ -33,6 +34,7 @@ class SourceFile:
     data: bytes
     root: str = ""
     beside: Mapping[str, bytes] | None = field(default=None, repr=False, compare=False)
+    confined: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,8 @@ class Bundle:
         """Return a hash of everything that is loaded from it."""
         whole = sha256()
         for each in self.files:
-            for part in (each.name.encode("utf-8", "surrogatepass"), each.data):
+            name = f"{each.confined}\0{each.name}" if each.confined else each.name
+            for part in (name.encode("utf-8", "surrogatepass"), each.data):
                 whole.update(len(part).to_bytes(8, "big"))
                 whole.update(part)
         for problem in self.problems:
@@ -115,7 +118,8 @@ def _unpacked(name: str, file: BinaryIO, most: int) -> bytes:
     else:
         data = file.read(most + 1)
     if len(data) > most:
-        raise ValueError(f"larger than {most >> 20} MiB")
+        limit = f"{most >> 20} MiB" if most >> 20 else f"{most >> 10} KiB"
+        raise ValueError(f"larger than {limit}")
     return data
 
 

@@ -21,7 +21,7 @@ from policyd.policy.source.documents import Document, Sources
 from policyd.policy.source.files import Bundle, SourceFile, is_source, read, unreadable
 from policyd.policy.source.fixtures import Outside, inside, read_beside
 from policyd.policy.source.lint_comments import MARK, LintComment, comments_in
-from policyd.policy.source.modelling import with_model
+from policyd.policy.source.modelling import only_exceptions, with_model
 from policyd.policy.source.near_misses import defined_kinds, near_miss
 from policyd.policy.source.pace import full_speed
 from policyd.policy.source.splitting import read_values, split, split_built
@@ -160,6 +160,9 @@ def _load(
         documents, broken = splitter(file.name, file.data, file.root)
         if file.beside is not None:
             documents = [replace(each, beside=file.beside) for each in documents]
+        if file.confined:
+            documents, refused = only_exceptions(documents, file.confined)
+            broken = [*broken, *refused]
         by_file[file.real] = ([with_model(document) for document in documents], broken)
         breathe()
     for fixture in list(_fixtures(by_file)):
@@ -258,9 +261,16 @@ def _without_duplicates(documents: list[Document]) -> list[Document]:
 
 
 def _identity(document: Document, kind: str) -> tuple[str, ...]:
-    if kind in KINDS:
+    if document.confined:  # teams know nothing of each other's names
+        return (kind, document.file.rpartition("/")[0], document.name)
+    if kind in KINDS and not _is_foreign_exception(document):
         return (kind, document.name)
     return (document.group, kind, document.namespace, document.name)
+
+
+def _is_foreign_exception(document: Document) -> bool:
+    """Whether it is a PolicyException of another engine, which has a namespace."""
+    return document.kind == "PolicyException" and not document.is_policy
 
 
 def _rivals(document: Document) -> list[tuple[str, ...]]:

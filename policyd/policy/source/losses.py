@@ -30,6 +30,8 @@ class _Document(Protocol):
     def file(self) -> str: ...
     @property
     def is_policy(self) -> bool: ...
+    @property
+    def confined(self) -> str: ...
 
 
 def held(documents: Iterable[_Document]) -> dict[str, frozenset[str]]:
@@ -37,7 +39,9 @@ def held(documents: Iterable[_Document]) -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for document in documents:
         what = OTHERS
-        if document.is_policy and document.kind not in ("PolicyTest", "Rollout"):
+        if document.confined:
+            continue  # a team removes its exceptions as it likes
+        if document.is_policy and document.kind not in ("PolicyException", "PolicyTest", "Rollout"):
             what = BINDINGS if document.kind.endswith("Binding") else POLICIES
         found.setdefault(document.file, set()).add(what)
     return {file: frozenset(kinds) for file, kinds in found.items()}

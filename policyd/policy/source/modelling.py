@@ -1,7 +1,9 @@
-"""Build the checked model of a raw document: ``model`` checks the shape, ``checks`` the values."""
+"""Build the checked model of a raw document: ``model`` checks the shape, ``checks`` the values; and
+leave out what a confined file may not hold.
+"""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,10 +11,12 @@ from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
 from policyd.policy.checks.documents import check
+from policyd.policy.checks.exceptions import check_scope
 from policyd.policy.model.base import Model, ModelError
 from policyd.policy.model.findings import UNQUOTED, FormProblem, schema_findings
-from policyd.policy.model.kinds import KINDS
+from policyd.policy.model.kinds import KINDS, PolicyException
 from policyd.policy.source.documents import Document
+from policyd.policy.source.near_misses import near_miss
 
 
 def with_model(document: Document) -> Document:
@@ -29,6 +33,8 @@ def _modelled(document: Document) -> Document:
     try:
         found = model.validated(document.raw)
         findings = check(found)
+        if isinstance(found, PolicyException):
+            findings += check_scope(found, document.confined)
     except ModelError as error:
         findings = [_quoting(document, each) for each in schema_findings(error, model)]
         findings += _value_findings(document.raw, model, findings)
@@ -42,6 +48,28 @@ def _modelled(document: Document) -> Document:
     return document.with_problems(
         *(problem for _, problem in tagged), *(document.problem(finding) for finding in findings)
     )
+
+
+def only_exceptions(
+    documents: Iterable[Document], namespace: str
+) -> tuple[list[Document], list[Problem]]:
+    """Return the PolicyExceptions of a file of a namespace, confined to it, and a problem for each
+    other document. Those are left out: not even as params may they have an effect.
+    """
+    kept: list[Document] = []
+    problems: list[Problem] = []
+    for document in documents:
+        wrong = near_miss(document)
+        if document.kind == "PolicyException" and document.is_policy and wrong is None:
+            kept.append(replace(document, confined=namespace))
+            continue
+        message = (
+            f"Forbidden: {document.kind} of {document.api_version}: exceptions of a namespace hold"
+            " policyd.dev/v1 PolicyException documents only"
+        )
+        found = wrong or FormProblem(("kind",), message, rule="only-exceptions")
+        problems.append(document.problem(found))
+    return kept, problems
 
 
 def _tag_problems(document: Document) -> Iterator[tuple[FieldPath, Problem]]:

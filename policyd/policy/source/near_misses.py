@@ -19,7 +19,12 @@ _OTHER_ADMISSION_KINDS = ("ValidatingWebhookConfiguration", "MutatingWebhookConf
 # The lowest ratio of difflib for one or two wrong letters in names of this length.
 _GROUP_RATIO, _KIND_RATIO, _LONG_KIND_RATIO = 0.88, 0.8, 0.92
 # What users of other engines may write for our kinds.
-_SYNONYMS = {"clusterpolicy": "Policy", "policyset": "Policy", "policysuite": "PolicyTest"}
+_SYNONYMS = {
+    "clusterpolicy": "Policy",
+    "policyset": "Policy",
+    "policysuite": "PolicyTest",
+    **dict.fromkeys(("exception", "policyexemption", "exemption"), "PolicyException"),
+}
 # Fields that only our kinds have under this name; a parameter of the same kind has other fields.
 _FORMS = {"Policy": ("spec", ("validations", "mutations")), "PolicyTest": ("", ("cases",))}
 

@@ -30,7 +30,11 @@ LOWEST = frozenset((
     "process_start_time_seconds",
 ))  # fmt: skip
 # What describes one set of policies: that of the worker that loaded its own first.
-OF_OLDEST = frozenset(("policyd_policies_placed", "policyd_policy_set"))
+OF_OLDEST = frozenset((
+    "policyd_policies_placed",
+    "policyd_policy_exceptions",
+    "policyd_policy_set",
+))  # fmt: skip
 COUNTED = frozenset(("counter", "histogram"))
 
 # A series: the name of its sample, and its labels.

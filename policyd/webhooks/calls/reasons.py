@@ -6,7 +6,7 @@ from typing import NamedTuple
 from policyd._core.match.matcher import MatchInput
 from policyd._core.match.selectors import Selector
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.model.labels import labels_of
+from policyd.policy.model.base import labels_of
 
 _NAMESPACES = ("", "v1", "namespaces")
 

@@ -3,37 +3,43 @@ day.
 """
 
 from datetime import UTC, date, datetime
+from typing import Any
 
 import pytest
 
 from policyd._core.match.selectors import Selector
-from policyd.policy.compile.exemptions import Exemption, end_of, wildcard
+from policyd.policy.compile.exemptions import Excepted, ExemptedObjects, Exemption, end_of, wildcard
 
 USER = {"username": "alice", "groups": ["devs", "system:authenticated"]}
 
 
+def about(name: str, **criteria: Any) -> Exemption:
+    return Exemption(name, objects=(ExemptedObjects(**criteria),))
+
+
 def applies(exemption: Exemption) -> bool:
-    return exemption.applies("CREATE", "legacy-shop", "billing-1", USER, {"app": "old"})
+    asked = Excepted("CREATE", "legacy-shop", "billing-1", USER, {"app": "old"})
+    return exemption.applies(asked)
 
 
 @pytest.mark.parametrize(
     ("exemption", "want"),
     [
         (Exemption("none"), True),
-        (Exemption("ns", namespaces=wildcard(("legacy-*",))), True),
-        (Exemption("ns", namespaces=wildcard(("legacy",))), False),
-        (Exemption("one of two", names=wildcard(("x", "billing-?"))), True),
-        (Exemption("dot is no wildcard", names=wildcard(("billing.1",))), False),
+        (about("ns", namespaces=wildcard(("legacy-*",))), True),
+        (about("ns", namespaces=wildcard(("legacy",))), False),
+        (about("one of two", names=wildcard(("x", "billing-?"))), True),
+        (about("dot is no wildcard", names=wildcard(("billing.1",))), False),
         (
-            Exemption("both must hold", namespaces=wildcard(("legacy-*",)), names=wildcard(("x",))),
+            about("both must hold", namespaces=wildcard(("legacy-*",)), names=wildcard(("x",))),
             False,
         ),
         (Exemption("user", users=wildcard(("a*",))), True),
         (Exemption("group", groups=wildcard(("devs",))), True),
         (Exemption("other group", groups=wildcard(("ops",))), False),
-        (Exemption("operation", operations=frozenset({"UPDATE"})), False),
-        (Exemption("selector", selector=Selector({"matchLabels": {"app": "old"}})), True),
-        (Exemption("selector", selector=Selector({"matchLabels": {"app": "new"}})), False),
+        (about("operation", operations=frozenset({"UPDATE"})), False),
+        (about("selector", selector=Selector({"matchLabels": {"app": "old"}})), True),
+        (about("selector", selector=Selector({"matchLabels": {"app": "new"}})), False),
     ],
 )
 def test_exemption_applies(exemption: Exemption, want: bool) -> None:

@@ -78,6 +78,33 @@ def test_quarantined_policy_is_tried_again() -> None:
     assert after.quarantined and after.problems == former.problems != ()
 
 
+def test_an_exception_that_changes_touches_what_it_names_only() -> None:
+    rows = [builders.policy(name) for name in "pqr"]
+    former = compile_sources(sources(*rows, builders.policy_exception("e", "[pq]", "p", "q")))
+    second = builders.policy_exception("e", "q", "r")
+    policies = compile_sources(sources(*rows, second), former)
+    before, now = named(former), named(policies)
+    exempt = {key[0]: [each.name for each in made.exemptions] for key, made in now.items()}
+    assert exempt == {"p": [], "q": ["e"], "r": ["e"]}
+    assert all(now[key].validation is made.validation for key, made in before.items())
+    again = compile_sources(sources(*rows, second), policies)
+    assert all(named(again)[key] is made for key, made in now.items())
+    assert now["p", "Policy"].plain and not now["r", "Policy"].plain
+
+
+def test_an_exception_that_breaks_exempts_nothing_and_breaks_nothing() -> None:
+    rows = [builders.policy("p"), builders.vap("v"), builders.vap_binding("b", policyName="v")]
+    former = compile_sources(sources(*rows, builders.policy_exception("e", "*")))
+    assert all(each.exemptions for each in former.policies)
+    broken = builders.policy_exception("e", "*", until="2027-02-31")
+    policies = compile_sources(sources(*rows, broken), former)
+    assert [each.path for each in policies.problems] == ["spec.until"]
+    assert [(each.exemptions, each.problem) for each in policies.policies] == [((), "")] * 2
+    assert [each.validation for each in policies.policies] == [
+        each.validation for each in former.policies
+    ]
+
+
 def test_counters_go_on() -> None:
     former = compile_sources(sources(*FIRST))
     for second in (FIRST, [builders.policy("own", validations=OTHER)]):

@@ -13,6 +13,7 @@ from tests.builders.policies import (
     map_,
     map_binding,
     policy,
+    policy_exception,
     rule,
     vap,
     vap_binding,
@@ -40,8 +41,37 @@ def exception(**fields: object) -> JSONObject:
     return policy(exceptions=[{"name": "e", **fields}])
 
 
+OF_LEGACY: JSONObject = {"resources": [{"namespaces": ["legacy-*"]}]}
+NAMED = policy("p", validations=[{**VALIDATION, "name": "limits"}])
+
+
 ROWS: list[tuple[str, list[JSONObject], list[tuple[str, str]]]] = [
     ("bound", [vap(), vap_binding()], []),
+    ("an exception of a policy", [NAMED, policy_exception("e", "p", **OF_LEGACY)], []),
+    ("an exception of validations", [NAMED, policy_exception(
+        "e", {"name": "?", "validations": [0, "limits"]}, **OF_LEGACY)], []),
+    ("an exception of an unknown policy", [NAMED, policy_exception("e", "q", "p*", **OF_LEGACY)],
+        [("dangling-exception", "spec.policies[0].name")]),
+    ("an exception of unknown validations", [NAMED, policy_exception(
+        "e", {"name": "p", "validations": [1, "0", "limits"]}, **OF_LEGACY)],
+        [("dangling-exception", "spec.policies[0].validations[0]"),
+         ("dangling-exception", "spec.policies[0].validations[1]")]),
+    ("a MAP has no validations", [map_("m"), map_binding(), policy_exception(
+        "e", {"name": "m", "validations": [0]}, **OF_LEGACY)],
+        [("dangling-exception", "spec.policies[0].validations[0]")]),
+    ("without policies nothing is known", [policy_exception("e", "q", **OF_LEGACY)], []),
+    ("an exception of everything", [NAMED, policy_exception("e", "p")],
+        [("broad-exception", "spec")]),
+    ("also of everything", [NAMED, policy_exception(
+        "e", "p", resources=[{"names": ["x"]}, {"kinds": ["*"], "operations": ["*"]}])],
+        [("broad-exception", "spec")]),
+    ("of a user", [NAMED, policy_exception(
+        "e", "p", subjects=[{"kind": "User", "name": "a"}])], []),
+    ("it has expired", [NAMED, policy_exception("e", "p", until="2026-11-20", **OF_LEGACY)],
+        [("expired-exception", "spec.until")]),
+    ("it expires soon", [NAMED, policy_exception("e", "p", until="2026-12-21", **OF_LEGACY)],
+        [("expiring-exception", "spec.until")]),
+    ("it expires later", [NAMED, policy_exception("e", "p", until="2026-12-22", **OF_LEGACY)], []),
     ("own kind needs no binding", [policy()], []),
     ("paramKind without paramRef", [
         vap(paramKind={"apiVersion": "v1", "kind": "ConfigMap"}), vap_binding()],

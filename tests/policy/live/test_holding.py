@@ -10,7 +10,7 @@ import pytest
 
 from policyd.json_types import JSONObject
 from policyd.policy.live.config_maps import bundle_of
-from policyd.policy.live.holding import added
+from policyd.policy.live.holding import BundleState, added
 from policyd.policy.live.loaded import Kept, LoadedPolicySet
 from policyd.policy.live.store import Reload, Store
 from policyd.policy.source.files import Bundle
@@ -36,6 +36,9 @@ class Maps:
 
     def read(self) -> Sequence[Bundle]:
         return [self.current[name] for name in sorted(self.current)]
+
+    def states(self) -> Sequence[BundleState]:
+        return ()
 
 
 def store_of(maps: Maps, *paths: Path, **options: object) -> Store:

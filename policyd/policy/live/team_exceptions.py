@@ -1,0 +1,165 @@
+"""The exceptions of teams: PolicyExceptions in ConfigMaps of their namespaces. Each ConfigMap is
+checked alone, before it is loaded: an error in it keeps out only its own last edit, never that of
+another team, nor a policy. Reads no cluster.
+"""
+
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from threading import Lock
+from typing import NamedTuple
+
+from policyd.errors import Problem
+from policyd.json_types import JSONObject
+from policyd.policy.live.config_maps import PREFIX, contents
+from policyd.policy.live.holding import BundleState
+from policyd.policy.source.files import Bundle, SourceFile, is_source, unpacked, unreadable
+from policyd.policy.source.loader import load_files
+from policyd.versions import NEWEST
+
+# The name of the bundle of all of them.
+EXCEPTIONS = "exceptions"
+# Bytes of all keys of one ConfigMap, decompressed, and exceptions of one namespace. What a team
+# writes costs every reload, and each request of its namespace.
+MAX_BYTES = 256 * 1024
+MAX_EXCEPTIONS = 100
+# Errors of one ConfigMap that are kept, and their length: a team sees what to correct first.
+MAX_ERRORS = 10
+MAX_ERROR = 500
+
+_Key = tuple[str, str]  # namespace and name of a ConfigMap
+
+
+class HeldBack(NamedTuple):
+    """A ConfigMap whose content of this version is not in use, and why."""
+
+    namespace: str
+    name: str
+    version: str
+    errors: tuple[str, ...]
+
+
+class _Content(NamedTuple):
+    """The content of one version of a ConfigMap; ``many`` is the number of its exceptions."""
+
+    identity: tuple[str, ...]
+    version: str
+    files: tuple[SourceFile, ...] = ()
+    many: int = 0
+    errors: tuple[str, ...] = ()
+
+
+class TeamExceptions:
+    """The ConfigMaps as they were taken last. ``report`` is called once with each content that is
+    held back, by the thread that takes it.
+    """
+
+    def __init__(self, report: Callable[[HeldBack], None]) -> None:
+        self._report = report
+        self._latest: Mapping[_Key, _Content] = {}
+        self._good: Mapping[_Key, _Content] = {}
+        self._held: Mapping[_Key, HeldBack] = {}
+        self._taking = Lock()
+        self.states: tuple[BundleState, ...] = ()
+
+    def take(self, config_maps: Iterable[JSONObject]) -> Bundle:
+        """Return the files of these ConfigMaps: their last content without errors."""
+        with self._taking:
+            return self._bundle(config_maps)
+
+    def _bundle(self, config_maps: Iterable[JSONObject]) -> Bundle:
+        latest: dict[_Key, _Content] = {}
+        good: dict[_Key, _Content] = {}
+        for each in config_maps:
+            key, known = _key(each), self._latest.get(_key(each))
+            found = known if known and known.identity == _identity(each) else _content(each)
+            latest[key] = found
+            former = self._good.get(key) if found.errors else found
+            if former is not None:
+                good[key] = former
+        self._latest, self._good = latest, good
+        used = _within_bounds(good)
+        self._note(used)
+        files = tuple(file for key in sorted(used) for file in used[key].files)
+        # Without names: a key that vanishes takes its exceptions along, and that is no error.
+        return Bundle(EXCEPTIONS, files)
+
+    def _note(self, used: Mapping[_Key, _Content]) -> None:
+        """Report what is not in use, unless that is known."""
+        held: dict[_Key, HeldBack] = {}
+        states: list[BundleState] = []
+        for key, found in sorted(self._latest.items()):
+            errors, mine = found.errors, used.get(key)
+            if not errors and mine is None:
+                errors = (f"namespace {key[0]} has more than {MAX_EXCEPTIONS} exceptions",)
+            if errors:
+                held[key] = HeldBack(*key, found.version, errors)
+            version, files = ("", 0) if mine is None else (mine.version, len(mine.files))
+            shown = found.version if errors else ""
+            states.append(BundleState(_name(*key), version, shown, files, key[0]))
+        news = [each for key, each in held.items() if self._held.get(key) != each]
+        self._held, self.states = held, tuple(states)
+        for each in news:
+            self._report(each)
+
+
+def _within_bounds(good: Mapping[_Key, _Content]) -> dict[_Key, _Content]:
+    """Return the contents that fit, by name: the same ones on all replicas."""
+    used: dict[_Key, _Content] = {}
+    counts: dict[str, int] = {}
+    for key in sorted(good):
+        count = counts.get(key[0], 0) + good[key].many
+        if count <= MAX_EXCEPTIONS:
+            counts[key[0]], used[key] = count, good[key]
+    return used
+
+
+def _content(config_map: JSONObject) -> _Content:
+    """Return the content of a ConfigMap, and everything that is wrong with it."""
+    key, identity = _key(config_map), _identity(config_map)
+    prefix = _name(*key)
+    stored, problems = contents(config_map)
+    problems = [replace(each, file=f"{prefix}/{each.file.rpartition('/')[2]}") for each in problems]
+    files: list[SourceFile] = []
+    left = MAX_BYTES
+    for name, data in stored.items():
+        if not is_source(name):
+            continue
+        shown = f"{prefix}/{name}"
+        try:
+            plain = unpacked(name, data, MAX_BYTES)
+        except (OSError, EOFError, zlib.error, ValueError) as error:
+            problems.append(unreadable(shown, error))
+            continue
+        files.append(SourceFile(shown, shown, plain, beside={}, confined=key[0]))
+        left -= len(plain)
+        if left < 0:
+            break
+    if left < 0:
+        text = f"more than {MAX_BYTES >> 10} KiB of exceptions in one ConfigMap"
+        return _Content(identity, identity[-1], errors=(f"{prefix}: {text}",))
+    sources = load_files(files, problems, version=NEWEST)
+    errors = [each for each in sources.problems if each.severity == "error"]
+    shown_errors = tuple(map(_line, errors[:MAX_ERRORS]))
+    if len(errors) > MAX_ERRORS:
+        shown_errors = (*shown_errors, f"… and {len(errors) - MAX_ERRORS} more")
+    return _Content(identity, identity[-1], tuple(files), len(sources.documents), shown_errors)
+
+
+def _line(problem: Problem) -> str:
+    """Return a problem without its excerpt: the log shows no lines of ConfigMaps."""
+    return str(problem).partition("\n")[0][:MAX_ERROR]
+
+
+def _name(namespace: str, name: str) -> str:
+    return f"{PREFIX}{namespace}/{name}"
+
+
+def _key(config_map: JSONObject) -> _Key:
+    metadata = config_map["metadata"]
+    return str(metadata["namespace"]), str(metadata["name"])
+
+
+def _identity(config_map: JSONObject) -> tuple[str, ...]:
+    metadata = config_map["metadata"]
+    return tuple(str(metadata[key]) for key in ("uid", "resourceVersion"))

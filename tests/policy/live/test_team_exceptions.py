@@ -1,0 +1,113 @@
+"""ConfigMaps of teams with exceptions: each is checked alone, and held back alone."""
+
+import gzip
+import json
+
+import pytest
+
+from policyd.json_types import JSONObject
+from policyd.policy.live import team_exceptions
+from policyd.policy.live.team_exceptions import MAX_BYTES, MAX_EXCEPTIONS, HeldBack, TeamExceptions
+from tests.builders.config_maps import policy_map
+from tests.builders.policies import policy, policy_exception
+
+GOOD = policy_exception("good", "p")
+
+
+class Teams:
+    """What is taken of ConfigMaps, and reported."""
+
+    def __init__(self) -> None:
+        self.held: list[HeldBack] = []
+        self.maps: dict[tuple[str, str], JSONObject] = {}
+        self._taken = TeamExceptions(self.held.append)
+        self._version = 0
+
+    def put(self, namespace: str, name: str, **keys: JSONObject | str) -> None:
+        self._version += 1
+        made = policy_map(name, None, version=self._version, **keys)
+        made["metadata"]["namespace"] = namespace
+        self.maps[namespace, name] = made
+
+    def files(self) -> list[str]:
+        bundle = self._taken.take(self.maps.values())
+        assert all(each.confined == each.name.split("/")[1] for each in bundle.files)
+        return [each.name for each in bundle.files]
+
+    def states(self) -> list[tuple[str, str, str]]:
+        return [(each.name, each.version, each.held) for each in self._taken.states]
+
+
+def test_a_broken_edit_is_held_back_alone() -> None:
+    teams = Teams()
+    teams.put("a", "x", e=GOOD)
+    teams.put("b", "x", e=GOOD)
+    assert teams.files() == ["configmap/a/x/e.yaml", "configmap/b/x/e.yaml"]
+    teams.put("a", "x", e=policy_exception("bad", "p", reason=""), f=policy("p"))
+    teams.put("b", "x", f=GOOD)
+    assert teams.files() == ["configmap/a/x/e.yaml", "configmap/b/x/f.yaml"]
+    assert teams.states() == [("configmap/a/x", "1", "3"), ("configmap/b/x", "4", "")]
+    assert teams.files() and len(teams.held) == 1
+    (held,) = teams.held
+    assert held[:3] == ("a", "x", "3")
+    assert [each.partition(": ")[0] for each in held.errors] == [
+        "configmap/a/x/e.yaml:1:139",
+        "configmap/a/x/f.yaml:1:43",
+    ]
+    teams.put("a", "x", e=GOOD)
+    assert teams.files()[0] == "configmap/a/x/e.yaml" and teams.states()[0][2] == ""
+
+
+def test_a_new_map_with_errors_and_one_that_is_gone_except_nothing() -> None:
+    teams = Teams()
+    teams.put("a", "x", e="kind: [")
+    assert teams.files() == [] and teams.states() == [("configmap/a/x", "", "1")]
+    teams.put("a", "x", e=GOOD)
+    assert teams.files()
+    teams.maps.clear()
+    assert teams.files() == [] and teams.states() == []
+
+
+def test_the_log_shows_no_lines_of_config_maps() -> None:
+    teams = Teams()
+    teams.put("a", "x", e="password: [secret\n", f=json.dumps({**GOOD, "key": "secret"}))
+    teams.files()
+    assert len(teams.held[0].errors) == 2 and "secret" not in "".join(teams.held[0].errors)
+    assert all("\n" not in each for each in teams.held[0].errors)
+
+
+def test_a_namespace_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(team_exceptions, "MAX_EXCEPTIONS", 3)
+    teams = Teams()
+    two = "\n---\n".join(json.dumps(policy_exception(name, "p")) for name in "ab")
+    for name in ("x", "y"):
+        teams.put("a", name, e=two)
+    teams.put("b", "x", e=two)
+    assert teams.files() == ["configmap/a/x/e.yaml", "configmap/b/x/e.yaml"]
+    assert teams.held[0].errors == ("namespace a has more than 3 exceptions",)
+    assert MAX_EXCEPTIONS == 100
+
+
+def test_a_config_map_is_bounded_after_decompression() -> None:
+    teams = Teams()
+    bomb = gzip.compress(b"#" * (MAX_BYTES + 1))
+    made = policy_map("x", {"e.yaml.gz": bomb}, version=1)
+    made["metadata"]["namespace"] = "a"
+    teams.maps["a", "x"] = made
+    big = policy_map("y", {f"{each}.yaml": "#" * 100_000 for each in "abc"}, version=2)
+    big["metadata"]["namespace"] = "a"
+    teams.maps["a", "y"] = big
+    assert teams.files() == []
+    assert "larger than 0 MiB" not in str(teams.held)
+    assert [each.errors[0].partition(": ")[2] for each in teams.held] == [
+        "cannot be read: larger than 256 KiB",
+        "more than 256 KiB of exceptions in one ConfigMap",
+    ]
+
+
+def test_only_the_first_errors_are_kept() -> None:
+    teams = Teams()
+    many = "\n---\n".join(json.dumps(policy(f"p{number}")) for number in range(30))
+    teams.put("a", "x", e=many)
+    teams.files()
+    assert len(teams.held[0].errors) == 11 and teams.held[0].errors[-1] == "… and 20 more"
