@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("policyd.cli.serve", "Run the admission webhook."),
     "review": ("policyd.cli.review", "Answer one AdmissionReview without a server."),
     "apply": ("policyd.cli.apply.command", "Check manifests offline, or scan a live cluster."),
+    "report": ("policyd.cli.report", "Write reports about the objects in a cluster."),
     "explain": (
         "policyd.cli.explain.command",
         "Explain why each policy acted or did not act on a request.",

@@ -93,6 +93,11 @@ class Scan:
         """The Namespaces of the cluster, for an evaluation."""
         return LookedUpNamespaces(self._namespace)
 
+    def uids_of_namespaces(self) -> frozenset[str]:
+        """The UIDs of the selected Namespaces; empty if all are."""
+        found = (self._namespaces[name] for name in self._names)
+        return frozenset(str(each["metadata"].get("uid") or "") for each in found)
+
     def _read_namespaces(self) -> None:
         try:
             if not self._names:
