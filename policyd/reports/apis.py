@@ -51,8 +51,8 @@ def served_api(reader: ApiReader, wanted: str = "") -> ReportApi:
     for name in names:
         if _is_served(reader, APIS[name]):
             return APIS[name]
-    missing = f"not {names[0]}" if len(names) == 1 else f"neither {names[0]} nor {names[1]}"
-    raise ConfigError(f"the cluster serves {missing}\n  hint: {_HINT}")
+    missing = f"does not serve {wanted}" if wanted else f"serves neither {' nor '.join(names)}"
+    raise ConfigError(f"the cluster {missing}\n  hint: {_HINT}")
 
 
 def _is_served(reader: ApiReader, api: ReportApi) -> bool:
