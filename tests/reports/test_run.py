@@ -1,6 +1,8 @@
 """Runs of ``policyd report`` against a fake API server: what is written, left alone and deleted."""
 
 import json
+import os
+import signal
 from typing import Any
 
 import pytest
@@ -327,6 +329,48 @@ def test_a_server_that_ends_in_between_ends_the_run(
     contents.special = lambda call: None
     done = report(teams())
     assert "40 written, 10 unchanged, 1 deleted" in done.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_run_with_a_summary_and_deletes_nothing(
+    number: signal.Signals, contents: Reporting, report: Reporter
+) -> None:
+    contents.stored("shop", "gone", "x")
+    for pod in range(50):
+        contents.add(PODS, f"p{pod:02}", "shop")
+
+    def special(call: Call) -> Reply | None:
+        if len(contents.writes) == 10 and call.method == "PATCH":
+            os.kill(os.getpid(), number)
+        return None
+
+    contents.special = special
+    before = signal.getsignal(number)
+    done = report(teams())
+    assert signal.getsignal(number) == before
+    assert done.exit_code == 3
+    assert "interrupted; the next run writes the rest" in done.stderr
+    assert len(contents.writes) == 11
+    assert "11 written, 0 unchanged, 0 deleted, 0 failed" in done.stdout
+    contents.special = lambda call: None
+    assert "39 written, 11 unchanged, 1 deleted" in report(teams()).stdout
+
+
+def test_a_signal_ends_a_wait_for_a_busy_server(contents: Reporting, report: Reporter) -> None:
+    signals = [signal.SIGTERM]  # a second one would end the process
+
+    def special(call: Call) -> Reply | None:
+        if not call.path.startswith(f"{PODS}?"):
+            return None
+        for number in signals[:1]:
+            signals.clear()
+            os.kill(os.getpid(), number)
+        return refusal(429, "too many requests", Retry_After="1")
+
+    contents.special = special
+    done = report(teams())
+    assert done.exit_code == 3
+    assert "cannot list pods: the run was interrupted" in done.stderr
 
 
 def test_without_an_api_of_reports_it_says_what_to_install(
