@@ -44,8 +44,8 @@ class Finding:
 
     ``binding`` is None if the message names none. ``code`` 0 means the code follows from
     ``reason``. ``error`` distinguishes an error from a false validation. ``field`` is the path of
-    the field that it is about, if that is known. ``rollout`` is why the policy's rollout does not
-    enforce it, set only where enforcing it would have denied.
+    the field that it is about, if that is known. ``rollout`` is why a denial is not enforced: then
+    ``actions`` are those of the rollout.
     """
 
     policy: CompiledPolicy

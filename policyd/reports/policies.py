@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
 
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.live.reach import PolicyKey
@@ -11,6 +13,7 @@ CATEGORY = "policyd.dev/category"
 SEVERITY = "policyd.dev/severity"
 # What the APIs of reports accept.
 SEVERITIES = frozenset(("critical", "high", "medium", "low", "info"))
+_ROLLOUT = "Rollout"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +42,37 @@ def facts_of(
     """Return the facts of these policies, by their keys."""
     wanted = {each.sort_key for each in policies}
     found = {(each.name, each.kind): each for each in sources.documents if each.is_policy}
-    return {key: _facts(key, found[key]) for key in sorted(wanted)}
+    rollouts = {
+        str(each.raw["spec"].get("policyName")): each.raw["spec"]
+        for each in sources.documents
+        if each.kind == _ROLLOUT and each.group == "policyd.dev"
+    }
+    return {key: _facts(key, found[key], rollouts.get(key[0])) for key in sorted(wanted)}
 
 
-def _facts(key: PolicyKey, document: Document) -> PolicyFacts:
-    metadata = document.raw.get("metadata") or {}
+def stage_words(rollout: Mapping[str, Any] | None, now: datetime) -> str:
+    """Return the stage of a rollout in words: where the policy is enforced."""
+    if rollout is None:
+        return ""
+    until = rollout.get("until")
+    if until and datetime.fromisoformat(str(until)) <= now:
+        return "enforced everywhere"
+    enforce = rollout.get("enforce") or {}
+    percent = enforce.get("percent")
+    words = [] if percent is None else [f"{percent} percent"]
+    words += ["selected namespaces"] if enforce.get("namespaceSelector") is not None else []
+    words += ["new violations"] if enforce.get("newOnly") else []
+    return ", ".join(words) or "shadow"
+
+
+def _facts(key: PolicyKey, document: Document, rollout: Mapping[str, Any] | None) -> PolicyFacts:
+    metadata, spec = document.raw.get("metadata") or {}, document.raw["spec"]
     annotations = metadata.get("annotations") or {}
     severity = str(annotations.get(SEVERITY) or "").lower()
-    validations = document.raw["spec"].get("validations") or ()
     return PolicyFacts(
         key,
         str(annotations.get(CATEGORY) or ""),
         severity if severity in SEVERITIES else "",
-        tuple(str(each.get("name") or "") for each in validations),
+        tuple(str(each.get("name") or "") for each in spec.get("validations") or ()),
+        stage_words(spec.get("rollout") or rollout, datetime.now(UTC)),
     )

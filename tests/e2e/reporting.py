@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -67,12 +68,16 @@ def install_definitions(client: Client, group: str) -> None:
         client.made(made)
         spec = made["spec"]
         path = f"/apis/{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['plural']}"
-        until(lambda path=path: client.send("GET", path).status == 200, path)
+        until(partial(_answers, client, path), path)
 
 
 def stored(client: Client, path: str = REPORTS, selector: str = OWN) -> list[JSONObject]:
     """The whole reports that the API server has."""
     return list(_pages(client, path, selector))
+
+
+def _answers(client: Client, path: str) -> bool:
+    return client.send("GET", path).status == 200
 
 
 def names(reports: Iterable[JSONObject]) -> set[str]:

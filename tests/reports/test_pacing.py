@@ -43,7 +43,8 @@ def test_a_quiet_time_saves_no_more_than_a_burst() -> None:
 
 
 def test_no_wait_goes_on_after_the_end() -> None:
-    clock, stopped = Clock(), []
+    clock = Clock()
+    stopped: list[bool] = []
     bucket = TokenBucket(
         1, lambda: clock.sleeps >= 3 or bool(stopped), clock=clock, sleep=clock.sleep
     )
