@@ -1,17 +1,22 @@
-"""A summary as text."""
+"""A summary as text or JSON."""
 
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import orjson
+
 from policyd.reports.summary import ResultCounts, Summary
 
-FORMATS = ("text",)
+FORMATS = ("text", "json")
 
 
 def write(summary: Summary, form: str, path: Path | None) -> None:
     """Write the summary to a file, or to standard output."""
-    text = "".join(f"{line}\n" for line in _lines(summary))
+    if form == "json":
+        text = orjson.dumps(summary, option=orjson.OPT_INDENT_2).decode() + "\n"
+    else:
+        text = "".join(f"{line}\n" for line in _lines(summary))
     if path is None:
         sys.stdout.write(text)
     else:
