@@ -43,9 +43,17 @@ class Objects:
         self._client = client
         self._runner = runner
 
-    def get(self, path: str, query: Mapping[str, str] | None = None) -> JSONObject:
-        """The object at a path."""
-        return self._run(self._client.get(path, query))
+    @property
+    def server(self) -> str:
+        """The address of the API server."""
+        return self._client.server
+
+    def get(
+        self, path: str, query: Mapping[str, str] | None = None, accept: str = ""
+    ) -> JSONObject:
+        """The object at a path, in the form that ``accept`` names."""
+        given = {"accept": accept} if accept else {}
+        return self._run(self._client.get(path, query, **given))
 
     def list_pages(self, path: str, query: Mapping[str, str] | None = None) -> Iterator[JSONObject]:
         """The pages of a list, each fetched when it is needed."""

@@ -78,11 +78,13 @@ def list_path(resource: Served, namespace: str = "") -> str:
     return f"{base}{within}/{resource.resource}"
 
 
-def pages(reader: ApiReader, path: str) -> Iterator[Page]:
-    """The pages of a list. If the API server expires the snapshot of the list meanwhile, the list
-    continues with the current objects.
+def pages(
+    reader: ApiReader, path: str, selection: Mapping[str, str] | None = None
+) -> Iterator[Page]:
+    """The pages of a list; ``selection`` are parameters such as a labelSelector. If the API server
+    expires the snapshot of the list meanwhile, the list continues with the current objects.
     """
-    query, expired = {"limit": str(PAGE)}, False
+    query, expired = {"limit": str(PAGE), **(selection or {})}, False
     while True:
         try:
             page = reader.get(path, query)

@@ -88,6 +88,7 @@ class ObjectClient:
 
     def __init__(self, config: SingleConfig, timeout: float, most: int = MAX_ANSWER_BYTES) -> None:
         self._timeout = timeout
+        self.server = str(config.cluster.server)
         try:
             context = trusted(config)
             self._client = plain(config, context, timeout, most)
@@ -99,9 +100,11 @@ class ObjectClient:
         for each in (self._client, self._streams):
             each.headers["User-Agent"] = _AGENT
 
-    async def get(self, path: str, query: Mapping[str, str] | None = None) -> JSONObject:
-        """The object at a path."""
-        return decoded_answer("GET", path, await self.read(path, query or {}))
+    async def get(
+        self, path: str, query: Mapping[str, str] | None = None, accept: str = JSON_TYPE
+    ) -> JSONObject:
+        """The object at a path, in the form that ``accept`` names."""
+        return decoded_answer("GET", path, await self.read(path, query or {}, accept))
 
     async def list_pages(
         self, path: str, query: Mapping[str, str] | None = None

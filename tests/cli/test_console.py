@@ -78,7 +78,7 @@ WORKS: dict[str, tuple[tuple[str, ...], str]] = {
 }  # fmt: skip
 OFFLINE = sorted(WORKS)
 IN_A_CLUSTER = {f"webhooks {each}" for each in ("apply", "delete", "diff", "status", "watch")}
-IN_A_CLUSTER |= {"bench crossover", "bench server", "denials"}
+IN_A_CLUSTER |= {"bench crossover", "bench server", "denials", "report"}
 
 
 @pytest.fixture
@@ -279,6 +279,8 @@ READS = [
     ("webhooks", "render", "-p", "policies", "--ca-file", "FILE"),
     ("webhooks", "check", "-p", "policies", "-f", "FILE"),
     ("webhooks", "diff", "-p", "policies", "--kubeconfig", "FILE"),
+    ("report", "-p", "FILE", "--kubernetes-version", "1.37"),
+    ("report", "-p", "policies", "--kubeconfig", "FILE"),
     ("webhooks", "match", "-f", "FILE", "pod.json"),
     ("webhooks", "match", "-f", "webhooks.json", "FILE"),
     ("serve", "-p", "FILE", "--self-signed"),

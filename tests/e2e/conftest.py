@@ -35,14 +35,19 @@ AUDIT_POLICY = {
 Install = Callable[..., Process]
 
 
-@pytest.fixture(scope="session")
-def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """The API server of the whole run, with an audit log."""
+def require_apiserver() -> None:
+    """Skip the test if there is no kube-apiserver."""
     if not (os.environ.get(BINARIES) or os.environ.get(BUILD) == "1"):
         pytest.skip(
             f"needs a kube-apiserver: set {BINARIES} to the folder of kube-apiserver and etcd, "
             f"or {BUILD}=1 to build them with Go (minutes)"
         )
+
+
+@pytest.fixture(scope="session")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """The API server of the whole run, with an audit log."""
+    require_apiserver()
     folder = tmp_path_factory.mktemp("apiserver")
     policy = folder / "audit-policy.yaml"
     policy.write_text(json.dumps(AUDIT_POLICY))

@@ -18,7 +18,6 @@ from policyd.cli.shared.terminal.progress import counting
 from policyd.cluster import open_reader
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.documents import Sources
-from policyd.versions import NEWEST, KubernetesVersion, nearest
 
 TIMEOUT = 30.0  # seconds per request to the API server
 INCOMPLETE = 3  # the exit status if nothing is denied but part of the cluster was not readable
@@ -100,24 +99,6 @@ def scan_cluster(
     if report.tally.fails(report_options.fail_on):
         return 1
     return INCOMPLETE if report.unread else 0
-
-
-def version_of(options: ClusterOptions) -> KubernetesVersion:
-    """Look up the cluster's version, or the nearest supported one; the newest if that fails."""
-    from policyd.cluster.listing import ApiReadError
-
-    with open_reader(kubeconfig_file(options.kubeconfig), options.context, TIMEOUT) as reader:
-        try:
-            version, warning = nearest(KubernetesVersion.parse(reader.version()))
-        except (ApiReadError, ValueError) as error:
-            version = NEWEST
-            warning = (
-                f"cannot read the cluster's Kubernetes version ({error}); evaluating policies as "
-                f"Kubernetes {NEWEST}"
-            )
-    if warning:
-        click.echo(f"{styled('warning', fg='yellow')}: {warning}", err=True)
-    return version
 
 
 def _notes(left_out: int, idle: list[str]) -> Iterator[str]:

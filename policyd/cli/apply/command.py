@@ -9,7 +9,7 @@ import click
 from policyd.admission.authorizer import Authorizer
 from policyd.cli.apply.checked import FAIL_ON, TextOptions
 from policyd.cli.apply.checking import ManifestOptions, check_manifests
-from policyd.cli.apply.cluster import ClusterOptions, cluster_options, scan_cluster, version_of
+from policyd.cli.apply.cluster import ClusterOptions, cluster_options, scan_cluster
 from policyd.cli.apply.explain_hint import RememberingCommand
 from policyd.cli.apply.output import FORMATS, ReportOptions
 from policyd.cli.shared.authorizer import authorizer_option
@@ -23,7 +23,7 @@ from policyd.cli.shared.policies import (
 )
 from policyd.cli.shared.request import DEFAULTS, GROUP, NAMESPACE_LABELS, OLD, OPERATION, USER
 from policyd.cli.shared.sarif import ReportRule
-from policyd.cli.shared.version import version_option
+from policyd.cli.shared.version import version_of, version_option
 from policyd.offline.admitting import Admitter
 from policyd.policy.compile import compiler
 from policyd.policy.source.documents import Sources
@@ -133,7 +133,7 @@ _OF_MANIFESTS = (
     help="List admitted objects too (with --format text or --cluster).",
 )
 @cluster_options
-@version_option(of_cluster=True)
+@version_option(of_cluster=f"the cluster's with --cluster, else {NEWEST}")
 @click.argument(
     "resources", nargs=-1, metavar="[PATHS]...", type=click.Path(path_type=Path, allow_dash=True)
 )
@@ -184,7 +184,7 @@ def command(
     if cluster is None and diff and form not in ("text", "json"):
         raise click.UsageError(f"--diff requires --format text or json, not {form}")
     if version is None:
-        version = NEWEST if cluster is None else version_of(cluster)
+        version = NEWEST if cluster is None else version_of(cluster.kubeconfig, cluster.context)
     sources = require_policies(load(paths, version=version), paths)
     policies = compiler.compile_strict(sources)
     if enforce_all:

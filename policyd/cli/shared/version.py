@@ -1,11 +1,17 @@
-"""The option ``--kubernetes-version``. Loads no policies."""
+"""The option ``--kubernetes-version``, and the version of a cluster. Loads no policies."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
-from policyd.versions import NEWEST, SPAN, KubernetesVersion, supported
+from policyd.cli.shared.kubeconfig import kubeconfig_file
+from policyd.cli.shared.output import styled
+from policyd.cluster import open_reader
+from policyd.versions import NEWEST, SPAN, KubernetesVersion, nearest, supported
+
+TIMEOUT = 30.0  # seconds for the version of a cluster
 
 
 class _Version(click.ParamType[KubernetesVersion]):
@@ -27,13 +33,11 @@ class _Version(click.ParamType[KubernetesVersion]):
 VERSION = _Version()
 
 
-def version_option(
-    *, of_cluster: bool = False
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def version_option(*, of_cluster: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add the argument ``version`` to a command. It defaults to the newest version, or to None if
-    the command can look up the version of a cluster (``of_cluster``).
+    the command can look up the version of a cluster; ``of_cluster`` then is the default's name.
     """
-    otherwise = f"the cluster's with --cluster, else {NEWEST}" if of_cluster else f"{NEWEST}"
+    otherwise = of_cluster or f"{NEWEST}"
     return click.option(
         "--kubernetes-version",
         "version",
@@ -41,3 +45,21 @@ def version_option(
         default=None if of_cluster else NEWEST,
         help=f"Evaluate policies as this Kubernetes version does ({SPAN}).  [default: {otherwise}]",
     )
+
+
+def version_of(kubeconfig: Path | None, context: str | None) -> KubernetesVersion:
+    """Look up the cluster's version, or the nearest supported one; the newest if that fails."""
+    from policyd.cluster.listing import ApiReadError
+
+    with open_reader(kubeconfig_file(kubeconfig), context, TIMEOUT) as reader:
+        try:
+            version, warning = nearest(KubernetesVersion.parse(reader.version()))
+        except (ApiReadError, ValueError) as error:
+            version = NEWEST
+            warning = (
+                f"cannot read the cluster's Kubernetes version ({error}); evaluating policies as "
+                f"Kubernetes {NEWEST}"
+            )
+    if warning:
+        click.echo(f"{styled('warning', fg='yellow')}: {warning}", err=True)
+    return version

@@ -82,7 +82,7 @@ class Reach:
         found_by: dict[Served, set[PolicyKey]] = {}
         known: set[tuple[PolicyKey, str, str]] = set()
         for each in served:
-            thing = _storage(each)
+            thing = storage_of(each)
             for key in self._about(each):
                 if (key, *thing) not in known:
                     known.add((key, *thing))
@@ -97,7 +97,7 @@ class Reach:
                 yield key
 
 
-def _storage(served: Served) -> tuple[str, str]:
+def storage_of(served: Served) -> tuple[str, str]:
     """Return the group and resource that identify the same objects in all groups."""
     place = (served.group, served.resource)
     family = EQUIVALENTS.families.get(place)

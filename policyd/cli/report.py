@@ -1,0 +1,182 @@
+"""``policyd report``: reads the options and policies of a run, and handles its signals."""
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
+from policyd.cli.shared.manifests import Requester
+from policyd.cli.shared.output import format_option, styled
+from policyd.cli.shared.policies import policies_option, require_policies
+from policyd.cli.shared.request import GROUP, USER
+from policyd.cli.shared.terminal.progress import counting
+from policyd.cli.shared.version import version_of, version_option
+from policyd.cluster import missing, open_reader
+from policyd.cluster.commands import open_objects
+from policyd.policy.compile import compiler
+from policyd.policy.source.loader import load
+from policyd.reports import rendering
+from policyd.reports.summary import Summary
+from policyd.versions import KubernetesVersion
+
+INCOMPLETE = 3  # the exit status if part of the cluster could not be read or written
+TIMEOUT = 60.0  # seconds for a page of a list, or a report, with all retries
+_EPILOG = """\b
+Examples:
+  policyd report -p policies/ --dry-run
+  policyd report -p policies/
+  policyd report -p policies/ -n shop -n mail --context prod
+  policyd report -p policies/ --qps 50 --output summary.txt
+  kubectl get reports -A           # or policyreports, with the older API
+
+Exit status: 0 if everything was read and written, whatever the policies find, 2 if the input or a
+policy is invalid, the cluster cannot be reached or serves no API of reports, 3 if part of the
+cluster could not be read or written, also after SIGTERM or SIGINT.
+"""
+
+
+@click.command("report", epilog=_EPILOG)
+@policies_option()
+@click.option(
+    "-n",
+    "--namespace",
+    "namespaces",
+    multiple=True,
+    metavar="NAME",
+    help="Report only the objects in this namespace, and the Namespace; may be repeated.  "
+    "[default: all, and cluster-scoped objects]",
+)
+@click.option(
+    "--owned",
+    is_flag=True,
+    help="Also report controller-created objects (ReplicaSets, Pods) whose owner the same policy "
+    "already checks.",
+)
+@click.option(
+    "--api",
+    type=click.Choice(("openreports.io/v1alpha1", "wgpolicyk8s.io/v1alpha2")),
+    help="Write reports of this API.  [default: the first one that the cluster serves]",
+)
+@click.option(
+    "--qps",
+    type=click.FloatRange(min=0, min_open=True),
+    default=20.0,
+    show_default=True,
+    metavar="NUMBER",
+    help="Send at most this many lists and writes a second to the API server.",
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Print the reports that would be written or deleted to standard error; change nothing.",
+)
+@USER
+@GROUP
+@format_option(*rendering.FORMATS, help="Choose the format of the summary.")
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the summary to this file.  [default: standard output]",
+)
+@KUBECONFIG
+@CONTEXT
+@version_option(of_cluster="the cluster's")
+def command(
+    *,
+    paths: tuple[Path, ...],
+    namespaces: tuple[str, ...],
+    owned: bool,
+    api: str | None,
+    qps: float,
+    dry_run: bool,
+    user: str | None,
+    groups: tuple[str, ...],
+    form: str,
+    output: Path | None,
+    kubeconfig: Path | None,
+    context: str | None,
+    version: KubernetesVersion | None,
+) -> None:
+    """Write reports about the objects in a cluster, and print a summary.
+
+    The objects are read and checked as policyd apply --cluster does. Each object with something
+    other than a pass gets one report (Report of openreports.io, or PolicyReport of
+    wgpolicyk8s.io), whose name is the UID of the object. A report that has not changed is not
+    written. At the end, the reports of objects that are fine now, or gone, are deleted: only
+    reports that policyd wrote, and only where all objects could be listed.
+
+    A run that was interrupted leaves complete reports, and the next run writes the rest. Load all
+    your policies in one run: each run writes whole reports.
+    """
+    with _interruptible() as interrupted:
+        try:
+            from policyd.reports.pacing import TokenBucket
+            from policyd.reports.requests import ReportRequests
+            from policyd.reports.run import ReportRun, ReportRunOptions
+        except ModuleNotFoundError as error:  # the client library
+            raise missing(error) from None
+        if version is None:
+            version = version_of(kubeconfig, context)
+        sources = require_policies(load(paths, version=version), paths)
+        policies = compiler.compile_strict(sources)
+        requester = Requester(user=user, groups=groups)
+        options = ReportRunOptions(requester.user_info, namespaces, owned, api or "", dry_run)
+        file = kubeconfig_file(kubeconfig)
+        with (
+            open_objects(file, context, TIMEOUT) as objects,
+            open_reader(file, context, TIMEOUT) as reader,
+        ):
+            requests = ReportRequests(objects, TokenBucket(qps, interrupted), interrupted)
+            run = ReportRun(
+                requests,
+                reader,
+                sources=sources,
+                policies=policies,
+                authorizer=reader if user is not None else None,
+                options=options,
+                cluster=objects.server,
+                announce=lambda line: click.echo(line, err=True),
+            )
+            with counting() as advance:
+                summary = run.run(advance)
+    _warn(summary)
+    rendering.write(summary, form, output)
+    raise SystemExit(0 if summary.complete else INCOMPLETE)
+
+
+def _warn(summary: Summary) -> None:
+    """Print the problems of a run."""
+    warning = styled("warning", fg="yellow")
+    for each in summary.problems:
+        click.echo(f"{warning}: {each}", err=True)
+    if summary.more_problems:
+        click.echo(f"{warning}: {summary.more_problems} more problems", err=True)
+    if summary.interrupted:
+        click.echo(f"{warning}: interrupted; the next run writes the rest", err=True)
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """Yield a function that returns whether SIGTERM or SIGINT has arrived; a second signal ends the
+    process at once.
+    """
+    arrived: list[int] = []
+    signals = (signal.SIGTERM, signal.SIGINT)
+    before = {each: signal.getsignal(each) for each in signals}
+
+    def note(number: int, frame: object) -> None:
+        arrived.append(number)
+        for each in signals:
+            signal.signal(each, signal.SIG_DFL)
+
+    for each in signals:
+        signal.signal(each, note)
+    try:
+        yield lambda: bool(arrived)
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -1,0 +1,115 @@
+"""Counts results while a run goes on, and keeps the first findings for its summary."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+
+from policyd.policy.live.reach import PolicyKey
+from policyd.reports.documents import ReportedObject
+from policyd.reports.evaluating import ObjectResults
+from policyd.reports.policies import PolicyFacts
+from policyd.reports.results import ReportResult, ResultWord, worst
+from policyd.reports.summary import (
+    MOST_FINDINGS,
+    MOST_PROBLEMS,
+    NamespaceResults,
+    PolicyResults,
+    ReportedFinding,
+    ResultCounts,
+)
+
+_Counts = Counter[ResultWord]
+
+
+class ReportTally:
+    """The counts so far. Its size does not grow with the number of objects."""
+
+    def __init__(self) -> None:
+        self.objects = 0
+        self.owned = 0
+        self.findings: list[ReportedFinding] = []
+        self.more_findings = 0
+        self.problems: list[str] = []
+        self.more_problems = 0
+        self._by_policy: defaultdict[PolicyKey, _Counts] = defaultdict(Counter)
+        self._by_namespace: defaultdict[str, _Counts] = defaultdict(Counter)
+        self._objects: Counter[str] = Counter()
+
+    def count(self, reported: ReportedObject, evaluation: ObjectResults) -> None:
+        """Count the results of an object, and keep its findings as long as there is room."""
+        found: defaultdict[PolicyKey, set[ResultWord]] = defaultdict(set)
+        for each in evaluation.results:
+            found[each.policy].add(each.result)
+        for key in evaluation.evaluated:
+            result = worst(found[key])
+            self._by_policy[key][result] += 1
+            self._by_namespace[reported.namespace][result] += 1
+        room = MOST_FINDINGS - len(self.findings)
+        self.findings += [_finding(reported, each) for each in evaluation.results[:room]]
+        self.more_findings += max(0, len(evaluation.results) - room)
+
+    def count_object(self, namespace: str) -> None:
+        """Count an object once, however many versions of it are evaluated."""
+        self.objects += 1
+        self._objects[namespace] += 1
+
+    def note(self, problem: str) -> None:
+        """Keep a problem as long as there is room."""
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(problem)
+        else:
+            self.more_problems += 1
+
+    @property
+    def results(self) -> ResultCounts:
+        """All results."""
+        return _counts(sum(self._by_policy.values(), Counter[ResultWord]()))
+
+    def by_policy(
+        self, facts: Mapping[PolicyKey, PolicyFacts], idle: Iterable[PolicyKey]
+    ) -> tuple[PolicyResults, ...]:
+        """The results of each policy, sorted."""
+        without = frozenset(idle)
+        return tuple(
+            PolicyResults(
+                *key,
+                each.category,
+                each.severity,
+                each.rollout,
+                _counts(self._by_policy[key]),
+                key in without,
+            )
+            for key, each in sorted(facts.items())
+        )
+
+    def by_namespace(self) -> tuple[NamespaceResults, ...]:
+        """The results of each namespace, sorted."""
+        return tuple(
+            NamespaceResults(name, count, _counts(self._by_namespace[name]))
+            for name, count in sorted(self._objects.items())
+        )
+
+
+def _counts(counts: Mapping[ResultWord, int]) -> ResultCounts:
+    return ResultCounts(
+        passed=counts.get("pass", 0),
+        fail=counts.get("fail", 0),
+        warn=counts.get("warn", 0),
+        error=counts.get("error", 0),
+        skip=counts.get("skip", 0),
+    )
+
+
+def _finding(reported: ReportedObject, result: ReportResult) -> ReportedFinding:
+    return ReportedFinding(
+        namespace=reported.namespace,
+        api_version=reported.api_version,
+        kind=reported.kind,
+        name=reported.name,
+        policy=result.policy[0],
+        rule=result.rule,
+        result=result.result,
+        severity=result.severity,
+        message=result.message,
+        rollout=result.property_of("rollout"),
+        exception=result.property_of("exception"),
+    )
