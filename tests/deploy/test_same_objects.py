@@ -1,15 +1,13 @@
 """The kustomizations make the same objects as the profiles of the chart."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from policyd.json_types import JSONObject
-from tests.deploy.rendering import PROFILES, chart, kustomized
-from tests.shared import ROOT
+from tests.deploy.rendering import PROFILES, chart, kustomized, with_component
 
 OF_A_RELEASE = "app.kubernetes.io/instance"
 OF_HELM = {
@@ -38,14 +36,8 @@ def test_objects_are_the_same(folder: str, profile: str) -> None:
 
 
 def test_objects_for_the_engines_of_the_api_server_are_the_same(tmp_path: Path) -> None:
-    deploy = os.path.relpath(ROOT / "deploy", tmp_path.resolve())
-    kustomization = {
-        "resources": [f"{deploy}/overlays/default"],
-        "components": [f"{deploy}/components/in-tree"],
-    }
-    (tmp_path / "kustomization.yaml").write_text(json.dumps(kustomization))
     by_helm = normalised(chart("inTree.mode=auto"))
-    by_kustomize = normalised(kustomized(tmp_path.resolve()))
+    by_kustomize = normalised(with_component("in-tree", tmp_path))
     for key, expected in by_helm.items():
         assert by_kustomize[key] == expected, key
     off = normalised(chart())
@@ -54,15 +46,17 @@ def test_objects_for_the_engines_of_the_api_server_are_the_same(tmp_path: Path) 
 
 
 def test_objects_of_monitoring_are_the_same(tmp_path: Path) -> None:
-    deploy = os.path.relpath(ROOT / "deploy", tmp_path.resolve())
-    kustomization = {
-        "resources": [f"{deploy}/overlays/default"],
-        "components": [f"{deploy}/components/monitoring"],
-    }
-    (tmp_path / "kustomization.yaml").write_text(json.dumps(kustomization))
     added = ("podMonitor", "prometheusRule", "dashboard")
     by_helm = normalised(chart(*(f"{each}.enabled=true" for each in added)))
-    by_kustomize = normalised(kustomized(tmp_path.resolve()))
+    by_kustomize = normalised(with_component("monitoring", tmp_path))
+    assert by_kustomize.keys() == by_helm.keys()
+    for key, expected in by_helm.items():
+        assert by_kustomize[key] == expected, key
+
+
+def test_objects_of_reports_are_the_same(tmp_path: Path) -> None:
+    by_helm = normalised(chart("report.enabled=true"))
+    by_kustomize = normalised(with_component("report", tmp_path))
     assert by_kustomize.keys() == by_helm.keys()
     for key, expected in by_helm.items():
         assert by_kustomize[key] == expected, key
