@@ -1,0 +1,36 @@
+"""Write the summary of a run as a table, as JSON or as an HTML page. Computes nothing."""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from policyd.regular_files import replace_file
+from policyd.reports.formats.as_json import json_text
+from policyd.reports.formats.page import html_page
+from policyd.reports.formats.tables import tables_text
+from policyd.reports.summary import Summary
+
+_WRITERS: Mapping[str, Callable[[Summary], str]] = {
+    "text": tables_text,
+    "json": json_text,
+    "html": html_page,
+}
+FORMATS = tuple(_WRITERS)
+
+
+def write(summary: Summary, form: str, path: Path | None) -> None:
+    """Write the summary in one of ``FORMATS`` to standard output, or to a file, which is replaced
+    in one step. A pipe or device, such as /dev/stdout, is written to. Raises OSError.
+    """
+    text = _WRITERS[form](summary)
+    if path is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    content = text.encode()
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)
+        return
+    # The target of a link is replaced, not the link.
+    replace_file(Path(os.path.realpath(path)), content, mode=0o644)

@@ -1,0 +1,128 @@
+"""What one run of ``policyd report`` found and did. Plain data; renders and computes nothing.
+
+A **result** is that of one object for one policy that matches it. If the policy has several
+findings for the object, the worst one counts: fail, error, warn, skip, then pass.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+# Findings that a summary lists; the others are only counted.
+MOST_FINDINGS = 1_000
+# Problems that a summary lists; the others are only counted.
+MOST_PROBLEMS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ResultCounts:
+    """The number of results of each sort. The words are those of reports, except ``passed``."""
+
+    passed: int = 0
+    fail: int = 0
+    warn: int = 0
+    error: int = 0
+    skip: int = 0
+
+    @property
+    def total(self) -> int:
+        """All results."""
+        return self.passed + self.fail + self.warn + self.error + self.skip
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyResults:
+    """The results of one policy. ``category`` and ``severity`` are its annotations, "" without.
+
+    ``rollout`` is the stage of its rollout, such as ``25 percent``; "" without a rollout.
+    ``idle``: it matches none of the listed resources.
+    """
+
+    name: str
+    kind: str
+    category: str
+    severity: str
+    rollout: str
+    results: ResultCounts
+    idle: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceResults:
+    """The results of the objects in one namespace; "" for cluster-scoped objects."""
+
+    namespace: str
+    objects: int
+    results: ResultCounts
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedFinding:
+    """One finding as it is in a report. ``result`` is fail, warn, error or skip.
+
+    ``rule`` is the validation, "" if the finding is about the whole policy. ``rollout`` is why the
+    rollout of the policy does not enforce it, "" if it is enforced. ``exception`` names the
+    exception that applies (result skip).
+    """
+
+    namespace: str
+    api_version: str
+    kind: str
+    name: str
+    policy: str
+    rule: str
+    result: str
+    severity: str
+    message: str
+    rollout: str
+    exception: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportWrites:
+    """What happened to reports. With ``dry_run``: what would have happened; nothing was changed.
+
+    ``failed``: reports that could not be written or deleted; ``Summary.problems`` says why.
+    """
+
+    written: int
+    unchanged: int
+    deleted: int
+    failed: int
+    dry_run: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The whole run.
+
+    ``cluster`` is the address of the API server, ``cluster_version`` its version ("" if unknown).
+    ``api`` is the apiVersion of the reports, such as ``openreports.io/v1alpha1``. ``namespaces``
+    are those of ``-n``; empty: all, and cluster-scoped objects. ``owned``: objects whose owners
+    were checked instead. ``policies`` are in the order of name and kind, ``by_namespace`` in that
+    of names. ``findings`` are at most MOST_FINDINGS, in the order of the scan; ``more_findings`` is
+    the number of those left out; likewise ``problems`` (what could not be read, written or
+    deleted) and ``more_problems``. ``interrupted``: a signal ended the run early.
+    """
+
+    cluster: str
+    cluster_version: str
+    api: str
+    started: datetime
+    seconds: float
+    namespaces: tuple[str, ...]
+    objects: int
+    owned: int
+    results: ResultCounts
+    policies: tuple[PolicyResults, ...]
+    by_namespace: tuple[NamespaceResults, ...]
+    findings: tuple[ReportedFinding, ...]
+    more_findings: int
+    reports: ReportWrites
+    problems: tuple[str, ...]
+    more_problems: int
+    interrupted: bool
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything was read and written."""
+        return not self.problems and not self.interrupted
