@@ -31,6 +31,7 @@ OTHERS = {
     "--dry-run": "kubectl",
     "--feature-gates": "kube-apiserver",
     "--force-conflicts": "kubectl",
+    "--from": "kubectl",
     "--from-file": "kubectl",
     "--keep": "tools/fuzz",
     "--no-instructions": "make bench-compare",
