@@ -34,6 +34,7 @@ OTHERS = {
     "--feature-gates": "kube-apiserver",
     "--field-selector": "kubectl",
     "--force-conflicts": "kubectl",
+    "--from": "kubectl",
     "--from-file": "kubectl",
     "--keep": "tools/fuzz",
     "--no-instructions": "make bench-compare",

@@ -1,42 +1,36 @@
-"""A summary as text or JSON."""
+"""Write the summary of a run as a table, as JSON or as an HTML page. Computes nothing."""
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import orjson
+from policyd.regular_files import replace_file
+from policyd.reports.formats.as_json import json_text
+from policyd.reports.formats.page import html_page
+from policyd.reports.formats.tables import tables_text
+from policyd.reports.summary import Summary
 
-from policyd.reports.summary import ResultCounts, Summary
-
-FORMATS = ("text", "json")
+_WRITERS: Mapping[str, Callable[[Summary], str]] = {
+    "text": tables_text,
+    "json": json_text,
+    "html": html_page,
+}
+FORMATS = tuple(_WRITERS)
 
 
 def write(summary: Summary, form: str, path: Path | None) -> None:
-    """Write the summary to a file, or to standard output."""
-    if form == "json":
-        text = orjson.dumps(summary, option=orjson.OPT_INDENT_2).decode() + "\n"
-    else:
-        text = "".join(f"{line}\n" for line in _lines(summary))
+    """Write the summary in one of ``FORMATS`` to standard output, or to a file, which is replaced
+    in one step. A pipe or device, such as /dev/stdout, is written to. Raises OSError.
+    """
+    text = _WRITERS[form](summary)
     if path is None:
         sys.stdout.write(text)
-    else:
-        path.write_text(text)
-
-
-def _lines(summary: Summary) -> Iterator[str]:
-    for each in summary.policies:
-        yield f"{each.kind} {each.name}: {_counts(each.results)}"
-    reports = summary.reports
-    would = "would be " if reports.dry_run else ""
-    yield f"{summary.objects} objects: {_counts(summary.results)}"
-    yield (
-        f"reports ({summary.api}): {reports.written} {would}written, {reports.unchanged} "
-        f"unchanged, {reports.deleted} {would}deleted, {reports.failed} failed"
-    )
-
-
-def _counts(counts: ResultCounts) -> str:
-    return (
-        f"{counts.passed} pass, {counts.fail} fail, {counts.warn} warn, {counts.error} error, "
-        f"{counts.skip} skip"
-    )
+        sys.stdout.flush()
+        return
+    content = text.encode()
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)
+        return
+    # The target of a link is replaced, not the link.
+    replace_file(Path(os.path.realpath(path)), content, mode=0o644)

@@ -1,5 +1,6 @@
 """The objects that helm and kustomize make of deploy/. No tests here."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -18,9 +19,14 @@ PROFILES: dict[str, tuple[str, ...]] = {
     "static": ("static.enabled=true",),
     "static with cert-manager": ("static.enabled=true", "certManager.enabled=true"),
     "static with lookups": ("static.enabled=true", "static.clusterLookups=true"),
+    "report": ("report.enabled=true",),
     "everything": (
         "inTree.mode=auto",
         "events=true",
+        "report.enabled=true",
+        "report.suspend=true",
+        "report.args={--qps=20}",
+        "report.configMaps={team}",
         "image.repository=registry.example/policyd",
         "imagePullSecrets[0].name=registry",
         "policies.podSecurity=restricted",
@@ -74,6 +80,17 @@ def kustomized(folder: str | Path) -> list[JSONObject]:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return documents(done.stdout)
+
+
+def with_component(name: str, folder: Path) -> list[JSONObject]:
+    """The objects of the default overlay with one more component; ``folder`` is empty."""
+    deploy = os.path.relpath(ROOT / "deploy", folder.resolve())
+    kustomization = {
+        "resources": [f"{deploy}/overlays/default"],
+        "components": [f"{deploy}/components/{name}"],
+    }
+    (folder / "kustomization.yaml").write_text(json.dumps(kustomization))
+    return kustomized(folder.resolve())
 
 
 def documents(text: str) -> list[JSONObject]:

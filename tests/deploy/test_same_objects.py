@@ -1,15 +1,13 @@
 """The kustomizations make the same objects as the profiles of the chart."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from policyd.json_types import JSONObject
-from tests.deploy.rendering import PROFILES, chart, kustomized
-from tests.shared import ROOT
+from tests.deploy.rendering import PROFILES, chart, kustomized, with_component
 
 OF_A_RELEASE = "app.kubernetes.io/instance"
 OF_HELM = {
@@ -43,14 +41,8 @@ def test_objects_are_the_same(folder: str, profile: str) -> None:
 def test_objects_of_a_component_with_a_right_are_the_same(
     tmp_path: Path, component: str, value: str
 ) -> None:
-    deploy = os.path.relpath(ROOT / "deploy", tmp_path.resolve())
-    kustomization = {
-        "resources": [f"{deploy}/overlays/default"],
-        "components": [f"{deploy}/components/{component}"],
-    }
-    (tmp_path / "kustomization.yaml").write_text(json.dumps(kustomization))
     by_helm = normalised(chart(value))
-    by_kustomize = normalised(kustomized(tmp_path.resolve()))
+    by_kustomize = normalised(with_component(component, tmp_path))
     for key, expected in by_helm.items():
         assert by_kustomize[key] == expected, key
     off = normalised(chart())
@@ -59,29 +51,25 @@ def test_objects_of_a_component_with_a_right_are_the_same(
 
 
 def test_objects_for_exceptions_of_teams_are_the_same(tmp_path: Path) -> None:
-    deploy = os.path.relpath(ROOT / "deploy", tmp_path.resolve())
-    kustomization = {
-        "resources": [f"{deploy}/overlays/default"],
-        "components": [f"{deploy}/components/exceptions"],
-    }
-    (tmp_path / "kustomization.yaml").write_text(json.dumps(kustomization))
     by_helm = normalised(chart("exceptions.namespaces={team-*}"))
-    by_kustomize = normalised(kustomized(tmp_path.resolve()))
+    by_kustomize = normalised(with_component("exceptions", tmp_path))
     assert by_kustomize.keys() == by_helm.keys()
     for key, expected in by_helm.items():
         assert by_kustomize[key] == expected, key
 
 
 def test_objects_of_monitoring_are_the_same(tmp_path: Path) -> None:
-    deploy = os.path.relpath(ROOT / "deploy", tmp_path.resolve())
-    kustomization = {
-        "resources": [f"{deploy}/overlays/default"],
-        "components": [f"{deploy}/components/monitoring"],
-    }
-    (tmp_path / "kustomization.yaml").write_text(json.dumps(kustomization))
     added = ("podMonitor", "prometheusRule", "dashboard")
     by_helm = normalised(chart(*(f"{each}.enabled=true" for each in added)))
-    by_kustomize = normalised(kustomized(tmp_path.resolve()))
+    by_kustomize = normalised(with_component("monitoring", tmp_path))
+    assert by_kustomize.keys() == by_helm.keys()
+    for key, expected in by_helm.items():
+        assert by_kustomize[key] == expected, key
+
+
+def test_objects_of_reports_are_the_same(tmp_path: Path) -> None:
+    by_helm = normalised(chart("report.enabled=true"))
+    by_kustomize = normalised(with_component("report", tmp_path))
     assert by_kustomize.keys() == by_helm.keys()
     for key, expected in by_helm.items():
         assert by_kustomize[key] == expected, key

@@ -106,6 +106,28 @@ true
 {{- toJson $names -}}
 {{- end -}}
 
+{{- /* The name of the objects of `policyd report`: names of CronJobs have at most 52 characters. */ -}}
+{{- define "policyd.report" -}}
+{{- printf "%s-report" (include "policyd.name" . | trunc 45 | trimSuffix "-") -}}
+{{- end -}}
+
+{{- define "policyd.reportSelector" -}}
+app.kubernetes.io/name: policyd-report
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- /* The ConfigMaps that `policyd report` reads, as a JSON list: a run has no watch, so all of them are mounted. */ -}}
+{{- define "policyd.reported" -}}
+{{- $names := concat .Values.policies.configMaps .Values.report.configMaps -}}
+{{- if include "policyd.packs" . -}}
+{{- $names = prepend $names (printf "%s-policies" (include "policyd.name" .)) -}}
+{{- end -}}
+{{- if not $names -}}
+{{- fail "report.enabled needs policies: set report.configMaps, policies.podSecurity, policies.inline or policies.configMaps" -}}
+{{- end -}}
+{{- $names | uniq | toJson -}}
+{{- end -}}
+
 {{- define "policyd.image" -}}
 {{- if .Values.image.digest -}}
 {{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}

@@ -1,0 +1,108 @@
+"""Words and cells that the formats share: what a summary's values are called. Formats nothing."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC
+
+from policyd.reports.summary import ReportedFinding, ResultCounts, Summary
+
+# From the worst result to the best one, as in columns and filters.
+RESULTS = ("fail", "error", "warn", "skip", "pass")
+SEVERITIES = ("critical", "high", "medium", "low", "info")
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+# Control characters, which terminals interpret and HTML forbids, and those that reorder what
+# surrounds them; what is shown must not be able to disguise itself.
+_HOSTILE = dict.fromkeys(
+    (
+        *range(0x20),
+        *range(0x7F, 0xA0),
+        0x061C,
+        0x200E,
+        0x200F,
+        *range(0x2028, 0x202F),
+        *range(0x2066, 0x206A),
+        *range(0xD800, 0xE000),
+        0xFEFF,
+    ),
+    REPLACEMENT,
+)
+
+
+def printable(text: str, most: int) -> str:
+    """Return a string in one line of at most ``most`` characters, without control characters."""
+    words = " ".join(text[: 2 * most].split()).translate(_HOSTILE)
+    return words if len(words) <= most and len(text) <= 2 * most else f"{words[: most - 1]}…"
+
+
+def counts_by_word(counts: ResultCounts) -> dict[str, int]:
+    """Return the counts in the order of ``RESULTS``."""
+    return {
+        "fail": counts.fail,
+        "error": counts.error,
+        "warn": counts.warn,
+        "skip": counts.skip,
+        "pass": counts.passed,
+    }
+
+
+def plural(value: int, noun: str, several: str = "", *, shown: Callable[[int], str] = str) -> str:
+    """Return ``1 object`` or ``2000 objects``."""
+    return f"{shown(value)} {noun if value == 1 else several or noun + 's'}"
+
+
+def started(summary: Summary) -> str:
+    """Return when the run started, to the second, in UTC."""
+    return summary.started.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def scope(summary: Summary) -> str:
+    """Return where the run looked for objects."""
+    names = ", ".join(summary.namespaces)
+    word = "namespace" if len(summary.namespaces) == 1 else "namespaces"
+    return f"{word} {names}" if names else "the whole cluster"
+
+
+def facts(summary: Summary) -> Iterator[tuple[str, str]]:
+    """Yield the facts about a run, each with its name."""
+    version = f" (Kubernetes {summary.cluster_version})" if summary.cluster_version else ""
+    yield "Cluster", summary.cluster + version
+    yield "Scanned", f"{plural(summary.objects, 'object')} in {scope(summary)}"
+    if summary.owned:
+        yield "Left out", f"{plural(summary.owned, 'object')} whose owners were checked instead"
+    yield "Started", f"{started(summary)}, took {duration(summary.seconds)}"
+    yield "Reports", writes(summary)
+
+
+def duration(seconds: float) -> str:
+    """Return ``4.2 s``, or ``2 min 5 s`` from a minute on."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def writes(summary: Summary) -> str:
+    """Return what happened to the reports."""
+    done = summary.reports
+    failed = f", {done.failed} failed" if done.failed else ""
+    counts = f"{done.written} written, {done.unchanged} unchanged, {done.deleted} deleted{failed}"
+    return f"{summary.api}: {counts}" + (" (dry run: nothing was changed)" if done.dry_run else "")
+
+
+def reason(finding: ReportedFinding) -> str:
+    """Return why a finding is not enforced or does not count, unless its message says so."""
+    notes = []
+    if finding.rollout:
+        notes.append(f"not enforced: {finding.rollout}")
+    if finding.exception not in finding.message:
+        notes.append(f"exception {finding.exception}")
+    return "; ".join(notes)
+
+
+def subject(finding: ReportedFinding) -> str:
+    """Return the object of a finding as kubectl names it: ``Deployment/web``."""
+    return f"{finding.kind}/{finding.name}"
+
+
+def rank(words: tuple[str, ...], word: str) -> int:
+    """Return the place of a word in an order; unknown words come last."""
+    return words.index(word) if word in words else len(words)

@@ -1,0 +1,154 @@
+"""The script of the page in a real browser: filters, sorting, and links to filtered findings.
+
+Chromium opens the page from disk with a state in the fragment of its address, and prints the page as
+the script left it.
+"""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from policyd.reports.formats.page import html_page
+from tests.builders.summaries import finding, summary
+from tests.reports.formats.html_tree import Element, parsed
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+HOSTILE = "<img src=x onerror=document.title='owned'>"
+
+
+@pytest.fixture(name="opened", scope="module")
+def _opened(tmp_path_factory: pytest.TempPathFactory) -> "Browser":
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.skip(f"needs a browser: one of {', '.join(BROWSERS)}")
+    return Browser(found, tmp_path_factory.mktemp("page"))
+
+
+class Browser:
+    """A headless browser with a profile of its own."""
+
+    def __init__(self, program: str, folder: Path) -> None:
+        self._program = program
+        self._profile = folder / "profile"
+        self._page = folder / "page.html"
+        hostile = finding(name="x", message=HOSTILE, policy=HOSTILE)
+        made = summary(findings=(*summary().findings, hostile))
+        self._page.write_text(html_page(made), encoding="utf-8")
+
+    def driven(self, script: str) -> Element:
+        """The page after this script ran, too, which its own policy would not allow."""
+        text = self._page.read_text(encoding="utf-8").replace("Content-Security-Policy", "none")
+        page = self._page.with_name("driven.html")
+        page.write_text(text.replace("</body>", f"<script>{script}</script></body>"), "utf-8")
+        return self._dumped(page.as_uri())
+
+    def open(self, fragment: str = "") -> Element:
+        """The page with this fragment, after the script ran."""
+        return self._dumped(f"{self._page.as_uri()}#{fragment}")
+
+    def _dumped(self, address: str) -> Element:
+        options = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
+        command = [self._program, *options, f"--user-data-dir={self._profile}", "--dump-dom"]
+        done = subprocess.run([*command, address], capture_output=True, text=True, check=True)
+        return parsed(done.stdout)
+
+
+def objects(page: Element) -> list[str]:
+    """The objects of the findings that are shown."""
+    (table,) = (each for each in page.all("table") if each.attributes["id"] == "table-findings")
+    shown = [row for row in table.all("tr")[1:] if "hidden" not in row.attributes]
+    return [row.all("th")[0].text.partition("/")[2].removesuffix("apps/v1") for row in shown]
+
+
+def output(page: Element) -> str:
+    (only,) = page.all("output")
+    return only.text
+
+
+@pytest.mark.parametrize(
+    ("fragment", "shown"),
+    [
+        ("", "web imap stagev1 legacy broken x"),
+        ("result=fail&namespace=shop", "web x"),
+        ("namespace=", "stagev1"),
+        ("policy=require-probes", "imap"),
+        ("policy=no-such-policy", "web imap stagev1 legacy broken x"),
+        ("search=KEY+team", "web stagev1 broken"),
+        ("search=25+percent", "stagev1"),
+        ("sort=object&order=ascending", "broken imap legacy web x stagev1"),
+        ("sort=severity&order=ascending", "web legacy x stagev1 imap broken"),
+        ("sort=result&order=descending", "legacy imap broken web stagev1 x"),
+    ],
+)
+def test_filters_and_sorting(opened: Browser, fragment: str, shown: str) -> None:
+    page = opened.open(fragment)
+    assert objects(page) == shown.split()
+    count = len(shown.split())
+    assert output(page) == (f"{count} of 6 findings" if count < 6 else "All 6 findings")
+
+
+def test_the_script_runs_under_the_policy_of_the_page(opened: Browser) -> None:
+    page = opened.open("sort=object&order=descending")
+    (form,) = page.all("form")
+    assert "hidden" not in form.attributes
+    heads = page.all("thead")
+    assert all(each.all("button") for head in heads for each in head.all("th"))
+    sorts = [each.attributes.get("aria-sort") for each in heads[2].all("th")]
+    assert sorts == [None, None, "descending", None, None, None]
+    options = [each.text for each in form.all("option")]
+    assert {"fail", "(cluster-scoped)", "shop", "require-labels", "(none)"} <= set(options)
+
+
+DRIVER = """
+const form = document.getElementById("filters");
+const table = document.getElementById("table-findings");
+const log = [];
+const note = () => log.push(document.getElementById("shown").value + " " + decodeURIComponent(location.hash));
+const put = (name, value) => {
+  form.elements.namedItem(name).value = value;
+  form.dispatchEvent(new Event("input", {bubbles: true}));
+  note();
+};
+const button = table.querySelector("[data-name=object] button");
+put("search", "Key");
+put("result", "=fail");
+button.click();
+note();
+button.click();
+note();
+document.querySelector("#table-policies [data-name=pass] button").click();
+document.body.dataset.log = log.join("|");
+"""
+
+
+def test_typing_choosing_and_clicking(opened: Browser) -> None:
+    page = opened.driven(DRIVER)
+    (body,) = page.all("body")
+    assert body.attributes["data-log"].split("|") == [
+        "3 of 6 findings #search=Key",
+        "2 of 6 findings #search=Key&result=fail",
+        "2 of 6 findings #search=Key&result=fail&sort=object&order=ascending",
+        "2 of 6 findings #search=Key&result=fail&sort=object&order=descending",
+    ]
+    assert objects(page) == ["stagev1", "web"]
+    (policies,) = (each for each in page.all("table") if each.attributes["id"] == "table-policies")
+    names = [row.all("th")[0].text for row in policies.all("tr")[1:]]
+    assert names == ["require-probes", "require-labels", "unused"], "the largest number first"
+
+
+def test_policies_and_namespaces_with_findings_are_links(opened: Browser) -> None:
+    page = opened.open()
+    links = {each.text: each.attributes["href"] for each in page.all("a")}
+    assert links["require-probes"] == "#policy=require-probes"
+    assert links["(cluster-scoped)"] == "#namespace="
+    assert "unused" not in links
+
+
+def test_a_hostile_string_is_text_for_a_browser(opened: Browser) -> None:
+    page = opened.open()
+    (title,) = page.all("title")
+    assert title.text.startswith("Policy report, ")
+    assert page.all("img") == []
+    assert HOSTILE in page.text
