@@ -9,9 +9,9 @@ import ctypes
 import gc
 from collections.abc import Callable
 
-# Objects made, less those freed, before the young ones are looked through: what a command imports
-# has twice as many.
-_SELDOM = (50_000, 20, 20)
+# Objects made, less those freed, before the young ones are looked through: five times as many as a
+# command imports. Loading policies leaves no garbage at all.
+_SELDOM = (500_000, 20, 20)
 _USUAL = gc.get_threshold()
 
 

@@ -32,7 +32,8 @@ class KubernetesVersion:
 
     def has(self, feature: "Feature") -> bool:
         """Whether this version has the feature."""
-        return feature.since <= self
+        since = feature.since  # comparing versions makes tuples; each expression asks several times
+        return since.minor <= self.minor if since.major == self.major else since < self
 
 
 OLDEST = KubernetesVersion(1, 30)

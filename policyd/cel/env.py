@@ -15,7 +15,6 @@ from policyd.cel.check.validators import validate
 from policyd.cel.plan.planner import plan
 from policyd.cel.syntax.ast import Call, Checked, Literal
 from policyd.cel.syntax.parser import parse
-from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cel.syntax.source import Source
 from policyd.cel.types.declarations import OverloadDecl, Scope, group, parse_signature
 from policyd.cel.types.functions import functions
@@ -84,11 +83,13 @@ class Environment:
             for name, each in declared.items()
         }
         programs = {name: each for name, each in declared.items() if isinstance(each, Program)}
-        return replace(
-            self,
-            variables={**self.variables, "variables": VARIABLES},
-            structs=self.structs.with_fields(VARIABLES.name, fields),
-            composed=programs,
+        return Environment(
+            {**self.variables, "variables": VARIABLES},
+            self.structs.with_fields(VARIABLES.name, fields),
+            programs,
+            self.patch_types,
+            self.container,
+            self.version,
         )
 
     def check(self, text: str, *, expect: tuple[Type, ...] = ()) -> Checked:
@@ -97,9 +98,8 @@ class Environment:
         Raises CelSyntaxError or CelTypeError.
         """
         try:
-            with deep_recursion():
-                checked = check(text, parse(text, self.version), self.scope())
-                issues = validate(checked, self._fails)
+            checked = check(text, parse(text, self.version), self.scope())
+            issues = validate(checked, self._fails)
             if issues:
                 raise Source(text).error(CelTypeError, issues)
         except CelCompileError as error:

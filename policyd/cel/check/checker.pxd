@@ -16,7 +16,10 @@ from policyd.cel.syntax.ast cimport (
     Select,
     StructExpr,
     StructField,
+    qualified_name,
+    same_nodes,
 )
+from policyd.cel.types cimport types
 from policyd.cel.types.declarations cimport Names, OverloadDecl, Scope, TypeVariables
 from policyd.cel.types.types cimport Type
 from policyd.cel.types.unify cimport Bindings

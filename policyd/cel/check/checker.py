@@ -20,8 +20,8 @@ from policyd.cel.syntax.ast import (
     StructExpr,
     StructField,
     qualified_name,
+    same_nodes,
 )
-from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cel.syntax.source import Issue, Source
 from policyd.cel.types import types
 from policyd.cel.types.declarations import CONSTANTS, Names, OverloadDecl, Scope, TypeVariables
@@ -62,9 +62,8 @@ def check(text: str, expr: Expr, scope: Scope) -> Checked:
 def check_all(text: str, expr: Expr, scope: Scope) -> tuple[Checked, list[Issue]]:
     """Return the checked expression, even with errors, and all errors."""
     checker = Checker(scope)
-    with deep_recursion():
-        resolved = checker.visit(expr)
-        return checker.finish(text, resolved), checker.issues
+    resolved = checker.visit(expr)
+    return checker.finish(text, resolved), checker.issues
 
 
 class Checker:
@@ -222,7 +221,9 @@ class Checker:
         if function is None:
             return self._undeclared(node, name)
         full, overloads = function
-        return self._resolve(Call(node.id, node.pos, full, target, args), overloads)
+        if full != node.function or target is not node.target or not same_nodes(args, node.args):
+            node = Call(node.id, node.pos, full, target, args)
+        return self._resolve(node, overloads)
 
     def _resolve(self, node: Call, overloads: tuple[OverloadDecl, ...]) -> Expr:
         """Choose the overloads that fit; among several, run time chooses."""
@@ -245,7 +246,7 @@ class Checker:
             produced = self._bindings.substitute(produced)
             if result is None:
                 result = produced
-            elif result.kind is not _DYN and produced != result:
+            elif result.kind is not _DYN and not types.is_same(produced, result):
                 result = DYN
         if result is None:
             return self._no_overload(node, given)
@@ -339,7 +340,7 @@ class Checker:
 
     def _struct_entry(self, field: StructField, struct: Type, name: str) -> StructField:
         value = self.visit(field.value)
-        named = struct if struct.kind is _WELL_KNOWN else Type(name)
+        named = struct if struct.kind is _WELL_KNOWN else types.shared_type(name)
         wanted = self._struct_field(field.pos, named, field.name)
         given = self._unwrapped(value, field.optional)
         if not self._bindings.assignable(wanted, given):

@@ -6,7 +6,7 @@ literals (cel-go cel/validator.go, ext/formatting.go). Conversions are checked b
 library through a ``Probe``, so that both always agree.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from policyd.cel.check.formats import FormatProblem, check_format
 from policyd.cel.syntax.ast import (
@@ -21,7 +21,7 @@ from policyd.cel.syntax.ast import (
 )
 from policyd.cel.syntax.recursion import children
 from policyd.cel.syntax.source import Issue
-from policyd.cel.types.types import Type, is_optional, unwrapped
+from policyd.cel.types.types import Type, is_optional, is_same, unwrapped
 
 # Return whether a function fails on literal arguments.
 Probe = Callable[[str, tuple[object, ...]], bool]
@@ -32,10 +32,14 @@ _CHECKED = frozenset((*_LITERAL_ARGUMENTS, "format"))
 
 def validate(checked: Checked, fails: Probe) -> list[Issue]:
     """Return all problems of an expression without type errors."""
-    nodes = _suspects(checked.expr)
     issues: list[Issue] = []
-    for name in _LITERAL_ARGUMENTS if nodes else ():
-        issues += [issue for node, _ in nodes for issue in _literal_argument(node, name, fails)]
+    nodes = _suspects(checked.expr)
+    if not nodes:
+        return issues
+    calls = [node for node, _ in nodes if isinstance(node, Call)]
+    for name in _LITERAL_ARGUMENTS if calls else ():
+        for node in calls:
+            issues += _literal_argument(node, name, fails)
     mixed = [node for node, exempt in nodes if not exempt]
     for node in mixed:
         if isinstance(node, ListExpr):
@@ -43,8 +47,9 @@ def validate(checked: Checked, fails: Probe) -> list[Issue]:
     for node in mixed:
         if isinstance(node, MapExpr):
             issues += _mixed_map(node, checked)
-    for node, _ in nodes:
-        issues += _format(node, checked)
+    for node in calls:
+        if node.function == "format":
+            issues += _format(node, checked)
     return issues
 
 
@@ -76,67 +81,67 @@ def _suspects(root: Expr) -> list[tuple[Expr, bool]]:
     return found
 
 
-def _literal_argument(node: Expr, name: str, fails: Probe) -> Iterator[Issue]:
+def _literal_argument(node: Call, name: str, fails: Probe) -> list[Issue]:
     """Check the first argument of the function of that name, not counting a member's receiver.
 
     So in the global ``matches(text, pattern)`` the text must be a valid pattern, as in cel-go.
     """
-    if not isinstance(node, Call) or node.function != name or not node.args:
-        return
+    if node.function != name or not node.args:
+        return []
     argument = node.args[0]
     if not isinstance(argument, Literal):
-        return
+        return []
     values = ("", argument.value) if name == "matches" else (argument.value,)
-    if fails(name, values):
-        yield Issue(argument.pos, f"invalid {name} argument")
+    return [Issue(argument.pos, f"invalid {name} argument")] if fails(name, values) else []
 
 
 def _mismatch(node: Expr, expected: Type, found: Type) -> Issue:
     return Issue(node.pos, f"expected type '{expected.display()}' but found '{found.display()}'")
 
 
-def _value_type(node: Expr, checked: Checked, *, optional: bool) -> Type:
-    found = checked.types[node.id]
+def _value_type(node: Expr, checked: Checked, optional: bool) -> Type:
+    found: Type = checked.types[node.id]
     return found.params[0] if optional and is_optional(found) else found
 
 
-def _mixed_list(node: ListExpr, checked: Checked) -> Iterator[Issue]:
+def _mixed_list(node: ListExpr, checked: Checked) -> list[Issue]:
     expected: Type | None = None
     for index, element in enumerate(node.elements):
-        found = _value_type(element, checked, optional=index in node.optional)
+        found = _value_type(element, checked, index in node.optional)
         if expected is None:
             expected = found
-        elif unwrapped(found) != unwrapped(expected):
-            yield _mismatch(element, expected, found)
-            return
+        elif not is_same(unwrapped(found), unwrapped(expected)):
+            return [_mismatch(element, expected, found)]
+    return []
 
 
-def _mixed_map(node: MapExpr, checked: Checked) -> Iterator[Issue]:
+def _mixed_map(node: MapExpr, checked: Checked) -> list[Issue]:
+    issues: list[Issue] = []
     expected: tuple[Type, Type] | None = None
     for entry in node.entries:
         key = checked.types[entry.key.id]
-        value = _value_type(entry.value, checked, optional=entry.optional)
+        value = _value_type(entry.value, checked, entry.optional)
         if expected is None:
             expected = key, value
             continue
-        if unwrapped(key) != unwrapped(expected[0]):
-            yield _mismatch(entry.key, expected[0], key)
-        if unwrapped(value) != unwrapped(expected[1]):
-            yield _mismatch(entry.value, expected[1], value)
+        if not is_same(unwrapped(key), unwrapped(expected[0])):
+            issues.append(_mismatch(entry.key, expected[0], key))
+        if not is_same(unwrapped(value), unwrapped(expected[1])):
+            issues.append(_mismatch(entry.value, expected[1], value))
+    return issues
 
 
-def _format(node: Expr, checked: Checked) -> Iterator[Issue]:
+def _format(node: Call, checked: Checked) -> list[Issue]:
     match node:
         case Call(function="format", target=Literal(value=str(text)), args=(ListExpr() as args,)):
             try:
                 used = check_format(text, args.elements, checked.types)
             except FormatProblem as problem:
                 place = problem.node or node
-                yield Issue(place.pos, str(problem))
-                return
+                return [Issue(place.pos, str(problem))]
             given = len(args.elements)
             if given > used:
-                yield Issue(
-                    node.pos,
-                    f"too many arguments supplied to string.format (expected {used}, got {given})",
-                )
+                counts = f"(expected {used}, got {given})"
+                wrong = f"too many arguments supplied to string.format {counts}"
+                return [Issue(node.pos, wrong)]
+    return []

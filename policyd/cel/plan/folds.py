@@ -1,5 +1,6 @@
 """Folds: plan the node of an expanded macro, recognised by its shape."""
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -15,6 +16,8 @@ ONE_VARIABLE = -1
 # The cost of creating a list and a map in cel-go.
 LIST_COST = 10
 MAP_COST = 30
+# The nodes of the loops that end early, by what joins their rounds.
+_JOINED: Mapping[str, type[AllNode] | type[ExistsNode]] = {"_&&_": AllNode, "_||_": ExistsNode}
 
 
 class PartPlanner(Protocol):
@@ -54,13 +57,14 @@ def plan_fold(planner: PartPlanner, expr: Comprehension) -> Node:
 
 
 def _loop(planner: PartPlanner, expr: Comprehension, over: tuple[Node, int, int]) -> Node:
-    match expr.accu_init, expr.loop_step:
-        case Literal(value=bool()), Call(function="_&&_", args=(_, test)):
-            return AllNode(*over, planner.in_round(test, over, begins=True))
-        case Literal(value=bool()), Call(function="_||_", args=(_, test)):
-            return ExistsNode(*over, planner.in_round(test, over, begins=True))
-        case Literal(), Call(function="_?_:_", args=(test, _, _)):
-            return ExistsOneNode(*over, planner.in_round(test, over, begins=True, notable=True))
+    init, change = expr.accu_init, expr.loop_step
+    if isinstance(init, Literal) and isinstance(change, Call):
+        if change.function == "_?_:_":
+            test = planner.in_round(change.args[0], over, begins=True, notable=True)
+            return ExistsOneNode(*over, test)
+        joined = _JOINED.get(change.function)
+        if joined is not None and isinstance(init.value, bool):
+            return joined(*over, planner.in_round(change.args[1], over, begins=True))
     only, step = _step(expr.loop_step)
     condition = None if only is None else planner.in_round(only, over, begins=True)
     begins = condition is None
@@ -79,11 +83,12 @@ def _loop(planner: PartPlanner, expr: Comprehension, over: tuple[Node, int, int]
 
 def _step(step: Expr) -> tuple[Expr | None, Call]:
     """Return the condition of a step ``condition ? change : accu``, and the change."""
-    match step:
-        case Call(function="_?_:_", args=(test, Call() as change, _)):
-            return test, change
-        case Call():
+    if isinstance(step, Call):
+        if step.function != "_?_:_":
             return None, step
+        test, change, _ = step.args
+        if isinstance(change, Call):
+            return test, change
     raise TypeError(f"not the step of a fold: {step!r}")
 
 

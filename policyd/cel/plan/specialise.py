@@ -22,13 +22,16 @@ _LONGEST = 100  # fields of a path, so that the cost of a lookup fits into its c
 def specialised(call: Call2, first: Node, second: Node, known: Overload | None) -> Node:
     """Return a call of two arguments or an equivalent node; ``known`` is its overload."""
     charges = known is not None and known.charges
-    match first, second:
-        case Const(value=str(key)), PathNode(units=1, fields=fields) if (
-            call.name == "@in" and not charges and len(fields) < _LONGEST
-        ):
+    if call.name == "@in":
+        if not isinstance(first, Const) or not isinstance(second, PathNode):
+            return call
+        key, fields = first.value, second.fields
+        if isinstance(key, str) and second.units == 1 and not charges and len(fields) < _LONGEST:
             term = _Term(second.slot, fields, shared_key(key), len(fields) + 2, call)
             return _Walk(term).node()
-        case PathNode(), Const(value=str(part)) if call.name in _TEXT_TESTS:
+    elif call.name in _TEXT_TESTS and isinstance(first, PathNode) and isinstance(second, Const):
+        part = second.value
+        if isinstance(part, str):
             by_part = known is not None and known.charges_second
             return StringTest(call, first, part, charges, by_part)
     return call

@@ -1,5 +1,7 @@
 """C types of ast.py."""
 
+cimport cython
+
 
 cdef class Expr:
     cdef readonly object id
@@ -83,3 +85,7 @@ cdef class Checked:
 
 
 cpdef str qualified_name(Expr node)
+
+
+@cython.locals(index=Py_ssize_t)
+cpdef bint same_nodes(tuple some, tuple others) except -1

@@ -148,3 +148,11 @@ def qualified_name(node: Expr) -> str | None:
     if not isinstance(node, Ident):
         return None
     return ".".join([node.name, *reversed(parts)])
+
+
+def same_nodes(some: tuple[Expr, ...], others: tuple[Expr, ...]) -> bool:
+    """Return whether two tuples of one length hold the same objects."""
+    for index in range(len(some)):
+        if some[index] is not others[index]:
+            return False
+    return True

@@ -14,6 +14,7 @@ _SIMPLE = {
 }  # fmt: skip
 _HEX_DIGITS = {"x": 2, "X": 2, "u": 4, "U": 8}
 _PIECE = re.compile(r"\\(?:[xX]..|u.{4}|U.{8}|[0-3]..|.)|[^\\]+", re.DOTALL)
+_TRIPLE = ('"""', "'''")
 _MAX_CODE_POINT = 0x10FFFF
 
 
@@ -24,6 +25,8 @@ def parse_literal(kind: str, text: str) -> object:
 
 def parse_int(text: str) -> int:
     """Parse a signed decimal or hexadecimal literal within int64."""
+    if len(text) < 19 and text.isdecimal():
+        return int(text)
     value = _number(text)
     if not -(2**63) <= value < 2**63:
         raise ValueError("invalid int literal")
@@ -48,6 +51,9 @@ def parse_double(text: str) -> float:
 
 def parse_string(token: str) -> str:
     """Return the value of a STRING token with its quotes."""
+    plain = token[0] in "\"'" and token[:3] not in _TRIPLE
+    if plain and "\\" not in token and "\r" not in token:
+        return token[1:-1]
     body, raw = _strip(token)
     if raw or "\\" not in body:
         return body
@@ -77,7 +83,7 @@ def _strip(token: str) -> tuple[str, bool]:
     raw = text[0] in "rR"
     if raw:
         text = text[1:]
-    quotes = 3 if len(text) >= 6 and text[:3] in ('"""', "'''") else 1
+    quotes = 3 if len(text) >= 6 and text[:3] in _TRIPLE else 1
     return text[quotes:-quotes], raw
 
 

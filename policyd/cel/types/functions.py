@@ -28,7 +28,8 @@ class Functions:
     def candidates(self, name: str, arity: int) -> tuple[Overload, ...]:
         """Return the overloads for a call with this many arguments, in the order they are tried."""
         rows = self.by_name.get(name, ())
-        return tuple(row for row in rows if row.arity in (arity, _ANY_NUMBER) and row.runs)
+        known = (arity, _ANY_NUMBER)
+        return tuple([row for row in rows if row.arity in known and row.runs])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """C types of structs.py."""
 
-from policyd.cel.types.types cimport Type
+from policyd.cel.types.types cimport Type, shared_type
 
 
 cdef class Structs:

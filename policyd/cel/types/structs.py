@@ -29,6 +29,7 @@ from policyd.cel.types.types import (
     is_patch_object,
     list_of,
     map_of,
+    shared_type,
 )
 
 REQUEST = Type("kubernetes.AdmissionRequest")
@@ -118,7 +119,7 @@ class Structs:
         """Return the struct type of that name."""
         patch = self.patches and (name == JSON_PATCH.name or is_patch_object(name))
         if patch or name in self.known:
-            return Type(name)
+            return shared_type(name)
         message = MESSAGES.get(name)
         if message is not None:
             return message[0]
@@ -156,5 +157,5 @@ def variable_type(t: Type) -> Type:
     if t in _VARIABLE_TYPES:
         return t
     if t.kind in (Kind.LIST, Kind.MAP):
-        return Type(t.name, tuple([variable_type(param) for param in t.params]))
+        return shared_type(t.name, tuple([variable_type(param) for param in t.params]))
     return DYN

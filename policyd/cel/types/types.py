@@ -78,8 +78,7 @@ class Type:
             return True
         if not isinstance(other, Type):
             return NotImplemented
-        same = self._hash == other._hash and self.name == other.name
-        return same and self.params == other.params
+        return is_same(self, other)
 
     def __hash__(self) -> int:
         return self._hash
@@ -93,6 +92,30 @@ class Type:
     def display(self) -> str:
         """Return the spelling used in type-checker messages."""
         return _spell(self, _DISPLAY)
+
+
+def is_same(one: Type, other: Type) -> bool:
+    """Return whether two types are equal: ``==`` without a call through Python."""
+    if one is other:
+        return True
+    same = one._hash == other._hash and one.name == other.name
+    return same and one.params == other.params
+
+
+# Types with parameters, and those of structs, are made again and again.
+_MADE: dict[tuple[str, tuple[Type, ...]], Type] = {}
+_MOST_MADE = 1_000
+
+
+def shared_type(name: str, params: tuple[Type, ...] = ()) -> Type:
+    """Return ``Type(name, params)``, the same object for most uses."""
+    key = name, params
+    found = _MADE.get(key)
+    if found is None:
+        found = Type(name, params)
+        if len(_MADE) < _MOST_MADE:
+            _MADE[key] = found
+    return found
 
 
 def _spell(t: Type, names: dict[str, str]) -> str:
@@ -130,15 +153,15 @@ LIST_OF_JSONPATCH = Type("list", (JSON_PATCH,))
 
 
 def list_of(element: Type) -> Type:
-    return Type("list", (element,))
+    return shared_type("list", (element,))
 
 
 def map_of(key: Type, value: Type) -> Type:
-    return Type("map", (key, value))
+    return shared_type("map", (key, value))
 
 
 def optional_of(value: Type) -> Type:
-    return Type("optional_type", (value,))
+    return shared_type("optional_type", (value,))
 
 
 def wrapper_of(value: Type) -> Type:

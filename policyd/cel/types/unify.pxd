@@ -2,7 +2,7 @@
 
 cimport cython
 
-from policyd.cel.types.types cimport Type
+from policyd.cel.types.types cimport Type, is_same, shared_type, unwrapped
 
 
 cdef class Bindings:

@@ -2,7 +2,7 @@
 parameters. The rules are those of cel-go's checker/types.go, its leniency towards null included.
 """
 
-from policyd.cel.types.types import DYN, Kind, Type, unwrapped
+from policyd.cel.types.types import DYN, Kind, Type, is_same, shared_type, unwrapped
 
 # Names of the module: the .pxd makes them C variables.
 _PRIMITIVE, _PARAM, _NULL, _TYPE = Kind.PRIMITIVE, Kind.PARAM, Kind.NULL, Kind.TYPE
@@ -47,7 +47,7 @@ class Bindings:
         if not t.parametric:
             return t
         params = tuple([self.substitute(each, free_to_dyn) for each in t.params])
-        return t if params == t.params else Type(t.name, params)
+        return t if params == t.params else shared_type(t.name, params)
 
     def _bind(self, param: Type, to: Type) -> None:
         self._trail.append((param, self._bound.get(param)))
@@ -81,11 +81,11 @@ class Bindings:
             return other is _TYPE
         if one is _OPAQUE or one is _LIST or one is _MAP:
             return first.name == second.name and self._pairs(first.params, second.params)
-        return unwrapped(first) == unwrapped(second)
+        return is_same(unwrapped(first), unwrapped(second))
 
     def _stands_for(self, param: Type, t: Type) -> int:
         """Return whether the parameter can have the type; if not, whether it was bound before."""
-        if param == t:
+        if is_same(param, t):
             return _YES
         known = self._bound.get(param)
         if known is None:
@@ -93,7 +93,7 @@ class Bindings:
                 return _UNBOUND_NO
             self._bind(param, t)
             return _YES
-        if known == t:
+        if is_same(known, t):
             return _YES
         if not self._agree(t, known):
             return _BOUND_NO
@@ -105,7 +105,7 @@ class Bindings:
     def _occurs(self, param: Type, within: Type) -> bool:
         if not within.parametric:
             return False
-        if param == within:
+        if is_same(param, within):
             return True
         if within.kind is _PARAM:
             known = self._bound.get(within)
@@ -142,4 +142,4 @@ def _covers(first: Type, second: Type) -> bool:
             if not _covers(one.params[index], other.params[index]):
                 return False
         return True
-    return one == other
+    return is_same(one, other)

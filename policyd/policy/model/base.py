@@ -131,7 +131,8 @@ class Model:
             faults += [ShapeFault((key,), UNKNOWN, given[key]) for key in given if key not in known]
         if len(faults) > start:
             return value
-        made = cls.of_fields(values)
+        made = cls.__new__(cls)
+        made.__dict__.update(values)
         wrong = made.contradiction()
         if wrong:
             faults.append(ShapeFault((), INVALID, value, f"Value error, {wrong}"))
@@ -213,6 +214,8 @@ def _without_nulls(value: dict[str, Any], known: Mapping[str, object]) -> dict[s
 
 def _plain(value: Any) -> Any:
     """Return the JSON value of a field, of which nothing is shared with the model."""
+    if type(value) is str:  # most are
+        return value
     if isinstance(value, Model):
         return value.plain()
     if isinstance(value, dict):

@@ -14,7 +14,7 @@ from policyd.policy.source.places import NO_TEXT, Chunk, Origin
 from policyd.policy.source.surrogates import lone_surrogate
 from policyd.policy.source.yaml_nodes import MAX_DEPTH, YamlError, compose, construct
 
-_SEPARATOR = re.compile(r"^---(?=[ \t\r]|$)", re.MULTILINE)
+_AFTER_SEPARATOR = ("", " ", "\t", "\r", "\n")
 _SEPARATOR_LINE = re.compile(r"---[ \t\r]*\n")
 # The first line with content: no comment, blank line or %YAML directive. Used with search, since
 # one expression for all lines of a chunk takes 300 bytes a line.
@@ -89,13 +89,24 @@ def _values(name: str, data: bytes) -> tuple[list[tuple[Chunk, int, Any]], list[
 
 def _chunks(whole: Chunk) -> Iterator[Chunk]:
     """Yield one chunk for each ``---``, so that a syntax error affects only its document."""
-    starts = [0, *(match.start() for match in _SEPARATOR.finditer(whole.text))]
+    starts = [0, *_separators(whole.text)]
     line = 0
     for start, end in zip(starts, [*starts[1:], len(whole.text)], strict=True):
         text = whole.text[start:end]
         if _SOMETHING.search(text):
             yield Chunk(whole.file, text, line)
         line += text.count("\n")
+
+
+def _separators(text: str) -> Iterator[int]:
+    """Yield the places of the lines ``---``. A search for a string is faster than a pattern."""
+    place = 0
+    while True:
+        if text.startswith("---", place) and text[place + 3 : place + 4] in _AFTER_SEPARATOR:
+            yield place
+        place = text.find("\n---", place) + 1
+        if not place:
+            return
 
 
 def _syntax_problem(chunk: Chunk, error: YamlError) -> Problem:

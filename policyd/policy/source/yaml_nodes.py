@@ -91,11 +91,28 @@ class _Composer(yaml.CSafeLoader):
         self.depth -= 1
 
 
+class _FlatComposer(_Composer):
+    """Counts nothing: for a text that cannot exceed the limit."""
+
+    def descend_resolver(self, parent: Any, index: Any) -> None:
+        pass
+
+    def ascend_resolver(self) -> None:
+        pass
+
+
+def _is_flat(text: str) -> bool:
+    """Whether a text has too few indicators to exceed the limit: each list and each mapping has one
+    of its own.
+    """
+    return sum([text.count(each) for each in ":-[{?"]) < MAX_DEPTH - 1
+
+
 def compose(text: str) -> list[yaml.Node]:
     """Return the root nodes of the documents in ``text``; raises ``YamlError``."""
     roots: list[yaml.Node] = []
     try:
-        parser = _Composer(text)
+        parser = (_FlatComposer if _is_flat(text) else _Composer)(text)
         try:
             while parser.check_node():
                 roots.append(cast(yaml.Node, parser.get_node()))

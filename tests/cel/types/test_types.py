@@ -3,7 +3,7 @@
 import pytest
 
 from policyd.cel.types.declarations import TypeVariables, parse_signature
-from policyd.cel.types.types import DYN, INT, STRING, Type, list_of, map_of
+from policyd.cel.types.types import DYN, INT, STRING, Type, list_of, map_of, shared_type
 
 
 def test_types_are_equal_by_name_and_parameters() -> None:
@@ -12,6 +12,14 @@ def test_types_are_equal_by_name_and_parameters() -> None:
     assert list_of(INT) != list_of(DYN)
     assert list_of(INT) != "list(int)"
     assert repr(list_of(INT)) == "Type(name='list', params=(Type(name='int', params=()),))"
+
+
+def test_types_are_shared_and_equal_even_when_there_are_many() -> None:
+    assert list_of(INT) is list_of(INT)
+    many = [shared_type(f"Object.field{number}") for number in range(2_000)]
+    again = [shared_type(f"Object.field{number}") for number in range(2_000)]
+    assert many == again
+    assert len(set(many)) == 2_000
 
 
 @pytest.mark.parametrize("field", ["name", "params", "kind", "size"])

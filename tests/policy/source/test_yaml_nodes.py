@@ -183,3 +183,23 @@ def test_json_comes_through_unchanged(value: Any) -> None:
 def test_whole_floats_beyond_the_integers_stay_floats() -> None:
     assert math.isclose(read_one("a: 1e30")["a"], 1e30)
     assert isinstance(read_one("a: 1e30")["a"], float)
+
+
+@pytest.mark.parametrize(
+    ("opening", "levels"),
+    [("[", 1), ("- ", 1), ("{a: ", 1), ("? ", 1), ("[a: ", 2), ("? - ", 2), ("- ? ", 2)],
+)
+def test_the_limit_on_depth_is_the_same_for_every_form(opening: str, levels: int) -> None:
+    with pytest.raises(PolicySchemaError, match="nested deeper than 1000 levels"):
+        read_one(opening * (1001 // levels + 1) + "x")
+
+
+def test_the_limit_on_depth_counts_lists_that_are_not_indented() -> None:
+    text = "a:\n" + "".join(f"{'  ' * level}- a:\n" for level in range(501))
+    with pytest.raises(PolicySchemaError, match="nested deeper than 1000 levels"):
+        read_one(text)
+
+
+def test_wide_documents_are_not_deep() -> None:
+    assert read_one("[[{a: 1}]]\n" + "# ----\n" * 1000) == [[{"a": 1}]]
+    assert len(read_one("- {a: [b]}\n" * 2000)) == 2000
