@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from policyd.admission.authorizer import (
+    from policyd.admission.lookups.authorizer import (
         AccessDecision,
         Attributes,
         Authorizer,
@@ -46,10 +46,10 @@ __all__ = [
 
 # Imported when a name is used, so that `policyd --help` imports no engine.
 _MODULES = {
-    "Attributes": "policyd.admission.authorizer",
-    "Authorizer": "policyd.admission.authorizer",
-    "AccessDecision": "policyd.admission.authorizer",
-    "Failure": "policyd.admission.authorizer",
+    "Attributes": "policyd.admission.lookups.authorizer",
+    "Authorizer": "policyd.admission.lookups.authorizer",
+    "AccessDecision": "policyd.admission.lookups.authorizer",
+    "Failure": "policyd.admission.lookups.authorizer",
     "KubernetesVersion": "policyd.versions",
     "Lookups": "policyd.api.lookups",
     "PolicyError": "policyd.errors",
@@ -59,7 +59,7 @@ _MODULES = {
     "Problem": "policyd.errors",
     "ReviewError": "policyd.errors",
     "ReviewResult": "policyd.api.result",
-    "StaticAuthorizer": "policyd.admission.authorizer",
+    "StaticAuthorizer": "policyd.admission.lookups.authorizer",
     "asgi": "policyd.api.asgi",
     "build_review": "policyd.api.requests",
 }

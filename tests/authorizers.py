@@ -3,7 +3,7 @@
 from typing import Any
 
 from policyd._core.lib import authz
-from policyd.admission.authorizer import AuthorizerRule, StaticAuthorizer
+from policyd.admission.lookups.authorizer import AuthorizerRule, StaticAuthorizer
 
 REQUEST: dict[str, Any] = {
     "operation": "UPDATE",

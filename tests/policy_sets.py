@@ -8,7 +8,7 @@ from typing import Any
 import jsonpatch
 import orjson
 
-from policyd.admission.authorizer import Authorizer
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.api.policy_set import PolicySet
 from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler

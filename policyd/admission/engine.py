@@ -8,10 +8,10 @@ accident.
 from time import perf_counter_ns
 
 from policyd.admission.applicable import Applicable, PolicyFilter
-from policyd.admission.authorizer import Authorizer
 from policyd.admission.decision import Verdict, respond
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Matched
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.lookups.evaluations import run
 from policyd.admission.mutating.webhook import mutate
 from policyd.admission.recorder import NullRecorder, Recorder

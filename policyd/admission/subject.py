@@ -8,7 +8,7 @@ from policyd._core.match.equivalents import GvkTuple
 from policyd._core.match.matcher import Hit
 from policyd._core.plan.plan import Subject, subject_of
 from policyd._core.values.errors import CelError
-from policyd.admission.authorizer import Authorizer
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.lookups.sources import NamespaceSource
 from policyd.admission.review import AdmissionRequest
 from policyd.json_types import JSON

@@ -10,9 +10,9 @@ from time import perf_counter_ns
 from typing import NamedTuple, cast
 
 from policyd.admission import engine
-from policyd.admission.authorizer import Authorizer
 from policyd.admission.decision import Finding, Verdict
 from policyd.admission.engine import PolicyFilter, Webhook
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode, encode, to_dict
 from policyd.admission.with_cluster import review_with

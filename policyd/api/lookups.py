@@ -4,7 +4,7 @@ import logging
 from collections.abc import Awaitable, Sequence
 from typing import Protocol, TypeVar
 
-from policyd.admission.authorizer import AccessDecision, Attributes, Authorizer, Failure
+from policyd.admission.lookups.authorizer import AccessDecision, Attributes, Authorizer, Failure
 from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.json_types import JSONObject
 from policyd.policy.live.reach import Served

@@ -5,7 +5,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Self
 
-from policyd.admission.authorizer import Authorizer
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.api.evaluation import (
     CompiledPolicySet,
     Evaluator,

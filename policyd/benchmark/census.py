@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from policyd.admission import engine
-from policyd.admission.authorizer import Authorizer
 from policyd.admission.decision import Verdict
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.review import decode
 from policyd.benchmark.requests import WebhookRequest
 from policyd.offline.ignored import EffectRecorder

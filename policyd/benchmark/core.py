@@ -13,7 +13,7 @@ from time import perf_counter_ns, process_time_ns
 import orjson
 
 from policyd.admission import engine
-from policyd.admission.authorizer import Authorizer
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.recorder import NullRecorder, Phase
 from policyd.admission.review import decode, encode
 from policyd.benchmark.census import Census, SortKey, census

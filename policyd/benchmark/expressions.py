@@ -11,8 +11,8 @@ from policyd._core.eval.timing import nanoseconds
 from policyd._core.eval.tracing import Record, Tracer
 from policyd._core.lib import authz
 from policyd._core.plan.plan import Subject
-from policyd.admission.authorizer import Authorizer
 from policyd.admission.invocation import Invocation
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.benchmark.census import SortKey
 from policyd.benchmark.observed import QuietObserver, observe
 from policyd.benchmark.requests import WebhookRequest

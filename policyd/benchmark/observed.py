@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from time import perf_counter_ns
 
 from policyd.admission.applicable import Applicable
-from policyd.admission.authorizer import Authorizer
 from policyd.admission.decision import Finding
 from policyd.admission.engine import evaluate
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Invocation
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.observer import Observer
 from policyd.admission.recorder import NullRecorder
 from policyd.admission.review import decode

@@ -9,7 +9,7 @@ from hashlib import sha256
 import orjson
 
 from policyd.admission import engine
-from policyd.admission.authorizer import Authorizer
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.review import API_VERSION, KIND, decode
 from policyd.errors import ReviewError
 from policyd.json_types import JSONObject

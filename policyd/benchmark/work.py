@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from policyd.admission import engine
-from policyd.admission.authorizer import Authorizer
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.review import decode, encode
 from policyd.benchmark.requests import WebhookRequest
 from policyd.json_types import JSONObject

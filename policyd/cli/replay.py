@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from policyd.admission.authorizer import Authorizer
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.output import counted, echo_json, format_option, styled
 from policyd.cli.shared.policies import enforce_all_option, policies_option, require_policies

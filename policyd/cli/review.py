@@ -8,8 +8,8 @@ from typing import BinaryIO
 import click
 import orjson
 
-from policyd.admission.authorizer import Authorizer
 from policyd.admission.engine import Webhook
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.api.policy_set import PolicySet
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.policies import enforce_all_option, policies_option, require_policies

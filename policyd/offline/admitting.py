@@ -10,10 +10,10 @@ import orjson
 
 from policyd._core.patch.apply import apply
 from policyd.admission.applicable import Applicable, PolicyFilter
-from policyd.admission.authorizer import Authorizer
 from policyd.admission.decision import Finding
 from policyd.admission.engine import evaluate
 from policyd.admission.findings import Findings
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.lookups.sources import NamespaceSource, ParamSource
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, Cause, decode
 from policyd.admission.subject import Subjects

@@ -5,7 +5,7 @@ story of each call goes to a function. Slower than ``suite_policies``; off the r
 from collections.abc import Callable
 from functools import partial
 
-from policyd.admission.authorizer import Authorizer
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.json_types import JSONObject
 from policyd.offline.explaining import Explainer
 from policyd.offline.stories import WebhookStory

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from policyd._core.eval.tracing import Tracer
 from policyd._core.match.matcher import MatchInput
 from policyd.admission.applicable import Applicable
-from policyd.admission.authorizer import Authorizer
 from policyd.admission.engine import evaluate, review
 from policyd.admission.findings import Findings
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.recorder import NullRecorder, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, to_dict
 from policyd.admission.subject import Subjects

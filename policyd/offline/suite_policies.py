@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from policyd.admission import engine
-from policyd.admission.authorizer import Authorizer, StaticAuthorizer
+from policyd.admission.lookups.authorizer import Authorizer, StaticAuthorizer
 from policyd.admission.recorder import NullRecorder, PolicyEvent, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, to_dict
 from policyd.errors import PolicyError

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from policyd.admission.applicable import Applicable
-from policyd.admission.authorizer import Authorizer
 from policyd.admission.confidential import is_confidential
 from policyd.admission.decision import Finding
 from policyd.admission.engine import evaluate
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Invocation
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.lookups.sources import NamespaceSource, ParamSource
 from policyd.admission.recorder import NullRecorder, PolicyEvent
 from policyd.admission.review import AdmissionRequest, decode

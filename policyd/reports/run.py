@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import monotonic
 
-from policyd.admission.authorizer import Authorizer
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cluster.listing import ApiReadError
 from policyd.cluster.scanning import ParamReader, Scan, ScannedObject, ScanProgress, looked_up
 from policyd.errors import ConfigError

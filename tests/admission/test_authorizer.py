@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policyd.admission.authorizer import (
+from policyd.admission.lookups.authorizer import (
     AccessDecision,
     Attributes,
     AuthorizerRule,

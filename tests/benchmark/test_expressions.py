@@ -1,6 +1,6 @@
 """The dearest expressions: which they are, where, and how often they are evaluated."""
 
-from policyd.admission.authorizer import StaticAuthorizer
+from policyd.admission.lookups.authorizer import StaticAuthorizer
 from policyd.benchmark.census import SortKey
 from policyd.benchmark.expressions import ExpressionCost, dearest
 from policyd.benchmark.requests import Review, requests_of

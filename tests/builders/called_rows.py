@@ -5,7 +5,7 @@ whether that is what policyd says. No tests here.
 from pathlib import Path
 
 from policyd._core.match.equivalents import Equivalents
-from policyd.admission.authorizer import StaticAuthorizer
+from policyd.admission.lookups.authorizer import StaticAuthorizer
 from policyd.json_types import JSONObject
 from policyd.versions import KubernetesVersion
 from policyd.webhooks.calls import HookCall, called

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from policyd.admission.authorizer import AuthorizerRule, StaticAuthorizer
+from policyd.admission.lookups.authorizer import AuthorizerRule, StaticAuthorizer
 from policyd.api.policy_set import PolicySet
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader

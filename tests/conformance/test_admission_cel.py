@@ -6,7 +6,7 @@ from policyd._core.eval.layout import Layout
 from policyd._core.eval.program import Program
 from policyd._core.lib import authz
 from policyd._core.values.errors import CelError
-from policyd.admission.authorizer import AuthorizerRule, StaticAuthorizer
+from policyd.admission.lookups.authorizer import AuthorizerRule, StaticAuthorizer
 from policyd.cel.env import Environment
 from policyd.cel.plan.planner import plan
 from policyd.errors import BudgetExceeded, CelCompileError

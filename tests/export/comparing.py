@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from policyd.admission import engine
-from policyd.admission.authorizer import Authorizer
 from policyd.admission.decision import Finding, Verdict
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.review import decode
 from policyd.export.model import ExportedPart, ExportedPolicy
 from policyd.export.policies import exported

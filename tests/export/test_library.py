@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from policyd.admission.authorizer import Authorizer
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.export.policies import exported
 from policyd.json_types import JSONObject

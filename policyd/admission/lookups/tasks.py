@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from time import perf_counter_ns
 from typing import Any, Protocol, TypeVar
 
-from policyd.admission.authorizer import AccessDecision, Attributes, Failure
+from policyd.admission.lookups.authorizer import AccessDecision, Attributes, Failure
 from policyd.admission.lookups.evaluations import Evaluation, Lookup
 from policyd.admission.lookups.namespaces import NamespaceName
 from policyd.admission.lookups.params import KindOf, ParamsOf

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from policyd.admission.authorizer import Authorizer
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cli.apply.checked import FAIL_ON, TextOptions
 from policyd.cli.apply.checking import ManifestOptions, check_manifests
 from policyd.cli.apply.cluster import ClusterOptions, cluster_options, scan_cluster

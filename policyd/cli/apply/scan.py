@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter_ns
 from typing import Protocol
 
-from policyd.admission.authorizer import Authorizer
 from policyd.admission.engine import Webhook
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cli.apply.checked import CheckedObject, Tally
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.terminal.progress import Advance

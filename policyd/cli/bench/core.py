@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from policyd.admission.authorizer import Authorizer
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.benchmark import core, instructions
 from policyd.benchmark.expressions import dearest
 from policyd.benchmark.figures import FEWEST

@@ -12,7 +12,7 @@ import orjson
 from policyd._core.eval.estimates import CALL_LIMIT, MOST
 from policyd._core.eval.program import Program, type_of
 from policyd._core.values.errors import CelError
-from policyd.admission.authorizer import Authorizer
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cel.env import Environment
 from policyd.cel.estimate.cost import estimate
 from policyd.cel.estimate.sizes import measured

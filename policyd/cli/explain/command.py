@@ -8,8 +8,8 @@ from typing import BinaryIO
 
 import click
 
-from policyd.admission.authorizer import Authorizer
 from policyd.admission.engine import Webhook
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cli.explain.as_json import stories_json
 from policyd.cli.explain.as_text import text
 from policyd.cli.shared.authorizer import authorizer_option

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import click
 
 from policyd._core.lib import authz
-from policyd.admission.authorizer import Authorizer, StaticAuthorizer
+from policyd.admission.lookups.authorizer import Authorizer, StaticAuthorizer
 from policyd.errors import ConfigError
 from policyd.policy.source.authorizer_file import load_rules
 

@@ -7,7 +7,7 @@ from typing import BinaryIO, NamedTuple
 import click
 
 from policyd._core.match.equivalents import Equivalents
-from policyd.admission.authorizer import Authorizer
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.review import decode
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.manifests import Manifests, is_namespace, read_manifests

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from policyd.admission.authorizer import StaticAuthorizer
+from policyd.admission.lookups.authorizer import StaticAuthorizer
 from policyd.errors import PolicydError
 from policyd.importers.proof.rows import TestUnusable
 from policyd.json_types import JSON, JSONObject

@@ -5,7 +5,7 @@ rows.
 import json
 from collections.abc import Iterator, Sequence
 
-from policyd.admission.authorizer import StaticAuthorizer
+from policyd.admission.lookups.authorizer import StaticAuthorizer
 from policyd.importers.checking import CheckedImport
 from policyd.importers.model import Imported
 from policyd.importers.proof.rows import Proof

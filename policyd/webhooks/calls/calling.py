@@ -7,7 +7,7 @@ webhook, the dispatchers of ``mutating`` and ``validating`` for all of them.
 from collections.abc import Sequence
 
 from policyd._core.match.equivalents import EQUIVALENTS, Equivalents
-from policyd.admission.authorizer import Authorizer
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.json_types import JSONObject
 from policyd.versions import NEWEST, KubernetesVersion
 from policyd.webhooks.calls.deciding import Decider

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from policyd._core.match.equivalents import Equivalents
 from policyd._core.match.matcher import Hit, MatchInput, MatchRules
-from policyd.admission.authorizer import Authorizer
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.review import AdmissionRequest
 from policyd.admission.subject import Subjects
 from policyd.json_types import JSONObject

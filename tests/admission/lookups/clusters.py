@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from policyd.admission.authorizer import AccessDecision, Attributes, Failure
+from policyd.admission.lookups.authorizer import AccessDecision, Attributes, Failure
 from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.json_types import JSONObject
 from policyd.policy.live.reach import Served

@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 import pytest
 
 from policyd.admission import engine
-from policyd.admission.authorizer import (
+from policyd.admission.engine import Webhook
+from policyd.admission.lookups.authorizer import (
     AccessDecision,
     Attributes,
     AuthorizerRule,
     Failure,
     StaticAuthorizer,
 )
-from policyd.admission.engine import Webhook
 from policyd.admission.review import decode, to_dict
 from policyd.admission.with_cluster import review_with
 from policyd.json_types import JSONObject

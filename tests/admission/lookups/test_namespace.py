@@ -5,8 +5,8 @@ from time import perf_counter_ns
 import pytest
 
 from policyd.admission import engine
-from policyd.admission.authorizer import AccessDecision, Attributes, Failure
 from policyd.admission.engine import Webhook
+from policyd.admission.lookups.authorizer import AccessDecision, Attributes, Failure
 from policyd.json_types import JSONObject
 from tests.admission.lookups import clusters
 from tests.admission.lookups.samples import (

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from policyd.admission import engine
-from policyd.admission.authorizer import Failure
 from policyd.admission.engine import Webhook
+from policyd.admission.lookups.authorizer import Failure
 from policyd.admission.lookups.params import KindOf, ParamsOf, selector_text
 from policyd.json_types import JSONObject
 from tests.admission.lookups import clusters

@@ -2,7 +2,7 @@
 
 import pytest
 
-from policyd.admission.authorizer import AccessDecision, Attributes, Failure
+from policyd.admission.lookups.authorizer import AccessDecision, Attributes, Failure
 from policyd.admission.lookups.wanted import wanted_lookups
 from policyd.json_types import JSONObject
 from policyd.policy.compile.policy_set import CompiledPolicySet

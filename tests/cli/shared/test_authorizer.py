@@ -9,7 +9,7 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from policyd.admission.authorizer import AuthorizerRule
+from policyd.admission.lookups.authorizer import AuthorizerRule
 from policyd.cli.eval.command import command as eval_command
 from policyd.cli.review import command as review_command
 from policyd.errors import ConfigError, PolicySchemaError

@@ -8,7 +8,7 @@ import jsonpatch
 import pytest
 
 from policyd.admission import engine
-from policyd.admission.authorizer import Authorizer
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode
 from policyd.export.policies import exported
 from policyd.json_types import JSONObject

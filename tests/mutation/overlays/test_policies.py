@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policyd import PolicySet
-from policyd.admission.authorizer import AuthorizerRule, StaticAuthorizer
+from policyd.admission.lookups.authorizer import AuthorizerRule, StaticAuthorizer
 from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader

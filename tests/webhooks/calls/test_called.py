@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policyd._core.match.equivalents import Equivalents
-from policyd.admission.authorizer import StaticAuthorizer
+from policyd.admission.lookups.authorizer import StaticAuthorizer
 from policyd.errors import ConfigError
 from policyd.json_types import JSON, JSONObject
 from policyd.versions import KubernetesVersion
