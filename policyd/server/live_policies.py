@@ -268,7 +268,7 @@ class LivePolicies:
 
     def _hold(self, held: HeldBack) -> None:
         """Log what is not used of a team's ConfigMap, at a bounded rate."""
-        unsaid = self._held.take((held.namespace, held.name))
+        unsaid = self._held.take(held.namespace, held.name)
         if unsaid is None:
             return
         self._log.write(

@@ -10,7 +10,7 @@ import pytest
 from policyd.controllers.placement import following
 from policyd.export.policies import exported
 from policyd.placement.times import BINDING_SECONDS, UNSEEN_SECONDS, WIDE_SECONDS
-from policyd.policy.compile.rollouts import Rollout
+from policyd.policy.compile.rollouts import CompiledRollout
 from tests.builders.policies import CONFIG_MAPS, demand, policy, rule
 from tests.controllers.placed import API, Placing, refused
 
@@ -239,7 +239,7 @@ def test_a_policy_is_placed_when_its_rollout_is_over(
 ) -> None:
     until = datetime(2027, 3, 1, tzinfo=UTC)
     clock = [until - timedelta(seconds=1)]
-    monkeypatch.setattr(Rollout, "over", property(lambda self: clock[0] >= self.until))
+    monkeypatch.setattr(CompiledRollout, "over", property(lambda self: clock[0] >= self.until))
     monkeypatch.setattr(following, "exported", partial(exported, now=lambda: clock[0]))
     server = placing(policy("check", CONFIG_MAPS, rollout={"until": "2027-03-01T00:00:00Z"}))
     server.later(PLACED)

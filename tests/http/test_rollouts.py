@@ -9,7 +9,7 @@ from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
 from policyd.policy.live.store import Store
 from tests.builders.policies import policy
-from tests.http.test_admin_gate import NoMetrics, ask
+from tests.http.asking import NoMetrics, ask
 from tests.policy_sets import compiled
 from tests.server.fakes import judge
 

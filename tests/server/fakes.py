@@ -18,7 +18,7 @@ from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.config import resolve
 from policyd.errors import PolicyError, Problem
-from policyd.policy.compile.rollouts import Rollout
+from policyd.policy.compile.rollouts import CompiledRollout
 from policyd.policy.live.store import LoadedPolicySet
 from policyd.versions import NEWEST, KubernetesVersion
 
@@ -42,7 +42,7 @@ class FakePolicy:
     verb: str
     text: str
     kind: str = "Policy"
-    rollout: Rollout | None = None
+    rollout: CompiledRollout | None = None
 
     @property
     def problem(self) -> str:

@@ -41,12 +41,12 @@ def validate(checked: Checked, fails: Probe) -> list[Issue]:
         for node in calls:
             issues += _literal_argument(node, name, fails)
     mixed = [node for node, exempt in nodes if not exempt]
-    for node in mixed:
-        if isinstance(node, ListExpr):
-            issues += _mixed_list(node, checked)
-    for node in mixed:
-        if isinstance(node, MapExpr):
-            issues += _mixed_map(node, checked)
+    for each in mixed:
+        if isinstance(each, ListExpr):
+            issues += _mixed_list(each, checked)
+    for each in mixed:
+        if isinstance(each, MapExpr):
+            issues += _mixed_map(each, checked)
     for node in calls:
         if node.function == "format":
             issues += _format(node, checked)
