@@ -16,7 +16,8 @@ def controller_of(request: AdmissionRequest) -> str:
     owners = _metadata(request).get("ownerReferences")
     for owner in owners if isinstance(owners, list) else ():
         if isinstance(owner, dict) and owner.get("controller") is True:
-            return f"{owner.get('kind')}/{owner.get('name')}"
+            kind, name = owner.get("kind"), owner.get("name")
+            return f"{kind}/{name}" if isinstance(kind, str) and isinstance(name, str) else ""
     return ""
 
 
