@@ -14,7 +14,8 @@ def metadata_string(request: AdmissionRequest, key: str) -> str:
 def controller_of(request: AdmissionRequest) -> str:
     """Return the owner that controls the object as ``KIND/NAME``, or ""."""
     owner = controller_reference(request)
-    return f"{owner.get('kind')}/{owner.get('name')}" if owner else ""
+    kind, name = owner.get("kind"), owner.get("name")
+    return f"{kind}/{name}" if isinstance(kind, str) and isinstance(name, str) else ""
 
 
 def controller_reference(request: AdmissionRequest) -> dict[str, Any]:

@@ -77,6 +77,14 @@ OWNERS = [
             {"name": "settings", "owner": "ReplicaSet/web-7d9f"},
         ),
         ({"object": {"metadata": {"ownerReferences": 5}}}, {"name": "settings"}),
+        (
+            {
+                "object": {
+                    "metadata": {"ownerReferences": [{"controller": True, "kind": {"a": []}}]}
+                }
+            },
+            {"name": "settings"},
+        ),
         ({"name": "", "object": {"metadata": []}}, {}),
     ],
 )

@@ -17,7 +17,7 @@ Examples:
   policyd denials
   policyd denials --namespace shop --policy no-privileged
   policyd denials -f --limit 20
-  policyd denials --admin http://10.0.0.7:8080 --token-file token --format json
+  policyd denials --admin http://10.0.0.7:8080 --token-file token
   policyd denials --format json |
       jq -r '.denials[] | select(.user == "ann") | .message'
 

@@ -11,7 +11,7 @@ from policyd.admin_port import AdminError, AdminPort
 
 _REACH = (
     "is policyd serve running there (--admin-bind)? In a cluster run\n"
-    "  kubectl -n policyd port-forward deploy/policyd 8080"
+    "  kubectl port-forward deploy/policyd 8080 -n policyd"
 )
 _HINTS = {
     403: "connect from its own machine (kubectl port-forward), or use --admin-token-file there and "
