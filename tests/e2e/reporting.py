@@ -73,6 +73,11 @@ def install_definitions(client: Client, group: str) -> None:
         until(partial(_answers, client, path), path)
 
 
+def reports_in(namespace: str) -> str:
+    """The path of the reports of a namespace."""
+    return f"/apis/openreports.io/v1alpha1/namespaces/{namespace}/reports"
+
+
 def stored(client: Client, path: str = REPORTS, selector: str = OWN) -> list[JSONObject]:
     """The whole reports that the API server has."""
     return list(_pages(client, path, selector))
