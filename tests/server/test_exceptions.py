@@ -84,7 +84,7 @@ class Teams:
         return refusal(404, "not found")
 
     def put(self, namespace: str, name: str, **keys: JSONObject | str) -> None:
-        self.labelled.put(name, namespace, data=policy_map(name, None, **keys)["data"])
+        self.labelled.put(name, namespace, data=policy_map(name, None, version=1, **keys)["data"])
 
     @contextmanager
     def serving(self, *more: str, allowed: str = "team-*") -> Iterator[Process]:

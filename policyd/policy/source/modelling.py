@@ -67,7 +67,7 @@ def only_exceptions(
             f"Forbidden: {document.kind} of {document.api_version}: exceptions of a namespace hold"
             " policyd.dev/v1 PolicyException documents only"
         )
-        found = wrong or FormProblem(("kind",), message, rule="only-exceptions")
+        found = wrong or FormProblem(("kind",), message)
         problems.append(document.problem(found))
     return kept, problems
 

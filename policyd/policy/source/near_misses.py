@@ -26,7 +26,11 @@ _SYNONYMS = {
     **dict.fromkeys(("exception", "policyexemption", "exemption"), "PolicyException"),
 }
 # Fields that only our kinds have under this name; a parameter of the same kind has other fields.
-_FORMS = {"Policy": ("spec", ("validations", "mutations")), "PolicyTest": ("", ("cases",))}
+_FORMS = {
+    "Policy": ("spec", ("validations", "mutations")),
+    "PolicyException": ("spec", ("policies",)),
+    "PolicyTest": ("", ("cases",)),
+}
 
 
 def near_miss(document: Document, defined: Container[Defined] = ()) -> FormProblem | None:
