@@ -98,7 +98,7 @@ def test_ten_thousand_objects_and_a_run_that_is_killed(
     assert before.items() <= versions(found).items()
 
     # Ten times the objects do not take more memory.
-    assert again.peak < 1.15 * few.peak, f"{again.peak} bytes against {few.peak}"
+    assert again.peak < 1.15 * few.peak, f"{again.peak} kB against {few.peak}"
 
     # Nothing has changed: nothing is written.
     third = report()
