@@ -81,11 +81,13 @@ def duration(seconds: float) -> str:
 
 
 def writes(summary: Summary) -> str:
-    """Return what happened to the reports."""
+    """Return what happened to the reports, or would have happened."""
     done = summary.reports
-    failed = f", {done.failed} failed" if done.failed else ""
-    counts = f"{done.written} written, {done.unchanged} unchanged, {done.deleted} deleted{failed}"
-    return f"{summary.api}: {counts}" + (" (dry run: nothing was changed)" if done.dry_run else "")
+    would = "would be " if done.dry_run else ""
+    return (
+        f"{summary.api}: {done.written} {would}written, {done.unchanged} unchanged, "
+        f"{done.deleted} {would}deleted, {done.failed} failed"
+    )
 
 
 def reason(finding: ReportedFinding) -> str:

@@ -99,7 +99,9 @@ def test_totals_and_facts() -> None:
         zip([each.text for each in PAGE.all("dt")], [each.text for each in PAGE.all("dd")], strict=True)
     )  # fmt: skip
     assert facts["Cluster"] == "https://10.0.0.1:443 (Kubernetes 1.37)"
-    assert facts["Reports"] == "openreports.io/v1alpha1: 4 written, 1 unchanged, 2 deleted"
+    assert (
+        facts["Reports"] == "openreports.io/v1alpha1: 4 written, 1 unchanged, 2 deleted, 0 failed"
+    )
 
 
 def test_an_empty_run_has_no_tables_and_no_form() -> None:

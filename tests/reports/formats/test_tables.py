@@ -16,7 +16,7 @@ Cluster:   https://10.0.0.1:443 (Kubernetes 1.37)
 Scanned:   1234 objects in the whole cluster
 Left out:  56 objects whose owners were checked instead
 Started:   2026-11-23 18:00:05 UTC, took 4.2 s
-Reports:   openreports.io/v1alpha1: 4 written, 1 unchanged, 2 deleted
+Reports:   openreports.io/v1alpha1: 4 written, 1 unchanged, 2 deleted, 0 failed
 
 POLICY          KIND    CATEGORY      SEVERITY  ROLLOUT     FAIL  ERROR  WARN  SKIP  PASS
 require-labels  Policy  Labels        high      -              2      1     0     1    30
@@ -83,8 +83,8 @@ def test_an_incomplete_run_says_so(changes: dict[str, object], line: str) -> Non
 @pytest.mark.parametrize(
     ("failed", "dry", "end"),
     [
-        (0, True, "2 deleted (dry run: nothing was changed)"),
-        (3, False, "2 deleted, 3 failed"),
+        (0, True, "v1alpha1: 4 would be written, 1 unchanged, 2 would be deleted, 0 failed"),
+        (3, False, "v1alpha1: 4 written, 1 unchanged, 2 deleted, 3 failed"),
     ],
 )
 def test_what_happened_to_the_reports(failed: int, dry: bool, end: str) -> None:
