@@ -38,8 +38,8 @@ def validate(checked: Checked, fails: Probe) -> list[Issue]:
         return issues
     calls = [node for node, _ in nodes if isinstance(node, Call)]
     for name in _LITERAL_ARGUMENTS if calls else ():
-        for node in calls:
-            issues += _literal_argument(node, name, fails)
+        for call in calls:
+            issues += _literal_argument(call, name, fails)
     mixed = [node for node, exempt in nodes if not exempt]
     for node in mixed:
         if isinstance(node, ListExpr):
@@ -47,9 +47,9 @@ def validate(checked: Checked, fails: Probe) -> list[Issue]:
     for node in mixed:
         if isinstance(node, MapExpr):
             issues += _mixed_map(node, checked)
-    for node in calls:
-        if node.function == "format":
-            issues += _format(node, checked)
+    for call in calls:
+        if call.function == "format":
+            issues += _format(call, checked)
     return issues
 
 
