@@ -38,18 +38,18 @@ def validate(checked: Checked, fails: Probe) -> list[Issue]:
         return issues
     calls = [node for node, _ in nodes if isinstance(node, Call)]
     for name in _LITERAL_ARGUMENTS if calls else ():
-        for node in calls:
-            issues += _literal_argument(node, name, fails)
+        for call in calls:
+            issues += _literal_argument(call, name, fails)
     mixed = [node for node, exempt in nodes if not exempt]
-    for each in mixed:
-        if isinstance(each, ListExpr):
-            issues += _mixed_list(each, checked)
-    for each in mixed:
-        if isinstance(each, MapExpr):
-            issues += _mixed_map(each, checked)
-    for node in calls:
-        if node.function == "format":
-            issues += _format(node, checked)
+    for node in mixed:
+        if isinstance(node, ListExpr):
+            issues += _mixed_list(node, checked)
+    for node in mixed:
+        if isinstance(node, MapExpr):
+            issues += _mixed_map(node, checked)
+    for call in calls:
+        if call.function == "format":
+            issues += _format(call, checked)
     return issues
 
 

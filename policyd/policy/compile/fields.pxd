@@ -13,20 +13,19 @@ cdef class ReadFields:
 
 cdef ReadFields _NONE
 cdef ReadFields _ROOT
-cdef frozenset _ACCESS
 
 
 cdef class _Reader:
     cdef object _variables
 
-    @cython.locals(operand=Expr, index=Expr, each=Expr, found=set)
+    @cython.locals(operand=Expr, index=Expr)
     cdef ReadFields read(self, Expr expr, dict names)
 
-    @cython.locals(each=Expr)
-    cdef void _add(self, Expr expr, dict names, set found) except *
+    @cython.locals(paths=frozenset, found=frozenset, each=Expr)
+    cdef ReadFields _all(self, tuple parts, dict names)
 
     @cython.locals(whole=frozenset)
-    cdef void _add_folded(self, Comprehension fold, dict names, set found) except *
+    cdef ReadFields _folded(self, Comprehension fold, dict names)
 
 
 cdef ReadFields _below(ReadFields read, key)

@@ -85,43 +85,31 @@ class _Reader:
             if variables and "variables" not in names:
                 return self._variables.get(expr.field, _NONE)
             return _below(self.read(operand, names), expr.field)
+        if isinstance(expr, Comprehension):
+            return self._folded(expr, names)
         if isinstance(expr, Call) and len(expr.args) == 2 and expr.function in _ACCESS:
             index = expr.args[1]
             key = index.value if isinstance(index, Literal) else None
             if isinstance(key, str) or (isinstance(key, int) and expr.function != "_?._"):
                 return _below(self.read(expr.args[0], names), key)
-        found: set[_Steps] = set()
-        if isinstance(expr, Comprehension):
-            self._add_folded(expr, names, found)
-        else:
-            for each in children(expr):
-                self._add(each, names, found)
-        return ReadFields(frozenset(found)) if found else _NONE
+        return self._all(children(expr), names)
 
-    def _add(self, expr: Expr, names: dict[str, ReadFields], found: set[_Steps]) -> None:
-        """Add the paths that a part of an expression reads."""
-        if isinstance(expr, Literal):
-            return
-        if isinstance(expr, Comprehension):
-            self._add_folded(expr, names, found)
-        elif isinstance(expr, Call) and expr.function not in _ACCESS:
-            for each in children(expr):
-                self._add(each, names, found)
-        else:
-            found |= self.read(expr, names).paths
+    def _all(self, parts: tuple[Expr, ...], names: dict[str, ReadFields]) -> ReadFields:
+        """Return what several expressions read."""
+        paths = _NONE.paths
+        for each in parts:
+            found = self.read(each, names).paths
+            if found and found is not paths:
+                paths = paths | found if paths else found
+        return ReadFields(paths) if paths else _NONE
 
-    def _add_folded(
-        self, fold: Comprehension, names: dict[str, ReadFields], found: set[_Steps]
-    ) -> None:
+    def _folded(self, fold: Comprehension, names: dict[str, ReadFields]) -> ReadFields:
         """Read a macro: its variables stand for an item, whose index is not known."""
         whole = self.read(fold.iter_range, names).paths
-        found |= whole
         item = ReadFields(whole)
         inner = {**names, fold.iter_var: item, fold.iter_var2: item, fold.accu_var: _NONE}
-        self._add(fold.accu_init, inner, found)
-        self._add(fold.loop_condition, inner, found)
-        self._add(fold.loop_step, inner, found)
-        self._add(fold.result, inner, found)
+        parts = (fold.accu_init, fold.loop_condition, fold.loop_step, fold.result)
+        return ReadFields(whole | self._all(parts, inner).paths)
 
 
 # Calls that read a field.
