@@ -19,7 +19,7 @@ from policyd.admission.review import AdmissionRequest, AdmissionResponse, Cause,
 from policyd.admission.subject import Subjects
 from policyd.json_types import JSON, JSONObject
 from policyd.offline.defaulting.defaults import Defaults
-from policyd.offline.ignored import EffectRecorder, HeldMutation, IgnoredError
+from policyd.offline.ignored import EffectRecorder, IgnoredError, UnappliedMutation
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
 
@@ -145,7 +145,7 @@ class Admission:
     patch: tuple[JSONObject, ...]
     after: JSON
     ignored: tuple[IgnoredError, ...] = ()
-    held: tuple[HeldMutation, ...] = ()
+    held: tuple[UnappliedMutation, ...] = ()
 
 
 class Admitter:
@@ -200,7 +200,7 @@ class Admitter:
         violations: list[Violation] = []
         matched: dict[str, None] = {}
         ignored: list[IgnoredError] = []
-        held: list[HeldMutation] = []
+        held: list[UnappliedMutation] = []
 
         def call(request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
             subjects = Subjects(request, self._namespaces, self._authorizer)

@@ -17,7 +17,7 @@ class IgnoredError(NamedTuple):
     message: str
 
 
-class HeldMutation(NamedTuple):
+class UnappliedMutation(NamedTuple):
     """The places that a policy would change, and why its rollout does not enforce it."""
 
     policy: str
@@ -30,14 +30,14 @@ class EffectRecorder(NullRecorder):
 
     def __init__(self) -> None:
         self._errors: list[IgnoredError] = []
-        self.held: list[HeldMutation] = []
+        self.held: list[UnappliedMutation] = []
 
     def happened(self, request: AdmissionRequest, event: PolicyEvent) -> None:
         """Record an error, or a mutation that is not applied."""
         if event.what == "error":
             self._errors.append(IgnoredError(event.policy, event.message))
         elif event.what == "would_mutate":
-            self.held.append(HeldMutation(event.policy, event.message, event.rollout))
+            self.held.append(UnappliedMutation(event.policy, event.message, event.rollout))
 
     def ignored(self, findings: Sequence[Finding]) -> list[IgnoredError]:
         """Return the errors that are not among the findings, each once."""

@@ -14,6 +14,7 @@ IN_CLUSTER: dict[str, dict[str, set[str]]] = {
     "policyd_registrations_total": {"result": {"success", "error"}},
     "policyd_leader": {},
     "policyd_worker_restarts_total": {},  # with --workers
+    "policyd_policy_rollout_until_timestamp_seconds": {"policy": set()},  # with a rollout
     "policyd_policies_placed": {
         "policy": set(),
         "webhook": {"validate", "mutate"},

@@ -11,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families as prometheu
 from policyd._core.counting.counters import DECISIONS
 from policyd.http.limits import InFlight, Peer, Reservation
 from policyd.observability.metrics import Exposition, PrometheusRecorder
+from policyd.policy.compile.rollouts import CompiledRollout
 from policyd.policy.live.holding import BundleState
 from policyd.server.following import CacheState
 from policyd.server.network.connections import PortConnections
@@ -24,13 +25,19 @@ DOCUMENT = ROOT / "docs" / "run" / "metrics.md"
 OF_SEVERAL = {"policyd_workers", "policyd_worker_restarts_total", "policyd_worker_generations"}
 
 
+UNTIL = datetime(2027, 3, 1, tzinfo=UTC)
+
+
 class FakeStore:
     """A store with one set."""
 
     serves_last_good = False
     current = FakeSet(
         "gen1",
-        (FakePolicy("a", "a.txt", "allow", "a"), FakePolicy("b", "b.txt", "broken", "")),
+        (
+            FakePolicy("a", "a.txt", "allow", "a", rollout=CompiledRollout(until=UNTIL)),
+            FakePolicy("b", "b.txt", "broken", "", rollout=CompiledRollout()),
+        ),
         exception_ends=(
             None,
             *(datetime.now(UTC) + timedelta(days=days) for days in (8, 6, 0.5, -1)),
@@ -131,6 +138,7 @@ WANT: list[tuple[str, dict[str, str], float]] = [
     ("policyd_policies", {"state": "quarantined", "kind": "Policy"}, 1),
     ("policyd_policies", {"state": "active", "kind": "MutatingAdmissionPolicy"}, 0),
     ("policyd_policies", {"state": "quarantined", "kind": "ValidatingAdmissionPolicy"}, 0),
+    ("policyd_policy_rollout_until_timestamp_seconds", {"policy": "a"}, UNTIL.timestamp()),
     ("policyd_serving_last_good", {}, 0),
     ("policyd_policy_set_info", {"generation": "gen1", "kubernetes": "1.37"}, 1),
     ("policyd_policy_exceptions", {"state": "active"}, 2),

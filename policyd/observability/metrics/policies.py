@@ -48,6 +48,17 @@ def loaded(scrape: Scrape) -> Iterator[Metric]:
         states[policy.state, policy.kind] += 1
     rows = [([*key], count) for key, count in sorted(states.items())]
     yield gauges("policyd_policies", "Policies loaded, by state and kind.", "state kind", rows)
+    ends = [
+        ([each.name], each.rollout.until.timestamp())
+        for each in policies.policies
+        if each.rollout is not None and each.rollout.until is not None
+    ]
+    yield gauges(
+        "policyd_policy_rollout_until_timestamp_seconds",
+        "When the rollout of a policy is over: from then on it is enforced everywhere.",
+        "policy",
+        ends,
+    )
     empty = float(not policies.policies)
     yield gauge("policyd_policy_set_empty", "1 if no policies are loaded, else 0.", empty)
     yield gauge(
