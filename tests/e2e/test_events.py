@@ -118,7 +118,7 @@ def test_describe_shows_why_a_replica_set_has_no_pods(
 def test_events_are_where_the_object_is(
     client: Client, allowed: Path, install: Install, namespace: str
 ) -> None:
-    every = {"namespaceSelector": {}}
+    every: JSONObject = {"namespaceSelector": {}}
     server = install(NO_BAD, kubeconfig=str(allowed), events="", webhook=every)
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "bad"}}
     assert client.create(config_map("bad", namespace)).status == 422
