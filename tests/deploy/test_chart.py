@@ -255,9 +255,9 @@ def test_policies_have_the_label_by_which_they_are_read() -> None:
 def test_rights_for_exceptions_are_in_the_namespaces_that_are_named() -> None:
     made = chart("exceptions.namespaces={team-a,shop}")
     roles = [each for each in made if each["metadata"]["name"] == "policyd-exceptions"]
-    assert [(each["kind"], each["metadata"]["namespace"]) for each in roles] == [
+    assert {(each["kind"], each["metadata"]["namespace"]) for each in roles} == {
         (kind, namespace) for namespace in ("team-a", "shop") for kind in ("Role", "RoleBinding")
-    ]
+    }
     everywhere = named(made, "ClusterRole")["rules"]
     assert not any("configmaps" in each["resources"] for each in everywhere)
     arguments = named(made, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]

@@ -125,7 +125,7 @@ def test_an_exception_of_a_namespace_is_about_that_only() -> None:
 def test_a_namespace_holds_nothing_but_exceptions() -> None:
     only = "exceptions of a namespace hold policyd.dev/v1 PolicyException documents only"
     later = {**policy_exception("e", "p"), "apiVersion": "policyd.dev/v2"}
-    foreign = {**policy_exception("e", "p"), "apiVersion": "kyverno.io/v2"}
+    foreign = {**later, "apiVersion": "kyverno.io/v2", "spec": {"exceptions": []}}
     assert confined(policy("p"), vap("v"), config_map("params"), later, foreign) == [
         f"kind: Forbidden: Policy of policyd.dev/v1: {only}",
         f"kind: Forbidden: ValidatingAdmissionPolicy of admissionregistration.k8s.io/v1: {only}",
@@ -136,7 +136,8 @@ def test_a_namespace_holds_nothing_but_exceptions() -> None:
 
 
 def test_names_of_other_engines_and_of_several_teams_do_not_collide() -> None:
-    theirs = {**policy_exception("e", "p"), "apiVersion": "kyverno.io/v2"}
+    made = policy_exception("e", "p")
+    theirs = {**made, "apiVersion": "kyverno.io/v2", "spec": {"exceptions": []}}
     two = [{**theirs, "metadata": {"name": "e", "namespace": each}} for each in "ab"]
     assert wrongs(policy_exception("e", "p"), *two) == []
     assert len(wrongs(policy_exception("e", "p"), policy_exception("e", "q"))) == 1
