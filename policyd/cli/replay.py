@@ -27,7 +27,7 @@ from policyd.policy.source.loader import load
 from policyd.versions import KubernetesVersion
 
 _COLOURS = {"now denied": "red", "now enforced": "red", "now admitted": "green"}
-_WIDTH = max(map(len, WHAT))
+_WIDTH = 14  # of the most frequent changes
 _EPILOG = """\b
 Examples:
   policyd serve -p policies/ --capture /var/lib/policyd/capture   # record
@@ -175,13 +175,14 @@ def _table(found: list[_Changed], verbose: bool) -> None:
     groups = [list(members) for _, members in groupby(ordered, _sort)]
     rows = [(each, len(group)) for group in groups for each in (group if verbose else group[:1])]
     width = max(len("POLICY"), *(len(each.change.policy) for each in found), 0)
+    wide = max(_WIDTH, *(len(each.change.what) for each in found), 0)
     columns = terminal_width()
     if rows:
-        heads = (f"{'CHANGE':<{_WIDTH}}", "COUNT", f"{'POLICY':<{width}}")
+        heads = (f"{'CHANGE':<{wide}}", "COUNT", f"{'POLICY':<{width}}")
         click.echo(table_row(heads, "EXAMPLE", columns))
     for each, times in rows:
         change = each.change
-        what = styled(f"{change.what:<{_WIDTH}}", fg=_COLOURS.get(change.what, "yellow"))
+        what = styled(f"{change.what:<{wide}}", fg=_COLOURS.get(change.what, "yellow"))
         message = " ".join(change.message.split())
         cells = (what, f"{1 if verbose else times:>5}", f"{change.policy or '-':<{width}}")
         example = f"{each.request} ({each.place}): {message}"
