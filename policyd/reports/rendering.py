@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from policyd.errors import ConfigError
 from policyd.regular_files import replace_file
 from policyd.reports.formats.as_json import json_text
 from policyd.reports.formats.page import html_page
@@ -21,14 +22,21 @@ FORMATS = tuple(_WRITERS)
 
 def write(summary: Summary, form: str, path: Path | None) -> None:
     """Write the summary in one of ``FORMATS`` to standard output, or to a file, which is replaced
-    in one step. A pipe or device, such as /dev/stdout, is written to. Raises OSError.
+    in one step. A pipe or device, such as /dev/stdout, is written to. Raises ConfigError if that
+    fails.
     """
     text = _WRITERS[form](summary)
     if path is None:
         sys.stdout.write(text)
         sys.stdout.flush()
         return
-    content = text.encode()
+    try:
+        _write_file(path, text.encode())
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _write_file(path: Path, content: bytes) -> None:
     if path.exists() and not path.is_file():
         path.write_bytes(content)
         return
