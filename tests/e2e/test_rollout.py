@@ -1,15 +1,17 @@
 """From shadow to everywhere on a real API server, while a load runs: what clients saw, the log,
-metrics and the audit log agree to the last request.
+metrics, the audit log and reports agree to the last request.
 """
 
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import yaml
 
 from policyd.json_types import JSONObject
 from policyd.policy.compile.rollouts import number_of
@@ -20,6 +22,7 @@ from tests.e2e import in_cluster
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import make_namespace
+from tests.e2e.reporting import DEFINITIONS, ReportCommand, install_definitions, reports_in, stored
 from tests.e2e.spread import Created, SpreadLoad, annotations, spread_load
 from tests.e2e.webhook import registered, serving, write
 from tests.server.config_maps import SELECTOR
@@ -266,3 +269,72 @@ def assert_stored(client: Client, namespaces: list[str], created: list[Created])
         stored = {each["metadata"]["name"] for each in found}
         assert stored == {each.name for each in created if each.admitted and each.namespace == name}
         assert not any("labels" in each["metadata"] for each in found)
+
+
+@pytest.fixture
+def definitions(client: Client) -> Iterator[None]:
+    """The API of reports, which other tests do not expect."""
+    install_definitions(client, "openreports.io")
+    yield
+    for file in DEFINITIONS.glob("openreports.io_*.yaml"):
+        client.delete(yaml.safe_load(file.read_text()))
+
+
+@pytest.mark.usefixtures("definitions")
+def test_reports_agree_with_what_was_admitted(
+    api: Cluster, client: Client, namespace: str, tmp_path: Path
+) -> None:
+    namespaces = chosen_namespaces("reported")
+    for each in namespaces:
+        make_namespace(client, each, rollout=namespace)
+    report = ReportCommand(
+        in_cluster.kubeconfig(api, tmp_path), tmp_path / "policies/policies.yaml", tmp_path
+    )
+    chosen = [part for each in namespaces for part in ("-n", each)]
+    sources = write(tmp_path / "policies", of_its_own(STAGES[0].rollout))
+    selector = {"matchLabels": {"rollout": namespace}}
+    with (
+        serving(api, [sources], tmp_path / "policyd.log") as server,
+        registered(api, server, namespaces[0], namespaceSelector=selector),
+        spread_load(api, namespaces) as load,
+    ):
+        for number, stage in enumerate(STAGES):
+            write(sources, of_its_own(stage.rollout))
+            until(partial(reloaded, server, number), "the reload")
+            until(load.more(ENOUGH), "creates in this stage")
+            with load.paused() as created:
+                ran = report(*chosen)
+                assert (ran.status, ran.stderr) == (0, "")
+                violating = {
+                    (each.namespace, each.name)
+                    for each in created
+                    if each.violates and each.admitted
+                }
+                assert decisions(server, NAME, "would_deny") == len(violating)
+                assert_reported(client, stage, violating, namespaces)
+
+
+def reloaded(server: Process, number: int) -> bool:
+    return len(server.lines("reload")) > number
+
+
+def assert_reported(
+    client: Client, stage: Stage, violating: set[tuple[str, str]], namespaces: list[str]
+) -> None:
+    """Each object that was admitted although it violates the policy has a report, and no other."""
+    found = {
+        (each["scope"]["namespace"], each["scope"]["name"]): each["results"]
+        for name in namespaces
+        for each in stored(client, reports_in(name))
+    }
+    failed = {
+        key: [each for each in results if each["policy"] == NAME] for key, results in found.items()
+    }
+    assert violating
+    assert {key for key, results in failed.items() if results} == violating, stage
+    for (name, _), results in failed.items():
+        if results:
+            [one] = results
+            assert one["result"] == "fail"
+            spared = number_of(NAME, name, "", "") >= stage.percent
+            assert bool(one.get("properties", {}).get("rollout")) is spared, stage
