@@ -114,7 +114,7 @@ def command(
     """
     with _interruptible() as interrupted:
         try:
-            from policyd.reports.pacing import TokenBucket
+            from policyd.reports.pacing import RequestPace
             from policyd.reports.requests import ReportRequests
             from policyd.reports.run import ReportRun, ReportRunOptions
         except ModuleNotFoundError as error:  # the client library
@@ -130,7 +130,7 @@ def command(
             open_objects(file, context, TIMEOUT) as objects,
             open_reader(file, context, TIMEOUT) as reader,
         ):
-            requests = ReportRequests(objects, TokenBucket(qps, interrupted), interrupted)
+            requests = ReportRequests(objects, RequestPace(qps, interrupted), interrupted)
             run = ReportRun(
                 requests,
                 reader,

@@ -13,7 +13,7 @@ from policyd.cluster.listing import ApiReader, ApiReadError
 from policyd.cluster.objects import ObjectError
 from policyd.json_types import JSONObject
 from policyd.reports.documents import MANAGER
-from policyd.reports.pacing import TokenBucket
+from policyd.reports.pacing import RequestPace
 
 Answer = TypeVar("Answer")
 METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
@@ -30,10 +30,10 @@ class ReportRequests:
     """Lists, applies and deletes. ``interrupted``: whether a signal has arrived."""
 
     def __init__(
-        self, objects: Objects, bucket: TokenBucket, interrupted: Callable[[], bool]
+        self, objects: Objects, pace: RequestPace, interrupted: Callable[[], bool]
     ) -> None:
         self._objects = objects
-        self._bucket = bucket
+        self._pace = pace
         self._interrupted = interrupted
         self._unanswered = 0
 
@@ -82,7 +82,7 @@ class ReportRequests:
         """Send a request when its turn has come, and again while its status is in ``again``."""
         tries = 0
         while True:
-            self._bucket.take()
+            self._pace.take()
             if self.ended:
                 raise ObjectError(self.ended)
             tries += 1
@@ -92,7 +92,7 @@ class ReportRequests:
                 self._unanswered = 0 if error.status else self._unanswered + 1
                 if error.status not in again or tries == TRIES:
                     raise
-                self._bucket.pause(min(error.retry_after or USUAL_PAUSE, LONGEST_PAUSE))
+                self._pace.pause(min(error.retry_after or USUAL_PAUSE, LONGEST_PAUSE))
             else:
                 self._unanswered = 0
                 return answer

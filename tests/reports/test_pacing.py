@@ -1,8 +1,8 @@
-"""The token bucket, with a clock that only moves while somebody sleeps."""
+"""The pace of requests, with a clock that only moves while somebody sleeps."""
 
 import pytest
 
-from policyd.reports.pacing import TokenBucket
+from policyd.reports.pacing import RequestPace
 
 
 class Clock:
@@ -24,33 +24,33 @@ class Clock:
 @pytest.mark.parametrize(("rate", "burst"), [(20, 20), (0.5, 1), (1, 1), (1000, 1000)])
 def test_after_a_burst_requests_come_at_the_rate(rate: float, burst: int) -> None:
     clock = Clock()
-    bucket = TokenBucket(rate, lambda: False, clock=clock, sleep=clock.sleep)
+    pace = RequestPace(rate, lambda: False, clock=clock, sleep=clock.sleep)
     for _ in range(burst):
-        bucket.take()
+        pace.take()
     assert clock.now == 100
     for _ in range(30):
-        bucket.take()
+        pace.take()
     assert clock.now - 100 == pytest.approx(30 / rate)
 
 
 def test_a_quiet_time_saves_no_more_than_a_burst() -> None:
     clock = Clock()
-    bucket = TokenBucket(10, lambda: False, clock=clock, sleep=clock.sleep)
+    pace = RequestPace(10, lambda: False, clock=clock, sleep=clock.sleep)
     clock.now += 1000
     for _ in range(20):
-        bucket.take()
+        pace.take()
     assert clock.now - 1100 == pytest.approx(1)
 
 
 def test_no_wait_goes_on_after_the_end() -> None:
     clock = Clock()
     stopped: list[bool] = []
-    bucket = TokenBucket(
+    pace = RequestPace(
         1, lambda: clock.sleeps >= 3 or bool(stopped), clock=clock, sleep=clock.sleep
     )
-    bucket.pause(60)
+    pace.pause(60)
     assert clock.sleeps == 3
     stopped.append(True)
-    bucket.take()
-    bucket.take()
+    pace.take()
+    pace.take()
     assert clock.sleeps == 3

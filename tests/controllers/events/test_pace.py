@@ -1,30 +1,16 @@
 """How many Events a namespace, and all together, may write."""
 
-import pytest
-
 from policyd.controllers.events.pace import (
     BURST,
     NAMESPACE_BURST,
     NAMESPACE_SECONDS,
     EventPace,
-    TokenBucket,
 )
 from tests.controllers.events.denied import HandClock
 
 
 def taken(pace: EventPace, namespace: str, tries: int = 1000) -> int:
     return sum(pace.take(namespace) for _ in range(tries))
-
-
-@pytest.mark.parametrize(
-    ("seconds", "tokens"), [(0.0, 0), (1.9, 0), (2.0, 1), (5.0, 2), (6.0, 3), (1000.0, 3)]
-)
-def test_a_bucket_fills_again_up_to_its_burst(seconds: float, tokens: int) -> None:
-    clock = HandClock()
-    bucket = TokenBucket(3, 2.0, clock)
-    assert [bucket.take() for _ in range(4)] == [True, True, True, False]
-    clock.now = seconds
-    assert sum(bucket.take() for _ in range(10)) == tokens
 
 
 def test_a_namespace_takes_nothing_of_others() -> None:

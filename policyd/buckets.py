@@ -1,0 +1,45 @@
+"""Token buckets: how many things may happen at once, and how many in a time after that."""
+
+from collections.abc import Callable
+from time import monotonic
+
+# A token that is whole but for the rounding of times.
+_WHOLE = 1 - 1e-6
+
+
+class TokenBucket:
+    """Holds up to ``burst`` tokens, full at first; one is added in so many seconds."""
+
+    def __init__(
+        self, burst: float, seconds: float, clock: Callable[[], float] = monotonic
+    ) -> None:
+        self._burst = burst
+        self._seconds = seconds
+        self._clock = clock
+        self._tokens = float(burst)
+        self._at = clock()
+
+    @property
+    def tokens(self) -> float:
+        """Return how many tokens there are."""
+        now = self._clock()
+        added = (now - self._at) / self._seconds
+        self._tokens, self._at = min(self._burst, self._tokens + added), now
+        return self._tokens
+
+    @property
+    def full(self) -> bool:
+        """Return whether no token is missing."""
+        return self.tokens >= self._burst
+
+    @property
+    def wait(self) -> float:
+        """Return the seconds until there is a whole token."""
+        return max(0.0, 1 - self.tokens) * self._seconds
+
+    def take(self) -> bool:
+        """Take a token if there is one."""
+        if self.tokens < _WHOLE:
+            return False
+        self._tokens -= 1
+        return True
