@@ -21,7 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "denials": ("policyd.cli.denials.command", "Show what a running server denied recently."),
     "review": ("policyd.cli.review", "Answer one AdmissionReview without a server."),
     "apply": ("policyd.cli.apply.command", "Check manifests offline, or scan a live cluster."),
-    "report": ("policyd.cli.report", "Write reports about the objects in a cluster."),
+    "report": ("policyd.cli.report.command", "Write reports about the objects in a cluster."),
     "explain": (
         "policyd.cli.explain.command",
         "Explain why each policy acted or did not act on a request.",

@@ -9,14 +9,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from contextlib import suppress
 
-from policyd._core.pattern.strings import Wildcard
 from policyd.cluster.client import ReportLookup
 from policyd.cluster.objects import ObjectClient
 from policyd.cluster.watching import Reflector, Watched, unreported
 from policyd.json_types import JSONObject
 from policyd.policy.live.config_maps import bundle_of, slim
 from policyd.policy.live.holding import BundleState
-from policyd.policy.live.team_exceptions import HeldBack, TeamExceptions
+from policyd.policy.live.team_exceptions import ExceptionNamespaces, HeldBack, TeamExceptions
 from policyd.policy.source.files import Bundle
 
 # From the first change to the reload. Bounded: later changes do not prolong it.
@@ -169,12 +168,10 @@ class ExceptionConfigMaps(FollowedConfigMaps):
         held: Callable[[HeldBack], None],
         report: ReportLookup = unreported,
     ) -> None:
-        self._tests = [Wildcard(each).matches for each in patterns]
-        literal = not any("*" in each or "?" in each for each in patterns)
-        namespaces = [*dict.fromkeys(patterns)] if literal else None
+        self._namespaces = ExceptionNamespaces(patterns)
         self._teams = TeamExceptions(held)
         self._loaded = b""
-        super().__init__(client, namespaces, selector, report)
+        super().__init__(client, self._namespaces.literal, selector, report)
 
     def read(self) -> Sequence[Bundle]:
         """Return one bundle of all exceptions that can be used."""
@@ -196,7 +193,7 @@ class ExceptionConfigMaps(FollowedConfigMaps):
 
     def _kept(self, config_map: JSONObject) -> JSONObject | None:
         namespace = str(config_map["metadata"].get("namespace", ""))
-        return slim(config_map) if any(test(namespace) for test in self._tests) else None
+        return slim(config_map) if self._namespaces.allow(namespace) else None
 
 
 def _identity(config_map: JSONObject) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from policyd.cluster.client import configuration
 from policyd.cluster.objects import ObjectClient
+from policyd.cluster.pod import NAMESPACE_FILE
 from policyd.config import Settings
 from policyd.controllers.certificates.bundles import WebhookAddress
 from policyd.controllers.certificates.managed import (
@@ -40,7 +41,7 @@ from policyd.policy.source.documents import Sources
 from policyd.server.edits.gate import MOUNTED
 from policyd.server.health import WatchSupervisor
 from policyd.server.in_tree import InTreePolicies
-from policyd.server.live_policies import NAMESPACE_FILE, own_namespace
+from policyd.server.live_policies import own_namespace
 from policyd.tls.certificates import Certificates
 from policyd.tls.sources import PairSource
 from policyd.webhooks.reach.reached import Reached

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from policyd.cluster.pod import NAMESPACE_FILE, pod_namespace
 from policyd.config import Settings
 from policyd.errors import ConfigError, PolicyError
 from policyd.observability.logs import Log
@@ -41,18 +41,11 @@ HELD_LINES = 20
 HELD_SECONDS = 60.0
 # After a reload for an edit of exceptions the next one waits several times as long as it took.
 IDLE_SHARE = 4.0
-# Where a Pod finds its namespace.
-NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
 def own_namespace(settings: Settings) -> str:
     """The namespace of policyd: the setting, or that of the Pod; empty if neither is known."""
-    if settings.namespace:
-        return settings.namespace
-    try:
-        return NAMESPACE_FILE.read_text().strip()
-    except OSError:
-        return ""
+    return settings.namespace or pod_namespace()
 
 
 class LivePolicies:

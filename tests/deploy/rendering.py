@@ -26,7 +26,6 @@ PROFILES: dict[str, tuple[str, ...]] = {
         "report.enabled=true",
         "report.suspend=true",
         "report.args={--qps=20}",
-        "report.configMaps={team}",
         "image.repository=registry.example/policyd",
         "imagePullSecrets[0].name=registry",
         "policies.podSecurity=restricted",
@@ -82,12 +81,12 @@ def kustomized(folder: str | Path) -> list[JSONObject]:
     return documents(done.stdout)
 
 
-def with_component(name: str, folder: Path) -> list[JSONObject]:
-    """The objects of the default overlay with one more component; ``folder`` is empty."""
+def with_component(*names: str, folder: Path) -> list[JSONObject]:
+    """The objects of the default overlay with more components; ``folder`` is empty."""
     deploy = os.path.relpath(ROOT / "deploy", folder.resolve())
     kustomization = {
         "resources": [f"{deploy}/overlays/default"],
-        "components": [f"{deploy}/components/{name}"],
+        "components": [f"{deploy}/components/{each}" for each in names],
     }
     (folder / "kustomization.yaml").write_text(json.dumps(kustomization))
     return kustomized(folder.resolve())

@@ -18,6 +18,8 @@ WRITTEN = product(
     ["policyreports", "clusterpolicyreports"],
     ["list", "create", "patch", "delete"],
 )
+# Of ConfigMaps: of policies in policyd's own namespace, of exceptions in those of teams.
+CONFIG_MAPS = product([""], ["configmaps"], ["list"])
 NAMESPACES = product([""], ["namespaces"], ["get", "list"])
 WORKLOADS = (
     product([""], ["pods", "replicationcontrollers"], ["list"])

@@ -22,7 +22,7 @@ def test_flags_are_those_of_the_command(manifests: str) -> None:
 def test_flags_of_the_run_are_those_of_its_command(tmp_path: Path) -> None:
     printed = CliRunner().invoke(policyd, ["report", "--help"], env={"COLUMNS": "200"}).output
     known = set(re.findall(r"--([a-z0-9-]+)", printed))
-    for objects in (chart(*PROFILES["everything"]), with_component("report", tmp_path)):
+    for objects in (chart(*PROFILES["everything"]), with_component("report", folder=tmp_path)):
         spec = named(objects, "CronJob", "policyd-report")["spec"]["jobTemplate"]["spec"]
         (run,) = spec["template"]["spec"]["containers"]
         command, *arguments = run["args"]

@@ -11,23 +11,44 @@ from policyd.policy.compile import compiler
 from policyd.policy.live.reach import Reach, Served
 from policyd.policy.source import loader
 from tests.deploy.rendering import CHART, chart, container, helm, named, with_component
-from tests.deploy.report_rights import NAMESPACES, WORKLOADS, WRITTEN, Rights, product
+from tests.deploy.report_rights import (
+    CONFIG_MAPS,
+    NAMESPACES,
+    WORKLOADS,
+    WRITTEN,
+    Rights,
+    product,
+)
 
 NAME = "policyd-report"
 ON = "report.enabled=true"
 
 
-def rights(objects: list[JSONObject]) -> Rights:
-    """Every (group, resource, verb) that the service account of the run has."""
-    found: Rights = set()
-    for kind in ("RoleBinding", "ClusterRoleBinding"):
-        for binding in (each for each in objects if each["kind"] == kind):
-            if any(subject["name"] == NAME for subject in binding["subjects"]):
-                role = named(objects, binding["roleRef"]["kind"], binding["roleRef"]["name"])
-                for rule in role["rules"]:
-                    assert rule.keys() == {"apiGroups", "resources", "verbs"}
-                    found |= product(rule["apiGroups"], rule["resources"], rule["verbs"])
+def rights_by_namespace(objects: list[JSONObject]) -> dict[str, Rights]:
+    """Every (group, resource, verb) that the service account of the run has, by the namespace in
+    which it has it; "": everywhere.
+    """
+    found: dict[str, Rights] = {}
+    for binding in (each for each in objects if each["kind"].endswith("RoleBinding")):
+        if any(subject["name"] == NAME for subject in binding["subjects"]):
+            namespace = binding["metadata"].get("namespace", "")
+            (role,) = (
+                each
+                for each in objects
+                if each["kind"] == binding["roleRef"]["kind"]
+                and each["metadata"]["name"] == binding["roleRef"]["name"]
+                and each["metadata"].get("namespace", "") == namespace
+            )
+            for rule in role["rules"]:
+                assert rule.keys() == {"apiGroups", "resources", "verbs"}
+                given = product(rule["apiGroups"], rule["resources"], rule["verbs"])
+                found[namespace] = found.get(namespace, set()) | given
     return found
+
+
+def rights(objects: list[JSONObject]) -> Rights:
+    """Those that it has in all namespaces."""
+    return rights_by_namespace(objects).get("", set())
 
 
 def job(objects: list[JSONObject]) -> dict[str, Any]:
@@ -43,8 +64,27 @@ def test_nothing_is_made_by_default() -> None:
 
 
 def test_rights_are_those_of_a_run(tmp_path: Path) -> None:
-    assert rights(chart(ON)) == NAMESPACES | WORKLOADS | WRITTEN
-    assert rights(with_component("report", tmp_path)) == NAMESPACES | WORKLOADS | WRITTEN
+    expected = {"": NAMESPACES | WORKLOADS | WRITTEN, "policyd": CONFIG_MAPS}
+    assert rights_by_namespace(chart(ON)) == expected
+    assert rights_by_namespace(with_component("report", folder=tmp_path)) == expected
+    with_static = rights_by_namespace(chart(ON, "static.enabled=true"))
+    assert with_static == {"": NAMESPACES | WORKLOADS | WRITTEN}, "it reads files only"
+
+
+@pytest.mark.parametrize(
+    ("namespaces", "expected"),
+    [
+        ("shop", {"": set(), "policyd": CONFIG_MAPS, "shop": CONFIG_MAPS}),
+        ("shop,policyd", {"": set(), "policyd": CONFIG_MAPS, "shop": CONFIG_MAPS}),
+        ("shop,team-*", {"": CONFIG_MAPS, "policyd": CONFIG_MAPS}),
+    ],
+)
+def test_rights_to_read_exceptions_are_where_they_are(
+    namespaces: str, expected: dict[str, Rights]
+) -> None:
+    made = rights_by_namespace(chart(ON, f"exceptions.namespaces={{{namespaces}}}"))
+    always = NAMESPACES | WORKLOADS | WRITTEN
+    assert made == {**expected, "": expected[""] | always}
 
 
 SERVED = (
@@ -185,26 +225,62 @@ def test_without_network_policies_there_is_none_for_the_run() -> None:
     assert not [each for each in made if each["kind"] == "NetworkPolicy"]
 
 
-@pytest.mark.parametrize("profile", [(), ("static.enabled=true",)])
-def test_policies_are_mounted(profile: tuple[str, ...]) -> None:
-    """Also where the server reads them by watch, which a run does not."""
-    made = chart(ON, *profile, "policies.configMaps={one}", "report.configMaps={two.three,one}")
+SOURCES = ("policies", "policy-configmaps", "exception-configmaps", "exception-namespaces")
+
+
+def sources_of(arguments: list[str]) -> list[str]:
+    """The flags that name policies and exceptions."""
+    return [each for each in arguments if each.partition("=")[0].removeprefix("--") in SOURCES]
+
+
+def mounts_of_policies(pod: dict[str, Any]) -> dict[str, str]:
+    """The ConfigMaps that are mounted for ``--policies``, by their paths."""
+    (run,) = pod["containers"]
+    volumes = {each["name"]: each.get("configMap", {}).get("name") for each in pod["volumes"]}
+    return {
+        each["mountPath"]: volumes[each["name"]]
+        for each in run["volumeMounts"]
+        if each["mountPath"].startswith("/policies")
+    }
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ((), ["--policy-configmaps=policyd.dev/policies=true"]),
+        (("policies.selector=a=b",), ["--policy-configmaps=a=b"]),
+        (
+            ("policies.configMaps={one,two.three}", "policies.podSecurity="),
+            ["--policies=/policies", "--policy-configmaps=policyd.dev/policies=true"],
+        ),
+        (
+            ("exceptions.namespaces={shop,team-*}", "exceptions.selector=c=d"),
+            [
+                "--policy-configmaps=policyd.dev/policies=true",
+                "--exception-configmaps=c=d",
+                "--exception-namespaces=shop",
+                "--exception-namespaces=team-*",
+            ],
+        ),
+        (("static.enabled=true", "policies.configMaps={one}"), ["--policies=/policies"]),
+        (
+            ("static.enabled=true", "static.clusterLookups=true", "exceptions.namespaces={shop}"),
+            [
+                "--policies=/policies",
+                "--exception-configmaps=policyd.dev/exceptions=true",
+                "--exception-namespaces=shop",
+            ],
+        ),
+    ],
+)
+def test_a_run_reads_what_the_server_reads(values: tuple[str, ...], expected: list[str]) -> None:
+    made = chart(ON, *values)
+    server = named(made, "Deployment")["spec"]["template"]["spec"]
     (run,) = run_pod(made)["containers"]
-    assert run["args"] == ["report", "--policies=/policies"]
-    mounted = {each["name"]: each["mountPath"] for each in run["volumeMounts"]}
-    volumes = {
-        each["name"]: each.get("configMap", {}).get("name") for each in run_pod(made)["volumes"]
-    }
-    assert mounted.keys() == volumes.keys()
-    assert {volumes[name]: path for name, path in mounted.items() if volumes[name]} == {
-        each: f"/policies/{each}" for each in ("policyd-policies", "one", "two.three")
-    }
-
-
-def test_without_policies_there_is_no_run() -> None:
-    done = helm("template", "policyd", str(CHART), "--set", f"{ON},policies.podSecurity=")
-    assert done.returncode != 0
-    assert "report.enabled needs policies: set report.configMaps" in done.stderr
+    assert sources_of(run["args"]) == sources_of(container(made)["args"]) == expected
+    assert mounts_of_policies(run_pod(made)) == mounts_of_policies(server)
+    assert bool(mounts_of_policies(server)) == ("--policies=/policies" in expected)
+    assert run_pod(made)["automountServiceAccountToken"], "the namespace of the Pod is there, too"
 
 
 def test_arguments_and_resources() -> None:
@@ -219,6 +295,7 @@ def test_arguments_and_resources() -> None:
     [
         ("report.schedule=hourly", "does not match pattern"),
         ("report.schedule=* * *", "does not match pattern"),
+        ("report.configMaps={a}", "additional properties 'configMaps' not allowed"),
         ("report.every=1h", "additional properties 'every' not allowed"),
         ("report.args={report}", "does not match pattern"),
         ("report.activeDeadlineSeconds=0", "minimum: got 0, want 1"),

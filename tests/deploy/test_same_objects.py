@@ -42,7 +42,7 @@ def test_objects_of_a_component_with_a_right_are_the_same(
     tmp_path: Path, component: str, value: str
 ) -> None:
     by_helm = normalised(chart(value))
-    by_kustomize = normalised(with_component(component, tmp_path))
+    by_kustomize = normalised(with_component(component, folder=tmp_path))
     for key, expected in by_helm.items():
         assert by_kustomize[key] == expected, key
     off = normalised(chart())
@@ -52,7 +52,7 @@ def test_objects_of_a_component_with_a_right_are_the_same(
 
 def test_objects_for_exceptions_of_teams_are_the_same(tmp_path: Path) -> None:
     by_helm = normalised(chart("exceptions.namespaces={team-*}"))
-    by_kustomize = normalised(with_component("exceptions", tmp_path))
+    by_kustomize = normalised(with_component("exceptions", folder=tmp_path))
     assert by_kustomize.keys() == by_helm.keys()
     for key, expected in by_helm.items():
         assert by_kustomize[key] == expected, key
@@ -61,7 +61,7 @@ def test_objects_for_exceptions_of_teams_are_the_same(tmp_path: Path) -> None:
 def test_objects_of_monitoring_are_the_same(tmp_path: Path) -> None:
     added = ("podMonitor", "prometheusRule", "dashboard")
     by_helm = normalised(chart(*(f"{each}.enabled=true" for each in added)))
-    by_kustomize = normalised(with_component("monitoring", tmp_path))
+    by_kustomize = normalised(with_component("monitoring", folder=tmp_path))
     assert by_kustomize.keys() == by_helm.keys()
     for key, expected in by_helm.items():
         assert by_kustomize[key] == expected, key
@@ -69,7 +69,15 @@ def test_objects_of_monitoring_are_the_same(tmp_path: Path) -> None:
 
 def test_objects_of_reports_are_the_same(tmp_path: Path) -> None:
     by_helm = normalised(chart("report.enabled=true"))
-    by_kustomize = normalised(with_component("report", tmp_path))
+    by_kustomize = normalised(with_component("report", folder=tmp_path))
+    assert by_kustomize.keys() == by_helm.keys()
+    for key, expected in by_helm.items():
+        assert by_kustomize[key] == expected, key
+
+
+def test_objects_of_reports_with_exceptions_of_teams_are_the_same(tmp_path: Path) -> None:
+    by_helm = normalised(chart("report.enabled=true", "exceptions.namespaces={team-*}"))
+    by_kustomize = normalised(with_component("report", "exceptions", folder=tmp_path))
     assert by_kustomize.keys() == by_helm.keys()
     for key, expected in by_helm.items():
         assert by_kustomize[key] == expected, key

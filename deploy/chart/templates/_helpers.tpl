@@ -116,18 +116,6 @@ app.kubernetes.io/name: policyd-report
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
-{{- /* The ConfigMaps that `policyd report` reads, as a JSON list: a run has no watch, so all of them are mounted. */ -}}
-{{- define "policyd.reported" -}}
-{{- $names := concat .Values.policies.configMaps .Values.report.configMaps -}}
-{{- if include "policyd.packs" . -}}
-{{- $names = prepend $names (printf "%s-policies" (include "policyd.name" .)) -}}
-{{- end -}}
-{{- if not $names -}}
-{{- fail "report.enabled needs policies: set report.configMaps, policies.podSecurity, policies.inline or policies.configMaps" -}}
-{{- end -}}
-{{- $names | uniq | toJson -}}
-{{- end -}}
-
 {{- define "policyd.image" -}}
 {{- if .Values.image.digest -}}
 {{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}

@@ -23,6 +23,8 @@ NO_POLICIES_HINT = (
 
 def policies_option(
     text: str = "Load policies from this file or directory; may be repeated.",
+    *,
+    required: bool = True,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add the argument ``paths`` to a command; ``text`` is its help."""
     return click.option(
@@ -30,7 +32,7 @@ def policies_option(
         "--policies",
         "paths",
         multiple=True,
-        required=True,
+        required=required,
         type=click.Path(exists=True, path_type=Path),
         metavar="PATH",
         help=text,
@@ -44,7 +46,7 @@ def enforce_all_option(
     return click.option("--enforce-all", is_flag=True, help=text)
 
 
-def require_policies(sources: Sources, paths: Iterable[Path]) -> Sources:
+def require_policies(sources: Sources, paths: Iterable[Path | str]) -> Sources:
     """Return the sources of these paths; raises ConfigError if they hold no policy: nothing could
     be denied, and the command would report success. Problems of the sources are left to the caller.
     """
@@ -54,7 +56,7 @@ def require_policies(sources: Sources, paths: Iterable[Path]) -> Sources:
     return sources
 
 
-def without_policies(sources: Sources, paths: Iterable[Path]) -> str:
+def without_policies(sources: Sources, paths: Iterable[Path | str]) -> str:
     """Return what the paths hold instead of policies; empty if there are any."""
     if sources.of_kind(*POLICY_KINDS):
         return ""

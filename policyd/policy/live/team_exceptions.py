@@ -4,11 +4,12 @@ another team, nor a policy. Reads no cluster.
 """
 
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 from typing import NamedTuple
 
+from policyd._core.pattern.strings import Wildcard
 from policyd.errors import Problem
 from policyd.json_types import JSONObject
 from policyd.policy.live.config_maps import PREFIX, contents
@@ -47,6 +48,21 @@ class _Content(NamedTuple):
     files: tuple[SourceFile, ...] = ()
     many: int = 0
     errors: tuple[str, ...] = ()
+
+
+class ExceptionNamespaces:
+    """The namespaces that patterns allow. ``literal`` are their names if no pattern has a wildcard:
+    then these are listed one by one, so that rights in them suffice; None: list all namespaces.
+    """
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._tests = [Wildcard(each).matches for each in patterns]
+        literal = not any("*" in each or "?" in each for each in patterns)
+        self.literal = [*dict.fromkeys(patterns)] if literal else None
+
+    def allow(self, namespace: str) -> bool:
+        """Whether exceptions may be in this namespace."""
+        return any(test(namespace) for test in self._tests)
 
 
 class TeamExceptions:

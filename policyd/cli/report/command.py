@@ -7,17 +7,16 @@ from pathlib import Path
 
 import click
 
+from policyd.cli.report.sources import read_sources, selection_of, sources_options
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import format_option, styled
-from policyd.cli.shared.policies import policies_option, require_policies
 from policyd.cli.shared.request import GROUP, USER
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.version import version_of, version_option
 from policyd.cluster import missing, open_reader
 from policyd.cluster.commands import open_objects
 from policyd.policy.compile import compiler
-from policyd.policy.source.loader import load
 from policyd.reports import rendering
 from policyd.reports.summary import Summary
 from policyd.versions import KubernetesVersion
@@ -30,6 +29,8 @@ Examples:
   policyd report -p policies/
   policyd report -p policies/ -n shop -n mail --context prod
   policyd report -p policies/ --qps 50 --output summary.txt
+  policyd report --policy-configmaps policyd.dev/policies=true \\
+    --policy-namespace policyd
   kubectl get reports -A           # or policyreports, with the older API
 
 Exit status: 0 if everything was read and written, whatever the policies find, 2 if the input or a
@@ -39,7 +40,7 @@ cluster could not be read or written, also after SIGTERM or SIGINT.
 
 
 @click.command("report", epilog=_EPILOG)
-@policies_option()
+@sources_options
 @click.option(
     "-n",
     "--namespace",
@@ -88,6 +89,10 @@ cluster could not be read or written, also after SIGTERM or SIGINT.
 def command(
     *,
     paths: tuple[Path, ...],
+    policy_configmaps: str,
+    policy_namespace: str,
+    exception_configmaps: str,
+    exception_namespaces: tuple[str, ...],
     namespaces: tuple[str, ...],
     owned: bool,
     api: str | None,
@@ -110,7 +115,9 @@ def command(
     reports that policyd wrote, and only where all objects could be listed.
 
     A run that was interrupted leaves complete reports, and the next run writes the rest. Load all
-    your policies in one run: each run writes whole reports.
+    your policies in one run, as the server does: each run writes whole reports. ConfigMaps are read
+    once, at the start. One of policies with an error ends the run before it writes anything; one of
+    exceptions with an error is left out with a warning.
     """
     with _interruptible() as interrupted:
         try:
@@ -119,23 +126,30 @@ def command(
             from policyd.reports.run import ReportRun, ReportRunOptions
         except ModuleNotFoundError as error:  # the client library
             raise missing(error) from None
+        file = kubeconfig_file(kubeconfig)
+        selection = selection_of(
+            paths,
+            policy_configmaps,
+            policy_namespace,
+            exception_configmaps,
+            exception_namespaces,
+            in_pod=file is None,
+        )
         if version is None:
             version = version_of(kubeconfig, context)
-        sources = require_policies(load(paths, version=version), paths)
-        policies = compiler.compile_strict(sources)
         requester = Requester(user=user, groups=groups)
         options = ReportRunOptions(requester.user_info, namespaces, owned, api or "", dry_run)
-        file = kubeconfig_file(kubeconfig)
         with (
             open_objects(file, context, TIMEOUT) as objects,
             open_reader(file, context, TIMEOUT) as reader,
         ):
             requests = ReportRequests(objects, RequestPace(qps, interrupted), interrupted)
+            sources = read_sources(requests, paths, selection, version)
             run = ReportRun(
                 requests,
                 reader,
                 sources=sources,
-                policies=policies,
+                policies=compiler.compile_strict(sources),
                 authorizer=reader if user is not None else None,
                 options=options,
                 cluster=objects.server,

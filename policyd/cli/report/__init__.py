@@ -1,0 +1,1 @@
+"""``policyd report``: reports about the objects in a cluster."""
