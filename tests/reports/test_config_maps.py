@@ -1,13 +1,14 @@
 """Runs of ``policyd report`` that read policies and exceptions from ConfigMaps, as the server does."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from policyd.cli import policyd
-from policyd.cli.report.sources import selection_of
+from policyd.cli.report.sources import SourceOptions, selection_of
 from policyd.cluster import pod
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
@@ -210,12 +211,13 @@ def test_options_that_cannot_work(report: Reporter, flags: tuple[str, ...], comp
 def test_the_namespace_of_the_pod_is_the_default(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    given = SourceOptions(policy_configmaps="a=b")
     monkeypatch.setattr(pod, "NAMESPACE_FILE", tmp_path / "namespace")
-    with pytest.raises(ConfigError, match="--policy-namespace is not set, and there is no /var"):
-        selection_of((), "a=b", "", "", (), in_pod=True)
+    with pytest.raises(ConfigError, match="--policy-namespace is not set, and there is no /"):
+        selection_of(given, in_pod=True)
     (tmp_path / "namespace").write_text("policyd\n")
-    assert selection_of((), "a=b", "", "", (), in_pod=True).namespace == "policyd"
-    assert selection_of((), "a=b", "other", "", (), in_pod=True).namespace == "other"
+    assert selection_of(given, in_pod=True).namespace == "policyd"
+    assert selection_of(replace(given, policy_namespace="other"), in_pod=True).namespace == "other"
 
 
 def test_a_namespace_alone_selects_nothing(report: Reporter) -> None:

@@ -7,7 +7,13 @@ from pathlib import Path
 
 import click
 
-from policyd.cli.report.sources import read_sources, selection_of, sources_options
+from policyd.cli.report.sources import (
+    SourceOptions,
+    from_cluster,
+    from_files,
+    selection_of,
+    sources_options,
+)
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import format_option, styled
@@ -16,7 +22,6 @@ from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.version import version_of, version_option
 from policyd.cluster import missing, open_reader
 from policyd.cluster.commands import open_objects
-from policyd.policy.compile import compiler
 from policyd.reports import rendering
 from policyd.reports.summary import Summary
 from policyd.versions import KubernetesVersion
@@ -88,11 +93,7 @@ cluster could not be read or written, also after SIGTERM or SIGINT.
 @version_option(of_cluster="the cluster's")
 def command(
     *,
-    paths: tuple[Path, ...],
-    policy_configmaps: str,
-    policy_namespace: str,
-    exception_configmaps: str,
-    exception_namespaces: tuple[str, ...],
+    given: SourceOptions,
     namespaces: tuple[str, ...],
     owned: bool,
     api: str | None,
@@ -127,16 +128,10 @@ def command(
         except ModuleNotFoundError as error:  # the client library
             raise missing(error) from None
         file = kubeconfig_file(kubeconfig)
-        selection = selection_of(
-            paths,
-            policy_configmaps,
-            policy_namespace,
-            exception_configmaps,
-            exception_namespaces,
-            in_pod=file is None,
-        )
+        selection = selection_of(given, in_pod=file is None)
         if version is None:
             version = version_of(kubeconfig, context)
+        loaded = from_files(given, selection, version)
         requester = Requester(user=user, groups=groups)
         options = ReportRunOptions(requester.user_info, namespaces, owned, api or "", dry_run)
         with (
@@ -144,12 +139,12 @@ def command(
             open_reader(file, context, TIMEOUT) as reader,
         ):
             requests = ReportRequests(objects, RequestPace(qps, interrupted), interrupted)
-            sources = read_sources(requests, paths, selection, version)
+            loaded = loaded or from_cluster(requests, given, selection, version)
             run = ReportRun(
                 requests,
                 reader,
-                sources=sources,
-                policies=compiler.compile_strict(sources),
+                sources=loaded.sources,
+                policies=loaded.policies,
                 authorizer=reader if user is not None else None,
                 options=options,
                 cluster=objects.server,

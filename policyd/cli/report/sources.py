@@ -2,10 +2,11 @@
 beside ``-p``.
 """
 
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -15,8 +16,11 @@ from policyd.cli.shared.policies import policies_option, require_policies
 from policyd.cluster.pod import NAMESPACE_FILE, pod_namespace
 from policyd.config import Settings
 from policyd.errors import ConfigError
+from policyd.policy.compile import compiler
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.live.team_exceptions import HeldBack
 from policyd.policy.source.documents import Sources
+from policyd.policy.source.files import Bundle
 from policyd.policy.source.loader import load
 from policyd.versions import KubernetesVersion
 
@@ -27,10 +31,32 @@ if TYPE_CHECKING:
 _DOCS: dict[str, str] = {each.name: each.metadata["doc"] for each in fields(Settings)}
 
 
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """What the options of this module say."""
+
+    paths: tuple[Path, ...] = ()
+    policy_configmaps: str = ""
+    policy_namespace: str = ""
+    exception_configmaps: str = ""
+    exception_namespaces: tuple[str, ...] = ()
+
+
+class LoadedPolicies(NamedTuple):
+    """The documents of a run, and what they compile to."""
+
+    sources: Sources
+    policies: CompiledPolicySet
+
+
 def sources_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``paths``, ``policy_configmaps``, ``policy_namespace``, ``exception_configmaps`` and
-    ``exception_namespaces`` to a command.
-    """
+    """Add the argument ``given``, which is SourceOptions, to a command."""
+    names = [each.name for each in fields(SourceOptions)]
+
+    @wraps(command)
+    def combined(**values: Any) -> Any:
+        return command(given=SourceOptions(**{each: values.pop(each) for each in names}), **values)
+
     options = (
         policies_option(required=False),
         click.option(
@@ -62,60 +88,76 @@ def sources_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help=_DOCS["exception_namespaces"],
         ),
     )
+    made: Callable[..., Any] = combined
     for each in reversed(options):
-        command = each(command)
-    return command
+        made = each(made)
+    return made
 
 
-def selection_of(
-    paths: tuple[Path, ...],
-    policy_configmaps: str,
-    policy_namespace: str,
-    exception_configmaps: str,
-    exception_namespaces: tuple[str, ...],
-    *,
-    in_pod: bool,
-) -> "ConfigMapSelection":
+def selection_of(given: SourceOptions, *, in_pod: bool) -> "ConfigMapSelection":
     """Return which ConfigMaps to read; raises ConfigError for options that do not fit together."""
     from policyd.reports.config_maps import ConfigMapSelection
 
-    if not paths and not policy_configmaps:
+    if not given.paths and not given.policy_configmaps:
         raise ConfigError("no policies: set --policies, --policy-configmaps or both")
-    if policy_namespace and not policy_configmaps:
+    if given.policy_namespace and not given.policy_configmaps:
         raise ConfigError("--policy-namespace needs --policy-configmaps")
-    if bool(exception_configmaps) != bool(exception_namespaces):
+    if bool(given.exception_configmaps) != bool(given.exception_namespaces):
         raise ConfigError(
             "--exception-configmaps and --exception-namespaces must be set together; one of "
             "them is missing"
         )
-    namespace = policy_namespace
-    if policy_configmaps and not namespace:
+    namespace = given.policy_namespace
+    if given.policy_configmaps and not namespace:
         if not in_pod:
             raise ConfigError("--policy-configmaps with a kubeconfig needs --policy-namespace")
         namespace = pod_namespace()
         if not namespace:
             raise ConfigError(f"--policy-namespace is not set, and there is no {NAMESPACE_FILE}")
     return ConfigMapSelection(
-        policy_configmaps, namespace, exception_configmaps, exception_namespaces
+        given.policy_configmaps,
+        namespace,
+        given.exception_configmaps,
+        given.exception_namespaces,
     )
 
 
-def read_sources(
+def from_files(
+    given: SourceOptions, selection: "ConfigMapSelection", version: KubernetesVersion
+) -> LoadedPolicies | None:
+    """Return the policies of a run that reads no ConfigMaps, so that what is wrong with them is
+    known without a cluster; None if it reads any.
+    """
+    if selection.policies or selection.exceptions:
+        return None
+    return _loaded(given, (), given.paths, version)
+
+
+def from_cluster(
     reader: "ApiReader",
-    paths: tuple[Path, ...],
+    given: SourceOptions,
     selection: "ConfigMapSelection",
     version: KubernetesVersion,
-) -> Sources:
-    """Return all policies and exceptions of a run; raises ConfigError if there are no policies, or
+) -> LoadedPolicies:
+    """Return the policies of files and ConfigMaps; raises ConfigError if there are none, or
     ConfigMaps cannot be listed.
     """
     from policyd.reports.config_maps import read_bundles
 
-    sources = load([*paths, *read_bundles(reader, selection, _warn)], version=version)
-    read = [*map(str, paths)]
+    places: list[Path | str] = [*given.paths]
     if selection.policies:
-        read.append(f"the ConfigMaps {selection.policies} of namespace {selection.namespace}")
-    return require_policies(sources, read)
+        places.append(f"the ConfigMaps {selection.policies} of namespace {selection.namespace}")
+    return _loaded(given, read_bundles(reader, selection, _warn), places, version)
+
+
+def _loaded(
+    given: SourceOptions,
+    bundles: Iterable[Bundle],
+    places: Iterable[Path | str],
+    version: KubernetesVersion,
+) -> LoadedPolicies:
+    sources = require_policies(load([*given.paths, *bundles], version=version), places)
+    return LoadedPolicies(sources, compiler.compile_strict(sources))
 
 
 def _warn(held: HeldBack) -> None:
