@@ -8,8 +8,8 @@ for the resource of the request. ``c.check("get")`` returns a decision: ``d.allo
 ``d.reason()``, ``d.errored()``, ``d.error()``.
 
 The backend decides: see ``Authorizer`` in ``policyd/admission/lookups/authorizer.py``. Without a
-backend, or if it returns a Failure, the check is an error; if its decision must still be fetched, the
-check raises Unanswered.
+backend, or if it returns a Failure, the check is an error; if its decision must still be fetched,
+the check raises Unanswered.
 
 Cost: 350,000 units for ``check``; for a selector 10, plus 50 per two characters, plus a tenth of
 its length; 1 unit for everything else.
