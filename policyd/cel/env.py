@@ -15,6 +15,7 @@ from policyd.cel.check.validators import validate
 from policyd.cel.plan.planner import plan
 from policyd.cel.syntax.ast import Call, Checked, Literal
 from policyd.cel.syntax.parser import parse
+from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cel.syntax.source import Source
 from policyd.cel.types.declarations import OverloadDecl, Scope, group, parse_signature
 from policyd.cel.types.functions import functions
@@ -98,8 +99,9 @@ class Environment:
         Raises CelSyntaxError or CelTypeError.
         """
         try:
-            checked = check(text, parse(text, self.version), self.scope())
-            issues = validate(checked, self._fails)
+            with deep_recursion():
+                checked = check(text, parse(text, self.version), self.scope())
+                issues = validate(checked, self._fails)
             if issues:
                 raise Source(text).error(CelTypeError, issues)
         except CelCompileError as error:

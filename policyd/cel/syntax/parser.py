@@ -29,7 +29,7 @@ from policyd.cel.syntax.cursor import Cursor, Unexpected
 from policyd.cel.syntax.errors import UNSUPPORTED_BACKQUOTE, explain
 from policyd.cel.syntax.lexer import EOF, RESERVED, Token, tokenize
 from policyd.cel.syntax.macros import Factory, MacroError, expand
-from policyd.cel.syntax.recursion import depth_of
+from policyd.cel.syntax.recursion import deep_recursion, depth_of
 from policyd.cel.syntax.source import MAX_SYNTAX_ERRORS, NOWHERE, Issue, Source, limited
 from policyd.errors import CelSyntaxError
 from policyd.versions import ESCAPED_IDENTIFIERS, NEWEST, KubernetesVersion
@@ -69,9 +69,10 @@ def parse(text: str, version: KubernetesVersion = NEWEST) -> Expr:
     if len(issues) > MAX_SYNTAX_ERRORS:
         raise Source(text).error(CelSyntaxError, limited(issues))
     parser = _Parser(text, tokens, issues, version)
-    expr = parser.parse()
-    if not issues and parser.nodes > MAX_TREE_DEPTH and depth_of(expr) > MAX_TREE_DEPTH:
-        issues.append(Issue(NOWHERE, f"expression recursion limit exceeded: {MAX_TREE_DEPTH}"))
+    with deep_recursion():
+        expr = parser.parse()
+        if not issues and parser.nodes > MAX_TREE_DEPTH and depth_of(expr) > MAX_TREE_DEPTH:
+            issues.append(Issue(NOWHERE, f"expression recursion limit exceeded: {MAX_TREE_DEPTH}"))
     if issues or expr is None:
         raise Source(text).error(CelSyntaxError, issues)
     return expr

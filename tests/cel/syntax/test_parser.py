@@ -269,6 +269,11 @@ def test_hostile_text_is_refused_not_fatal(unit: str) -> None:
     assert error(unit * 10_000).startswith("ERROR: ")
 
 
+@pytest.mark.parametrize("text", ["a.f(1, " * 240 + "!", "(" * 240 + "!", "[1, " * 240 + "}"])
+def test_an_error_deep_inside_is_reported(text: str) -> None:
+    assert error(text).startswith("ERROR: <input>:1:")
+
+
 def test_tree_of_nested_macros_is_bounded() -> None:
     text = "[1].map(x, true, " * 240 + "1" + ")" * 240
     assert depth_of(parse(text)) < MAX_TREE_DEPTH
