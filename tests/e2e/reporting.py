@@ -6,6 +6,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -75,12 +76,34 @@ class ReportCommand:
 
 def install_definitions(client: Client, group: str) -> None:
     """Create the CustomResourceDefinitions of reports, and wait until they are served."""
-    for file in sorted(DEFINITIONS.glob(f"{group}_*.yaml")):
-        made = yaml.safe_load(file.read_text())
+    for made in _definitions(group):
         client.made(made)
         spec = made["spec"]
         path = f"/apis/{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['plural']}"
         until(partial(_answers, client, path), path)
+
+
+@contextmanager
+def served_definitions(client: Client, group: str) -> Iterator[None]:
+    """Serve the API of reports for a while; at the end it is gone, with all reports."""
+    try:
+        install_definitions(client, group)
+        yield
+    finally:
+        for made in _definitions(group):
+            client.delete(made)
+            until(partial(_is_gone, client, made["metadata"]["name"]), "the end of the API")
+
+
+def _definitions(group: str) -> list[JSONObject]:
+    return [
+        yaml.safe_load(each.read_text()) for each in sorted(DEFINITIONS.glob(f"{group}_*.yaml"))
+    ]
+
+
+def _is_gone(client: Client, name: str) -> bool:
+    path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
+    return client.send("GET", path).status == 404
 
 
 def reports_in(namespace: str) -> str:

@@ -18,6 +18,7 @@ from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster, certificate
 from tests.e2e.conftest import make_namespace
 from tests.e2e.kubectl import kubeconfig_document
+from tests.e2e.reporting import served_definitions
 from tests.server.process import until
 from tests.shared import ROOT
 
@@ -26,7 +27,6 @@ CRON_JOB = ROOT / "deploy/components/report/cronjob.yaml"
 EXCEPTIONS = ROOT / "deploy/components/exceptions/kustomization.yaml"
 OWN = "policyd"
 POLICIES = ROOT / "deploy/chart/files/policies/baseline.yaml"
-DEFINITIONS = ROOT / "tests/reports/data"
 ACCOUNT = "system:serviceaccount:policyd:policyd-report"
 REPORTS = "/apis/openreports.io/v1alpha1/reports"
 
@@ -34,17 +34,8 @@ REPORTS = "/apis/openreports.io/v1alpha1/reports"
 @pytest.fixture(name="definitions", autouse=True)
 def _definitions(client: Client) -> Iterator[None]:
     """The CustomResourceDefinitions of reports; with the test all reports are gone, too."""
-    made = [
-        yaml.safe_load(file.read_text())
-        for file in sorted(DEFINITIONS.glob("openreports.io_*.yaml"))
-    ]
-    for each in made:
-        client.made(each)
-    paths = [f"/apis/openreports.io/v1alpha1/{each['spec']['names']['plural']}" for each in made]
-    until(lambda: all(client.send("GET", each).status == 200 for each in paths), "the kinds")
-    yield
-    for each in made:
-        client.delete(each)
+    with served_definitions(client, "openreports.io"):
+        yield
 
 
 @pytest.fixture(name="role")

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-import yaml
 
 from policyd.json_types import JSONObject
 from policyd.policy.compile.rollouts import number_of
@@ -22,7 +21,7 @@ from tests.e2e import in_cluster
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import make_namespace
-from tests.e2e.reporting import DEFINITIONS, ReportCommand, install_definitions, reports_in, stored
+from tests.e2e.reporting import ReportCommand, reports_in, served_definitions, stored
 from tests.e2e.spread import Created, SpreadLoad, annotations, spread_load
 from tests.e2e.webhook import registered, serving, write
 from tests.server.config_maps import SELECTOR
@@ -274,10 +273,8 @@ def assert_stored(client: Client, namespaces: list[str], created: list[Created])
 @pytest.fixture
 def definitions(client: Client) -> Iterator[None]:
     """The API of reports, which other tests do not expect."""
-    install_definitions(client, "openreports.io")
-    yield
-    for file in DEFINITIONS.glob("openreports.io_*.yaml"):
-        client.delete(yaml.safe_load(file.read_text()))
+    with served_definitions(client, "openreports.io"):
+        yield
 
 
 @pytest.mark.usefixtures("definitions")

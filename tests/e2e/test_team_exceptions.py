@@ -46,7 +46,8 @@ def granted() -> list[JSONObject]:
     """The rule that the component adds to the rights of policyd."""
     component = ROOT / "deploy/components/exceptions/kustomization.yaml"
     patches = yaml.safe_load(component.read_text())["patches"]
-    (steps,) = (each["patch"] for each in patches if each["target"]["kind"] == "ClusterRole")
+    server = {"kind": "ClusterRole", "name": "policyd"}
+    (steps,) = (each["patch"] for each in patches if each["target"] == server)
     return [step["value"] for step in yaml.safe_load(steps)]
 
 
