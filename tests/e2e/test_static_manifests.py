@@ -191,7 +191,9 @@ def test_the_library_is_loaded(static: tuple[Cluster, Path, Path]) -> None:
 
 
 def loaded(api: Cluster, folder: Path, webhook: Webhook) -> bool:
-    """Whether the API server has loaded the files of a folder; soon, or the test fails."""
+    """Whether the API server has loaded the files of a folder, which takes it some ten seconds of CPU
+    for the library; in a minute, or the test fails.
+    """
     files = sorted(folder.glob("*.yaml"))
     # apiserver pkg/admission/plugin/manifest/loader.go: LoadFiles
     content = b"".join(each.read_bytes() + b"\0" for each in files)
@@ -200,4 +202,4 @@ def loaded(api: Cluster, folder: Path, webhook: Webhook) -> bool:
     def is_loaded() -> bool:
         return not files or shown in api.request("GET", "/metrics")[1].decode()
 
-    return bool(until(is_loaded, f"{len(files)} files in force"))
+    return bool(until(is_loaded, f"{len(files)} files in force", 60))

@@ -19,9 +19,9 @@ from tests.shared import ROOT
 PATIENCE = 20.0  # seconds until a wait counts as failed; nothing here takes a tenth of it
 
 
-def until(condition: Callable[[], Any], what: str) -> Any:
+def until(condition: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
     """Poll until ``condition`` gives something true, and return that."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         found = condition()
         if found:
