@@ -172,16 +172,15 @@ class Applicable:
         return found
 
     def _staged(self, policy: CompiledPolicy, rollout: CompiledRollout, findings: Findings) -> bool:
-        """Decide once for a request whether the policy is enforced; False if it cannot be."""
-        if findings.why_held(policy):
+        """Decide once for a request whether the policy is enforced; False if that fails."""
+        if findings.staged(policy):
             return True
         stage = stage_of(rollout, policy.name, self.request, self.view)
         if stage.problem:
             text = f"failed to configure policy: rollout: {stage.problem}"
             findings.misconfigured(policy, text, None)
             return False
-        if not stage.enforced:
-            findings.hold(policy, stage.why)
+        findings.stage(policy, "" if stage.enforced else stage.why)
         if findings.observer is not None:
             findings.observer.staged(policy, stage)
         return True

@@ -64,7 +64,7 @@ class Finding:
 class Verdict:
     """The findings of all policies for one request, in the order of decisions; filled by
     ``Findings``. ``refusal`` is the error that fails the request whatever failurePolicy says;
-    ``held`` is why policies, by ``sort_key``, are not enforced (None: all are).
+    ``held`` is why policies with a rollout, by ``sort_key``, are not enforced; empty if they are.
     """
 
     findings: list[Finding] = field(default_factory=list)

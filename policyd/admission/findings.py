@@ -89,9 +89,14 @@ class Findings:
         """Add the findings of later policies."""
         self._noted += following._noted
 
-    def hold(self, policy: CompiledPolicy, why: str) -> None:
-        """Enforce nothing of the policy for this request, errors included, because of its rollout;
-        its findings get the actions of the rollout.
+    def staged(self, policy: CompiledPolicy) -> bool:
+        """Whether the rollout of the policy has been decided for this request."""
+        return self.verdict.held is not None and policy.sort_key in self.verdict.held
+
+    def stage(self, policy: CompiledPolicy, why: str) -> None:
+        """Decide the rollout of the policy for this request, both rounds of mutations included.
+        ``why`` nothing of it is enforced, errors included; its findings then get the actions of the
+        rollout. Empty if it is enforced.
         """
         if self.verdict.held is None:
             self.verdict.held = {}

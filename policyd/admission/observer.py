@@ -55,3 +55,44 @@ class Observer(Protocol):
 
     def found(self, finding: Finding, counts: bool) -> None:
         """A policy reported a finding; ``counts`` is False if failurePolicy Ignore drops it."""
+
+
+class QuietObserver:
+    """An Observer that ignores everything; a base for those that need little."""
+
+    def second_round(self) -> None:
+        """Ignore it."""
+
+    def staged(self, policy: CompiledPolicy, stage: Stage) -> None:
+        """Ignore it."""
+
+    def exempted(self, policy: CompiledPolicy, exemptions: Sequence[Exemption]) -> None:
+        """Ignore it."""
+
+    def matched_binding(self, policy: CompiledPolicy, binding: Binding, fits: bool) -> None:
+        """Ignore it."""
+
+    def found_params(self, policy: CompiledPolicy, binding: Binding, count: int) -> None:
+        """Ignore it."""
+
+    def applies(self, invocation: Invocation) -> None:
+        """Ignore it."""
+
+    def validated(self, invocation: Invocation) -> None:
+        """Ignore it."""
+
+    def mutated(
+        self,
+        invocation: Invocation,
+        mutation: CompiledMutation,
+        before: JSONObject,
+        after: JSONObject,
+        error: str,
+    ) -> None:
+        """Ignore it."""
+
+    def invoked(self, invocation: Invocation, *, again: bool, passed_over: bool) -> None:
+        """Ignore it."""
+
+    def found(self, finding: Finding, counts: bool) -> None:
+        """Ignore it."""

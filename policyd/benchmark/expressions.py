@@ -13,8 +13,9 @@ from policyd._core.lib import authz
 from policyd._core.plan.plan import Subject
 from policyd.admission.invocation import Invocation
 from policyd.admission.lookups.authorizer import Authorizer
+from policyd.admission.observer import QuietObserver
 from policyd.benchmark.census import SortKey
-from policyd.benchmark.observed import QuietObserver, observe
+from policyd.benchmark.observed import observe
 from policyd.benchmark.requests import WebhookRequest
 from policyd.benchmark.rounds import Report
 from policyd.cel.trace.tracing import TracedExpression

@@ -2,25 +2,19 @@
 midst of the others. Measures nothing else.
 """
 
-from collections.abc import Sequence
 from time import perf_counter_ns
 
 from policyd.admission.applicable import Applicable
-from policyd.admission.decision import Finding
 from policyd.admission.engine import evaluate
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Invocation
 from policyd.admission.lookups.authorizer import Authorizer
-from policyd.admission.observer import Observer
+from policyd.admission.observer import Observer, QuietObserver
 from policyd.admission.recorder import NullRecorder
 from policyd.admission.review import decode
-from policyd.admission.staging import Stage
 from policyd.admission.subject import Subjects
 from policyd.benchmark.census import SortKey
 from policyd.benchmark.requests import WebhookRequest
-from policyd.json_types import JSONObject
-from policyd.policy.compile.compiled import Binding, CompiledMutation, CompiledPolicy
-from policyd.policy.compile.exemptions import Exemption
 from policyd.policy.compile.policy_set import CompiledPolicySet
 
 
@@ -37,47 +31,6 @@ def observe(
     matches = applicable.match(None)
     findings = Findings(request, call.webhook, policies.generation, NullRecorder(), observer)
     evaluate(applicable, findings, matches, 0)
-
-
-class QuietObserver:
-    """An Observer that ignores everything."""
-
-    def second_round(self) -> None:
-        """Ignore it."""
-
-    def staged(self, policy: CompiledPolicy, stage: Stage) -> None:
-        """Ignore it."""
-
-    def exempted(self, policy: CompiledPolicy, exemptions: Sequence[Exemption]) -> None:
-        """Ignore it."""
-
-    def matched_binding(self, policy: CompiledPolicy, binding: Binding, fits: bool) -> None:
-        """Ignore it."""
-
-    def found_params(self, policy: CompiledPolicy, binding: Binding, count: int) -> None:
-        """Ignore it."""
-
-    def applies(self, invocation: Invocation) -> None:
-        """Ignore it."""
-
-    def validated(self, invocation: Invocation) -> None:
-        """Ignore it."""
-
-    def mutated(
-        self,
-        invocation: Invocation,
-        mutation: CompiledMutation,
-        before: JSONObject,
-        after: JSONObject,
-        error: str,
-    ) -> None:
-        """Ignore it."""
-
-    def invoked(self, invocation: Invocation, *, again: bool, passed_over: bool) -> None:
-        """Ignore it."""
-
-    def found(self, finding: Finding, counts: bool) -> None:
-        """Ignore it."""
 
 
 class MutationTimes(QuietObserver):

@@ -14,11 +14,12 @@ from policyd.admission.findings import Findings
 from policyd.admission.invocation import Invocation
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.lookups.sources import NamespaceSource, ParamSource
+from policyd.admission.observer import QuietObserver
 from policyd.admission.recorder import NullRecorder, PolicyEvent
 from policyd.admission.review import AdmissionRequest, decode
 from policyd.admission.subject import Subjects
 from policyd.json_types import JSONObject
-from policyd.policy.compile.compiled import Binding, CompiledMutation, CompiledPolicy
+from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.exemptions import Exemption
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.live.reach import PolicyKey
@@ -77,7 +78,7 @@ class ObjectEvaluator:
                 yield of_exemption(self._facts[policy.sort_key], exemption)
 
 
-class _Noted(NullRecorder):
+class _Noted(QuietObserver, NullRecorder):
     """An Observer and a Recorder of one request: findings, and the exceptions that lift some."""
 
     def __init__(self) -> None:
@@ -98,33 +99,3 @@ class _Noted(NullRecorder):
 
     def exempted(self, policy: CompiledPolicy, exemptions: Sequence[Exemption]) -> None:
         self.exemptions += [(policy, each) for each in exemptions]
-
-    # What is not about validations, or known from the above.
-
-    def staged(self, policy: CompiledPolicy, stage: object) -> None:
-        """The findings have the reason."""
-
-    def second_round(self) -> None:
-        """Only mutations have one."""
-
-    def matched_binding(self, policy: CompiledPolicy, binding: Binding, fits: bool) -> None:
-        """A policy without a binding that fits is not evaluated."""
-
-    def found_params(self, policy: CompiledPolicy, binding: Binding, count: int) -> None:
-        """A policy without params is not evaluated."""
-
-    def applies(self, invocation: Invocation) -> None:
-        """It is evaluated next."""
-
-    def mutated(
-        self,
-        invocation: Invocation,
-        mutation: CompiledMutation,
-        before: JSONObject,
-        after: JSONObject,
-        error: str,
-    ) -> None:
-        """No mutation is evaluated."""
-
-    def invoked(self, invocation: Invocation, *, again: bool, passed_over: bool) -> None:
-        """No mutation is evaluated."""

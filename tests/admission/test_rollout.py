@@ -274,6 +274,28 @@ def test_a_mutation_that_changes_nothing_is_an_admit() -> None:
     assert got.events == []
 
 
+@pytest.mark.parametrize(("before", "want"), [("canary", "admit"), ("prod", "would_mutate")])
+def test_a_mutation_that_changes_the_stage_changes_nothing_of_this_request(
+    before: str, want: str
+) -> None:
+    """The labels of a Namespace are its own: they are others in the second round."""
+    name = "object.metadata.labels.?seen.orValue('') + 'x'"
+    spaces = rule("namespaces")
+    early = policy(
+        "a",
+        spaces,
+        mutations=[labelling("seen", name)],
+        rollout=SELECTED,
+        reinvocationPolicy="IfNeeded",
+    )
+    other = "prod" if before == "canary" else "canary"
+    late = policy("b", spaces, mutations=[labelling("stage", f"'{other}'")])
+    created = {**NAMESPACE, "metadata": {"name": "new", "labels": {"stage": before}}}
+    got = reviewed(early, late, obj=created, webhook="mutate")
+    assert got.decisions["a"] == {want: 2 if want == "admit" else 1}
+    assert [each[0] for each in got.events] == ([] if want == "admit" else ["would_mutate"])
+
+
 def test_an_error_in_a_shadow_leaves_the_second_round_to_others() -> None:
     seen = "object.metadata.labels.?z.orValue('no')"
     early = policy("b", mutations=[labelling("saw", seen)], reinvocationPolicy="IfNeeded")

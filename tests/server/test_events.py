@@ -139,9 +139,8 @@ def test_an_api_server_that_is_away_changes_no_answer(start: Start, store: Event
     store.away = False
     until(lambda: results(server)["written"] == 5, "the Event")
     assert store.counts == {NOTE: 5}
-    assert [each["message"] for each in server.lines("events")][-1] == (
-        "Events can be written again"
-    )
+    again = "Events can be written again"
+    until(lambda: server.lines("events")[-1]["message"] == again, "the end of it in the log")
 
 
 def test_an_api_server_that_hangs_does_not_delay_the_end(start: Start, store: EventStore) -> None:
