@@ -1,6 +1,7 @@
 """Steady creations of ConfigMaps through a real API server. No tests here."""
 
 import threading
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -13,42 +14,65 @@ from tests.server.process import until
 CLIENTS = 6
 
 
-class Load:
-    """Creates ConfigMaps one after another from a few clients and keeps the answers."""
+class Creators:
+    """Clients that each create objects one after another until they are stopped."""
 
-    def __init__(self, api: Cluster, namespace: str, clients: int) -> None:
-        self.answers: list[Answer] = []
-        self._stop = threading.Event()
+    def __init__(self, api: Cluster, clients: int) -> None:
+        self._stopped = threading.Event()
         self._threads = [
-            threading.Thread(target=self._run, args=(api, namespace, number))
-            for number in range(clients)
+            threading.Thread(target=self._run, args=(api, number)) for number in range(clients)
         ]
 
-    def _run(self, api: Cluster, namespace: str, number: int) -> None:
+    def _run(self, api: Cluster, number: int) -> None:
         client = Client(api)
         for index in count():
-            if self._stop.is_set():
+            if self._stopped.is_set():
                 break
-            self.answers.append(client.create(config_map(f"load-{number}-{index}", namespace)))
+            self.create(client, number, index)
         client.close()
+
+    @abstractmethod
+    def create(self, client: Client, number: int, index: int) -> None:
+        """Create the object ``index`` of the client ``number``, and keep the answer."""
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """How many answers there are."""
+
+    def more(self, number: int) -> Callable[[], bool]:
+        """True when so many have been answered from now on."""
+        wanted = self.count + number
+        return lambda: self.count >= wanted
 
     def start(self) -> None:
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
-        self._stop.set()
+        self._stopped.set()
         for thread in self._threads:
             thread.join()
+
+
+class Load(Creators):
+    """Creates ConfigMaps and keeps the answers."""
+
+    def __init__(self, api: Cluster, namespace: str, clients: int) -> None:
+        super().__init__(api, clients)
+        self.answers: list[Answer] = []
+        self._namespace = namespace
+
+    def create(self, client: Client, number: int, index: int) -> None:
+        self.answers.append(client.create(config_map(f"load-{number}-{index}", self._namespace)))
+
+    @property
+    def count(self) -> int:
+        return len(self.answers)
 
     @property
     def failures(self) -> list[object]:
         return [each.body for each in self.answers if each.status != 201]
-
-    def more(self, number: int) -> Callable[[], bool]:
-        """True when so many have been answered from now on."""
-        wanted = len(self.answers) + number
-        return lambda: len(self.answers) >= wanted
 
 
 @contextmanager

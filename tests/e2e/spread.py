@@ -2,14 +2,14 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import count
 
 from tests.builders.objects import config_map
 from tests.e2e.client import Answer, Client
 from tests.e2e.cluster import Cluster
+from tests.e2e.load import Creators
 
 CLIENTS = 4
 # Of so many creates in a namespace, one does not violate the policy.
@@ -30,31 +30,27 @@ class Created:
         return self.answer.status == 201
 
 
-class SpreadLoad:
-    """Creates ConfigMaps in all namespaces in turn, from a few clients, most of them with ``bad``."""
+class SpreadLoad(Creators):
+    """Creates ConfigMaps in all namespaces in turn, most of them with ``bad``."""
 
     def __init__(self, api: Cluster, namespaces: Sequence[str]) -> None:
+        super().__init__(api, CLIENTS)
         self.created: list[Created] = []
-        self._stop = threading.Event()
+        self._namespaces = [*namespaces]
         # Held by a client during each create, and by whoever pauses it.
         self._turns = [threading.Lock() for _ in range(CLIENTS)]
-        self._threads = [
-            threading.Thread(target=self._run, args=(api, [*namespaces], number))
-            for number in range(CLIENTS)
-        ]
 
-    def _run(self, api: Cluster, namespaces: Sequence[str], client_number: int) -> None:
-        client = Client(api)
-        for index in count():
-            if self._stop.is_set():
-                break
-            namespace = namespaces[index % len(namespaces)]
-            violates = bool(index // len(namespaces) % INNOCENT)
-            name = f"load-{client_number}-{index}"
-            made = config_map(name, namespace, data={"bad": "yes"} if violates else {})
-            with self._turns[client_number]:
-                self.created.append(Created(namespace, name, violates, client.create(made)))
-        client.close()
+    def create(self, client: Client, number: int, index: int) -> None:
+        namespace = self._namespaces[index % len(self._namespaces)]
+        violates = bool(index // len(self._namespaces) % INNOCENT)
+        name = f"load-{number}-{index}"
+        made = config_map(name, namespace, data={"bad": "yes"} if violates else {})
+        with self._turns[number]:
+            self.created.append(Created(namespace, name, violates, client.create(made)))
+
+    @property
+    def count(self) -> int:
+        return len(self.created)
 
     @contextmanager
     def paused(self) -> Iterator[list[Created]]:
@@ -63,20 +59,6 @@ class SpreadLoad:
             for each in self._turns:
                 stack.enter_context(each)
             yield [*self.created]
-
-    def more(self, number: int) -> Callable[[], bool]:
-        """True when so many were created from now on."""
-        wanted = len(self.created) + number
-        return lambda: len(self.created) >= wanted
-
-    def start(self) -> None:
-        for thread in self._threads:
-            thread.start()
-
-    def stop(self) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
 
 
 @contextmanager

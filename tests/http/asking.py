@@ -4,7 +4,14 @@ import asyncio
 import json
 from typing import Any
 
+from policyd.admission.recorder import NullRecorder
+from policyd.config import Settings
+from policyd.http.app import create_app
+from policyd.http.lifecycle import Lifecycle
+from policyd.http.limits import InFlight
 from policyd.http.messages import App
+from policyd.policy.live.store import Store
+from tests.server.fakes import judge
 
 POD = "10.1.2.3"
 
@@ -46,3 +53,17 @@ class NoMetrics:
 
     def render(self, accept: str) -> tuple[bytes, str]:
         return b"", "text/plain"
+
+
+def admin_app(store: Store, settings: Settings | None = None, **more: Any) -> App:
+    """The app of the admin port, which shows the policies of this store."""
+    return create_app(
+        settings or Settings(),
+        store,
+        NullRecorder(),
+        judge,
+        exposition=NoMetrics(),
+        in_flight=InFlight(1, 1),
+        lifecycle=Lifecycle(),
+        **more,
+    )

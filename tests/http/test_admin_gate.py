@@ -6,19 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from policyd.admission.recorder import NullRecorder
-from policyd.config import Settings
 from policyd.errors import ConfigError
 from policyd.http.admin_gate import BURST, RATE, REMEMBERED, TRUSTED, AdminGate
-from policyd.http.app import create_app
-from policyd.http.lifecycle import Lifecycle
-from policyd.http.limits import InFlight
 from policyd.http.messages import ASGIScope, Receive, Send, respond
 from policyd.http.status import RENDERING_SECONDS, RenderCache
 from policyd.policy.live.store import Store
 from tests.builders.reviews import body
-from tests.http.asking import POD, NoMetrics, ask
-from tests.server.fakes import judge, load
+from tests.http.asking import POD, admin_app, ask
+from tests.server.fakes import load
 from tests.server.process import PATIENCE, fake_server, until, write_sources
 
 
@@ -140,15 +135,7 @@ def test_strangers_see_no_errors_and_no_files(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="allow a", b="broken")
     store = Store([sources], load)
     store.start()
-    application = create_app(
-        Settings(),
-        store,
-        NullRecorder(),
-        judge,
-        exposition=NoMetrics(),
-        in_flight=InFlight(1, 1),
-        lifecycle=Lifecycle(),
-    )
+    application = admin_app(store)
     for path in ("/policies", "/policies/b"):
         whole = ask(application, path, "127.0.0.1")[2]
         assert whole["policies"][-1]["problem"] and whole["policies"][-1]["source"]

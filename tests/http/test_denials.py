@@ -9,17 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policyd.admission.recorder import NullRecorder
 from policyd.config import Settings
 from policyd.errors import ReviewError
-from policyd.http.app import create_app
 from policyd.http.denials import MOST, NONE, DenialQuery, RecentDenials, denial_query, merged
-from policyd.http.lifecycle import Lifecycle
-from policyd.http.limits import InFlight
 from policyd.policy.live.store import Store
 from tests.builders.reviews import body
-from tests.http.asking import NoMetrics, ask
-from tests.server.fakes import judge, load
+from tests.http.asking import admin_app, ask
+from tests.server.fakes import load
 from tests.server.process import Process, until, write_sources
 from tests.server.serve import DENY, serving, write_policy
 
@@ -137,17 +133,9 @@ def test_strangers_see_no_denials(tmp_path: Path) -> None:
     store.start()
     token = tmp_path / "token"
     token.write_text("secret")
+    recent = RecentDenials([row(1, policy="a"), row(2, policy="b\ud800")], 2, 0)
     for file in (None, token):
-        app = create_app(
-            Settings(admin_token_file=file),
-            store,
-            NullRecorder(),
-            judge,
-            exposition=NoMetrics(),
-            in_flight=InFlight(1, 1),
-            lifecycle=Lifecycle(),
-            denials=lambda: RecentDenials([row(1, policy="a"), row(2, policy="b\ud800")], 2, 0),
-        )
+        app = admin_app(store, Settings(admin_token_file=file), denials=lambda: recent)
         stranger = ask(app, "/denials")
         assert stranger[0] == (401 if file else 403)
         assert "denials" not in stranger[2]

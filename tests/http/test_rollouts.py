@@ -2,16 +2,10 @@
 
 from pathlib import Path
 
-from policyd.admission.recorder import NullRecorder
-from policyd.config import Settings
-from policyd.http.app import create_app
-from policyd.http.lifecycle import Lifecycle
-from policyd.http.limits import InFlight
 from policyd.policy.live.store import Store
 from tests.builders.policies import policy
-from tests.http.asking import NoMetrics, ask
+from tests.http.asking import admin_app, ask
 from tests.policy_sets import compiled
-from tests.server.fakes import judge
 
 
 def test_rollouts_are_shown_with_their_state(tmp_path: Path) -> None:
@@ -21,15 +15,7 @@ def test_rollouts_are_shown_with_their_state(tmp_path: Path) -> None:
     documents = [policy("a", rollout=over), policy("b", rollout=partly), policy("c")]
     store = Store([tmp_path], lambda *_: compiled(*documents))
     store.start()
-    application = create_app(
-        Settings(),
-        store,
-        NullRecorder(),
-        judge,
-        exposition=NoMetrics(),
-        in_flight=InFlight(1, 1),
-        lifecycle=Lifecycle(),
-    )
+    application = admin_app(store)
     shown = ask(application, "/policies", "127.0.0.1")[2]["policies"]
     assert [each.get("rollout") for each in shown] == [
         {**over, "otherwise": ["Audit"], "over": True},
