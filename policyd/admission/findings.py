@@ -30,6 +30,7 @@ from policyd.admission.review import AdmissionRequest
 from policyd.errors import StatusError, Unanswered
 from policyd.policy.compile.compiled import Binding, CompiledPolicy
 from policyd.policy.compile.exemptions import Exemption
+from policyd.policy.compile.rollouts import CompiledRollout
 from policyd.policy.model.suite import Webhook
 from policyd.texts import bounded
 
@@ -183,10 +184,10 @@ class Findings:
         for index in outcome.lifted:
             self._lifted(policy, exempt[index])
         decision = _decision(outcome, actions)
-        if decision == DENY and (
-            self.why_held(policy) or all(failure[0] in existing for failure in outcome.failures)
-        ):
-            decision = WOULD_DENY
+        if decision == DENY and policy.rollout is not None:
+            held = self.why_held(policy)
+            if held or all(failure[0] in existing for failure in outcome.failures):
+                decision = WOULD_DENY
         self._count(policy, decision)
 
     def guarded(
@@ -228,8 +229,8 @@ class Findings:
         """Add a finding; one that failurePolicy Ignore drops is only logged. ``why`` a denial is
         not enforced although the policy is.
         """
-        if counts and "Deny" in finding.actions:
-            finding = self._held(finding, why)
+        if counts and finding.policy.rollout is not None and "Deny" in finding.actions:
+            finding = self._held(finding, finding.policy.rollout, why)
         if counts:
             self._noted.append(finding)
         if self.observer is not None:
@@ -245,14 +246,14 @@ class Findings:
         effect: RequestEffect = "denied" if denied else "admitted"
         self.happened(what, finding.policy, finding.message, effect=effect, rollout=finding.rollout)
 
-    def _held(self, finding: Finding, why: str) -> Finding:
+    def _held(self, finding: Finding, rollout: CompiledRollout, why: str) -> Finding:
         """Return a denial as the policy's rollout makes it."""
         policy = finding.policy
         why = self.why_held(policy) or why
-        if not why or policy.rollout is None:
+        if not why:
             return finding
         self.verdict.stage(policy.name, "would_deny", why)
-        return replace(finding, actions=policy.rollout.otherwise, rollout=why)
+        return replace(finding, actions=rollout.otherwise, rollout=why)
 
     def _lifted(self, policy: CompiledPolicy, exemption: Exemption) -> None:
         """Record that an exception lifted a violation, or a whole policy, once per request."""

@@ -103,7 +103,9 @@ def _each(
                     findings.failed(policy, binding, str(in_vain))
                     outcome = None
             if outcome is not None:
-                existing = yield from _existing(findings, invocation, outcome, by, cut)
+                existing: Container[int] = ()
+                if policy.rollout is not None and outcome.failures:
+                    existing = yield from _existing(findings, invocation, outcome, by, cut)
                 findings.validated(policy, binding, outcome, exempt, existing)
             if findings.observer is not None:
                 findings.observer.validated(invocation)
