@@ -199,10 +199,11 @@ class Reviews:
             deadline = arrived + _allowance_ns(scope["query_string"], self._timeout)
         except ReviewError:
             return None
+        policies = self._policies()
         if (
             self._lifecycle.draining
             or len(data) > self._max_body_bytes
-            or (self._evaluate_async is not None and webhook in self._policies().with_lookups)
+            or (self._evaluate_async is not None and webhook in policies.with_lookups)
             or not self._in_flight.has_room(state[PEER], len(data) + _decoded(data))
             or not self._turns.take_if_open()
         ):
@@ -210,7 +211,7 @@ class Reviews:
         try:
             request = self._decode(data, arrived, deadline)
             response = self._evaluate(
-                self._policies(),
+                policies,
                 request,
                 webhook=webhook,
                 deadline=deadline,

@@ -75,6 +75,8 @@ class InFlight:
         "bytes",
         "ended",
         "max_bytes",
+        "max_peer_bytes",
+        "max_peer_requests",
         "max_requests",
         "requests",
         "unknown_peer",
@@ -83,6 +85,9 @@ class InFlight:
     def __init__(self, max_requests: int, max_bytes: int) -> None:
         self.max_requests = max_requests
         self.max_bytes = max_bytes
+        # Of one address.
+        self.max_peer_requests = share(max_requests)
+        self.max_peer_bytes = share(max_bytes)
         self.requests = 0
         self.bytes = 0
         # Requests that lost their memory to others so far.
@@ -96,7 +101,7 @@ class InFlight:
         """A reservation for a request whose body has not arrived, unless there are too many
         requests.
         """
-        if peer.requests >= share(self.max_requests):
+        if peer.requests >= self.max_peer_requests:
             if not self.end_incomplete(peer):
                 return "requests"
         elif self.requests >= self.max_requests and not self.end_incomplete():
@@ -109,9 +114,9 @@ class InFlight:
         """Whether a request of ``size`` bytes fits without ending others."""
         return (
             self.requests < self.max_requests
-            and peer.requests < share(self.max_requests)
+            and peer.requests < self.max_peer_requests
             and self.bytes + size <= self.max_bytes
-            and peer.bytes + size <= share(self.max_bytes)
+            and peer.bytes + size <= self.max_peer_bytes
         )
 
     def end_incomplete(self, of: Peer | None = None) -> bool:
@@ -131,7 +136,7 @@ class InFlight:
         """Whether ``more`` bytes fit, after ending incomplete requests if necessary."""
         peer = room.peer
         # A single request may exceed the limit: it is bounded by the maximum size of a body.
-        while peer.bytes + more > share(self.max_bytes) and peer.bytes > room.size:
+        while peer.bytes + more > self.max_peer_bytes and peer.bytes > room.size:
             if not _end_largest(peer, room):
                 return False
         while self.bytes + more > self.max_bytes and self.bytes > room.size:

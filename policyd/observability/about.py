@@ -1,6 +1,7 @@
 """What the log and the recent denials show of a request: who wanted what, but not the object."""
 
 import time
+from functools import lru_cache
 from typing import NamedTuple
 
 from policyd.admission.confidential import WITHHELD, is_confidential
@@ -77,4 +78,10 @@ def message_of_event(request: AdmissionRequest, event: PolicyEvent) -> str:
 def timestamp(seconds: float) -> str:
     """Return a time as logs have it."""
     whole, milliseconds = divmod(int(seconds * 1000), 1000)
-    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole))}.{milliseconds:03}Z"
+    return f"{_second(whole)}.{milliseconds:03}Z"
+
+
+@lru_cache(maxsize=4)
+def _second(seconds: int) -> str:
+    """Return a whole second; many lines are of the same one."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))

@@ -60,7 +60,8 @@ def test_bad_request_gets_a_json_error(
     got, answer = server.post("/validate?timeout=10s", sent, **headers)
     assert (got, list(answer)) == (status, ["error"])
     assert reason in answer["error"]
-    assert server.metric(BAD_REQUESTS) == counted + 1
+    # On a busy machine the page may be an older one.
+    until(lambda: server.metric(BAD_REQUESTS) > counted, "the request is counted")
 
 
 UNREADABLE = [

@@ -10,7 +10,8 @@ import h11
 from policyd.http.limits import Peer
 from policyd.http.messages import ASGIScope, Message, Receive, Send
 from policyd.server.network.connections import CloseReason
-from policyd.server.network.http1 import HEAD_BYTES, Http1
+from policyd.server.network.heads import HEAD_BYTES
+from policyd.server.network.http1 import Http1
 
 
 @dataclass(frozen=True)

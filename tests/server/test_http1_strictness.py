@@ -11,7 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from policyd.server.network.http1 import CHUNK_BYTES, HEAD_BYTES, HEAD_FIELDS
+from policyd.server.network.heads import HEAD_BYTES, HEAD_FIELDS
+from policyd.server.network.http1 import CHUNK_BYTES
 from tests.server.http1 import comparable, read, read_by_h11
 
 HOST = b"Host: x\r\n"

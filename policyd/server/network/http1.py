@@ -1,9 +1,8 @@
-"""HTTP/1.0 and 1.1 on one connection: where each request begins and ends, and which are refused.
+"""HTTP/1.0 and 1.1 on one connection: where each request begins and ends.
 
-llhttp (of httptools, Node's parser) reads heads and bodies. It is given one request at a time: the
-head as a whole, then at most the bytes that Content-Length announces. Both must agree where the
-request ends, or the connection is closed, so that no bytes of one request are taken for another
-(request smuggling). What RFC 9112 leaves to the server is refused: see ``_framing``.
+``heads.py`` reads the head as a whole, and refuses those that two servers could understand in two
+ways, so that no bytes of one request are taken for another (request smuggling). The body is what
+Content-Length announces, or what llhttp (of httptools, Node's parser) makes of its chunks.
 ``tests/server/test_http1_strictness.py`` compares the verdicts with those of h11.
 
 There is no change of protocol, and no second request is read before the first one is answered.
@@ -12,28 +11,19 @@ There is no change of protocol, and no second request is read before the first o
 import asyncio
 from time import perf_counter_ns
 from typing import Any, Protocol
-from urllib.parse import unquote
 
-from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+from httptools import HttpRequestParser
 
 from policyd.http.endpoints import ARRIVED, PEER
 from policyd.http.limits import Peer
 from policyd.http.messages import App, ASGIScope, AtOnce, Header
 from policyd.server.network.connections import CloseReason
 from policyd.server.network.exchange import CLOSE_LINE, Exchange, Writer
+from policyd.server.network.heads import HEAD_BYTES, Head, Refused, head_of, parse
 from policyd.server.network.pieces import BodyPieces
 
-# Bytes and fields of the head of a request. An API server sends some 300 bytes in 7 fields.
-HEAD_BYTES = 16 * 1024
-HEAD_FIELDS = 128
-# Digits of Content-Length: far beyond any body, and far below what a C library would overflow at.
-LENGTH_DIGITS = 15
 # What a chunked body may have beside its content: sizes, extensions and trailers.
 CHUNK_BYTES = 16 * 1024
-VERSIONS = ("1.1", "1.0")
-FRAMING = frozenset(
-    (b"content-length", b"host", b"connection", b"transfer-encoding", b"expect"),
-)
 END = b"\r\n\r\n"
 CONTINUE = b"HTTP/1.1 100 \r\n\r\n"
 
@@ -64,10 +54,6 @@ class Wire(Writer, Protocol):
         """Count a request that the app never sees."""
 
 
-class _Refused(Exception):
-    """The request is not acceptable; ``args[0]`` is the status of the response."""
-
-
 class Http1:
     """The requests of one connection, one after the other."""
 
@@ -75,7 +61,6 @@ class Http1:
         self._app = app
         self._at_once: AtOnce | None = getattr(app, "at_once", None)
         self._wire = wire
-        self._parser = HttpRequestParser(self)
         self._pieces = BodyPieces()
         # What has arrived and is not interpreted yet begins at ``_at``.
         self._data = b""
@@ -83,12 +68,9 @@ class Http1:
         self._exchange: Exchange | None = None
         self._task: asyncio.Task[None] | None = None
         self._ended = False
-        # Of the request that is being read.
-        self._url = b""
-        self._headers: list[Header] = []
-        self._head_read = False
+        # Of the request that is being read. The parser reads a chunked body.
+        self._parser: HttpRequestParser | None = None
         self._complete = False
-        self._chunked = False
         self._left = 0
         self._beside = 0
 
@@ -122,27 +104,14 @@ class Http1:
         await lost
         if self._task is not None:
             await asyncio.wait([self._task])
-        del self._parser  # it refers to its callbacks
+        self._parser = None  # it refers to its callbacks
 
     # Called by the parser.
 
     def on_message_begin(self) -> None:
         """A request begins."""
         if self._complete:  # within what it was given as one request
-            raise _Refused(400)
-
-    def on_url(self, url: bytes) -> None:
-        """The target of the request, or a part of it."""
-        self._url += url
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """One field of the head, or of the trailers, which nobody needs."""
-        if not self._head_read:
-            self._headers.append((name.lower(), value.strip(b" \t")))
-
-    def on_headers_complete(self) -> None:
-        """The head ends."""
-        self._head_read = True
+            raise Refused(400)
 
     def on_body(self, piece: bytes) -> None:
         """A piece of the body."""
@@ -169,120 +138,60 @@ class Http1:
             finally:
                 if scope is not None:
                     self._start(self._exchange, scope)
-        except _Refused as refused:
+        except Refused as refused:
             self._refuse(*refused.args)
 
     def _begin(self) -> ASGIScope | None:
         """Read the head of the next request; None while it is incomplete."""
-        head = self._take_head()
-        if not head:
+        data = self._take_head()
+        if not data:
             self._wire.head_begins()
             return None
-        self._url, self._headers = b"", []
-        self._head_read = self._complete = False
-        self._beside = 0
-        self._parse(head)
-        version = self._parser.get_http_version()
-        if version not in VERSIONS:
-            raise _Refused(505)
-        method = self._parser.get_method()
-        # llhttp accepts further spaces, other protocols (RTSP) and none at all (HTTP/0.9).
-        if not head.startswith(b"%b %b HTTP/%b\r\n" % (method, self._url, version.encode())):
-            raise _Refused(400)
-        keep_alive, expects = self._framing(version)
+        head, length, headers = head_of(data)
         self._wire.becomes_busy()
-        # llhttp expects another protocol after Upgrade and CONNECT.
-        keep_alive = keep_alive and not self._parser.should_upgrade()
-        self._exchange = Exchange(self._wire, head_only=method == b"HEAD", keep_alive=keep_alive)
-        if expects and (self._left or self._chunked):
+        self._left, self._beside, self._parser = length, 0, None
+        self._complete = not length and not head.chunked
+        if head.chunked:
+            self._parser = HttpRequestParser(self)
+            parse(self._parser, data)
+        self._exchange = Exchange(
+            self._wire, head_only=head.method == "HEAD", keep_alive=head.keep_alive
+        )
+        if head.expects and not self._complete:
             self._wire.write(CONTINUE)
-        return self._scope(method, version)
+        return self._scope(head, headers)
 
     def _take_head(self) -> bytes:
         """The head of the next request once all of it has arrived, else nothing."""
         data, start = self._data, self._at
         if not data[start : start + 1].isupper():  # no method begins with this
-            raise _Refused(400)
+            raise Refused(400)
         end = data.find(END, start, start + HEAD_BYTES)
         if end < 0:
             # Lines that end without a carriage return: no parser would accept what follows.
             if data.find(b"\n\n", start, start + HEAD_BYTES) >= 0:
-                raise _Refused(400)
+                raise Refused(400)
             if len(data) - start >= HEAD_BYTES:
-                raise _Refused(431)
+                raise Refused(431)
             return b""
         self._at = end + len(END)
         return data[start : self._at]
-
-    def _parse(self, data: bytes | memoryview) -> None:
-        """Pass bytes to llhttp."""
-        try:
-            self._parser.feed_data(data)
-        except HttpParserUpgrade:
-            pass  # at the end of a request, which is the last one
-        except HttpParserError as error:
-            # The preface of HTTP/2, and versions that llhttp does not know.
-            wrong = str(error) in ("Pause on PRI/Upgrade", "Invalid HTTP version")
-            raise _Refused(505 if wrong else 400) from None
-
-    def _framing(self, version: str) -> tuple[bool, bool]:
-        """Find out how the body is delimited; return whether another request may follow, and
-        whether the client waits for status 100.
-
-        Refused although some servers accept it: Transfer-Encoding beside Content-Length, repeated,
-        in HTTP/1.0 or with any other coding than chunked; repeated Content-Length or Host.
-        """
-        if not self._head_read or len(self._headers) > HEAD_FIELDS:
-            raise _Refused(431 if self._head_read else 400)
-        length: bytes | None = None
-        hosts = codings = 0
-        keep_alive, expects = version == "1.1", False
-        for name, value in self._headers:
-            if name not in FRAMING:
-                continue
-            if name == b"content-length":
-                if length is not None or not value.isdigit() or len(value) > LENGTH_DIGITS:
-                    raise _Refused(400)
-                length = value
-            elif name == b"host":
-                hosts += 1
-            elif name == b"connection":
-                if b"close" in (each.strip(b" \t") for each in value.lower().split(b",")):
-                    keep_alive = False
-            elif name == b"transfer-encoding":
-                codings += 1
-                if value.lower() != b"chunked":
-                    raise _Refused(501)
-            else:
-                expects = version == "1.1" and b"100-continue" in value.lower()
-        if hosts != 1 and (hosts or version == "1.1"):
-            raise _Refused(400)
-        if codings and (codings > 1 or length is not None or version != "1.1"):
-            raise _Refused(400)
-        self._chunked = codings == 1
-        self._left = int(length or 0)
-        # llhttp takes the body of a request with Upgrade or CONNECT for another protocol.
-        if self._complete == bool(codings or self._left):
-            raise _Refused(400)
-        # Where a chunked body ended is known only to llhttp: what follows it is not interpreted.
-        return keep_alive and not self._chunked, expects
 
     def _read_body(self) -> None:
         """Pass bytes of the body to the app."""
         exchange = self._exchange
         assert exchange is not None
         start, ready = self._at, len(self._data)
-        if not exchange.complete and self._chunked:
+        if self._parser is not None and not self._complete:
             self._at = ready
-            self._read_chunks(start)
-        elif not exchange.complete and self._left:
+            self._read_chunks(self._parser, start)
+        elif self._left:
             self._at = min(ready, start + self._left)
             if self._at > start:
-                self._parse(memoryview(self._data)[start : self._at])
+                self.on_body(self._data[start : self._at])
+            self._complete = not self._left
         if self._ended:
             return
-        if self._complete == bool(self._left) and not self._chunked:
-            raise _Refused(400)  # Content-Length and llhttp disagree
         if self._complete:
             exchange.finish()
         if self._at < ready or exchange.is_behind:
@@ -290,33 +199,31 @@ class Http1:
         else:
             self._wire.resume()
 
-    def _read_chunks(self, start: int) -> None:
+    def _read_chunks(self, parser: HttpRequestParser, start: int) -> None:
         before = self._left
         try:
-            self._parse(memoryview(self._data)[start:])
-        except _Refused:
+            parse(parser, memoryview(self._data)[start:])
+        except Refused:
             if not self._complete:
                 raise  # otherwise it is what follows the body
         # ``_left`` counts the content, below zero: what is beside it must not be without bound.
         self._beside += self._at - start - (before - self._left)
         if self._beside > CHUNK_BYTES - self._left:
-            raise _Refused(400)
+            raise Refused(400)
 
-    def _scope(self, method: bytes, version: str) -> ASGIScope:
-        path, _, query = self._url.partition(b"?")
-        text = path.decode("ascii")
+    def _scope(self, head: Head, headers: list[Header]) -> ASGIScope:
         wire = self._wire
         return {
             "type": "http",
-            "http_version": version,
+            "http_version": head.version,
             "asgi": {"spec_version": "2.1", "version": "3.0"},
-            "method": method.decode("ascii"),
+            "method": head.method,
             "scheme": wire.scheme,
-            "path": unquote(text) if "%" in text else text,
-            "raw_path": path,
-            "query_string": query,
+            "path": head.path,
+            "raw_path": head.raw_path,
+            "query_string": head.query,
             "root_path": "",
-            "headers": self._headers,
+            "headers": headers,
             "client": wire.client,
             "server": None,
             "state": {PEER: wire.peer, ARRIVED: perf_counter_ns()},
