@@ -8,7 +8,7 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
@@ -33,10 +33,13 @@ def until(condition: Callable[[], Any], what: str, seconds: float = PATIENCE) ->
 class Process:
     """A running server."""
 
-    def __init__(self, arguments: list[str], log: Path) -> None:
+    def __init__(
+        self, arguments: list[str], log: Path, variables: Mapping[str, str] | None = None
+    ) -> None:
         self.log = log
+        environment = {**_environment(), **(variables or {})}
         with log.open("wb") as stream:
-            self.child = subprocess.Popen(arguments, cwd=ROOT, stderr=stream, env=_environment())
+            self.child = subprocess.Popen(arguments, cwd=ROOT, stderr=stream, env=environment)
         listening: list[dict[str, Any]] = []
         try:
             until(lambda: self.lines("listening") or self.child.poll() is not None, "listening")
