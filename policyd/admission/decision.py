@@ -95,9 +95,8 @@ class Verdict:
         seen.add(value)
 
     def exempt(self, policy: str, exemption: str, reason: str) -> None:
-        """Add the audit annotation of an exception."""
-        text = f"{exemption}: {reason}" if reason else exemption
-        self.annotations[annotation_key(f"exception.{policy}")] = text
+        """Add an exception to the audit annotation of its policy."""
+        self.annotate("exception", policy, f"{exemption}: {reason}" if reason else exemption)
 
     def stage(self, policy: str, decision: str, why: str) -> None:
         """Add the audit annotation of a rollout that does not enforce a policy."""

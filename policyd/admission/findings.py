@@ -161,11 +161,11 @@ class Findings:
         binding: Binding,
         outcome: ValidationOutcome,
         exempt: Mapping[int, Exemption] = NO_VALIDATIONS,
-        existing: Container[int] = (),
+        existing: Container[int | str] = (),
     ) -> None:
         """Add the outcome of a policy's validations under one binding and param; ``exempt`` are the
-        exceptions that lift validations, by index; ``existing`` are the validations that the old
-        object violates, if the rollout enforces only new violations.
+        exceptions that lift validations, by index; ``existing`` is what the old object violates, if
+        the rollout enforces only new violations: validations by index, other errors by text.
         """
         name = None if policy.kind == "Policy" else binding.name
         actions, fields = binding.actions, outcome.fields
@@ -174,9 +174,11 @@ class Findings:
             finding = Finding(
                 policy, name, bounded(text), reason, index, actions, error=error, field=path
             )
-            self._add(finding, True, EXISTING if index in existing else "")
+            known = (text if outcome.whole else index) in existing
+            self._add(finding, True, EXISTING if known else "")
         for text in outcome.annotation_errors:
-            self._add(Finding(policy, name, bounded(text), error=True), True)
+            why = EXISTING if text in existing else ""
+            self._add(Finding(policy, name, bounded(text), error=True), True, why)
         for text in outcome.ignored:
             self._add(Finding(policy, name, bounded(text), error=True), False)
         for key, value in outcome.annotations:

@@ -50,7 +50,8 @@ def stage_of(
 
 
 def _share(percent: int, policy: str, request: AdmissionRequest) -> Stage:
-    name = request.name or metadata_string(request, "generateName")
+    # Each retry of a create without a name gets another one from the API server.
+    name = metadata_string(request, "generateName") or request.name
     number = number_of(policy, request.namespace, request.kind[2], name)
     of = f"namespace {request.namespace}" if request.namespace else f"{request.kind[2]} {name}"
     enforced = number < percent

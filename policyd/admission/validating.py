@@ -103,8 +103,8 @@ def _each(
                     findings.failed(policy, binding, str(in_vain))
                     outcome = None
             if outcome is not None:
-                existing: Container[int] = ()
-                if policy.rollout is not None and outcome.failures:
+                existing: Container[int | str] = ()
+                if policy.rollout is not None and (outcome.failures or outcome.annotation_errors):
                     existing = yield from _existing(findings, invocation, outcome, by, cut)
                 findings.validated(policy, binding, outcome, exempt, existing)
             if findings.observer is not None:
@@ -115,9 +115,9 @@ def _each(
 
 def _existing(
     findings: Findings, invocation: Invocation, outcome: ValidationOutcome, by: int, cut: int
-) -> Evaluation[Container[int]]:
-    """Return the violated validations that the old object violates as well, if the rollout of the
-    policy enforces only new violations. What cannot be found out is new.
+) -> Evaluation[Container[int | str]]:
+    """Return what the old object violates, if the rollout of the policy enforces only new
+    violations: validations by index, other errors by text. What cannot be found out is new.
     """
     policy, binding, param, subject, hit, _, _ = invocation
     rollout, plan = policy.rollout, policy.validation
@@ -126,7 +126,8 @@ def _existing(
     if findings.why_held(policy):
         return ()
     unread = subject.unreadable or hit.mismatch or outcome.timed_out
-    if unread or findings.request.operation != "UPDATE" or "Deny" not in binding.actions:
+    denies = "Deny" in binding.actions or outcome.annotation_errors
+    if unread or findings.request.operation != "UPDATE" or not denies:
         return ()
     before = subject.seeing(subject.old_object)
     try:
@@ -139,7 +140,9 @@ def _existing(
             return ()
 
 
-def _violated_again(plan: ValidationPlan, before: Subject, param: JSON, by: int) -> frozenset[int]:
+def _violated_again(
+    plan: ValidationPlan, before: Subject, param: JSON, by: int
+) -> frozenset[int | str]:
     """Evaluate the old object after a lookup."""
     return plan.violated(before, param, evaluation_deadline(by))
 

@@ -150,6 +150,7 @@ def _violation(finding: Finding) -> PolicyViolation:
         actions=cast(tuple[Action, ...], finding.actions),
         index=finding.index,
         error=finding.error,
+        rollout=finding.rollout,
     )
 
 

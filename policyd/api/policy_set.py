@@ -111,6 +111,12 @@ class PolicySet:
         """The names of the policies, in the order of decisions: by name."""
         return tuple(policy.name for policy in self._evaluator.policies.policies)
 
+    @property
+    def enforced(self) -> "PolicySet":
+        """The same policies as if every rollout were over: what they are meant to do in the end."""
+        evaluator = self._evaluator
+        return PolicySet(evaluator.policies.enforced, evaluator.authorizer)
+
     def review(
         self,
         review: Mapping[str, JSON] | bytes,

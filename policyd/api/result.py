@@ -21,6 +21,9 @@ class PolicyViolation:
     ``Forbidden`` …; k8s.io/apimachinery pkg/apis/meta/v1/types.go). ``actions`` are the binding's
     validationActions. ``index`` counts ``spec.validations`` from 0; 0 for an error without one.
 
+    ``rollout`` is why the rollout of the policy does not enforce a denial; empty otherwise. Then
+    ``actions`` are those of the rollout.
+
     ``error`` distinguishes an evaluation or configuration error from a false validation. An error
     that failurePolicy Ignore lets pass is not a violation.
     """
@@ -33,6 +36,7 @@ class PolicyViolation:
     actions: tuple[Action, ...]
     index: int = 0
     error: bool = False
+    rollout: str = ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -17,6 +17,9 @@ from policyd.policy.model.kinds import Exception_
 
 # The labels of the object that a policy evaluates: the old one if there is no new one.
 LABELS = "(object != null ? object : oldObject).?metadata.?labels"
+# ``request`` has no name while the object has none.
+_GENERATED = "(object != null ? object : oldObject).?metadata.?generateName.orValue('')"
+_NAME = f"request.?name.orValue({_GENERATED})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ def _applies(exception: Exception_, labels: str) -> str:
         terms.append(f"request.operation in [{names}]")
     for patterns, value in (
         (exception.namespaces, "request.?namespace.orValue('')"),
-        (exception.names, "request.?name.orValue('')"),
+        (exception.names, _NAME),
         (exception.users, "request.?userInfo.?username.orValue('')"),
     ):
         if patterns:

@@ -166,6 +166,34 @@ def test_the_use_is_counted_and_annotated() -> None:
     assert counters.snapshot()["decisions"]["exempt"] == 1
 
 
+def test_an_object_without_a_name_has_its_generate_name() -> None:
+    """The API server makes the name after the mutating webhooks."""
+    spec: JSONObject = {"validations": [NEVER], "mutations": [add_label("'set'")]}
+    made = load(policy("p", PODS, **spec), policy_exception("e", "p", resources=LEGACY))
+    for base, exempt in (("legacy-", True), ("legacy", False), ("new-", False)):
+        metadata = {"generateName": base, "namespace": "billing-a", "labels": {"app": "old"}}
+        nameless = {**POD, "metadata": metadata}
+        assert denies(made, nameless) == ([] if exempt else ["never"])
+        assert ("patch" in ask(made, nameless, webhook="mutate")) is not exempt
+    # One that has a name is found by that.
+    named = {**POD, "metadata": {**POD["metadata"], "name": "new", "generateName": "legacy-"}}
+    assert denies(made, named) == ["never"]
+
+
+LEGACY: JSON = [{"names": ["legacy-*"]}]
+
+
+def test_the_annotation_has_each_exception_that_was_used() -> None:
+    both = [
+        policy_exception(name, {"name": "p", "validations": [index]}, reason=reason)
+        for index, (name, reason) in enumerate([("one", "ticket 1"), ("two", "x" * 20_000)])
+    ]
+    answer = ask(load(policy("p", PODS, validations=[NEVER, ALSO]), *both), POD)
+    text = answer["auditAnnotations"]["exception.p"]
+    assert answer["allowed"] and text.startswith("one: ticket 1, two: xxx")
+    assert len(text) < 11_000
+
+
 def test_a_policy_without_exceptions_stays_plain() -> None:
     policies = compiled(policy("p"), policy("q"), policy_exception("e", "q"))
     assert [(each.name, each.plain) for each in policies.policies] == [("p", True), ("q", False)]

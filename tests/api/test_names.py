@@ -28,7 +28,15 @@ NAMES = [
     "build_review",
 ]
 METHODS = {
-    *("load", "from_text", "from_documents", "generation", "kubernetes_version", "names"),
+    *(
+        "load",
+        "from_text",
+        "from_documents",
+        "generation",
+        "kubernetes_version",
+        "names",
+        "enforced",
+    ),
     *("review", "review_bytes", "evaluate", "areview", "aevaluate"),
 }
 

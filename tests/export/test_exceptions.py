@@ -98,6 +98,26 @@ def test_an_exception_from_a_validation_hides_its_errors() -> None:
     assert lifting.lifted("w", "object.gone") == "object.gone"
 
 
+@pytest.mark.parametrize(
+    ("request_", "metadata", "applies"),
+    [
+        ({"name": "legacy-1"}, {}, True),
+        ({"name": "new"}, {"generateName": "legacy-"}, False),
+        ({}, {"generateName": "legacy-"}, True),
+        ({}, {"generateName": "new-"}, False),
+        ({}, {}, False),
+    ],
+)
+def test_an_object_without_a_name_has_its_generate_name(
+    request_: JSONObject, metadata: JSONObject, applies: bool
+) -> None:
+    legacy = Exception_.validated({"name": "a", "names": ["legacy-*"]})
+    ((_, text),) = exported_exceptions([legacy], NOW).whole
+    new: JSONObject = {"metadata": metadata}
+    assert holds(text, request=request_, object=new, oldObject=None) is applies
+    assert holds(text, request=request_, object=None, oldObject=new) is applies
+
+
 def test_params_that_are_looked_up_before_exceptions_are_refused() -> None:
     exempting: JSONObject = {"exceptions": [{"name": "a", "names": ["web"]}]}
     kind: JSONObject = {"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}}

@@ -41,6 +41,7 @@ def about(policies: PolicySet, version: KubernetesVersion) -> None:
     assert_type(policies.generation, str)
     assert_type(policies.kubernetes_version, str)
     assert_type(policies.names, tuple[str, ...])
+    assert_type(policies.enforced, PolicySet)
     assert_type(KubernetesVersion.parse("1.36"), KubernetesVersion)
     assert_type((version.major, version.minor), tuple[int, int])
 
@@ -90,6 +91,7 @@ def results(result: ReviewResult, violation: PolicyViolation) -> None:
     assert_type(violation.actions, tuple[Literal["Deny", "Warn", "Audit"], ...])
     assert_type(violation.index, int)
     assert_type(violation.error, bool)
+    assert_type(violation.rollout, str)
 
 
 def errors(policy: PolicyError, review: ReviewError, problem: Problem) -> None:

@@ -29,7 +29,8 @@ cdef class ValidationOutcome:
 
     ``failures`` are (index, message, reason, is_error); ``annotations`` are (key, value);
     ``annotation_errors`` deny regardless of the actions; ``ignored`` are errors that failurePolicy
-    Ignore admits; ``lifted`` are the indexes of the failures that exceptions lift. ``fields`` are
+    Ignore admits; ``whole``: the failure is an error of the policy, and of none of its validations.
+    ``lifted`` are the indexes of the failures that exceptions lift. ``fields`` are
     the paths of the fields that failures are about, by index, where they are known.
     """
 
@@ -40,6 +41,7 @@ cdef class ValidationOutcome:
     cdef readonly list lifted
     cdef readonly dict fields
     cdef readonly bint timed_out
+    cdef readonly bint whole
     cdef dict places        # the places where patterns do not fit, by index
 
     cdef bint empty(self)
@@ -64,6 +66,7 @@ cdef class ValidationPlan(Plan):
     )
     cdef ValidationOutcome late(self, ValidationOutcome outcome, str text)
     cdef int error(self, ValidationOutcome outcome, Py_ssize_t index, str text) except -1
+    cdef int whole(self, ValidationOutcome outcome, str text) except -1
     cdef int settle(self, ValidationOutcome outcome) except -1
     cdef int explain(self, ValidationOutcome outcome, Activation act, int64_t budget) except -1
     cdef int worded(self, ValidationOutcome outcome, Py_ssize_t place, str text) except -1

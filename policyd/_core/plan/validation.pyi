@@ -34,6 +34,7 @@ class ValidationOutcome:
     lifted: list[int]
     fields: dict[int, str]
     timed_out: bool
+    whole: bool
 
 @final
 class ValidationPlan(Plan):
@@ -51,7 +52,7 @@ class ValidationPlan(Plan):
     def run(
         self, subject: Subject, params: Any, deadline: int, exempt: Container[int]
     ) -> ValidationOutcome | None: ...
-    def violated(self, subject: Subject, params: Any, deadline: int) -> frozenset[int]:
-        """The indexes of the validations that fail or err. Counts the time, but no decision; a
-        passed deadline is no violation.
+    def violated(self, subject: Subject, params: Any, deadline: int) -> frozenset[int | str]:
+        """What fails or errs: the indexes of validations, and the texts of errors that are of no
+        validation. Counts the time, but no decision; a passed deadline is no violation.
         """

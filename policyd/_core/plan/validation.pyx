@@ -160,8 +160,8 @@ cdef class ValidationPlan(Plan):
         return self.timed(subject, params, deadline, exempt, &clock)
 
     def violated(self, Subject subject not None, object params, int64_t deadline):
-        """The indexes of the validations that fail or err, without messages. Counts the time, but
-        no decision; a passed deadline is no violation.
+        """What fails or errs: the indexes of validations, and the texts of errors that are of no
+        validation. Counts the time, but no decision; a passed deadline is no violation.
         """
         cdef int64_t started = now()
         cdef ValidationOutcome outcome = None
@@ -170,7 +170,8 @@ cdef class ValidationPlan(Plan):
         self.counters.evaluation_ns += now() - started
         if outcome is None or outcome.timed_out:
             return frozenset()
-        return frozenset([failure[0] for failure in outcome.failures])
+        found = {failure[1 if outcome.whole else 0] for failure in outcome.failures}
+        return frozenset(found.union(outcome.annotation_errors))
 
     cdef ValidationOutcome timed(
         self, Subject subject, object params, int64_t deadline, object exempt, int64_t* clock
@@ -204,6 +205,12 @@ cdef class ValidationPlan(Plan):
             outcome.ignored.append(text)
         return 0
 
+    cdef int whole(self, ValidationOutcome outcome, str text) except -1:
+        """Add an error of the whole policy; Kubernetes reports it as one of the first validation.
+        """
+        outcome.whole = True
+        return self.error(outcome, 0, text)
+
     cdef int settle(self, ValidationOutcome outcome) except -1:
         """Set the static message of every failure that has none yet."""
         cdef Py_ssize_t i
@@ -229,11 +236,11 @@ cdef class ValidationPlan(Plan):
                     return None
                 if matched is not True:
                     outcome = ValidationOutcome.__new__(ValidationOutcome)
-                    self.error(outcome, 0, matched)
+                    self.whole(outcome, matched)
                     return outcome
             if subject.unreadable:
                 outcome = ValidationOutcome.__new__(ValidationOutcome)
-                self.error(outcome, 0, subject.unreadable)
+                self.whole(outcome, subject.unreadable)
                 return outcome
             outcome = self.validate(subject, act, exempt, &budget)
             if outcome is not None and outcome.timed_out:
@@ -253,7 +260,7 @@ cdef class ValidationPlan(Plan):
         except Stopped as stopped:
             # Kubernetes returns one decision for the whole policy: earlier results are dropped.
             outcome = ValidationOutcome.__new__(ValidationOutcome)
-            self.error(outcome, 0, str(stopped))
+            self.whole(outcome, str(stopped))
         return None if outcome is None or outcome.empty() else outcome
 
     cdef ValidationOutcome validate(

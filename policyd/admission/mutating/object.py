@@ -178,7 +178,7 @@ class MutatedObject:
             now = tree.current
         for failure in failures:
             self.findings.failed(policy, binding, failure)
-        held = self._held(policy)
+        held = policy.rollout is not None and self.findings.why_held(policy)
         if held:
             self._leave(policy, before, now, held, failed=bool(failures))
             return True

@@ -42,13 +42,14 @@ class PolicyBindings:
         return own or self._lost or key in self._usable or key in self._broken
 
 
-def problems_of(bindings: Iterable[Document]) -> list[Problem]:
-    """Return the problems of broken bindings, worded as problems of their policy."""
-    return [
-        replace(problem, path=f"{binding.label} {problem.path}".rstrip())
-        for binding in bindings
-        for problem in binding.problems
-    ]
+def problems_of(documents: Iterable[Document]) -> list[Problem]:
+    """Return the problems of broken bindings or rollouts, worded as problems of their policy."""
+    return [of_policy(each, problem) for each in documents for problem in each.problems]
+
+
+def of_policy(document: Document, problem: Problem) -> Problem:
+    """Return a problem of a document that a policy depends on as one of the policy."""
+    return replace(problem, path=f"{document.label} {problem.path}".rstrip())
 
 
 def _policy_name(binding: Document) -> str:

@@ -155,8 +155,9 @@ class _Compiler:
         usable, staged = bindings.of(document), rollouts.of(document)
         self.bindings = [each.model for each in usable if isinstance(each.model, AnyBinding)]
         self.bound = bindings.may_bind(document)
-        self.broken = [*bindings.broken(document), *rollouts.broken(document)]
-        self.rollout = rollout_of(document, staged)
+        unstaged = rollouts.broken(document)
+        self.broken = [*problems_of(bindings.broken(document)), *unstaged]
+        self.rollout = None if unstaged else rollout_of(document, staged)
         sources = (*usable, *staged, *others)
         self.made_of = b"" if self.broken else made_of(document, sources, version)
         self.counters = registry.get(document.name)
@@ -184,7 +185,7 @@ class _Compiler:
             return self._quarantined(error.problems)
         finally:
             expressions.close()
-        return self._quarantined(problems_of(self.broken)) if self.broken else compiled
+        return self._quarantined(self.broken) if self.broken else compiled
 
     def _compile(self, policy: AnyPolicy, expressions: Expressions) -> CompiledPolicy:
         spec = policy.spec

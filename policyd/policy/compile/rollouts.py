@@ -10,6 +10,7 @@ from hashlib import sha256
 from policyd._core.match.matcher import MatchRules
 from policyd.errors import Problem
 from policyd.json_types import JSONObject
+from policyd.policy.compile.bindings import of_policy, problems_of
 from policyd.policy.compile.match_rules import match_rules
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy
@@ -101,25 +102,31 @@ class PolicyRollouts:
                 self._policies[document.name] = document
 
     def of(self, policy: Document) -> list[Document]:
-        """Return the usable Rollouts of a policy; more than one, or one beside ``spec.rollout``, is
-        among the ``problems``.
-        """
+        """Return the usable Rollouts of a policy."""
         named = self._by_policy.get(policy.name, [])
         return [each for each in named if isinstance(each.model, Rollout)]
 
-    def broken(self, policy: Document) -> list[Document]:
-        """Return the Rollouts that name the policy and cannot be used."""
+    def broken(self, policy: Document) -> list[Problem]:
+        """Return why the Rollouts that name the policy cannot be used: errors in them, more than
+        one, or one beside ``spec.rollout``. Which one is meant is not known then.
+        """
         named = self._by_policy.get(policy.name, [])
-        return [each for each in named if each.model is None]
+        wrong = [each for each in named if each.model is None]
+        clashes = self._problems(policy.name, named)
+        return [*problems_of(wrong), *(of_policy(*each) for each in clashes)]
 
     def problems(self) -> Iterator[Problem]:
         """Yield what is wrong between Rollouts and policies."""
         for name, named in self._by_policy.items():
-            policy = self._policies.get(name)
-            for number, document in enumerate(named):
-                wrong = _wrong(name, policy, named[0] if number else None)
-                if wrong and document.model is not None:
-                    yield document.problem(FormProblem(("spec", "policyName"), wrong))
+            for _, problem in self._problems(name, named):
+                yield problem
+
+    def _problems(self, name: str, named: list[Document]) -> Iterator[tuple[Document, Problem]]:
+        policy = self._policies.get(name)
+        for number, document in enumerate(named):
+            wrong = _wrong(name, policy, named[0] if number else None)
+            if wrong and document.model is not None:
+                yield document, document.problem(FormProblem(("spec", "policyName"), wrong))
 
 
 def rollout_of(policy: Document, documents: list[Document]) -> CompiledRollout | None:

@@ -117,6 +117,11 @@ class _RolloutAdvice:
         elif enforce.percent == _WHOLE:
             message = "percent 100 enforces the policy everywhere"
             yield FormProblem(at, message, "remove the rollout", rule=rule)
+        if enforce.fields_given == {"new_only"} and not enforce.new_only:
+            at = (*self.path, "enforce", "newOnly")
+            message = "newOnly: false selects nothing: the policy is enforced nowhere"
+            hint = "remove the rollout to enforce it everywhere, or write enforce: {}"
+            yield FormProblem(at, message, hint, rule=rule)
         selector = enforce.namespace_selector
         if selector is not None and not (selector.match_labels or selector.match_expressions):
             at = (*self.path, "enforce", "namespaceSelector")

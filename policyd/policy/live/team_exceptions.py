@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from policyd._core.pattern.strings import Wildcard
 from policyd.errors import Problem
-from policyd.json_types import JSONObject
+from policyd.json_types import JSON, JSONObject
 from policyd.policy.live.config_maps import PREFIX, contents
 from policyd.policy.live.holding import BundleState
 from policyd.policy.source.files import Bundle, SourceFile, is_source, unpacked, unreadable
@@ -20,10 +20,12 @@ from policyd.versions import NEWEST
 
 # The name of the bundle of all of them.
 EXCEPTIONS = "exceptions"
-# Bytes of all keys of one ConfigMap, decompressed, and exceptions of one namespace. What a team
-# writes costs every reload, and each request of its namespace.
+# What all ConfigMaps of one namespace may have: bytes, decompressed; exceptions; and values in
+# them, such as names and patterns. Each costs every reload, and each request of the namespace,
+# which others wait for.
 MAX_BYTES = 256 * 1024
 MAX_EXCEPTIONS = 100
+MAX_VALUES = 5000
 # Errors of one ConfigMap that are kept, and their length: a team sees what to correct first.
 MAX_ERRORS = 10
 MAX_ERROR = 500
@@ -40,13 +42,33 @@ class HeldBack(NamedTuple):
     errors: tuple[str, ...]
 
 
+class _Size(NamedTuple):
+    """What exceptions cost: see the limits above."""
+
+    exceptions: int = 0
+    values: int = 0
+    size: int = 0
+
+    def plus(self, other: "_Size") -> "_Size":
+        """Return both together."""
+        return _Size(*map(int.__add__, self, other))
+
+    def excess(self) -> str:
+        """Return the limit that is exceeded; empty if none is."""
+        if self.exceptions > MAX_EXCEPTIONS:
+            return f"{MAX_EXCEPTIONS} exceptions"
+        if self.values > MAX_VALUES:
+            return f"{MAX_VALUES} values in exceptions"
+        return f"{MAX_BYTES >> 10} KiB of exceptions" if self.size > MAX_BYTES else ""
+
+
 class _Content(NamedTuple):
-    """The content of one version of a ConfigMap; ``many`` is the number of its exceptions."""
+    """The content of one version of a ConfigMap."""
 
     identity: tuple[str, ...]
     version: str
     files: tuple[SourceFile, ...] = ()
-    many: int = 0
+    size: _Size = _Size()
     errors: tuple[str, ...] = ()
 
 
@@ -94,20 +116,20 @@ class TeamExceptions:
             if former is not None:
                 good[key] = former
         self._latest, self._good = latest, good
-        used = _within_bounds(good)
-        self._note(used)
+        used, beyond = _within_bounds(good)
+        self._note(used, beyond)
         files = tuple(file for key in sorted(used) for file in used[key].files)
         # Without names: a key that vanishes takes its exceptions along, and that is no error.
         return Bundle(EXCEPTIONS, files)
 
-    def _note(self, used: Mapping[_Key, _Content]) -> None:
+    def _note(self, used: Mapping[_Key, _Content], beyond: Mapping[_Key, str]) -> None:
         """Report what is not in use, unless that is known."""
         held: dict[_Key, HeldBack] = {}
         states: list[BundleState] = []
         for key, found in sorted(self._latest.items()):
             errors, mine = found.errors, used.get(key)
             if not errors and mine is None:
-                errors = (f"namespace {key[0]} has more than {MAX_EXCEPTIONS} exceptions",)
+                errors = (f"namespace {key[0]} has more than {beyond[key]}",)
             if errors:
                 held[key] = HeldBack(*key, found.version, errors)
             version, files = ("", 0) if mine is None else (mine.version, len(mine.files))
@@ -119,15 +141,23 @@ class TeamExceptions:
             self._report(each)
 
 
-def _within_bounds(good: Mapping[_Key, _Content]) -> dict[_Key, _Content]:
-    """Return the contents that fit, by name: the same ones on all replicas."""
+def _within_bounds(
+    good: Mapping[_Key, _Content],
+) -> tuple[dict[_Key, _Content], dict[_Key, str]]:
+    """Return the contents that fit, by name, the same ones on all replicas; and of others, which
+    limit they exceed.
+    """
     used: dict[_Key, _Content] = {}
-    counts: dict[str, int] = {}
+    beyond: dict[_Key, str] = {}
+    sizes: dict[str, _Size] = {}
     for key in sorted(good):
-        count = counts.get(key[0], 0) + good[key].many
-        if count <= MAX_EXCEPTIONS:
-            counts[key[0]], used[key] = count, good[key]
-    return used
+        size = sizes.get(key[0], _Size()).plus(good[key].size)
+        excess = size.excess()
+        if excess:
+            beyond[key] = excess
+        else:
+            sizes[key[0]], used[key] = size, good[key]
+    return used, beyond
 
 
 def _content(config_map: JSONObject) -> _Content:
@@ -159,7 +189,19 @@ def _content(config_map: JSONObject) -> _Content:
     shown_errors = tuple(map(_line, errors[:MAX_ERRORS]))
     if len(errors) > MAX_ERRORS:
         shown_errors = (*shown_errors, f"… and {len(errors) - MAX_ERRORS} more")
-    return _Content(identity, identity[-1], tuple(files), len(sources.documents), shown_errors)
+    size = _Size(
+        len(sources.documents),
+        sum(_values(each.raw) for each in sources.documents),
+        MAX_BYTES - left,
+    )
+    return _Content(identity, identity[-1], tuple(files), size, shown_errors)
+
+
+def _values(value: JSON) -> int:
+    """Return the number of values in a document that are neither objects nor lists."""
+    if isinstance(value, dict):
+        return sum(map(_values, value.values()))
+    return sum(map(_values, value)) if isinstance(value, list) else 1
 
 
 def _line(problem: Problem) -> str:

@@ -94,6 +94,21 @@ def test_a_broken_rollout_puts_its_policy_in_quarantine() -> None:
     assert "Rollout r spec.enforce.percent" in policy.problem
 
 
+@pytest.mark.parametrize(
+    "documents",
+    [
+        [denying(), rollout(), rollout("s", enforce={"percent": 100})],
+        [denying(), rollout("s", enforce={"percent": 100}), rollout()],
+        [denying(rollout={}), rollout(enforce={"percent": 100})],
+        [denying(), rollout("s", enforce={"percent": 101}), rollout()],
+        [denying(rollout={}), rollout(enforce={"percent": 101})],
+    ],
+)
+def test_which_of_two_rollouts_is_meant_is_not_guessed(documents: list[JSONObject]) -> None:
+    """A shadow must not hide an error beside it."""
+    assert state(compile_sources(loaded(*documents))) == ("quarantined", False)
+
+
 def test_a_broken_policy_keeps_its_rollout() -> None:
     for documents in (
         [denying(rollout={}, timeoutSeconds=-1)],

@@ -52,6 +52,9 @@ ROWS: list[tuple[str, list[JSONObject], list[tuple[str, str]]]] = [
     ("0 beside", [rolled({**CANARY, "percent": 0})], [("contradictory-rollout", f"{ENFORCE}.percent")]),
     ("100 beside", [rolled({"newOnly": True, "percent": 100})], [
         ("contradictory-rollout", f"{ENFORCE}.percent")]),
+    ("newOnly: false alone", [rolled({"newOnly": False}, until="2027-01-01T00:00:00Z")], [
+        ("contradictory-rollout", f"{ENFORCE}.newOnly")]),
+    ("newOnly: false beside", [rolled({"newOnly": False, "percent": 50})], []),
     ("100", [rolled({"percent": 100})], [("contradictory-rollout", f"{ENFORCE}.percent")]),
     ("all namespaces", [rolled({"namespaceSelector": {}})], [
         ("contradictory-rollout", f"{ENFORCE}.namespaceSelector")]),

@@ -5,9 +5,15 @@ import json
 
 import pytest
 
-from policyd.json_types import JSONObject
+from policyd.json_types import JSON, JSONObject
 from policyd.policy.live import team_exceptions
-from policyd.policy.live.team_exceptions import MAX_BYTES, MAX_EXCEPTIONS, HeldBack, TeamExceptions
+from policyd.policy.live.team_exceptions import (
+    MAX_BYTES,
+    MAX_EXCEPTIONS,
+    MAX_VALUES,
+    HeldBack,
+    TeamExceptions,
+)
 from tests.builders.config_maps import policy_map
 from tests.builders.policies import policy, policy_exception
 
@@ -86,6 +92,23 @@ def test_a_namespace_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert teams.files() == ["configmap/a/x/e.yaml", "configmap/b/x/e.yaml"]
     assert teams.held[0].errors == ("namespace a has more than 3 exceptions",)
     assert MAX_EXCEPTIONS == 100
+
+
+def test_values_and_bytes_of_a_namespace_are_bounded() -> None:
+    """Each one is compared for every request of the namespace, while others wait."""
+    teams = Teams()
+    names: JSON = [f"legacy-{number}-*" for number in range(MAX_VALUES // 2)]
+    for name in ("x", "y"):
+        made = policy_exception(name, "p", resources=[{"names": names}])
+        for namespace in ("a", "b") if name == "x" else ("a",):
+            teams.put(namespace, name, e=made)
+    for name in ("x", "y", "z"):
+        teams.put("c", name, e=policy_exception(name, "p", reason="x" * (MAX_BYTES * 2 // 5)))
+    assert teams.files() == [f"configmap/{each}/e.yaml" for each in ("a/x", "b/x", "c/x", "c/y")]
+    assert [each.errors for each in teams.held] == [
+        ("namespace a has more than 5000 values in exceptions",),
+        ("namespace c has more than 256 KiB of exceptions",),
+    ]
 
 
 def test_a_config_map_is_bounded_after_decompression() -> None:
