@@ -5,6 +5,7 @@ import signal
 
 import pytest
 
+from policyd.reports import requests
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
 from tests.reports.reporting import PODS, REPORTS, Reporter, Reporting, once, teams
 
@@ -61,8 +62,10 @@ def test_a_namespace_that_is_being_deleted_is_no_problem(
 
 
 def test_a_server_that_ends_in_between_ends_the_run(
-    contents: Reporting, report: Reporter, server: ApiServer
+    contents: Reporting, report: Reporter, server: ApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(requests, "UNANSWERED_PAUSE", 0.01)
+    monkeypatch.setattr(requests, "UNANSWERED_SECONDS", 0.05)
     contents.stored("shop", "gone", "x")
     for number in range(50):
         contents.add(PODS, f"p{number:02}", "shop")

@@ -72,7 +72,7 @@ cluster could not be read or written, also after SIGTERM or SIGINT.
     default=20.0,
     show_default=True,
     metavar="NUMBER",
-    help="Send at most this many lists and writes a second to the API server.",
+    help="Send at most this many requests a second to the API server.",
 )
 @click.option(
     "--dry-run",
@@ -134,11 +134,12 @@ def command(
         loaded = from_files(given, selection, version)
         requester = Requester(user=user, groups=groups)
         options = ReportRunOptions(requester.user_info, namespaces, owned, api or "", dry_run)
+        pace = RequestPace(qps, interrupted)
         with (
-            open_objects(file, context, TIMEOUT) as objects,
-            open_reader(file, context, TIMEOUT) as reader,
+            open_objects(file, context, TIMEOUT, retries=False) as objects,
+            open_reader(file, context, TIMEOUT, pace.take) as reader,
         ):
-            requests = ReportRequests(objects, RequestPace(qps, interrupted), interrupted)
+            requests = ReportRequests(objects, pace, interrupted)
             loaded = loaded or from_cluster(requests, given, selection, version)
             run = ReportRun(
                 requests,
