@@ -82,9 +82,13 @@ class ReportRequests:
         """Server-side apply of a whole report; raises ObjectError."""
         self._sent(lambda: self._objects.apply(path, document, MANAGER, force=True), WRITE_PAUSES)
 
-    def delete(self, path: str, uid: str) -> None:
-        """Delete the report with this UID; raises ObjectError."""
-        self._sent(lambda: self._objects.delete(path, uid=uid), WRITE_PAUSES, {HTTPStatus.CONFLICT})
+    def delete(self, path: str, uid: str, version: str) -> None:
+        """Delete the report with this UID and resourceVersion; raises ObjectError."""
+        self._sent(
+            lambda: self._objects.delete(path, uid=uid, resource_version=version),
+            WRITE_PAUSES,
+            {HTTPStatus.CONFLICT},
+        )
 
     def _read(self, send: Callable[[], JSONObject]) -> JSONObject:
         try:

@@ -99,7 +99,8 @@ class ReportWriter:
         for each in stored:
             if self.requests.ended:
                 return
-            if self.known.is_stale(each.namespace, each.name) and coverage.covers(each):
+            stale = self.known.is_stale(each.namespace, each.name, each.content_hash)
+            if stale and coverage.covers(each):
                 self._delete(each, path(each))
 
     def _delete(self, report: StoredReport, path: str) -> None:
@@ -108,9 +109,9 @@ class ReportWriter:
             self.deleted += 1
             return
         try:
-            self.requests.delete(path, report.uid)
+            self.requests.delete(path, report.uid, report.version)
         except ObjectError as error:
-            # It is gone, or another one has its name now, which a later run looks at.
+            # It is gone, or somebody has changed it since, which a later run looks at.
             if error.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
                 self._fail(error)
         else:
