@@ -94,14 +94,21 @@ class ReportWriter:
         stored: Iterable[StoredReport],
         coverage: ScanCoverage,
         path: Callable[[StoredReport], str],
+        advance: Callable[[int], None],
     ) -> None:
-        """Delete the reports among these that no object asked for, where all objects are known."""
+        """Delete the reports among these that no object asked for, where all objects are known.
+        ``advance`` gets the number of those examined.
+        """
+        examined = 0
         for each in stored:
             if self.requests.ended:
                 return
-            stale = self.known.is_stale(each.namespace, each.name, each.content_hash)
-            if stale and coverage.covers(each):
+            if not self.known.is_stale(each.namespace, each.name, each.content_hash):
+                continue
+            if coverage.covers(each):
                 self._delete(each, path(each))
+            examined += 1
+            advance(examined)
 
     def _delete(self, report: StoredReport, path: str) -> None:
         if self.dry_run:
