@@ -29,8 +29,8 @@ LONGEST_PAUSE, USUAL_PAUSE = 60.0, 1.0
 READ_PAUSES, WRITE_PAUSES = (1.0, 4.0), (0.05, 0.25)
 # The first pause after no response at all; each is twice as long as the one before. After so many
 # seconds, and so many requests, without any response the run ends: an API server that restarts is
-# away for less. One that never answered is not waited for.
-UNANSWERED_PAUSE, UNREACHED_PAUSE = 1.0, 0.05
+# away for less. One that has never answered is tried as often, but not waited for.
+UNANSWERED_PAUSE = 1.0
 UNANSWERED_SECONDS, LEAST_UNANSWERED = 30.0, 3
 # The API server has not begun with the request, or another writer was quicker.
 _BUSY = frozenset((HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.CONFLICT))
@@ -139,8 +139,7 @@ class ReportRequests:
     def _pause(self, error: ObjectError, pauses: Iterator[float]) -> float | None:
         """Return the seconds until a request is sent again; None if it is not."""
         if self._unanswered:
-            first = UNANSWERED_PAUSE if self._reached else UNREACHED_PAUSE
-            pause = min(first * 2 ** (self._unanswered - 1), LONGEST_PAUSE)
+            pause = min(UNANSWERED_PAUSE * 2 ** (self._unanswered - 1), LONGEST_PAUSE)
             return None if self.ended else pause
         if error.status in _BUSY:
             return min(error.retry_after or USUAL_PAUSE, LONGEST_PAUSE)

@@ -142,3 +142,25 @@ def test_reports_that_may_not_be_listed_are_an_error(contents: Reporting, report
         refusal(403, "reports is forbidden") if f"{REPORTS}/" in call.path else None
     )
     assert "cannot list the reports of earlier runs: " in report.error(teams())
+
+
+@pytest.mark.parametrize("path", ["/apis/openreports.io/v1alpha1", "/api/v1/namespaces/own/"])
+def test_a_signal_before_the_scan_is_no_error_of_the_settings(
+    path: str, contents: Reporting, report: Reporter
+) -> None:
+    """Status 2 would be final for a Job."""
+    contents.stored("shop", "gone", "x")
+    signals = [signal.SIGTERM]
+
+    def special(call: Call) -> Reply | None:
+        if call.path.startswith(path):
+            while signals:
+                os.kill(os.getpid(), signals.pop())
+            return refusal(429, "too many requests", Retry_After="1")
+        return None
+
+    contents.special = special
+    done = report(teams(), flags=("--policy-configmaps", "a=b", "--policy-namespace", "own"))
+    assert done.exit_code == 3, done.output
+    assert "interrupted; the next run writes the rest" in done.stderr
+    assert (done.stdout, contents.names) == ("", ["gone"])

@@ -139,8 +139,10 @@ def test_a_response_that_is_no_object_is_a_problem_of_its_kind(
 
 
 def test_a_server_that_never_answers_is_not_waited_for(
-    contents: Reporting, report: Reporter
+    contents: Reporting, report: Reporter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(requests, "UNANSWERED_PAUSE", 0.01)
+
     def special(call: Call) -> Reply | None:
         raise ConnectionAbortedError
 

@@ -22,6 +22,7 @@ from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.version import version_of, version_option
 from policyd.cluster import missing, open_reader
 from policyd.cluster.commands import open_objects
+from policyd.errors import ConfigError
 from policyd.reports import rendering
 from policyd.reports.summary import Summary
 from policyd.versions import KubernetesVersion
@@ -166,13 +167,18 @@ def _warn(summary: Summary) -> None:
     if summary.more_problems:
         click.echo(f"{warning}: {summary.more_problems} more problems", err=True)
     if summary.interrupted:
-        click.echo(f"{warning}: interrupted; the next run writes the rest", err=True)
+        _warn_interrupted()
+
+
+def _warn_interrupted() -> None:
+    warning = styled("warning", fg="yellow")
+    click.echo(f"{warning}: interrupted; the next run writes the rest", err=True)
 
 
 @contextmanager
 def _interruptible() -> Iterator[Callable[[], bool]]:
     """Yield a function that returns whether SIGTERM or SIGINT has arrived; a second signal ends the
-    process at once.
+    process at once. What then cannot be read is no error of the settings.
     """
     arrived: list[int] = []
     signals = (signal.SIGTERM, signal.SIGINT)
@@ -187,6 +193,11 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
         signal.signal(each, note)
     try:
         yield lambda: bool(arrived)
+    except ConfigError:
+        if not arrived:
+            raise
+        _warn_interrupted()
+        raise SystemExit(INCOMPLETE) from None
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
