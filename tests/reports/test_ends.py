@@ -104,6 +104,7 @@ def test_a_signal_ends_a_run_with_a_summary_and_deletes_nothing(
     done = report(teams())
     assert signal.getsignal(number) == before
     assert done.exit_code == 3
+    assert "ending after the current request" in done.stderr
     assert "interrupted; the next run writes the rest" in done.stderr
     assert len(contents.writes) == 11
     assert "11 written, 0 unchanged, 0 deleted, 0 failed" in done.stdout

@@ -188,6 +188,7 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
         arrived.append(number)
         for each in signals:
             signal.signal(each, signal.SIG_DFL)
+        click.echo("ending after the current request; a second signal ends at once", err=True)
 
     for each in signals:
         signal.signal(each, note)
