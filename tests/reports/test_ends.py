@@ -2,6 +2,7 @@
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -127,6 +128,17 @@ def test_a_signal_ends_a_wait_for_a_busy_server(contents: Reporting, report: Rep
     done = report(teams())
     assert done.exit_code == 3
     assert "cannot list pods: the run was interrupted" in done.stderr
+
+
+def test_a_summary_that_cannot_be_written_is_an_error_before_the_run(
+    contents: Reporting, report: Reporter, server: ApiServer, tmp_path: Path
+) -> None:
+    contents.add(PODS, "bad", "shop")
+    file = tmp_path / "none" / "summary.txt"
+    assert f"there is no folder {file.parent}" in report.error(
+        teams(), flags=("--output", str(file))
+    )
+    assert server.calls == []
 
 
 def test_without_an_api_of_reports_it_says_what_to_install(

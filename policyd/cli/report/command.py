@@ -2,7 +2,7 @@
 
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -18,7 +18,7 @@ from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import format_option, styled
 from policyd.cli.shared.request import GROUP, USER
-from policyd.cli.shared.terminal.progress import counting
+from policyd.cli.shared.terminal.progress import counting, echo
 from policyd.cli.shared.version import version_of, version_option
 from policyd.cluster import missing, open_reader
 from policyd.cluster.commands import open_objects
@@ -121,6 +121,8 @@ def command(
     once, at the start. One of policies with an error ends the run before it writes anything; one of
     exceptions with an error is left out with a warning.
     """
+    if output is not None:
+        rendering.require_writable(output)
     with _interruptible() as interrupted:
         try:
             from policyd.reports.pacing import RequestPace
@@ -150,7 +152,7 @@ def command(
                 authorizer=reader if user is not None else None,
                 options=options,
                 cluster=objects.server,
-                announce=lambda line: click.echo(line, err=True),
+                announce=echo,
             )
             with counting() as advance:
                 summary = run.run(advance)
@@ -188,7 +190,8 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
         arrived.append(number)
         for each in signals:
             signal.signal(each, signal.SIG_DFL)
-        click.echo("ending after the current request; a second signal ends at once", err=True)
+        with suppress(RuntimeError):  # the signal interrupted another write to standard error
+            echo("ending after the current request; a second signal ends at once")
 
     for each in signals:
         signal.signal(each, note)
