@@ -46,7 +46,7 @@ SocketOption = tuple[int, int, int]
 # Called after each request: whether it was answered, and after how many nanoseconds.
 ReportLookup = Callable[[bool, int], None]
 # Called before each request.
-Before = Callable[[], object]
+BeforeRequest = Callable[[], object]
 
 _TIMED_OUT = Failure("the API server did not answer in time")
 
@@ -119,7 +119,7 @@ class ClusterClient:
         timeout: float,
         most: int = MAX_ANSWER_BYTES,
         whole: float = 0.0,
-        before: Before | None = None,
+        before: BeforeRequest | None = None,
     ) -> None:
         self.config = config
         self._whole = whole or timeout
@@ -246,7 +246,7 @@ def transport(
     most: int | None,
     options: Sequence[SocketOption] = (),
     *,
-    before: Before | None = None,
+    before: BeforeRequest | None = None,
 ) -> Any:
     """Connections for one kind of lookup, with limits on their responses."""
     limits = httpx2.Limits(
@@ -267,7 +267,7 @@ def plain(
     most: int | None,
     options: Sequence[SocketOption] = (),
     *,
-    before: Before | None = None,
+    before: BeforeRequest | None = None,
 ) -> httpx2.AsyncClient:
     """A client that returns objects as they are sent: typed models drop unknown fields."""
     given = ConnectionParams(
