@@ -4,6 +4,7 @@ Optional: imported only when a cluster is configured; needs the extra ``cluster`
 nothing.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,13 +28,20 @@ def connect(kubeconfig: Path | None, timeout: float) -> "ClusterClient":
     return client.ClusterClient(client.configuration(kubeconfig), timeout)
 
 
-def open_reader(kubeconfig: Path | None, context: str | None, timeout: float) -> "ClusterReader":
-    """A synchronous client for commands; ``context`` is a context of the kubeconfig."""
+def open_reader(
+    kubeconfig: Path | None,
+    context: str | None,
+    timeout: float,
+    before: Callable[[], object] | None = None,
+) -> "ClusterReader":
+    """A synchronous client for commands; ``context`` is a context of the kubeconfig. Each request
+    is sent when ``before`` has returned.
+    """
     try:
         from policyd.cluster import client, reader
     except ModuleNotFoundError as error:
         raise missing(error) from None
-    return reader.ClusterReader(client.configuration(kubeconfig, context), timeout)
+    return reader.ClusterReader(client.configuration(kubeconfig, context), timeout, before)
 
 
 def missing(error: ModuleNotFoundError) -> Exception:

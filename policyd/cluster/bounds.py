@@ -5,7 +5,7 @@ it is kept.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import httpx2
@@ -20,8 +20,9 @@ from policyd.json_types import JSONObject
 MAX_ANSWER_BYTES = 8 * 2**20
 # Bytes of all pages of one lookup of params.
 MAX_LIST_BYTES = 16 * 2**20
-# Bytes of one response to a command that a person runs, which reads pages of 500 objects.
-MAX_PAGE_BYTES = 256 * 2**20
+# Bytes of one response to a command, which reads pages of 500 objects: three times as many as the
+# Pods of such a page usually have. Lists of larger objects are read in smaller pages.
+MAX_PAGE_BYTES = 32 * 2**20
 # Bytes of one event of a watch: an object of at most 3 MiB, its type and the end of the line.
 MAX_EVENT_BYTES = 3 * 2**20 + 1024
 # Nesting of objects and arrays: the same limit as for AdmissionReviews.
@@ -50,19 +51,27 @@ class Budget:
 
 
 class BoundedTransport(httpx2.AsyncBaseTransport):
-    """Sends requests with ``inner`` and stops reading a response after ``most`` bytes; with None
-    never: a watch limits each of its events instead.
+    """Sends requests with ``inner``, each after ``before`` has returned, and stops reading a
+    response after ``most`` bytes; with None never: a watch limits each of its events instead.
 
     Requests responses without Content-Encoding and refuses others, so that the bytes counted here
     are the bytes kept in memory: a compressed response may be a thousand times larger.
     """
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, most: int | None) -> None:
+    def __init__(
+        self,
+        inner: httpx2.AsyncBaseTransport,
+        most: int | None,
+        before: Callable[[], object] | None = None,
+    ) -> None:
         self._inner = inner
         self._most = most
+        self._before = before
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Return the response, not yet read."""
+        if self._before is not None:
+            self._before()
         request.headers["Accept-Encoding"] = "identity"
         connecting = _Connecting()
         request.extensions = {**request.extensions, "trace": connecting}

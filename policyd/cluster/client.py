@@ -45,6 +45,8 @@ Answer = TypeVar("Answer")
 SocketOption = tuple[int, int, int]
 # Called after each request: whether it was answered, and after how many nanoseconds.
 ReportLookup = Callable[[bool, int], None]
+# Called before each request.
+BeforeRequest = Callable[[], object]
 
 _TIMED_OUT = Failure("the API server did not answer in time")
 
@@ -107,7 +109,8 @@ class ClusterClient:
     """Queries one API server. Created before the event loop runs, used inside of it.
 
     ``timeout`` limits each part of a response, and ``whole`` a lookup with all retries and pauses
-    (0: the same); ``most`` limits the bytes of one response.
+    (0: the same); ``most`` limits the bytes of one response. ``before`` is called before each
+    request; if it waits, so does the whole event loop.
     """
 
     def __init__(
@@ -116,6 +119,7 @@ class ClusterClient:
         timeout: float,
         most: int = MAX_ANSWER_BYTES,
         whole: float = 0.0,
+        before: BeforeRequest | None = None,
     ) -> None:
         self.config = config
         self._whole = whole or timeout
@@ -125,10 +129,10 @@ class ClusterClient:
                 config,
                 timeout=httpx2.Timeout(timeout),
                 trust_env=False,  # no proxy, no .netrc: only what is configured
-                transport=transport(context, most),
+                transport=transport(context, most, before=before),
             )
-            self._of_namespaces = plain(config, context, timeout, most)
-            self._of_params = plain(config, context, timeout, most)
+            self._of_namespaces = plain(config, context, timeout, most, before=before)
+            self._of_params = plain(config, context, timeout, most, before=before)
         except (KubeConfigError, ssl.SSLError, OSError, ValueError) as error:
             raise ConfigError(f"cannot use the cluster {config.cluster.server}: {error}") from None
         self._namespaces = LookupCache(self._namespace)
@@ -238,7 +242,11 @@ def trusted(config: SingleConfig) -> ssl.SSLContext:
 
 
 def transport(
-    context: ssl.SSLContext, most: int | None, options: Sequence[SocketOption] = ()
+    context: ssl.SSLContext,
+    most: int | None,
+    options: Sequence[SocketOption] = (),
+    *,
+    before: BeforeRequest | None = None,
 ) -> Any:
     """Connections for one kind of lookup, with limits on their responses."""
     limits = httpx2.Limits(
@@ -249,7 +257,7 @@ def transport(
     inner = httpx2.AsyncHTTPTransport(
         verify=context, limits=limits, trust_env=False, socket_options=options or None
     )
-    return BoundedTransport(inner, most)
+    return BoundedTransport(inner, most, before)
 
 
 def plain(
@@ -258,12 +266,14 @@ def plain(
     timeout: float,
     most: int | None,
     options: Sequence[SocketOption] = (),
+    *,
+    before: BeforeRequest | None = None,
 ) -> httpx2.AsyncClient:
     """A client that returns objects as they are sent: typed models drop unknown fields."""
     given = ConnectionParams(
         timeout=httpx2.Timeout(timeout),
         trust_env=False,
-        transport=transport(context, most, options),
+        transport=transport(context, most, options, before=before),
     )
     return plain_client(config, given)
 

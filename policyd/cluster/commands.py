@@ -17,18 +17,20 @@ Answer = TypeVar("Answer")
 
 @contextmanager
 def open_objects(
-    kubeconfig: Path | None, context: str | None, timeout: float
+    kubeconfig: Path | None, context: str | None, timeout: float, *, retries: bool = True
 ) -> Iterator["Objects"]:
     """Requests to the cluster of a kubeconfig's context; without a kubeconfig, of this Pod.
 
-    Raises ConfigError if there is no such cluster, or no client library.
+    Without ``retries`` each one is sent once. Raises ConfigError if there is no such cluster, or no
+    client library.
     """
     try:
         from policyd.cluster import bounds, client, objects
     except ModuleNotFoundError as error:
         raise missing(error) from None
     config = client.configuration(kubeconfig, context)
-    made = objects.ObjectClient(config, timeout, bounds.MAX_PAGE_BYTES)
+    pauses = client.PAUSES if retries else ()
+    made = objects.ObjectClient(config, timeout, bounds.MAX_PAGE_BYTES, pauses)
     with asyncio.Runner() as runner:
         try:
             yield Objects(made, runner)

@@ -17,13 +17,21 @@ class ApiReadError(Exception):
     """The API server did not return what was requested; the message says why.
 
     ``status`` is the HTTP status of its response, 0 without one; ``body`` is the Status object that
-    it sent.
+    it sent. ``too_large``: the response has more bytes than are read of one.
     """
 
-    def __init__(self, why: str, status: int = 0, body: JSONObject | None = None) -> None:
+    def __init__(
+        self,
+        why: str,
+        status: int = 0,
+        body: JSONObject | None = None,
+        *,
+        too_large: bool = False,
+    ) -> None:
         super().__init__(why)
         self.status = status
         self.body = body or {}
+        self.too_large = too_large
 
 
 class ApiReader(Protocol):
@@ -82,13 +90,19 @@ def pages(
     reader: ApiReader, path: str, selection: Mapping[str, str] | None = None
 ) -> Iterator[Page]:
     """The pages of a list; ``selection`` are parameters such as a labelSelector. If the API server
-    expires the snapshot of the list meanwhile, the list continues with the current objects.
+    expires the snapshot of the list meanwhile, the list continues with the current objects. Pages
+    that would be too large have fewer objects.
     """
-    query, expired = {"limit": str(PAGE), **(selection or {})}, False
+    limit, expired = PAGE, False
+    query = {"limit": str(limit), **(selection or {})}
     while True:
         try:
             page = reader.get(path, query)
         except ApiReadError as error:
+            if error.too_large and limit > 1:
+                limit = limit // 4 or 1
+                query["limit"] = str(limit)
+                continue
             later = (error.body.get("metadata") or {}).get("continue")
             if error.status != HTTPStatus.GONE or not later or expired:
                 raise

@@ -7,7 +7,7 @@ ObjectError. Nothing is cached; ``watching`` keeps lists in step.
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Literal, NamedTuple
@@ -80,14 +80,26 @@ class ObjectError(Exception):
         self.retry_after = retry_after
 
 
+class UnreadableAnswer(ObjectError):
+    """The API server answered, but not with an object."""
+
+
 class ObjectClient:
     """Requests to one API server. Created anywhere, used inside of one event loop.
 
-    ``timeout`` limits each request with all its retries; ``most`` limits the bytes of a response.
+    ``timeout`` limits each request with all its retries, which come after these ``pauses``;
+    ``most`` limits the bytes of a response.
     """
 
-    def __init__(self, config: SingleConfig, timeout: float, most: int = MAX_ANSWER_BYTES) -> None:
+    def __init__(
+        self,
+        config: SingleConfig,
+        timeout: float,
+        most: int = MAX_ANSWER_BYTES,
+        pauses: Sequence[float] = PAUSES,
+    ) -> None:
         self._timeout = timeout
+        self._pauses = pauses
         self.server = str(config.cluster.server)
         try:
             context = trusted(config)
@@ -210,7 +222,7 @@ class ObjectClient:
 
     async def _sent(self, request: "_Request") -> bytes:
         """The body of the response; the request is sent again where its ``retry`` permits it."""
-        pauses = iter(PAUSES)
+        pauses = iter(self._pauses)
         last: ObjectError | None = None
         try:
             async with asyncio.timeout(self._timeout):
@@ -288,11 +300,11 @@ def refusal(method: str, path: str, response: httpx2.Response, data: bytes) -> O
 
 
 def decoded_answer(method: str, path: str, data: bytes) -> JSONObject:
-    """The JSON object in a response; raises ObjectError for anything else."""
+    """The JSON object in a response; raises UnreadableAnswer for anything else."""
     try:
         return decoded(data)
     except InvalidAnswer as error:
-        raise ObjectError(f"{method} {_url(path)}: {error}") from None
+        raise UnreadableAnswer(f"{method} {_url(path)}: {error}") from None
 
 
 def _repeatable(retry: Retry) -> frozenset[HTTPStatus] | tuple[HTTPStatus, ...]:

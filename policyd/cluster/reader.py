@@ -5,7 +5,7 @@ Sends GET, and POST of a SubjectAccessReview, nothing else.
 """
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from http import HTTPStatus
 from typing import Any, TypeVar
 
@@ -15,7 +15,8 @@ from lightkube.config.kubeconfig import SingleConfig
 
 from policyd._core.lib.authorization import AccessDecision, Attributes, Failure
 from policyd.admission.lookups.params import KindOf, ParamsOf
-from policyd.cluster.bounds import MAX_PAGE_BYTES
+from policyd.cluster import bounds
+from policyd.cluster.bounds import AnswerTooLarge
 from policyd.cluster.client import PASSING, ClusterClient
 from policyd.cluster.listing import ApiReadError
 from policyd.json_types import JSONObject
@@ -24,27 +25,39 @@ from policyd.policy.live.reach import Served
 Answer = TypeVar("Answer")
 # The timeout of a page of 500 objects, as a multiple of that for a part of a response.
 WHOLE = 10
+# Decisions that are remembered: policies may ask about each object.
+MOST_DECISIONS = 1_000
 
 
 class _Client(ClusterClient):
     """A client that also reads any path."""
 
     async def get(self, path: str, query: Mapping[str, str]) -> httpx2.Response | Failure:
-        """The response, unless its status may be temporary; raises nothing."""
+        """The response, unless its status may be temporary; raises ApiReadError if it is too
+        large, and nothing else.
+        """
         return await self._query(lambda: self._get(path, query))
 
     async def _get(self, path: str, query: Mapping[str, str]) -> httpx2.Response:
-        answer = await self._of_params.get(path.lstrip("/"), params=dict(query))
+        try:
+            answer = await self._of_params.get(path.lstrip("/"), params=dict(query))
+        except AnswerTooLarge as error:
+            raise ApiReadError(str(error), too_large=True) from None
         if answer.status_code in PASSING:
             answer.raise_for_status()
         return answer
 
 
 class ClusterReader:
-    """Usable outside of an event loop only: it has one of its own while it is open."""
+    """Usable outside of an event loop only: it has one of its own while it is open. Each request
+    is sent when ``before`` has returned.
+    """
 
-    def __init__(self, config: SingleConfig, timeout: float) -> None:
-        self._client = _Client(config, timeout, MAX_PAGE_BYTES, WHOLE * timeout)
+    def __init__(
+        self, config: SingleConfig, timeout: float, before: Callable[[], object] | None = None
+    ) -> None:
+        most = bounds.MAX_PAGE_BYTES
+        self._client = _Client(config, timeout, most, WHOLE * timeout, before)
         self._runner = asyncio.Runner()
         self._decisions: dict[Attributes, AccessDecision | Failure] = {}
 
@@ -78,9 +91,11 @@ class ClusterReader:
         return str(self.get("version").get("gitVersion"))
 
     def check(self, attributes: Attributes) -> AccessDecision | Failure:
-        """The decision of the API server's authorizers; each query is sent once."""
+        """The decision of the API server's authorizers, which is remembered for a while."""
         known = self._decisions.get(attributes)
         if known is None:
+            if len(self._decisions) >= MOST_DECISIONS:
+                self._decisions.clear()
             known = self._decisions[attributes] = self._run(self._client.may(attributes))
         return known
 

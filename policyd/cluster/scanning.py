@@ -129,9 +129,12 @@ class Scan:
         for namespace, listed in self._lists(target.served):
             try:
                 for page in listed:
-                    advance(doing, done, done + len(page.items) + page.remaining)
-                    yield from (self._scanned(item, target) for item in page.items)
-                    done += len(page.items)
+                    total = done + len(page.items) + page.remaining
+                    advance(doing, done, total)
+                    for item in page.items:
+                        yield self._scanned(item, target)
+                        done += 1
+                        advance(doing, done, total)
             except ApiReadError as error:
                 where = f" in {namespace}" if namespace else ""
                 self.unread.append(f"cannot list {target.served.label}{where}: {error}")

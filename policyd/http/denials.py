@@ -65,14 +65,15 @@ def merged(parts: Iterable[RecentDenials]) -> RecentDenials:
     return RecentDenials(rows[-MOST:], min((part.next for part in parts), default=0), complete)
 
 
-def denial_query(query: str) -> DenialQuery:
-    """Return the meaning of a query string; raises ReviewError."""
+def denial_query(query: str, policy: str = "") -> DenialQuery:
+    """Return the meaning of a query string; if it is about one ``policy``, it names none.
+    Raises ReviewError.
+    """
     given: dict[str, str] = {}
+    names = [each for each in _NAMES if each != "policy" or not policy]
     for name, value in parse_qsl(query, keep_blank_values=True):
-        if name not in _NAMES:
-            raise ReviewError(
-                f"expected {', '.join(_NAMES[:-1])} or {_NAMES[-1]}, got {_cut(name)}"
-            )
+        if name not in names:
+            raise ReviewError(f"expected {', '.join(names[:-1])} or {names[-1]}, got {_cut(name)}")
         if name in given:
             raise ReviewError(f"{name}: expected one value, got another one: {_cut(value)}")
         if not value:
@@ -80,7 +81,7 @@ def denial_query(query: str) -> DenialQuery:
         given[name] = value
     return DenialQuery(
         given.get("namespace", ""),
-        given.get("policy", ""),
+        policy or given.get("policy", ""),
         _since(given["since"]) if "since" in given else 0,
         _limit(given["limit"]) if "limit" in given else MOST,
     )

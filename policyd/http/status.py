@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from policyd.errors import ReviewError
 from policyd.http.admin_gate import TRUSTED
-from policyd.http.denials import NONE, DenialQuery, RecentDenials, denial_query
+from policyd.http.denials import NONE, RecentDenials, denial_query
 from policyd.http.lifecycle import Lifecycle
 from policyd.policy.live.store import LoadedPolicy, LoadedPolicySet, Store
 from policyd.texts import encodable_tree
@@ -120,15 +120,21 @@ class Status:
         return self._closing(Response(text, headers={"content-type": content_type}))
 
     async def policy(self, request: Request) -> Response:
-        """The policies of one name (a validating and a mutating one may share it)."""
+        """The policies of one name (a validating and a mutating one may share it), and their recent
+        denials, which a query selects as those of all policies.
+        """
         name = request.path_params["name"]
         named = [policy for policy in self._store.current.policies if policy.name == name]
         if not named:
             return self._closing(_json({"error": f"no policy is named {name!r}"}, 404))
+        try:
+            query = denial_query(request.url.query, policy=name)
+        except ReviewError as error:
+            return self._closing(_json({"error": str(error)}, error.status))
         trusted = _is_trusted(request)
         shown = self._shown(named, trusted)
         if trusted:
-            shown["denials"] = DenialQuery(policy=name).page(self._recent())["denials"]
+            shown["denials"] = query.page(self._recent())["denials"]
         return self._closing(_json(shown))
 
     async def denials(self, request: Request) -> Response:

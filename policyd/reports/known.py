@@ -38,12 +38,17 @@ class KnownReports:
         if not self._kept[at]:
             self._kept[at] = 1
             self._stale -= 1
-        return self._records[at][_NAME_BYTES:] == _short(content, _CONTENT_BYTES)
+        return self._has(at, content)
 
-    def is_stale(self, namespace: str, name: str) -> bool:
-        """Whether it is one of the reports of the first listing that no object has asked for."""
+    def is_stale(self, namespace: str, name: str, content: str) -> bool:
+        """Whether a report that the cluster has is one of the first listing, with the same content,
+        that no object has asked for. With another content, another run has written it since.
+        """
         at = self._find(_name(namespace, name))
-        return at >= 0 and not self._kept[at]
+        return at >= 0 and not self._kept[at] and self._has(at, content)
+
+    def _has(self, at: int, content: str) -> bool:
+        return self._records[at][_NAME_BYTES:] == _short(content, _CONTENT_BYTES)
 
     def _find(self, name: bytes) -> int:
         if len(self._kept) != len(self._records):

@@ -36,6 +36,17 @@ def write(summary: Summary, form: str, path: Path | None) -> None:
         raise ConfigError(f"cannot write {path}: {error.strerror or error}") from None
 
 
+def require_writable(path: Path) -> None:
+    """Raise ConfigError if a summary cannot be written to this file, before a run takes an hour."""
+    folder = Path(os.path.realpath(path)).parent
+    if path.exists() and not path.is_file():
+        return
+    if not folder.is_dir():
+        raise ConfigError(f"cannot write {path}: there is no folder {folder}")
+    if not os.access(folder, os.W_OK):
+        raise ConfigError(f"cannot write {path}: the folder {folder} is not writable")
+
+
 def _write_file(path: Path, content: bytes) -> None:
     if path.exists() and not path.is_file():
         path.write_bytes(content)

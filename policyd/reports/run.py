@@ -122,7 +122,8 @@ class ReportRun:
         incomplete = frozenset(
             (_label(served), namespace) for served, namespace in self._scan.incomplete
         )
-        self._clean_up(scope, ScanCoverage(frozenset(families), incomplete, discovered))
+        coverage = ScanCoverage(frozenset(families), incomplete, discovered)
+        self._clean_up(scope, coverage, advance)
 
     def _report(self, label: str, family: list[ListedResource], advance: ScanProgress) -> None:
         """Report the objects of a resource: all versions in which policies match it together."""
@@ -163,14 +164,16 @@ class ReportRun:
             ordered = sorted(results, key=lambda each: each.sort_key)
             self._writer.write(report_of(self._api, reported, ordered))
 
-    def _clean_up(self, scope: ReportScope, coverage: ScanCoverage) -> None:
-        if not self._known.stale:
+    def _clean_up(self, scope: ReportScope, coverage: ScanCoverage, advance: ScanProgress) -> None:
+        stale = self._known.stale
+        if not stale:
             return
         try:
             self._writer.clean_up(
                 self._stored(scope),
                 coverage,
                 lambda each: report_path(self._api, each.namespace, each.name),
+                lambda done: advance("deleting reports", done, stale),
             )
         except ApiReadError as error:
             self._tally.note(f"cannot list the reports of earlier runs: {error}")
@@ -199,8 +202,8 @@ class ReportRun:
             results=tally.results,
             policies=tally.by_policy(self._facts, self._idle),
             by_namespace=tally.by_namespace(),
-            findings=tuple(tally.findings),
-            more_findings=tally.more_findings,
+            findings=tuple(tally.sample.findings),
+            more_findings=tally.sample.more,
             reports=self._writer.writes,
             problems=problems[:MOST_PROBLEMS],
             more_problems=tally.more_problems + len(problems[MOST_PROBLEMS:]),

@@ -11,11 +11,12 @@ from policyd.reports.documents import HASH, LABEL_SELECTOR, RESOURCE
 
 
 class StoredReport(NamedTuple):
-    """A report in the cluster. ``uid`` is its own, ``name`` the UID of its object."""
+    """A report in the cluster: ``uid`` and ``version`` are its own, ``name`` its object's UID."""
 
     namespace: str
     name: str
     uid: str
+    version: str
     resource: str
     content_hash: str
 
@@ -64,6 +65,7 @@ def _stored(metadata: JSONObject) -> StoredReport:
         str(metadata.get("namespace") or ""),
         str(metadata["name"]),
         str(metadata.get("uid") or ""),
+        str(metadata.get("resourceVersion") or ""),
         str((metadata.get("labels") or {}).get(RESOURCE) or ""),
         str((metadata.get("annotations") or {}).get(HASH) or ""),
     )

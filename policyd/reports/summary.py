@@ -99,9 +99,10 @@ class Summary:
     ``api`` is the apiVersion of the reports, such as ``openreports.io/v1alpha1``. ``namespaces``
     are those of ``-n``; empty: all, and cluster-scoped objects. ``owned``: objects whose owners
     were checked instead. ``policies`` are in the order of name and kind, ``by_namespace`` in that
-    of names. ``findings`` are at most MOST_FINDINGS, in the order of the scan; ``more_findings`` is
-    the number of those left out; likewise ``problems`` (what could not be read, written or
-    deleted) and ``more_problems``. ``interrupted``: a signal ended the run early.
+    of names. ``findings`` are at most MOST_FINDINGS, some of each policy, namespace and result, in
+    the order of the scan; ``more_findings`` is the number of those left out; likewise ``problems``
+    (what could not be read, written or deleted) and ``more_problems``. ``interrupted``: a signal
+    ended the run early.
     """
 
     cluster: str

@@ -1,4 +1,4 @@
-"""Counts results while a run goes on, and keeps the first findings for its summary."""
+"""Counts results while a run goes on, and keeps some findings for its summary."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -8,6 +8,7 @@ from policyd.reports.documents import ReportedObject
 from policyd.reports.evaluating import ObjectResults
 from policyd.reports.policies import PolicyFacts
 from policyd.reports.results import ReportResult, ResultWord, worst
+from policyd.reports.sample import FindingSample
 from policyd.reports.summary import (
     MOST_FINDINGS,
     MOST_PROBLEMS,
@@ -26,8 +27,7 @@ class ReportTally:
     def __init__(self) -> None:
         self.objects = 0
         self.owned = 0
-        self.findings: list[ReportedFinding] = []
-        self.more_findings = 0
+        self.sample = FindingSample(MOST_FINDINGS)
         self.problems: list[str] = []
         self.more_problems = 0
         self._by_policy: defaultdict[PolicyKey, _Counts] = defaultdict(Counter)
@@ -35,7 +35,7 @@ class ReportTally:
         self._objects: Counter[str] = Counter()
 
     def count(self, reported: ReportedObject, evaluation: ObjectResults) -> None:
-        """Count the results of an object, and keep its findings as long as there is room."""
+        """Count the results of an object, and keep its findings where there is room."""
         found: defaultdict[PolicyKey, set[ResultWord]] = defaultdict(set)
         for each in evaluation.results:
             found[each.policy].add(each.result)
@@ -43,9 +43,8 @@ class ReportTally:
             result = worst(found[key])
             self._by_policy[key][result] += 1
             self._by_namespace[reported.namespace][result] += 1
-        room = MOST_FINDINGS - len(self.findings)
-        self.findings += [_finding(reported, each) for each in evaluation.results[:room]]
-        self.more_findings += max(0, len(evaluation.results) - room)
+        for each in evaluation.results:
+            self.sample.add(_finding(reported, each))
 
     def count_object(self, namespace: str) -> None:
         """Count an object once, however many versions of it are evaluated."""

@@ -94,13 +94,21 @@ class ReportWriter:
         stored: Iterable[StoredReport],
         coverage: ScanCoverage,
         path: Callable[[StoredReport], str],
+        advance: Callable[[int], None],
     ) -> None:
-        """Delete the reports among these that no object asked for, where all objects are known."""
+        """Delete the reports among these that no object asked for, where all objects are known.
+        ``advance`` gets the number of those examined.
+        """
+        examined = 0
         for each in stored:
             if self.requests.ended:
                 return
-            if self.known.is_stale(each.namespace, each.name) and coverage.covers(each):
+            if not self.known.is_stale(each.namespace, each.name, each.content_hash):
+                continue
+            if coverage.covers(each):
                 self._delete(each, path(each))
+            examined += 1
+            advance(examined)
 
     def _delete(self, report: StoredReport, path: str) -> None:
         if self.dry_run:
@@ -108,9 +116,9 @@ class ReportWriter:
             self.deleted += 1
             return
         try:
-            self.requests.delete(path, report.uid)
+            self.requests.delete(path, report.uid, report.version)
         except ObjectError as error:
-            # It is gone, or another one has its name now, which a later run looks at.
+            # It is gone, or somebody has changed it since, which a later run looks at.
             if error.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
                 self._fail(error)
         else:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import pytest
 
 from policyd._core.lib.authorization import AccessDecision, Attributes, Failure
-from policyd.cluster import connect
+from policyd.cluster import connect, open_reader, reader
 from policyd.cluster.client import ClusterClient
 from tests.cluster.fake import REVIEWS, TOKEN, ApiServer, Call, Reply, api_server, refusal, status
 
@@ -219,3 +219,16 @@ def test_a_question_that_is_given_up_leaves_the_client_usable(server: ApiServer)
         await client.close()
 
     run(scenario())
+
+
+def test_a_command_remembers_a_bounded_number_of_decisions(
+    server: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "MOST_DECISIONS", 3)
+    server.answer = lambda _: status(True)
+    names = ["a", "b", "a", "c", "d", "a"]  # d has no room until all others are forgotten
+    with open_reader(server.kubeconfig(), None, 5.0) as made:
+        for name in names:
+            assert made.check(Attributes("bob", "get", resource="pods", name=name)) == YES
+    sent = [call.body["spec"]["resourceAttributes"]["name"] for call in server.calls]
+    assert sent == ["a", "b", "c", "d", "a"]

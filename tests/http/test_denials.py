@@ -175,6 +175,9 @@ def test_the_denials_of_all_processes_are_shown_in_their_order(server: Process) 
     assert shown("/denials?policy=broken") == ["12"]
     assert shown("/denials?limit=2") == ["11", "12"]
     assert shown("/policies/no-text") == [str(each) for each in range(12)]
+    assert shown("/policies/no-text?namespace=team-1&limit=3") == ["4", "7", "10"]
+    for query in ("namespace=", "policy=broken", "x=y"):
+        assert server.get(f"/policies/no-text?{query}")[0] == 400
     cursor = json.loads(server.get("/denials")[1])["next"]
     assert shown(f"/denials?since={cursor}") == []
     server.post("/validate/policy/no-text", body(uid="14", object=FORBIDDEN))

@@ -64,6 +64,7 @@ class Reporting(Contents):
                 "name": name,
                 **({"namespace": namespace} if namespace else {}),
                 "uid": f"report-{next(self._uids)}",
+                "resourceVersion": "1",
                 "labels": {**OWN, RESOURCE: resource},
                 "annotations": {HASH: content},
             }
@@ -81,6 +82,7 @@ class Reporting(Contents):
             uid = self.reports.get(path, {}).get("metadata", {}).get("uid")
             stored = {**call.body, "metadata": {**call.body["metadata"]}}
             stored["metadata"]["uid"] = uid or f"report-{next(self._uids)}"
+            stored["metadata"]["resourceVersion"] = str(2 + next(self._uids))
             self.reports[path] = stored
             self.writes.append(("apply", path.rpartition("/")[2]))
             return Reply(stored, 200 if uid else 201)
@@ -88,8 +90,10 @@ class Reporting(Contents):
             found = self.reports.get(path)
             if found is None:
                 return refusal(404, "not found")
-            if call.body["preconditions"] != {"uid": found["metadata"]["uid"]}:
-                return refusal(409, "the UID in the precondition does not match")
+            conditions = call.body["preconditions"]
+            assert conditions["uid"]
+            if any(found["metadata"][name] != value for name, value in conditions.items()):
+                return refusal(409, "the precondition does not match")
             del self.reports[path]
             self.writes.append(("delete", path.rpartition("/")[2]))
             return Reply({"kind": "Status", "status": "Success"})

@@ -2,9 +2,11 @@
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
+from policyd.reports import requests
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
 from tests.reports.reporting import PODS, REPORTS, Reporter, Reporting, once, teams
 
@@ -61,8 +63,10 @@ def test_a_namespace_that_is_being_deleted_is_no_problem(
 
 
 def test_a_server_that_ends_in_between_ends_the_run(
-    contents: Reporting, report: Reporter, server: ApiServer
+    contents: Reporting, report: Reporter, server: ApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(requests, "UNANSWERED_PAUSE", 0.01)
+    monkeypatch.setattr(requests, "UNANSWERED_SECONDS", 0.05)
     contents.stored("shop", "gone", "x")
     for number in range(50):
         contents.add(PODS, f"p{number:02}", "shop")
@@ -101,6 +105,7 @@ def test_a_signal_ends_a_run_with_a_summary_and_deletes_nothing(
     done = report(teams())
     assert signal.getsignal(number) == before
     assert done.exit_code == 3
+    assert "ending after the current request" in done.stderr
     assert "interrupted; the next run writes the rest" in done.stderr
     assert len(contents.writes) == 11
     assert "11 written, 0 unchanged, 0 deleted, 0 failed" in done.stdout
@@ -125,6 +130,17 @@ def test_a_signal_ends_a_wait_for_a_busy_server(contents: Reporting, report: Rep
     assert "cannot list pods: the run was interrupted" in done.stderr
 
 
+def test_a_summary_that_cannot_be_written_is_an_error_before_the_run(
+    contents: Reporting, report: Reporter, server: ApiServer, tmp_path: Path
+) -> None:
+    contents.add(PODS, "bad", "shop")
+    file = tmp_path / "none" / "summary.txt"
+    assert f"there is no folder {file.parent}" in report.error(
+        teams(), flags=("--output", str(file))
+    )
+    assert server.calls == []
+
+
 def test_without_an_api_of_reports_it_says_what_to_install(
     contents: Reporting, report: Reporter
 ) -> None:
@@ -139,3 +155,25 @@ def test_reports_that_may_not_be_listed_are_an_error(contents: Reporting, report
         refusal(403, "reports is forbidden") if f"{REPORTS}/" in call.path else None
     )
     assert "cannot list the reports of earlier runs: " in report.error(teams())
+
+
+@pytest.mark.parametrize("path", ["/apis/openreports.io/v1alpha1", "/api/v1/namespaces/own/"])
+def test_a_signal_before_the_scan_is_no_error_of_the_settings(
+    path: str, contents: Reporting, report: Reporter
+) -> None:
+    """Status 2 would be final for a Job."""
+    contents.stored("shop", "gone", "x")
+    signals = [signal.SIGTERM]
+
+    def special(call: Call) -> Reply | None:
+        if call.path.startswith(path):
+            while signals:
+                os.kill(os.getpid(), signals.pop())
+            return refusal(429, "too many requests", Retry_After="1")
+        return None
+
+    contents.special = special
+    done = report(teams(), flags=("--policy-configmaps", "a=b", "--policy-namespace", "own"))
+    assert done.exit_code == 3, done.output
+    assert "interrupted; the next run writes the rest" in done.stderr
+    assert (done.stdout, contents.names) == ("", ["gone"])

@@ -22,7 +22,9 @@ def test_it_answers_as_a_table_would(
     kept = {place for place, _ in asked}
     assert known.stale == len(stored.keys() - kept)
     for place in (*stored, *kept):
-        assert known.is_stale(*place) == (place in stored.keys() - kept)
+        for content in ("1", "2"):
+            stale = place in stored.keys() - kept and stored[place] == content
+            assert known.is_stale(*place, content) == stale
 
 
 def test_a_report_that_was_listed_twice_is_kept_once_and_for_all() -> None:
@@ -30,4 +32,4 @@ def test_a_report_that_was_listed_twice_is_kept_once_and_for_all() -> None:
     known.add("shop", "a", "1")
     known.add("shop", "a", "1")
     assert known.keep("shop", "a", "1")
-    assert not known.is_stale("shop", "a")
+    assert not known.is_stale("shop", "a", "1")

@@ -7,8 +7,9 @@ import pytest
 from policyd.cluster import listing
 from policyd.json_types import JSONObject
 from policyd.reports.apis import WG_POLICY
+from policyd.reports.documents import HASH
 from tests.builders.policies import demand, policy, rule
-from tests.cluster.fake import ApiServer, refusal
+from tests.cluster.fake import ApiServer, Call, refusal
 from tests.reports.reporting import PODS, REPORTS, TEAM, Reporter, Reporting, page_expires, teams
 
 DEPLOYMENTS, SETS = "/apis/apps/v1/deployments", "/apis/apps/v1/replicasets"
@@ -266,3 +267,25 @@ def test_json_of_the_fields(contents: Reporting, report: Reporter) -> None:
         "rule": "labelled", "result": "warn", "category": "Ownership", "severity": "high",
     }  # fmt: skip
     assert json.loads(json.dumps(stored)) == stored
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_what_another_run_writes_meanwhile_stays(
+    when: str, contents: Reporting, report: Reporter
+) -> None:
+    """Before or after this run lists the reports again to delete those that are left over."""
+    old = contents.stored("shop", "uid-pod", "x")
+    contents.add(PODS, "pod", "shop", metadata=GOOD)
+    calls = {"before": ("GET", PODS), "after": ("DELETE", f"{REPORTS}/")}
+
+    def special(call: Call) -> None:
+        method, path = calls[when]
+        if call.method == method and path in call.path:
+            old["metadata"]["annotations"][HASH] = "y"
+            old["metadata"]["resourceVersion"] = "2"
+
+    contents.special = special
+    done = report(teams())
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert contents.names == ["uid-pod"]
+    assert "0 written, 0 unchanged, 0 deleted, 0 failed" in done.stdout

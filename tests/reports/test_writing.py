@@ -27,4 +27,4 @@ def test_only_what_was_listed_completely_is_covered(
     resource: str, namespace: str, incomplete: set[tuple[str, str]], discovered: bool, may: bool
 ) -> None:
     coverage = ScanCoverage(LISTED, frozenset(incomplete), discovered)
-    assert coverage.covers(StoredReport(namespace, "uid", "own", resource, "")) == may
+    assert coverage.covers(StoredReport(namespace, "uid", "own", "1", resource, "")) == may

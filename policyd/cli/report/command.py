@@ -2,7 +2,7 @@
 
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -18,10 +18,11 @@ from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import format_option, styled
 from policyd.cli.shared.request import GROUP, USER
-from policyd.cli.shared.terminal.progress import counting
+from policyd.cli.shared.terminal.progress import counting, echo
 from policyd.cli.shared.version import version_of, version_option
 from policyd.cluster import missing, open_reader
 from policyd.cluster.commands import open_objects
+from policyd.errors import ConfigError
 from policyd.reports import rendering
 from policyd.reports.summary import Summary
 from policyd.versions import KubernetesVersion
@@ -72,7 +73,7 @@ cluster could not be read or written, also after SIGTERM or SIGINT.
     default=20.0,
     show_default=True,
     metavar="NUMBER",
-    help="Send at most this many lists and writes a second to the API server.",
+    help="Send at most this many requests a second to the API server.",
 )
 @click.option(
     "--dry-run",
@@ -120,6 +121,8 @@ def command(
     once, at the start. One of policies with an error ends the run before it writes anything; one of
     exceptions with an error is left out with a warning.
     """
+    if output is not None:
+        rendering.require_writable(output)
     with _interruptible() as interrupted:
         try:
             from policyd.reports.pacing import RequestPace
@@ -134,11 +137,12 @@ def command(
         loaded = from_files(given, selection, version)
         requester = Requester(user=user, groups=groups)
         options = ReportRunOptions(requester.user_info, namespaces, owned, api or "", dry_run)
+        pace = RequestPace(qps, interrupted)
         with (
-            open_objects(file, context, TIMEOUT) as objects,
-            open_reader(file, context, TIMEOUT) as reader,
+            open_objects(file, context, TIMEOUT, retries=False) as objects,
+            open_reader(file, context, TIMEOUT, pace.take) as reader,
         ):
-            requests = ReportRequests(objects, RequestPace(qps, interrupted), interrupted)
+            requests = ReportRequests(objects, pace, interrupted)
             loaded = loaded or from_cluster(requests, given, selection, version)
             run = ReportRun(
                 requests,
@@ -148,7 +152,7 @@ def command(
                 authorizer=reader if user is not None else None,
                 options=options,
                 cluster=objects.server,
-                announce=lambda line: click.echo(line, err=True),
+                announce=echo,
             )
             with counting() as advance:
                 summary = run.run(advance)
@@ -165,13 +169,18 @@ def _warn(summary: Summary) -> None:
     if summary.more_problems:
         click.echo(f"{warning}: {summary.more_problems} more problems", err=True)
     if summary.interrupted:
-        click.echo(f"{warning}: interrupted; the next run writes the rest", err=True)
+        _warn_interrupted()
+
+
+def _warn_interrupted() -> None:
+    warning = styled("warning", fg="yellow")
+    click.echo(f"{warning}: interrupted; the next run writes the rest", err=True)
 
 
 @contextmanager
 def _interruptible() -> Iterator[Callable[[], bool]]:
     """Yield a function that returns whether SIGTERM or SIGINT has arrived; a second signal ends the
-    process at once.
+    process at once. What then cannot be read is no error of the settings.
     """
     arrived: list[int] = []
     signals = (signal.SIGTERM, signal.SIGINT)
@@ -181,11 +190,18 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
         arrived.append(number)
         for each in signals:
             signal.signal(each, signal.SIG_DFL)
+        with suppress(RuntimeError):  # the signal interrupted another write to standard error
+            echo("ending after the current request; a second signal ends at once")
 
     for each in signals:
         signal.signal(each, note)
     try:
         yield lambda: bool(arrived)
+    except ConfigError:
+        if not arrived:
+            raise
+        _warn_interrupted()
+        raise SystemExit(INCOMPLETE) from None
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)

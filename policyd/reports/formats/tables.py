@@ -11,6 +11,7 @@ from policyd.reports.formats.words import (
     reason,
     subject,
 )
+from policyd.reports.sample import FindingSample
 from policyd.reports.summary import ResultCounts, Summary
 
 # Findings that are listed; `kubectl get` and the other formats have more.
@@ -64,8 +65,11 @@ def _namespaces(summary: Summary) -> Iterator[str]:
 
 
 def _findings(summary: Summary) -> Iterator[str]:
+    listed = FindingSample(MOST_LISTED)
+    for each in summary.findings:
+        listed.add(each)
     rows = []
-    for each in summary.findings[:MOST_LISTED]:
+    for each in listed.findings:
         why = f" ({reason(each)})" if reason(each) else ""
         rows.append(
             (

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from policyd.cluster import listing
+from policyd.cluster import bounds, listing
 from policyd.json_types import JSONObject
 from tests.builders.policies import apply_configuration, demand, policy, rule
 from tests.cluster.contents import Contents
@@ -87,6 +87,15 @@ def test_lists_are_read_in_pages(
     assert [row[1] for row in found(done)] == [f"Pod shop/p{number}" for number in range(8)]
     pages = [call.path for call in server.calls if call.path.startswith(f"{PODS}?")]
     assert pages == [f"{PODS}?limit=3", f"{PODS}?limit=3&continue=3", f"{PODS}?limit=3&continue=6"]
+
+
+def test_pages_that_would_be_too_large_have_fewer_objects(
+    contents: Contents, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounds, "MAX_PAGE_BYTES", 20_000)
+    for number in range(200):
+        contents.add(PODS, f"p{number:03}", "shop", spec={"text": "x" * 300})
+    assert run(teams()).stderr == "200 objects: 0 admitted, 200 denied\n"
 
 
 def test_a_list_that_expires_goes_on(contents: Contents, run: Run) -> None:

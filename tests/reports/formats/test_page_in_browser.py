@@ -37,20 +37,21 @@ class Browser:
         made = summary(findings=(*summary().findings, hostile))
         self._page.write_text(html_page(made), encoding="utf-8")
 
-    def driven(self, script: str) -> Element:
+    def driven(self, script: str, width: int = 1200) -> Element:
         """The page after this script ran, too, which its own policy would not allow."""
         text = self._page.read_text(encoding="utf-8").replace("Content-Security-Policy", "none")
         page = self._page.with_name("driven.html")
         page.write_text(text.replace("</body>", f"<script>{script}</script></body>"), "utf-8")
-        return self._dumped(page.as_uri())
+        return self._dumped(page.as_uri(), width)
 
     def open(self, fragment: str = "") -> Element:
         """The page with this fragment, after the script ran."""
         return self._dumped(f"{self._page.as_uri()}#{fragment}")
 
-    def _dumped(self, address: str) -> Element:
+    def _dumped(self, address: str, width: int = 1200) -> Element:
         options = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
-        command = [self._program, *options, f"--user-data-dir={self._profile}", "--dump-dom"]
+        size = f"--window-size={width},900"
+        command = [self._program, *options, size, f"--user-data-dir={self._profile}", "--dump-dom"]
         done = subprocess.run([*command, address], capture_output=True, text=True, check=True)
         return parsed(done.stdout)
 
@@ -152,3 +153,23 @@ def test_a_hostile_string_is_text_for_a_browser(opened: Browser) -> None:
     assert title.text.startswith("Policy report, ")
     assert page.all("img") == []
     assert HOSTILE in page.text
+
+
+MEASURE = """
+const seen = (each) => { const at = each.getBoundingClientRect(); return at.width > 0 && at.right <= innerWidth; };
+const cells = (id, selector) => [...document.querySelectorAll(`#table-${id} ${selector}`)];
+const log = [
+  cells("findings", "td.message").every(seen), cells("findings", "thead button").every(seen),
+  cells("policies", "tbody .fail").every(seen), cells("namespaces", "tbody .fail").every(seen),
+];
+document.getElementById("filters").elements.namedItem("result").value = "=warn";
+document.getElementById("filters").dispatchEvent(new Event("input"));
+log.push(cells("findings", "tbody tr").filter((row) => row.getBoundingClientRect().height > 0).length);
+document.body.dataset.log = log.join(" ");
+"""
+
+
+@pytest.mark.parametrize("width", [500, 1200])
+def test_what_matters_is_seen_without_scrolling_aside(opened: Browser, width: int) -> None:
+    (body,) = opened.driven(MEASURE, width).all("body")
+    assert body.attributes["data-log"] == "true true true true 1"

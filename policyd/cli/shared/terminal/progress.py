@@ -23,7 +23,7 @@ def with_progress(items: Sequence[Item], doing: str) -> Iterable[Item]:
 @contextmanager
 def counting() -> Iterator[Advance]:
     """Show a bar for work of unknown size. Yields a function to call with the current step, the
-    number of items done and the total.
+    number of items done and the total. What ``echo`` prints meanwhile is above the bar.
     """
     if not sys.stderr.isatty():
         yield lambda doing, done, total: None
@@ -37,3 +37,10 @@ def counting() -> Iterator[Advance]:
         yield lambda doing, done, total: bar.update(
             task, description=doing, completed=done, total=total
         )
+
+
+def echo(line: str) -> None:
+    """Print a line to standard error, also while a bar is there. ``click.echo`` writes to the file
+    below the one that a bar puts in its place.
+    """
+    print(line, file=sys.stderr, flush=True)
