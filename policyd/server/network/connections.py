@@ -1,10 +1,11 @@
 """The connections of one port: how many each client has open, and which of them must be closed.
 
 The limit counts connections in the TLS handshake too, because each connection uses memory whether
-it is used or not. When the limit is reached, the connection that has been idle for the longest time
-is closed, of the address with the most connections: a client that opens many connections loses its
-own. Closing an idle connection disturbs a client less than refusing a new one, on which it has just
-sent a request. Nothing here knows the protocol of a connection.
+it is used or not. When the limit is reached, the address with the most connections loses one: that
+which has been idle for the longest time, else that of its oldest incomplete request. So a client
+that opens many connections loses its own. Closing an idle connection disturbs a client less than
+refusing a new one, on which it has just sent a request. Nothing here knows the protocol of a
+connection.
 """
 
 import asyncio
@@ -101,7 +102,7 @@ class PortConnections:
         most: int = 1 << 30,
         timeouts: Timeouts | None = None,
         client_names: Sequence[str] = (),
-        end_incomplete: Callable[[], bool] = lambda: False,
+        end_incomplete: Callable[[Peer | None], bool] = lambda _: False,
         on_refused: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.client_names = tuple(client_names)
@@ -204,15 +205,16 @@ class PortConnections:
 
     def _make_place(self, peer: Peer, own: bool) -> bool:
         """Close an idle connection: one of ``peer`` if ``own``, else one of the address with the
-        most.
+        most; end an incomplete request if it has none, and thereby its connection.
         """
         most: Peer | None = peer
         if not own:
-            idle = (each for each in self.peers.values() if each.idle)
-            most = max(idle, key=lambda each: each.connections, default=None)
-        if most is None or not most.idle or most.connections < peer.connections:
-            # This ends a request and thereby its connection.
-            return not own and self._end_incomplete()
+            held = (each for each in self.peers.values() if each.idle or each.incomplete)
+            most = max(held, key=lambda each: each.connections, default=None)
+        if most is None or most.connections < peer.connections:
+            return not own and self._end_incomplete(None)
+        if not most.idle:
+            return not own and self._end_incomplete(most)
         victim = next(iter(most.idle))
         most.mark_busy(victim)
         self._replaced[victim] = None
