@@ -1,20 +1,18 @@
 """``make bench-released``: instructions beside those of the last release. A stub counts here."""
 
 import json
-import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
-from policyd.benchmark.instructions import CALLGRIND, Counter
+from policyd.benchmark.instructions import Counter
 from tests.shared import ROOT
 from tools.bench_compare import released
-from tools.bench_compare.__main__ import WORKLOADS, Workload
+from tools.bench_compare.__main__ import WORKLOADS
 
 NAMES = [each.name for each in WORKLOADS]
-SMALL = Workload("small", "validate", "tests/bench/data/vap/pss-11-sysctls.yaml")
 _START, _YARDSTICK, _WORK = 5_000_000, 1_000, 2_000
 
 
@@ -84,14 +82,3 @@ def test_the_figures_of_this_tree_are_of_its_workloads() -> None:
     assert figures
     for each in figures.values():
         assert sorted(each) == sorted(NAMES)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(
-    shutil.which("valgrind") is None or os.environ.get("POLICYD_TRACE") == "1",
-    reason="needs Valgrind, and a build that does not trace",
-)
-def test_instructions_are_counted() -> None:
-    """The yardstick is less than the work, which has it in itself."""
-    found = released.measure(CALLGRIND, [SMALL])
-    assert 1 < found["small"] < 3
