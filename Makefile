@@ -5,7 +5,7 @@ ifdef K8S
 export POLICYD_KUBERNETES = $(K8S)
 endif
 
-.PHONY: demo test fuzz-cel fuzz asan differential check build bench bench-compare loadtest cov helm e2e node image audit tls-scan matrix clean
+.PHONY: demo test fuzz-cel fuzz asan differential check build bench bench-compare bench-released loadtest cov helm e2e node image audit tls-scan matrix clean
 
 demo: build            # a real server, real reviews, the answers explained
 	$(RUN)python tools/demo/run.py
@@ -36,6 +36,9 @@ bench: build           # every figure beside its target
 
 bench-compare: build   # this tree beside the last tag, or BASE=ref, in turns (minutes: the other tree is built)
 	$(RUN)python -m tools.bench_compare $(if $(BASE),--base $(BASE)) $(OPTIONS)
+
+bench-released: build  # instructions beside those of the last release; needs Valgrind (two minutes)
+	$(RUN)python -m tools.bench_compare.released $(OPTIONS)
 
 loadtest: build        # every shape of load by Locust, into build/loadtest; 20 minutes; Prometheus is built the first time
 	tests/node/cluster/programs.sh prometheus

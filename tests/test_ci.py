@@ -27,7 +27,15 @@ def run(folder: Path, **programs: str) -> tuple[int, list[str], str]:
         (folder / path).mkdir(parents=True)
     shutil.copy(ROOT / ".ci/run", folder / ".ci/run")
     made = folder / "made"
-    stubs = {"gcc": "", "openssl": "", "apt-get": "", "make": "", "python3": "", **programs}
+    stubs = {
+        "gcc": "",
+        "openssl": "",
+        "apt-get": "",
+        "make": "",
+        "python3": "",
+        "valgrind": "",
+        **programs,
+    }
     stubs["make"] = f'echo "$*" >> {made}\n{stubs["make"]}'
     for name, body in stubs.items():
         (folder / "bin" / name).write_text(f"#!/bin/sh\n{body}\n")
@@ -44,7 +52,7 @@ def run(folder: Path, **programs: str) -> tuple[int, list[str], str]:
     return done.returncode, made.read_text().splitlines(), done.stdout + done.stderr
 
 
-EVERYTHING = ["check", "helm", "e2e", "differential K8S=1.36", "test"]
+EVERYTHING = ["check", "bench-released", "helm", "e2e", "differential K8S=1.36", "test"]
 
 
 def test_with_go_everything_runs(tmp_path: Path) -> None:
@@ -62,7 +70,7 @@ def test_without_go_it_is_installed(tmp_path: Path, version: str) -> None:
 def test_a_run_without_end_to_end_tests_fails(tmp_path: Path, version: str) -> None:
     """The tests run even so, and the reason is printed in front of them."""
     status, targets, printed = run(tmp_path, go=GO[version], python3=INSTALLS_NOT)
-    assert (status, targets) == (1, ["check", "test"]), printed
+    assert (status, targets) == (1, ["check", "bench-released", "test"]), printed
     assert "make e2e, make differential: not run, because there is no Go 1.26" in printed
 
 

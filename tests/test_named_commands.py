@@ -56,6 +56,7 @@ OTHERS = {
     "--tool": "valgrind",
     "--tracing-config-file": "kube-apiserver",
     "--wait": "helm",
+    "--write": "make bench-released",
 }
 # Files in which a flag stands for policyd's unless the table above names its program. Elsewhere
 # (loadtest, tools, the Makefile) only the flags of lines that run policyd are.

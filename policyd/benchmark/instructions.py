@@ -57,7 +57,7 @@ class Counter:
 
 
 _PERF = Counter("perf", ("perf", "stat", "-x", ",", "-e", "instructions:u", "-o", "FILE", "--"))
-_CALLGRIND = Counter(
+CALLGRIND = Counter(
     "callgrind", ("valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=FILE")
 )
 
@@ -74,7 +74,7 @@ def counter() -> Counter:
         else:
             return _PERF
     if shutil.which("valgrind"):
-        return _CALLGRIND
+        return CALLGRIND
     raise ConfigError(f"--instructions: nothing here counts instructions\n  hint: {_REMEDY}")
 
 

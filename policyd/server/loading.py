@@ -3,12 +3,12 @@
 Watching files and swapping sets belongs to ``policy/live/store.py``.
 """
 
-import gc
 import os
-import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+from policyd.collecting import exempting
 from policyd.errors import PolicyError, Problem
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -34,6 +34,7 @@ class PolicyLoader:
         self._images: dict[str, bytes] = {}
         self._sources: Sources | None = None
         self._breathe: Callable[[], None] = full_speed
+        self._beside: Callable[[], AbstractContextManager[None]] = nullcontext
         self._process = 0  # which loaded last: a worker may continue what its parent began
         self._last: CompiledPolicySet | None = None
         self._last_tested: CompiledPolicySet | None = None
@@ -54,9 +55,18 @@ class PolicyLoader:
         returns the Kubernetes version to evaluate as.
         """
         if self._last is not None and self._process == os.getpid():
-            self._breathe = Pace(rest=settle_and_rest)
+            self._breathe, self._beside = Pace(), exempting
         self._process = os.getpid()
-        sources = loader.load(given, version=version(), breathe=self._breathe, pipes=False)
+        with self._beside():
+            return self._load(given, definitions, version())
+
+    def _load(
+        self,
+        given: Sequence[Path | Bundle],
+        definitions: Fetch | None,
+        version: KubernetesVersion,
+    ) -> CompiledPolicySet:
+        sources = loader.load(given, version=version, breathe=self._breathe, pipes=False)
         policies = self._compile(sources, definitions)
         errors = _errors(policies)
         if errors and not policies.policies:
@@ -122,23 +132,12 @@ class PolicyLoader:
         sources, self._sources = self._sources, None
         if sources is None or not policies.suites:
             return []
-        # Compiled again with separate counters: test cases must not count as requests.
-        self._last_tested = compiler.compile_sources(
-            sources, self._last_tested, breathe=self._breathe
-        )
-        return [str(each) for each in failures(self._last_tested, self._breathe)]
-
-
-def settle_and_rest(seconds: float) -> None:
-    """Exempt what is compiled so far from garbage collection, then pause.
-
-    A collection stops all threads, and a whole set takes it 0.1 ms a policy; the little that was
-    made since the last pause takes less than requests notice. Neither sets nor connections are
-    reference cycles, so that they are freed although they are exempt.
-    """
-    gc.collect()
-    gc.freeze()
-    time.sleep(seconds)
+        with self._beside():
+            # Compiled again with separate counters: test cases must not count as requests.
+            self._last_tested = compiler.compile_sources(
+                sources, self._last_tested, breathe=self._breathe
+            )
+            return [str(each) for each in failures(self._last_tested, self._breathe)]
 
 
 def _errors(policies: CompiledPolicySet) -> list[Problem]:

@@ -3,12 +3,14 @@
 import sys
 
 from tests.bench import (
+    connections,
     core,
     crowd,
     expressions,
     hostile,
     memory,
     patterns,
+    pauses,
     placements,
     server,
     start,
@@ -27,6 +29,8 @@ SECTIONS = {
     "start": start.start,
     "crowd": crowd.crowd,
     "memory": memory.memory,
+    "connections": connections.connections,
+    "pauses": pauses.pauses,
     "placements": placements.placements,
 }
 

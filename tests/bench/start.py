@@ -62,10 +62,10 @@ def texts(count: int = COUNT) -> Iterator[tuple[str, str]]:
 class Mount:
     """A folder like a mounted ConfigMap: its files change all at once, by one renamed link."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, count: int = COUNT) -> None:
         self._folder = folder
         self._version = 0
-        self._texts = dict(texts())
+        self._texts = dict(texts(count))
         self.prepare(0)
         self.swap()
 

@@ -110,6 +110,10 @@ class Process:
                 return int(line.split()[1]) * 1024
         raise AssertionError(f"no {what} in /proc")
 
+    def files(self) -> int:
+        """How many files it has open."""
+        return len(list(Path(f"/proc/{self.child.pid}/fd").iterdir()))
+
     def kill(self) -> None:
         """End it, however it is."""
         self.child.kill()

@@ -1,5 +1,6 @@
 """Garbage collection: connections do not need it, and sets are exempt from it and still freed."""
 
+import gc
 import signal
 import ssl
 import sys
@@ -9,6 +10,8 @@ import pytest
 from h2.connection import H2Connection
 from h2.events import StreamEnded
 
+from policyd.collecting import collect_as_usual
+from policyd.server.loading import PolicyLoader
 from tests.builders.reviews import body
 from tests.server.process import Process, trusting, until, write_sources
 from tests.server.serve import DENY, serving, write_policy
@@ -80,6 +83,40 @@ def test_closed_connections_are_no_garbage(tmp_path: Path, http2: bool) -> None:
         assert found == []
     finally:
         server.kill()
+
+
+def test_a_reload_looks_through_little_at_once(tmp_path: Path) -> None:
+    """Whatever a policy makes, and however many there are: a collection stops all requests."""
+    conditions = ", ".join(
+        f'{{expression: "[1, 2, 3].all(a, a < {number} || a > size(object.metadata.name))"}}'
+        for number in range(100)
+    )
+
+    def write(version: int) -> None:
+        for name in "abcdefgh":
+            write_policy(tmp_path / "policies", name, f"validations: [{conditions}]  # {version}")
+
+    examined = []
+
+    def note(phase: str, _: dict[str, int]) -> None:
+        if phase == "start":
+            examined.append(len(gc.get_objects()))
+
+    loader = PolicyLoader()
+    write(0)
+    loader.load([tmp_path / "policies"])
+    collect_as_usual()
+    gc.callbacks.append(note)
+    try:
+        for version in (1, 2):
+            write(version)
+            loader.load([tmp_path / "policies"])
+    finally:
+        gc.callbacks.remove(note)
+        gc.unfreeze()
+    assert len(examined) > 10
+    # Python's own pace is 700 new ones. A set of these has 50,000.
+    assert max(examined) < 2_000
 
 
 @pytest.mark.slow

@@ -24,7 +24,8 @@ ALLOWED = 4 * 2**20
 def write(sources: Path, version: int) -> None:
     """Policies that all differ from those of other versions."""
     for number in range(POLICIES):
-        (sources / f"{number}.yaml").write_text(
+        whole = sources / ".new"  # what is written is not read in between
+        whole.write_text(
             f"""
 apiVersion: policyd.dev/v1
 kind: Policy
@@ -40,6 +41,7 @@ spec:
     messageExpression: "'not ' + variables.names.join(', ')"
 """
         )
+        whole.rename(sources / f"{number}.yaml")
 
 
 def reload(server: Process, sources: Path, version: int) -> None:

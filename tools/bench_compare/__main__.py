@@ -26,7 +26,7 @@ ROUNDS = 31
 _ROUND = 0.05  # seconds of CPU time
 _COUNTED = 10  # passes over the reviews
 _WORKER = Path(__file__).parent / "worker.py"
-_REVIEWS = "tests/bench/data/bodies.jsonl.gz"
+REVIEWS = "tests/bench/data/bodies.jsonl.gz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Workload:
 
     def command(self, passes: int) -> list[str]:
         """Return the command of a worker. Both trees get the policies and reviews of this one."""
-        files = (str(ROOT / _REVIEWS), str(passes), str(ROOT / self.policies))
+        files = (str(ROOT / REVIEWS), str(passes), str(ROOT / self.policies))
         return [sys.executable, str(_WORKER), self.webhook, *files]
 
 

@@ -257,7 +257,7 @@ class Store:
         swaps = policies is not None and _state(policies) != _state(self.current)
         self._finish(attempt, quiet=known and not swaps)
         await asyncio.to_thread(self._keep)
-        await asyncio.to_thread(settle)
+        await asyncio.to_thread(settle, oldest=False)
 
     def _read(self) -> tuple[Sequence[Path | Bundle], LoadedPolicySet | PolicyError]:
         """Return one state of the sources and the set compiled from it."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any
 
+from policyd.collecting import exempting
 from policyd.errors import Problem
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -59,10 +60,11 @@ class EditChecker:
         perf_counter_ns.
         """
         breathe = _Until(deadline)
-        after = self._of(edit.after, edit.in_use, breathe)
-        if not after:
-            return []
-        return added(after, self._of(edit.before, edit.in_use, breathe))
+        with exempting():
+            after = self._of(edit.after, edit.in_use, breathe)
+            if not after:
+                return []
+            return added(after, self._of(edit.before, edit.in_use, breathe))
 
     def _of(
         self, given: Sequence[Bundle], in_use: InUse, breathe: Callable[[], None]

@@ -1,7 +1,6 @@
 """How a reload rests while requests are answered."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -32,8 +31,7 @@ class Counted(Pace):
 
     made: ClassVar[list["Counted"]] = []
 
-    def __init__(self, rest: Callable[[float], None]) -> None:
-        assert rest is loading.settle_and_rest
+    def __init__(self) -> None:
         super().__init__(lambda: 0.0, lambda _: None)
         self.calls = 0
         self.made.append(self)

@@ -1,0 +1,69 @@
+"""What thousands of open TLS connections take: idle, slow, busy; opened and closed repeatedly.
+
+The server's own limits are out of the way; its soft limit of open files is too low, and raised by it.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.bench import core
+from tests.bench.server import request
+from tests.server.many import ManyConnections
+from tests.server.process import Process, until
+from tests.server.serve import command
+
+Row = core.Row
+CONNECTIONS = 2000
+ROUNDS = 5
+WARM_UP = 100  # requests on each of a few connections
+FLAGS = ("--max-connections", "3000", "--max-in-flight", "3000", "--body-timeout", "10m")
+FEW_FILES = ("sh", "-c", 'ulimit -S -n 256; exec "$@"', "sh")
+HELD_BACK = 10  # bytes of a body
+
+
+def connections() -> Iterator[Row]:
+    """Memory of a connection in each state, what is given back, and what is not."""
+    requests = [request(body).replace(b"=10s", b"=30s") for body in core.bodies()]
+    longest = max(requests, key=len)
+    with TemporaryDirectory() as name:
+        process = [*FEW_FILES, *command(core.VAP, *FLAGS, "--keep-alive", "10m")]
+        server = Process(process, Path(name) / "log")
+        many = ManyConnections(server)
+        try:
+            many.open(16)
+            for _ in range(WARM_UP):
+                many.take_turns(requests)
+            many.close()
+            before = server.resident()
+
+            def each(what: str) -> Row:
+                size = (server.resident() - before) / CONNECTIONS / 1024
+                return f"memory of a connection, {what}", f"{size:.0f} KiB", "100 KiB"
+
+            many.open(CONNECTIONS)
+            yield each("unused")
+            many.take_turns(requests)
+            yield each("idle")
+            many.send(longest[:-HELD_BACK])
+            until(lambda: many.busy() == CONNECTIONS, "all requests", 60)
+            yield each("its body does not end")
+            many.send(longest[-HELD_BACK:])
+            many.receive()
+            many.send(longest)
+            many.receive()
+            yield each("all requests at once")
+            most = server.resident()
+            many.close()
+            closed = server.resident()
+            figure = f"{(most - closed) >> 20} of {(most - before) >> 20} MiB"
+            yield f"given back by {CONNECTIONS:,} connections", figure, "80 %"
+            for _ in range(ROUNDS):
+                many.open(CONNECTIONS)
+                many.take_turns(requests)
+                many.close()
+            grown = (server.resident() - closed) / 2**20
+            figure = f"{grown:+.1f} MiB, {server.files()} open files"
+            yield f"{ROUNDS} x {CONNECTIONS:,} opened and closed", figure, "+2 MB"
+        finally:
+            server.kill()
