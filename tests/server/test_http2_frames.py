@@ -1,8 +1,8 @@
-"""Frames of HTTP/2 are counted however their bytes arrive."""
+"""The heads of HTTP/2 frames are found however their bytes arrive."""
 
 import pytest
 
-from policyd.server.network.http2_frames import HEAD_BYTES, PREFACE_BYTES, FrameCounter
+from policyd.server.network.http2_frames import HEAD_BYTES, PREFACE_BYTES, FrameHeads
 
 PING, DATA = 6, 0
 
@@ -12,10 +12,11 @@ def frame(kind: int, size: int) -> bytes:
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, HEAD_BYTES, PREFACE_BYTES, 100, 10_000])
-def test_frames_without_data_are_counted(size: int) -> None:
-    frames = [frame(PING, 8), frame(DATA, 300), frame(PING, 0), frame(DATA, 0), frame(PING, 70_000)]
-    sent = b"x" * PREFACE_BYTES + b"".join(frames) + frame(PING, 8)[: HEAD_BYTES - 1]
-    counter = FrameCounter()
+def test_heads_are_found_in_any_pieces(size: int) -> None:
+    wanted = [(PING, 8), (DATA, 300), (PING, 0), (DATA, 0), (PING, 70_000)]
+    whole = b"".join(frame(*each) for each in wanted)
+    sent = b"x" * PREFACE_BYTES + whole + frame(PING, 8)[: HEAD_BYTES - 1]
+    heads = FrameHeads()
     pieces = [sent[at : at + size] for at in range(0, len(sent), size)]
-    assert sum(map(counter.count, pieces)) == 3
-    assert counter.count(frame(PING, 8)[HEAD_BYTES - 1 :]) == 1
+    assert [head for piece in pieces for head in heads.read(piece)] == wanted
+    assert heads.read(frame(PING, 8)[HEAD_BYTES - 1 :]) == [(PING, 8)]

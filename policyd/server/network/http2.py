@@ -33,7 +33,7 @@ from hypercorn.protocol.events import Event as StreamEvent
 from hypercorn.protocol.h2 import H2Protocol
 
 from policyd.http.endpoints import ARRIVED
-from policyd.server.network.http2_frames import FrameCounter
+from policyd.server.network.http2_frames import DATA, FrameHeads
 from policyd.server.network.pieces import BodyPieces
 
 # A client may reset this many streams of a connection more than were answered: an API server resets
@@ -100,7 +100,7 @@ class Http2(H2Protocol):
         self._resets_left = RESETS
         self._frames_left = FREE_FRAMES
         self._flooded = False
-        self._frames = FrameCounter()
+        self._heads = FrameHeads()
         self._pieces = BodyPieces()
         # Since when each stream waits for its client to read the response; the oldest first.
         self._answering: dict[int, float] = {}
@@ -121,11 +121,17 @@ class Http2(H2Protocol):
                 await buffer.close()
 
     async def _handle_slice(self, data: bytes) -> None:
-        self._frames_left -= self._frames.count(data)
-        if self._frames_left < 0:
+        if any(self._is_flood(*head) for head in self._heads.read(data)):
             await self._end_flood()
         else:
             await super().handle(RawData(data))
+
+    def _is_flood(self, kind: int, length: int) -> bool:
+        """Count a frame; whether there are too many without data, or with too little."""
+        if kind == DATA:
+            return self._pieces.are_too_small(length)
+        self._frames_left -= 1
+        return self._frames_left < 0
 
     async def _end_flood(self) -> None:
         self._flooded = True
@@ -182,17 +188,14 @@ class Http2(H2Protocol):
         for event in events:
             if isinstance(event, StreamReset) and not self._may_reset():
                 return await self._end_flood()
-            if isinstance(event, DataReceived):
-                if self._pieces.are_too_small(len(event.data or b"")):
-                    return await self._end_flood()
-                if event.stream_id not in self.streams:
-                    # The data belongs to a request that was answered before it was complete. Its
-                    # bytes count against the window that all streams share.
-                    self.connection.acknowledge_received_data(
-                        event.flow_controlled_length or 0, event.stream_id
-                    )
-                    continue
-            elif isinstance(event, RequestReceived) and not is_supported(event):
+            if isinstance(event, DataReceived) and event.stream_id not in self.streams:
+                # The data belongs to a request that was answered before it was complete. Its bytes
+                # count against the window that all streams share.
+                self.connection.acknowledge_received_data(
+                    event.flow_controlled_length or 0, event.stream_id
+                )
+                continue
+            if isinstance(event, RequestReceived) and not is_supported(event):
                 with suppress(ProtocolError):  # the client may have reset it
                     self.connection.reset_stream(event.stream_id, ErrorCodes.PROTOCOL_ERROR)
                 continue

@@ -1,14 +1,23 @@
-"""Counts the frames of an HTTP/2 connection as their bytes pass; interprets nothing else of them.
+"""Reads the heads of HTTP/2 frames as their bytes pass; interprets nothing else of them.
 
 Not every frame becomes an event of h2: it drops or answers those of streams that have ended.
 """
+
+from typing import NamedTuple
 
 PREFACE_BYTES = 24  # what a client sends before its first frame
 HEAD_BYTES = 9
 DATA = 0  # kind of the frames that carry bodies
 
 
-class FrameCounter:
+class FrameHead(NamedTuple):
+    """What the head of a frame states: the kind, and the bytes after the head."""
+
+    kind: int
+    length: int
+
+
+class FrameHeads:
     """The bytes of a connection until the next head of a frame, and what is here of that head."""
 
     __slots__ = ("_head", "_skipped")
@@ -17,9 +26,10 @@ class FrameCounter:
         self._skipped = PREFACE_BYTES
         self._head = b""
 
-    def count(self, data: bytes) -> int:
-        """Return the number of frames without data whose heads end in these bytes."""
-        at, found = 0, 0
+    def read(self, data: bytes) -> list[FrameHead]:
+        """Return the heads that end in these bytes."""
+        at = 0
+        found: list[FrameHead] = []
         while True:
             at += self._skipped
             if at >= len(data):
@@ -33,4 +43,4 @@ class FrameCounter:
                 return found
             self._head = b""
             self._skipped = int.from_bytes(head[:3], "big")
-            found += head[3] != DATA
+            found.append(FrameHead(head[3], self._skipped))

@@ -22,6 +22,7 @@ TARGETS = (
     Row("expressions", 600, 2_000),
     Row("patches", 400),
     Row("patterns", 500),
+    Row("overlays", 150),
     Row("webhooks", 300),
     Row("regexes", 800, 1_000),
     Row("scalars", 300, 500),
