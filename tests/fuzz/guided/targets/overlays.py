@@ -16,6 +16,7 @@ import orjson
 from policyd._core.json.equality import equal
 from policyd._core.json.tree import normal
 from policyd._core.patch.apply import apply, diff
+from policyd._core.plan.overlay import OverlayError
 from policyd._core.schema.merge import MergeError
 from policyd.admission import engine
 from policyd.admission.review import AdmissionResponse, decode, encode
@@ -168,7 +169,7 @@ def attempted(found: overlay.Overlay, obj: JSONObject, target: Any) -> JSONObjec
     try:
         after = found.bound(target).apply(obj)
         return after if after is obj else converted(after, obj, target)
-    except (MutationError, MergeError) as error:
+    except (MutationError, MergeError, OverlayError) as error:
         assert str(error)
         return None
 
