@@ -20,8 +20,8 @@ cdef class Backtracking:
     cdef int64_t room      # of the stack
     cdef int64_t depth
     cdef int64_t end      # of the match that was found
-    # The characters of the text that are not ASCII, in order; ``table`` has a bit per set and one of
-    # them: whether it is in the set.
+    # The characters of the text that are not ASCII, in order. ``table`` has a bit per set and one
+    # of them: whether it is in the set.
     cdef str others
     cdef int other_kind
     cdef void *other_data

@@ -6,8 +6,8 @@ for every match: quadratic time in RE2 and Go. Whether a match can be completed 
 and a position does not depend on where the search began, so each pair is tried once for all
 matches.
 
-The program knows which ASCII characters a set has. Other characters are looked up in a table, which is
-made of those that the string has: RE2 is asked for each set.
+The program knows which ASCII characters a set has. Other characters are looked up in a table, which
+is made of those that the string has: RE2 is asked for each set.
 """
 
 cimport cython
