@@ -76,7 +76,8 @@ def tokenize(text: str) -> tuple[list[Token], list[Issue]]:
 
 
 def closing_brace(text: str, start: int) -> int:
-    """Return the offset of the ``}`` that closes a brace opened before ``start``, -1 if there is none.
+    """Return the offset of the ``}`` that closes a brace opened before ``start``; -1: none.
+
     Braces in strings and comments do not count; what follows is not read.
     """
     tokens: list[Token] = []

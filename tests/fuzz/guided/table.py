@@ -7,7 +7,7 @@ from tests.fuzz.guided.target import FuzzTarget
 
 
 class Row(NamedTuple):
-    """``inputs`` that ``make test`` makes: all targets together take some twenty seconds. ``longest``
+    """``inputs`` that ``make test`` makes: all targets together take some thirty seconds. ``longest``
     input in bytes.
     """
 
