@@ -240,6 +240,34 @@ def test_flood_of_frames_that_carry_nothing_ends_the_connection(tmp_path: Path, 
         until(lambda: server.metric(flooded) == 1, "the end")
 
 
+def test_connection_whose_request_was_reset_is_idle(tmp_path: Path) -> None:
+    with serving(tmp_path, http2="true", keep_alive="500ms") as server:
+        client = Client(server)
+        client.begin(1)
+        client.flush()
+        until(lambda: server.metric("policyd_in_flight_requests") == 1, "the request")
+        client.connection.reset_stream(1)
+        client.flush()
+        idle = 'policyd_closed_connections_total{port="reviews",reason="idle"}'
+        until(lambda: server.metric(idle) == 1, "the end")
+        client.sock.close()
+
+
+@pytest.mark.parametrize(("fields", "ends"), [(90, False), (100, True)])
+def test_head_with_too_many_fields_ends_the_connection(
+    tmp_path: Path, fields: int, ends: bool
+) -> None:
+    with serving(tmp_path, http2="true") as server:
+        client = Client(server)
+        client.begin(1, "/livez", **{f"x-{number}": "" for number in range(fields)})
+        client.connection.end_stream(1)
+        client.flush()
+        while 1 not in client.status and not client.terminated:
+            client.read()
+        assert client.terminated == ends
+        client.sock.close()
+
+
 def test_flood_of_continuations_ends_the_connection(tmp_path: Path) -> None:
     """A head that never ends, in frames of CONTINUATION: h2 bounds them."""
     with serving(tmp_path, http2="true") as server:

@@ -1,6 +1,6 @@
-"""Finds the matches of a regular expression in an ASCII string, all of them in linear time."""
+"""Finds the matches of a regular expression in a string, all of them in linear time."""
 
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 
 from policyd._core.regex.dfa cimport Dfa
 from policyd._core.values.activation cimport Activation
@@ -10,7 +10,8 @@ cdef class Backtracking:
     """The search of one string. ``failed`` has a bit per position and instruction: whether no match
     can be completed from there. So no search repeats what an earlier one did in vain."""
     cdef Dfa dfa          # owner of the program
-    cdef const uint8_t *text
+    cdef int kind         # of the text: bytes of a character
+    cdef void *text
     cdef str owner        # of the text
     cdef bytearray bits   # owner of ``failed``
     cdef uint8_t *failed
@@ -19,13 +20,27 @@ cdef class Backtracking:
     cdef int64_t room      # of the stack
     cdef int64_t depth
     cdef int64_t end      # of the match that was found
+    # The characters of the text that are not ASCII, in order. ``table`` has a bit per set and one
+    # of them: whether it is in the set.
+    cdef str others
+    cdef int other_kind
+    cdef void *other_data
+    cdef int64_t other_count
+    cdef bytearray table_bits  # owner of ``table``
+    cdef uint8_t *table
+    cdef uint32_t last_char    # the last one that was looked up, and its place
+    cdef int64_t last_place
 
     # The start of the first match at or after a position, -1 if there is none; ``end`` is its end.
     cdef int64_t next(self, Activation act, int64_t at) except -2
     cdef bint completes(self, Activation act, int64_t start) except -1
+    cdef int learn(self, Activation act) except -1
+    cdef int64_t place(self, uint32_t char) noexcept
+    cdef bint has(self, uint16_t index, uint32_t char) noexcept
+    cdef uint32_t at(self, int64_t position) noexcept
     cdef int push(self, int64_t position, int64_t instruction) except -1
     cdef bint stands(self, unsigned int op, int64_t position) noexcept
 
 
-# None if the string is not ASCII, or the memory would be too large.
-cdef Backtracking backtracking(Dfa dfa, str text)
+# None if the memory would be too large.
+cdef Backtracking backtracking(Activation act, Dfa dfa, str text)

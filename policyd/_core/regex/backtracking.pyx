@@ -5,37 +5,62 @@ A search that looks far ahead in vain, such as ``0*1|0`` in a long row of zeros,
 for every match: quadratic time in RE2 and Go. Whether a match can be completed from an instruction
 and a position does not depend on where the search began, so each pair is tried once for all
 matches.
+
+The program knows which ASCII characters a set has. Other characters are looked up in a table, which
+is made of those that the string has: RE2 is asked for each set.
 """
 
 cimport cython
 from cpython.bytearray cimport PyByteArray_AS_STRING
+from cpython.unicode cimport PyUnicode_AsUTF8String
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 
 from policyd._core.regex.dfa cimport Instruction, Op
 from policyd._core.values.activation cimport activation, work
 
+from policyd._core.regex.program import spans
+
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(str text)
-    const uint8_t *PyUnicode_1BYTE_DATA(str text)
+    int PyUnicode_KIND(str text)
+    void *PyUnicode_DATA(str text)
+    uint32_t PyUnicode_READ(int kind, void *data, Py_ssize_t at) noexcept nogil
 
 cdef enum:
     MAX_PAIRS = 1 << 27  # bits: 16 MiB, until the search ends
     BLOCK = 1 << 14      # pairs between two reads of the clock
     PAIRS_A_UNIT = 4
+    ASCII = 128
+    LEARNING = 1 << 16   # characters of which the different ones are taken between two reads
+    CHARACTERS_A_UNIT = 2
+    CLASS = 25_000       # units of work to compile a Unicode class
 
 
-cdef Backtracking backtracking(Dfa dfa, str text):
+cdef Backtracking backtracking(Activation act, Dfa dfa, str text):
     cdef int64_t pairs = <int64_t> dfa.length * (len(text) + 1)
-    if not PyUnicode_IS_ASCII(text) or pairs > MAX_PAIRS:
+    if pairs > MAX_PAIRS:
         return None
     cdef Backtracking made = Backtracking.__new__(Backtracking)
     made.dfa = dfa
     made.owner = text
-    made.text = PyUnicode_1BYTE_DATA(text)
+    made.kind = PyUnicode_KIND(text)
+    made.text = PyUnicode_DATA(text)
     made.size = len(text)
     made.bits = bytearray(pairs // 8 + 1)
     made.failed = <uint8_t *> PyByteArray_AS_STRING(made.bits)
+    if not PyUnicode_IS_ASCII(text):
+        made.learn(act)
     return made
+
+
+cdef str beyond_ascii(Activation act, str text):
+    """The different characters of a string that are not ASCII, in order."""
+    cdef Py_ssize_t start
+    cdef set found = set()
+    for start in range(0, len(text), LEARNING):
+        work(act, LEARNING // CHARACTERS_A_UNIT)
+        found.update(text[start : start + LEARNING])
+    return "".join(sorted([char for char in found if not char.isascii()]))
 
 
 @cython.final
@@ -43,8 +68,8 @@ cdef Backtracking backtracking(Dfa dfa, str text):
 cdef class Backtracking:
     @staticmethod
     def spans(Dfa dfa not None, str text not None) -> list:
-        cdef Backtracking search = backtracking(dfa, text)
         cdef Activation unlimited = activation(0, 1 << 62, 0)
+        cdef Backtracking search = backtracking(unlimited, dfa, text)
         cdef int64_t at = 0
         cdef list found = []
         if search is None:
@@ -60,6 +85,53 @@ cdef class Backtracking:
     def __dealloc__(self):
         PyMem_Free(self.waiting)
 
+    cdef int learn(self, Activation act) except -1:
+        """Ask which characters beyond ASCII each set has."""
+        cdef int64_t index, member, members
+        cdef bytes data
+        self.others = beyond_ascii(act, self.owner)
+        self.other_count = members = len(self.others)
+        self.other_kind = PyUnicode_KIND(self.others)
+        self.other_data = PyUnicode_DATA(self.others)
+        self.last_char = 0
+        data = PyUnicode_AsUTF8String(self.others)
+        self.table_bits = bytearray(self.dfa.set_count * members // 8 + 1)
+        self.table = <uint8_t *> PyByteArray_AS_STRING(self.table_bits)
+        for index in range(self.dfa.set_count):
+            work(act, CLASS + members // CHARACTERS_A_UNIT)
+            at = member = 0
+            for start, end in spans(self.dfa.texts[index], data):
+                member += len(data[at:start].decode())
+                for member in range(member, member + <int64_t> len(data[start:end].decode())):
+                    set_bit(self.table, index * members + member)
+                member += 1
+                at = end
+        return 0
+
+    cdef int64_t place(self, uint32_t char) noexcept:
+        """The place of a character of the string among those that are not ASCII."""
+        cdef int64_t low = 0, high = self.other_count, middle
+        if char == self.last_char:
+            return self.last_place
+        while high - low > 1:
+            middle = (low + high) >> 1
+            if PyUnicode_READ(self.other_kind, self.other_data, middle) <= char:
+                low = middle
+            else:
+                high = middle
+        self.last_char = char
+        self.last_place = low
+        return low
+
+    cdef bint has(self, uint16_t index, uint32_t char) noexcept:
+        """Whether a set has a character of the string."""
+        if char < ASCII:
+            return self.dfa.sets[index].bits[char >> 6] >> (char & 63) & 1
+        return bit(self.table, index * self.other_count + self.place(char))
+
+    cdef inline uint32_t at(self, int64_t position) noexcept:
+        return PyUnicode_READ(self.kind, self.text, position)
+
     cdef int64_t next(self, Activation act, int64_t at) except -2:
         cdef int64_t start
         for start in range(at, self.size + 1):
@@ -73,16 +145,15 @@ cdef class Backtracking:
         """Whether a match begins here; ``end`` is then its end."""
         cdef const Instruction *instruction
         cdef int64_t pair, position, length = self.dfa.length, tried = 0
-        cdef unsigned int char
         self.depth = 0
         self.push(start, self.dfa.start)
         while self.depth:
             self.depth -= 1
             pair = self.waiting[self.depth]
-            if self.failed[pair >> 3] >> (pair & 7) & 1:
+            if bit(self.failed, pair):
                 continue
             # It fails, or is a part of the match: ``forget`` then removes what may be needed again.
-            self.failed[pair >> 3] |= 1 << (pair & 7)
+            set_bit(self.failed, pair)
             tried += 1
             if tried == BLOCK:
                 work(act, BLOCK // PAIRS_A_UNIT)
@@ -100,8 +171,7 @@ cdef class Backtracking:
                 if self.stands(instruction.op, position):
                     self.push(position, instruction.after)
             elif position < self.size:
-                char = self.text[position]
-                if self.dfa.sets[instruction.other].bits[char >> 6] >> (char & 63) & 1:
+                if self.has(instruction.other, self.at(position)):
                     self.push(position + 1, instruction.after)
         return False
 
@@ -125,11 +195,11 @@ cdef class Backtracking:
         if op == Op.TEXT_END:
             return last
         if op == Op.LINE_START:
-            return first or self.text[position - 1] == c"\n"
+            return first or self.at(position - 1) == c"\n"
         if op == Op.LINE_END:
-            return last or self.text[position] == c"\n"
-        cdef bint before = not first and is_word(self.text[position - 1])
-        cdef bint after = not last and is_word(self.text[position])
+            return last or self.at(position) == c"\n"
+        cdef bint before = not first and is_word(self.at(position - 1))
+        cdef bint after = not last and is_word(self.at(position))
         return (op == Op.BOUNDARY) == (before != after)
 
 
@@ -141,7 +211,15 @@ cdef void forget(uint8_t *failed, int64_t first, int64_t count) noexcept:
         failed[pair >> 3] &= <uint8_t> ~(1 << (pair & 7))
 
 
-cdef inline bint is_word(unsigned int char) noexcept:
+cdef inline bint bit(const uint8_t *bits, int64_t at) noexcept:
+    return bits[at >> 3] >> (at & 7) & 1
+
+
+cdef inline void set_bit(uint8_t *bits, int64_t at) noexcept:
+    bits[at >> 3] |= 1 << (at & 7)
+
+
+cdef inline bint is_word(uint32_t char) noexcept:
     return (
         c"a" <= char <= c"z" or c"A" <= char <= c"Z" or c"0" <= char <= c"9" or char == c"_"
     )

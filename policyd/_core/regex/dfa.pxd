@@ -40,6 +40,7 @@ cdef class Dfa:
     at the end of the string."""
     cdef Instruction *program
     cdef Characters *sets
+    cdef tuple texts       # of the sets, in RE2 syntax: which characters beyond ASCII they have
     cdef State *states
     cdef uint16_t *table
     cdef uint8_t kinds[128]

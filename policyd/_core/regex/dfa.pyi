@@ -20,10 +20,12 @@ class Dfa:
         start: int,
         sets: list[int],
         kinds: bytes,
+        texts: tuple[str, ...] = (),
     ) -> None:
         """``instructions``: (operation, next, other next for EITHER or number of the set for ONE);
         the first is MATCH. ``start``: the first instruction to run. ``sets``: bit n is character n.
         ``kinds``: the kind of each ASCII character; characters of one kind are equivalent.
+        ``texts``: the sets in RE2 syntax, for ``Backtracking``.
         """
 
     @property

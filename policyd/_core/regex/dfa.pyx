@@ -44,7 +44,7 @@ cdef enum:
 
 
 cdef class Dfa:
-    def __init__(self, list instructions, start, list sets, bytes kinds):
+    def __init__(self, list instructions, start, list sets, bytes kinds, tuple texts=()):
         if self.program != NULL or len(instructions) > MAX_LENGTH or len(kinds) != END:
             raise ValueError("not a program")
         self.length = len(instructions)
@@ -63,6 +63,7 @@ cdef class Dfa:
         for index, kind in enumerate(kinds):
             self.kinds[index] = kind
         self.start = start
+        self.texts = texts
         self.columns = max(kinds) + 2
         self.most = min(MAX_STATES, MAX_TABLE // self.columns)
 

@@ -37,7 +37,7 @@ cdef class Regex:
     # The first match, "" if there is none.
     cdef str find(self, Activation act, str text)
     # What finds the matches if RE2 may take quadratic time; None if it has to be RE2.
-    cdef Backtracking linear_search(self, str text)
+    cdef Backtracking linear_search(self, Activation act, str text)
     # At most `limit` matches, all if it is negative. An empty match adjacent to the one before is
     # skipped.
     cdef list find_all(self, Activation act, str text, int64_t limit)

@@ -123,28 +123,15 @@ cdef class Regex:
         cdef bytes data = PyUnicode_AsUTF8String(text)
         cdef Py_ssize_t at = 0, start, end, before = -1
         cdef int64_t read = 0, most = FEW_CHARACTERS
-        cdef Backtracking linear = None
+        cdef Backtracking linear
         cdef list result = []
         cdef tuple found
         while at <= len(data) and (limit < 0 or len(result) < limit):
-            work(act, MATCH + (0 if linear is not None else (len(data) - at) // 16))
-            if linear is not None:
-                start = linear.next(act, at)
-                if start < 0:
-                    break
-                end = linear.end
-            else:
-                found = span(self, data, at)
-                if found is None:
-                    break
-                start, end = found
-                read += len(data) - start
-                if read > most:
-                    linear, most = self.linear_search(text), MAX_CHARACTERS
-                if read > MAX_CHARACTERS:
-                    raise CostExceeded(
-                        f"operation cancelled: finding all matches of a regular expression is too "
-                        f"expensive for a string of {len(text)} characters")
+            work(act, MATCH + (len(data) - at) // 16)
+            found = span(self, data, at)
+            if found is None:
+                break
+            start, end = found
             if end > at:
                 at = end
             elif at < len(data):
@@ -157,13 +144,46 @@ cdef class Regex:
                 take(act, PIECE + (end - start))
                 result.append(data[start:end].decode())
             before = end
+            read += len(data) - start
+            if read <= most:
+                continue
+            most = MAX_CHARACTERS
+            linear = self.linear_search(act, text)
+            if linear is not None and at <= len(data):
+                at, before = len(data[:at].decode()), len(data[:before].decode())
+                find_rest(act, linear, at, before, limit, result)
+                return result
+            if read > MAX_CHARACTERS:
+                raise CostExceeded(
+                    f"operation cancelled: finding all matches of a regular expression is too "
+                    f"expensive for a string of {len(text)} characters")
         return result
 
-    cdef Backtracking linear_search(self, str text):
+    cdef Backtracking linear_search(self, Activation act, str text):
         if self.program is None and not self.has_no_program:
             self.program = machine(self.rewritten)
             self.has_no_program = self.program is None
-        return None if self.program is None else backtracking(self.program, text)
+        return None if self.program is None else backtracking(act, self.program, text)
+
+
+cdef int find_rest(
+    Activation act, Backtracking search, int64_t at, int64_t before, int64_t limit, list result
+) except -1:
+    """Add the matches at or after ``at``, in characters. ``before``: the end of the last one."""
+    cdef int64_t start, end
+    cdef str text = search.owner
+    while at <= search.size and (limit < 0 or len(result) < limit):
+        work(act, MATCH)
+        start = search.next(act, at)
+        if start < 0:
+            break
+        end = search.end
+        at = end if end > at else at + 1
+        if start < end or start != before:
+            take(act, PIECE + (end - start) * search.kind)
+            result.append(text[start:end])
+        before = end
+    return 0
 
 
 cdef tuple span(Regex regex, bytes data, Py_ssize_t at):

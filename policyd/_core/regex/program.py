@@ -1,9 +1,10 @@
 """Compiles regular expressions to instructions, from which ``dfa`` creates its states.
 
 The input is the RE2 syntax that ``regex.syntax`` returns, a small language: flags are resolved and
-the syntax is valid. The program is for ASCII strings, and groups do not capture. Of the two
-instructions after an ``EITHER`` the first is preferred, as in RE2 and Go. There is no program for
-patterns that are too large or nested too deeply.
+the syntax is valid. The sets of a program have ASCII characters; which others they have is asked
+when a string has some (``spans``). Groups do not capture. Of the two instructions after an
+``EITHER`` the first is preferred, as in RE2 and Go. There is no program for patterns that are too
+large or nested too deeply.
 """
 
 import functools
@@ -19,6 +20,7 @@ MAX_PATTERN = 2048  # characters
 MAX_DEPTH = 64
 MAX_INSTRUCTIONS = 512
 
+ANYWHERE = _re2.RE2.Anchor.UNANCHORED
 POINTS = 128
 ALL = bytes(range(POINTS))
 NEWLINE = 1 << ord("\n")
@@ -58,9 +60,10 @@ LOOKED_AT = {
 
 @dataclass(frozen=True, slots=True)
 class One:
-    """One character of a set: bit n is character n."""
+    """One character of a set: bit n is ASCII character n. ``text`` is the set in RE2 syntax."""
 
     characters: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,8 @@ def tree(text: str) -> Choice:
         elif token["assertion"]:
             last.append(Assertion(ASSERTIONS[token["assertion"]]))
         else:
-            last.append(One(characters(token["one"], folding[-1])))
+            text = f"(?i:{token['one']})" if folding[-1] else token["one"]
+            last.append(One(characters(token["one"], folding[-1]), text))
     return groups[0]
 
 
@@ -146,13 +150,18 @@ def characters(text: str, fold: bool) -> int:
 @functools.lru_cache(256)
 def matched(text: str) -> int:
     """The ASCII characters that match in RE2, which handles case folding and class names."""
-    finder = _re2.RE2(f"(?:{text})+".encode(), _re2.RE2.Options())
-    found = 0
+    return sum((1 << end) - (1 << start) for start, end in spans(text, ALL))
+
+
+def spans(text: str, characters: bytes) -> list[tuple[int, int]]:
+    """Where characters, each once and in UTF-8, are of a set: the start and end of each run."""
+    match = _re2.RE2(f"(?:{text})+".encode(), _re2.RE2.Options()).Match
+    found = []
     at = 0
     # No match is the span (-1, -1), or no span at all.
-    while (spans := finder.Match(_re2.RE2.Anchor.UNANCHORED, ALL, at, POINTS)) and spans[0][0] >= 0:
-        start, at = spans[0]
-        found |= (1 << at) - (1 << start)
+    while (run := match(ANYWHERE, characters, at, len(characters))) and run[0][0] >= 0:
+        found.append((run[0][0], run[0][1]))
+        at = run[0][1]
     return found
 
 
@@ -172,12 +181,14 @@ class Assembler:
 
     def __init__(self) -> None:
         self.instructions: list[tuple[int, int, int]] = []
-        self.sets: dict[int, int] = {}
+        self.sets: dict[One, int] = {}
         self.looked_at: set[int] = set()
 
     def assemble(self, whole: Choice) -> Dfa:
         start = self.node(whole, self.add(Op.MATCH, 0))
-        return Dfa(self.instructions, start, list(self.sets), kinds({*self.sets, *self.looked_at}))
+        sets = [each.characters for each in self.sets]
+        texts = tuple([each.text for each in self.sets])
+        return Dfa(self.instructions, start, sets, kinds({*sets, *self.looked_at}), texts)
 
     def add(self, op: Op, after: int, other: int = 0) -> int:
         if len(self.instructions) == MAX_INSTRUCTIONS:
@@ -188,8 +199,8 @@ class Assembler:
     def node(self, node: RegexNode, after: int) -> int:
         """The first instruction of ``node``, which continues at ``after``."""
         match node:
-            case One(members):
-                return self.add(Op.ONE, after, self.sets.setdefault(members, len(self.sets)))
+            case One():
+                return self.add(Op.ONE, after, self.sets.setdefault(node, len(self.sets)))
             case Assertion(op):
                 self.looked_at.add(LOOKED_AT.get(op, 0))
                 return self.add(op, after)

@@ -13,6 +13,18 @@ cdef class Token:
 cpdef tuple tokenize(str text)
 
 
+@cython.locals(
+    tokens=list,
+    issues=list,
+    depth=Py_ssize_t,
+    pos=Py_ssize_t,
+    end=Py_ssize_t,
+    size=Py_ssize_t,
+    kind=str,
+)
+cpdef Py_ssize_t closing_brace(str text, Py_ssize_t start) except -2
+
+
 @cython.locals(char=Py_UCS4, after=Py_UCS4, end=Py_ssize_t, kind=str, found=str)
 cdef Py_ssize_t _plain(str text, Py_ssize_t pos, Py_ssize_t size, list tokens) except -1
 cdef bint _digit(Py_UCS4 char) noexcept

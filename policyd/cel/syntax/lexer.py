@@ -75,6 +75,30 @@ def tokenize(text: str) -> tuple[list[Token], list[Issue]]:
     return tokens, issues
 
 
+def closing_brace(text: str, start: int) -> int:
+    """Return the offset of the ``}`` that closes a brace opened before ``start``; -1: none.
+
+    Braces in strings and comments do not count; what follows is not read.
+    """
+    tokens: list[Token] = []
+    issues: list[Issue] = []
+    depth, pos, size = 0, start, len(text)
+    while pos < size:
+        if text[pos] in " \n\t\r\f":
+            pos += 1
+            continue
+        end = _plain(text, pos, size, tokens)
+        end = end if end else _matched(text, pos, tokens, issues)
+        if tokens and tokens[-1].pos == pos:
+            kind = tokens[-1].kind
+            depth += (kind == "{") - (kind == "}")
+            if depth < 0:
+                return pos
+        tokens.clear()
+        pos = end
+    return -1
+
+
 def _plain(text: str, pos: int, size: int, tokens: list[Token]) -> int:
     """Find one of the most frequent tokens without the grammar, and return its end; 0 if there is
     none.

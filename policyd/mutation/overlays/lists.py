@@ -194,7 +194,8 @@ def _set(
     binder: ItemBinder, node: List, kind: SchemaType, item: Field, where: str
 ) -> OverlayChange:
     """Bind a list of scalars that are their own keys: missing items are added."""
-    items = []
+    items: list[ItemChange] = []
+    seen: set[Any] = set()
     for index, each in enumerate(node.items):
         if not isinstance(each, OverlayLeaf | Template) or (
             isinstance(each, OverlayLeaf) and each.value is None
@@ -202,9 +203,11 @@ def _set(
             binder.unfit(each.path, item.type, "what cannot be an item of a set")
             continue
         change = binder.change(each, item, f"{where}[{index}]")
-        items.append(
-            ItemChange(change, key_in(each.value, kind) if isinstance(each, OverlayLeaf) else None)
-        )
+        key = key_in(each.value, kind) if isinstance(each, OverlayLeaf) else None
+        if key is not None and key in seen:
+            binder.faults.append(Fault(each.path, "two items are the same", "remove one of them"))
+        seen.add(key)
+        items.append(ItemChange(change, key))
     return ListChange(kind, items, path=where, prepends=node.directive == PREPEND)
 
 

@@ -5,11 +5,9 @@
 
 import re
 
-from policyd.cel.syntax.lexer import tokenize
+from policyd.cel.syntax.lexer import closing_brace
 
 _OPENING = re.compile(r"\$\$\{|\$\{")
-# How brackets change the depth; an unmatched closing one ends the expression.
-_DEPTH = {"{": 1, "}": -1}
 
 
 class Unclosed(ValueError):
@@ -40,13 +38,8 @@ def pieces(text: str) -> list[str | tuple[int, int]]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Return the offset of the ``}`` that ends the expression beginning at ``start``.
-
-    Tokens are CEL's: braces in its strings and comments do not count.
-    """
-    depth = 0
-    for token in tokenize(text[start:])[0]:
-        depth += _DEPTH.get(token.kind, 0)
-        if depth < 0:
-            return start + token.pos
-    raise Unclosed(start - 2)
+    """Return the offset of the ``}`` that ends the expression beginning at ``start``."""
+    found = closing_brace(text, start)
+    if found < 0:
+        raise Unclosed(start - 2)
+    return found

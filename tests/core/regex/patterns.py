@@ -1,4 +1,4 @@
-"""Random regular expressions in Go's syntax, and ASCII strings that they may match."""
+"""Random regular expressions in Go's syntax, and strings that they may match."""
 
 from hypothesis import strategies as st
 
@@ -11,6 +11,7 @@ WORDS = r"""
 COUNTS = "* + ? *? +? ?? {0} {1} {2} {0,2} {1,3} {2,} {0,} {3}?"
 GROUPS = ("(", "(?:", "(?i:", "(?m:", "(?s:", "(?-i:", "(?P<x>")
 TEXTS = st.text("ab_- kKsS1.A\n\x00\x7f", max_size=9)
+UNICODE = st.text("ab_ kS1\nékſK\u0130\u2028ж\U0001f600\U0010ffff", max_size=9)
 
 
 def extended(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:

@@ -7,7 +7,7 @@ from tests.fuzz.guided.target import FuzzTarget
 
 
 class Row(NamedTuple):
-    """``inputs`` that ``make test`` makes: all targets together take some twenty seconds. ``longest``
+    """``inputs`` that ``make test`` makes: all targets together take some thirty seconds. ``longest``
     input in bytes.
     """
 
@@ -22,12 +22,14 @@ TARGETS = (
     Row("expressions", 600, 2_000),
     Row("patches", 400),
     Row("patterns", 500),
+    Row("overlays", 150),
     Row("webhooks", 300),
     Row("regexes", 800, 1_000),
     Row("scalars", 300, 500),
     Row("files", 80, 4_000),
     Row("suites", 20),
     Row("http1", 150, 4_000),
+    Row("http2", 100, 8_000),
 )
 
 

@@ -206,6 +206,11 @@ def test_where_expressions_begin_and_end(text: str, want: list[str]) -> None:
     assert found == want
 
 
+def test_many_expressions_of_a_string_are_found_in_linear_time() -> None:
+    """Each was searched for its end to the end of the string: minutes for these."""
+    assert len(pieces("${a}" * 25_000)) == 25_000
+
+
 @pytest.mark.parametrize(("text", "at"), [("${", 0), ("a${b", 1), ("${a} ${'}'", 5)])
 def test_an_expression_has_to_end(text: str, at: int) -> None:
     with pytest.raises(Unclosed) as caught:

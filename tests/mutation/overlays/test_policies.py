@@ -45,6 +45,7 @@ REFUSED: list[tuple[str, str, str, str, str, str]] = [
     ("nor by +()", "spec: {containers: [{+(image): x}]}", "10:27", "spec.containers[0]", "needs its name, or a condition", ""),
     ("two keys", "spec: {containers: [{name: c, ports: [{name: x}]}]}", "10:45", "spec.containers[0].ports[0]", "needs its containerPort and protocol", ""),
     ("an item that is no map", "spec: {containers: [x]}", "10:27", "spec.containers[0]", "expected a map, got a value without keys", ""),
+    ("an item of a set twice", "metadata: {finalizers: [a/b, a/b]}", "10:36", "metadata.finalizers[1]", "two items are the same", "remove one"),
     ("two items of one key", "spec: {containers: [{name: c}, {name: c}]}", "10:38", "spec.containers[1]", "two items have the same name", "one item"),
     ("nothing to change", 'spec: {containers: [{(name): "*"}]}', "10:27", "spec.containers[0]", "the item has conditions but changes nothing", "^(NAME)"),
     ("too much to delete", "spec: {containers: [{name: c, image: x, $patch: delete}]}", "10:27", "spec.containers[0]", "nothing but its key and conditions", ""),

@@ -1,4 +1,4 @@
-"""Regular expressions: what Go's grammar allows is compiled, and the core's machine answers as RE2 does.
+"""Regular expressions: what Go's grammar allows is compiled, and the core's machines answer as RE2 does.
 
 An input is a pattern and, after the first NUL, a string; the string is matched as a whole and in parts.
 """
@@ -6,10 +6,12 @@ An input is a pattern and, after the first NUL, a string; the string is matched 
 from re2 import _re2
 
 from policyd._core.regex import program
+from policyd._core.regex.backtracking import Backtracking
 from policyd._core.regex.scanner import RegexSyntaxError
 from policyd._core.regex.syntax import parse
 from policyd.cel.env import Environment
 from policyd.errors import BudgetExceeded, EvaluationError
+from tests.core.regex import re2
 from tests.fuzz.guided import mutating
 from tests.fuzz.guided.target import FuzzTarget
 
@@ -94,6 +96,8 @@ def check(data: bytes) -> None:
         for each in texts:
             answer = None if made is None else made.matches(each)
             assert answer is None or answer == matched(compiled, each), each
+            if made is not None and re2.finds_what_go_finds(parsed.text, each):
+                assert Backtracking.spans(made, each) == re2.spans(compiled, each), each
     through_cel(pattern, text, compiled if compiled.ok() else None)
 
 
