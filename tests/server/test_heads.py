@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policyd.server.network.heads import KNOWN_BYTES, LENGTH_DIGITS, Head, Refused, _read, head_of
+from policyd.server.network.heads import (
+    KNOWN_BYTES,
+    LENGTH_DIGITS,
+    Head,
+    RefusedRequest,
+    _read,
+    head_of,
+)
 from tests.bench.server import request
 
 LINES = (
@@ -54,7 +61,7 @@ def said(data: bytes) -> _Said:
     """What is said of a head, with the Head's own Content-Length left out, or the refusal."""
     try:
         known, length, headers = head_of(data)
-    except Refused as refused:
+    except RefusedRequest as refused:
         return int(refused.args[0])
     return known._replace(headers=(), length=0), length, headers
 
@@ -62,7 +69,7 @@ def said(data: bytes) -> _Said:
 def read_anew(data: bytes) -> _Said:
     try:
         known = _read(data)
-    except Refused as refused:
+    except RefusedRequest as refused:
         return int(refused.args[0])
     return known._replace(headers=(), length=0), known.length, list(known.headers)
 

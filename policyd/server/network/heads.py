@@ -31,7 +31,7 @@ _FRAMING = frozenset(
 )
 
 
-class Refused(Exception):
+class RefusedRequest(Exception):
     """The request is not acceptable; ``args[0]`` is the status of the response."""
 
 
@@ -56,7 +56,7 @@ class Head(NamedTuple):
 def head_of(data: bytes) -> tuple[Head, int, list[Header]]:
     """Return what a head says, the length of the body (0 if it is chunked), and the headers;
     ``data`` ends with the empty line. Those of the Head may have another Content-Length. Raises
-    Refused.
+    RefusedRequest.
     """
     start = data.find(_LENGTH) + len(_LENGTH)
     end = data.find(b"\r", start)
@@ -71,7 +71,7 @@ def head_of(data: bytes) -> tuple[Head, int, list[Header]]:
 
 
 def parse(parser: HttpRequestParser, data: bytes | memoryview) -> None:
-    """Pass bytes of a request to llhttp. Raises Refused."""
+    """Pass bytes of a request to llhttp. Raises RefusedRequest."""
     try:
         parser.feed_data(data)
     except HttpParserUpgrade:
@@ -79,7 +79,7 @@ def parse(parser: HttpRequestParser, data: bytes | memoryview) -> None:
     except HttpParserError as error:
         # The preface of HTTP/2, and versions that llhttp does not know.
         wrong = str(error) in ("Pause on PRI/Upgrade", "Invalid HTTP version")
-        raise Refused(505 if wrong else 400) from None
+        raise RefusedRequest(505 if wrong else 400) from None
 
 
 def _is_length(digits: bytes) -> bool:
@@ -98,7 +98,7 @@ class _Parsed:
     def on_message_begin(self) -> None:
         """A request begins."""
         if self.ended:  # within what was given as one request
-            raise Refused(400)
+            raise RefusedRequest(400)
 
     def on_url(self, url: bytes) -> None:
         """The target of the request, or a part of it."""
@@ -123,11 +123,11 @@ def _read(data: bytes) -> Head:
     parse(parser, data)
     version = parser.get_http_version()
     if version not in VERSIONS:
-        raise Refused(505)
+        raise RefusedRequest(505)
     method = parser.get_method()
     # llhttp accepts further spaces, other protocols (RTSP) and none at all (HTTP/0.9).
     if not data.startswith(b"%b %b HTTP/%b\r\n" % (method, parsed.url, version.encode())):
-        raise Refused(400)
+        raise RefusedRequest(400)
     raw_path, _, query = parsed.url.partition(b"?")
     path = raw_path.decode("ascii")
     head = Head(
@@ -151,7 +151,7 @@ def _framing(parsed: _Parsed, version: str) -> tuple[int, int, bool, bool, bool]
     in HTTP/1.0 or with any other coding than chunked; repeated Content-Length or Host.
     """
     if not parsed.head_ended or len(parsed.headers) > HEAD_FIELDS:
-        raise Refused(431 if parsed.head_ended else 400)
+        raise RefusedRequest(431 if parsed.head_ended else 400)
     at, length = -1, 0
     hosts = codings = 0
     keep_alive, expects = version == "1.1", False
@@ -160,7 +160,7 @@ def _framing(parsed: _Parsed, version: str) -> tuple[int, int, bool, bool, bool]
             continue
         if name == b"content-length":
             if at >= 0 or not value.isdigit() or len(value) > LENGTH_DIGITS:
-                raise Refused(400)
+                raise RefusedRequest(400)
             at, length = index, int(value)
         elif name == b"host":
             hosts += 1
@@ -170,16 +170,16 @@ def _framing(parsed: _Parsed, version: str) -> tuple[int, int, bool, bool, bool]
         elif name == b"transfer-encoding":
             codings += 1
             if value.lower() != b"chunked":
-                raise Refused(501)
+                raise RefusedRequest(501)
         else:
             expects = version == "1.1" and b"100-continue" in value.lower()
     if hosts != 1 and (hosts or version == "1.1"):
-        raise Refused(400)
+        raise RefusedRequest(400)
     if codings and (codings > 1 or at >= 0 or version != "1.1"):
-        raise Refused(400)
+        raise RefusedRequest(400)
     # llhttp takes the body of a request with Upgrade or CONNECT for another protocol.
     if parsed.ended == bool(codings or length):
-        raise Refused(400)
+        raise RefusedRequest(400)
     # Where a chunked body ended is known only to llhttp: what follows it is not interpreted.
     return at, length, codings == 1, keep_alive and not codings, expects
 

@@ -19,7 +19,7 @@ from policyd.http.limits import Peer
 from policyd.http.messages import App, ASGIScope, AtOnce, Header
 from policyd.server.network.connections import CloseReason
 from policyd.server.network.exchange import CLOSE_LINE, Exchange, Writer
-from policyd.server.network.heads import HEAD_BYTES, Head, Refused, head_of, parse
+from policyd.server.network.heads import HEAD_BYTES, Head, RefusedRequest, head_of, parse
 from policyd.server.network.pieces import BodyPieces
 
 # What a chunked body may have beside its content: sizes, extensions and trailers.
@@ -111,7 +111,7 @@ class Http1:
     def on_message_begin(self) -> None:
         """A request begins."""
         if self._complete:  # within what it was given as one request
-            raise Refused(400)
+            raise RefusedRequest(400)
 
     def on_body(self, piece: bytes) -> None:
         """A piece of the body."""
@@ -138,7 +138,7 @@ class Http1:
             finally:
                 if scope is not None:
                     self._start(self._exchange, scope)
-        except Refused as refused:
+        except RefusedRequest as refused:
             self._refuse(*refused.args)
 
     def _begin(self) -> ASGIScope | None:
@@ -165,14 +165,14 @@ class Http1:
         """The head of the next request once all of it has arrived, else nothing."""
         data, start = self._data, self._at
         if not data[start : start + 1].isupper():  # no method begins with this
-            raise Refused(400)
+            raise RefusedRequest(400)
         end = data.find(END, start, start + HEAD_BYTES)
         if end < 0:
             # Lines that end without a carriage return: no parser would accept what follows.
             if data.find(b"\n\n", start, start + HEAD_BYTES) >= 0:
-                raise Refused(400)
+                raise RefusedRequest(400)
             if len(data) - start >= HEAD_BYTES:
-                raise Refused(431)
+                raise RefusedRequest(431)
             return b""
         self._at = end + len(END)
         return data[start : self._at]
@@ -203,13 +203,13 @@ class Http1:
         before = self._left
         try:
             parse(parser, memoryview(self._data)[start:])
-        except Refused:
+        except RefusedRequest:
             if not self._complete:
                 raise  # otherwise it is what follows the body
         # ``_left`` counts the content, below zero: what is beside it must not be without bound.
         self._beside += self._at - start - (before - self._left)
         if self._beside > CHUNK_BYTES - self._left:
-            raise Refused(400)
+            raise RefusedRequest(400)
 
     def _scope(self, head: Head, headers: list[Header]) -> ASGIScope:
         wire = self._wire
