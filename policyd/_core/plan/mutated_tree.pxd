@@ -17,4 +17,18 @@ cdef class MutatedTree:
     cdef Subject base           # the last argument of ``seen_by``, and its result
     cdef Subject view
 
+    # The same as ``seen_by`` and ``accept``.
+    cdef Subject view_of(self, Subject subject)
+    cdef str accepted(self, object changed)
     cdef bint too_large(self, Py_ssize_t size, object changed) except -1
+
+
+cdef class ChangeLog:
+    """The changes of one request, in order: (policy, operations, tree before, tree after)."""
+
+    cdef readonly list changes
+    cdef readonly bint only_adds    # whether none replaced or removed anything
+
+    # Whether a change may be in conflict with the earlier ones; if not, it need not be compared.
+    cpdef bint suspects(self, list operations) except -1
+    cpdef int add(self, object policy, list operations, object before, object after) except -1

@@ -27,3 +27,14 @@ class MutatedTree:
 
     def patch(self, before: Any = None) -> list[dict[str, Any]]:
         """The operations that change ``before`` (None: the original) into the tree."""
+
+@final
+class ChangeLog:
+    changes: list[tuple[Any, list[dict[str, Any]], Any, Any]]
+    only_adds: bool
+    def suspects(self, operations: list[dict[str, Any]]) -> bool:
+        """Whether a change may be in conflict with the earlier ones."""
+
+    def add(
+        self, policy: Any, operations: list[dict[str, Any]], before: Any, after: Any
+    ) -> None: ...

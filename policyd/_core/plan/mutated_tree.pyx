@@ -22,11 +22,17 @@ cdef class MutatedTree:
         self.operations = []
 
     def seen_by(self, Subject subject not None):
+        return self.view_of(subject)
+
+    cdef Subject view_of(self, Subject subject):
         if self.base is not subject:
-            self.base, self.view = subject, subject.seeing(self.current)
+            self.base, self.view = subject, subject.seen_with(self.current)
         return self.view
 
     def accept(self, object changed):
+        return self.accepted(changed)
+
+    cdef str accepted(self, object changed):
         cdef Py_ssize_t limit = encoded_size.MAX_PATCH_BYTES, size
         cdef list operations = operations_between(self.current, changed, self.keys)
         size = operation_bytes(operations, limit)
@@ -37,7 +43,8 @@ cdef class MutatedTree:
         if problem is None and operations:
             self.changes += 1
             self.operations = operations
-            self.restore(changed)
+            self.current = changed
+            self.base = self.view = None
         return problem
 
     cdef bint too_large(self, Py_ssize_t size, object changed) except -1:
@@ -56,3 +63,30 @@ cdef class MutatedTree:
     def patch(self, before=None):
         before = self.original if before is None else before
         return operations_between(before, self.current, self.keys)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class ChangeLog:
+
+    def __init__(self):
+        self.changes = []
+        self.only_adds = True
+
+    cpdef bint suspects(self, list operations) except -1:
+        # If nothing was removed, no policy had written the added keys and items before.
+        return bool(self.changes) and not (self.only_adds and adds(operations))
+
+    cpdef int add(self, object policy, list operations, object before, object after) except -1:
+        self.only_adds = self.only_adds and adds(operations)
+        self.changes.append((policy, operations, before, after))
+        return 0
+
+
+cdef bint adds(list operations) except -1:
+    """Whether all operations add something."""
+    cdef dict operation
+    for operation in operations:
+        if operation["op"] != "add":
+            return False
+    return True

@@ -1,0 +1,69 @@
+"""The entries of a policy's ``mutations``."""
+
+cimport cython
+
+from policyd._core.schema.decode cimport decoded_or_none
+
+
+cdef class MutationStep:
+
+    def change(
+        self,
+        MutationPlan plan not None,
+        Subject subject not None,
+        object params,
+        object target,
+        int64_t deadline,
+    ):
+        return self.changed(plan, subject, params, target, deadline)
+
+    cdef object changed(
+        self, MutationPlan plan, Subject subject, object params, object target, int64_t deadline
+    ):
+        raise NotImplementedError
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class ExpressionStep(MutationStep):
+
+    def __init__(self, Py_ssize_t index, mutator):
+        self.index = index
+        self.mutator = mutator
+        self.usual = mutator.usual
+
+    cdef object changed(
+        self, MutationPlan plan, Subject subject, object params, object target, int64_t deadline
+    ):
+        cdef tuple sources
+        value = plan.evaluated(self.index, subject, params, deadline)
+        sources = plan.sources(subject, params)
+        if target is not self.target:
+            self.root = self.mutator.usual_type(target)
+            self.target = target
+        if self.root is not None:
+            after = self.usual.applied(value, subject.object, self.root, sources)
+            if after is not None:
+                return after
+        return self.mutator.apply(value, subject.object, target, sources)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class OverlayStep(MutationStep):
+
+    def __init__(self, overlay):
+        self.overlay = overlay
+
+    cdef object changed(
+        self, MutationPlan plan, Subject subject, object params, object target, int64_t deadline
+    ):
+        obj = subject.object
+        if target is not self.target:
+            self.bound, self.root = self.overlay.bound(target), self.overlay.go_type(target)
+            self.target = target
+        after = plan.merged(self.bound, subject, params, deadline)
+        if after is obj or self.root is None:
+            return after
+        decoded = decoded_or_none(after, obj, self.root, True)
+        return self.overlay.converted(after, obj, target) if decoded is None else decoded
