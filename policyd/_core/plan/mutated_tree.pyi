@@ -1,7 +1,7 @@
-from collections.abc import Callable, Sequence
 from typing import Any, final
 
 from policyd._core.plan.plan import Subject
+from policyd._core.schema.types import Field
 
 @final
 class MutatedTree:
@@ -9,11 +9,7 @@ class MutatedTree:
     current: Any
     changes: int
     operations: list[dict[str, Any]]
-    def __init__(
-        self,
-        original: Any,
-        keys: Callable[[tuple[str | int, ...]], Sequence[str] | None] | None,
-    ) -> None: ...
+    def __init__(self, original: Any, root: Field | None) -> None: ...
     def seen_by(self, subject: Subject) -> Subject:
         """The subject with the tree as its object."""
 

@@ -6,6 +6,7 @@ from libc.stdint cimport int64_t
 
 from policyd._core.plan.overlay cimport BoundOverlay
 from policyd._core.plan.plan cimport Plan, Subject
+from policyd._core.schema.edits cimport Edits
 
 
 cdef class MutationPlan(Plan):
@@ -20,7 +21,12 @@ cdef class MutationPlan(Plan):
     # The JSON trees that the mutation's expression could read.
     cdef tuple sources(self, Subject subject, object params)
     # The object after an overlay, whose expressions share one budget and are each evaluated at
-    # most once. Raises MutationError or Stopped.
+    # most once; ``edits`` gets what changed. Raises MutationError or Stopped.
     cdef object merged(
-        self, BoundOverlay overlay, Subject subject, object params, int64_t deadline
+        self,
+        BoundOverlay overlay,
+        Subject subject,
+        object params,
+        int64_t deadline,
+        Edits edits,
     )

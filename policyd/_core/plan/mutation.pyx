@@ -73,10 +73,15 @@ cdef class MutationPlan(Plan):
         return subject.object, subject.old_object, subject.request, namespace, params
 
     cdef object merged(
-        self, BoundOverlay overlay, Subject subject, object params, int64_t deadline
+        self,
+        BoundOverlay overlay,
+        Subject subject,
+        object params,
+        int64_t deadline,
+        Edits edits,
     ):
         cdef int64_t started = now()
-        cdef OverlayRun work = overlay_run(overlay, deadline)
+        cdef OverlayRun work = overlay_run(overlay, deadline, edits)
         try:
             if overlay.expressions:
                 work.activation = self.activation(subject, params, deadline)

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int64_t
 
+from policyd._core.plan.mutated_tree cimport MutatedTree
 from policyd._core.plan.mutation cimport MutationPlan
 from policyd._core.plan.mutators cimport UsualMutator
 from policyd._core.plan.overlay cimport BoundOverlay
@@ -17,10 +18,16 @@ cdef class MutationStep:
     cdef object target
     cdef Field root         # the Go type of the target; None: none, or it cannot be used
 
-    # The object after the mutation, or ``subject.object`` itself. Raises MutationError, Stopped or
-    # StatusError.
+    # The object after the mutation, or ``subject.object`` itself. ``tree`` may learn what changed.
+    # Raises MutationError, Stopped or StatusError.
     cdef object changed(
-        self, MutationPlan plan, Subject subject, object params, object target, int64_t deadline
+        self,
+        MutationPlan plan,
+        Subject subject,
+        object params,
+        object target,
+        int64_t deadline,
+        MutatedTree tree,
     )
 
 

@@ -1,5 +1,6 @@
 from typing import Any, Protocol, final
 
+from policyd._core.plan.mutated_tree import MutatedTree
 from policyd._core.plan.mutation import MutationPlan
 from policyd._core.plan.mutators import UsualMutator
 from policyd._core.plan.overlay import BoundOverlay
@@ -23,7 +24,13 @@ class _Overlay(Protocol):
 
 class MutationStep:
     def change(
-        self, plan: MutationPlan, subject: Subject, params: Any, target: Any, deadline: int
+        self,
+        plan: MutationPlan,
+        subject: Subject,
+        params: Any,
+        target: Any,
+        deadline: int,
+        tree: MutatedTree,
     ) -> dict[str, Any]:
         """The object after the mutation, or ``subject.object`` itself. Raises MutationError,
         Stopped or StatusError.

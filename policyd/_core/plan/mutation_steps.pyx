@@ -2,7 +2,7 @@
 
 cimport cython
 
-from policyd._core.schema.decode cimport decoded_or_none
+from policyd._core.schema.edits cimport Edits
 
 
 cdef class MutationStep:
@@ -14,11 +14,18 @@ cdef class MutationStep:
         object params,
         object target,
         int64_t deadline,
+        MutatedTree tree not None,
     ):
-        return self.changed(plan, subject, params, target, deadline)
+        return self.changed(plan, subject, params, target, deadline, tree)
 
     cdef object changed(
-        self, MutationPlan plan, Subject subject, object params, object target, int64_t deadline
+        self,
+        MutationPlan plan,
+        Subject subject,
+        object params,
+        object target,
+        int64_t deadline,
+        MutatedTree tree,
     ):
         raise NotImplementedError
 
@@ -33,7 +40,13 @@ cdef class ExpressionStep(MutationStep):
         self.usual = mutator.usual
 
     cdef object changed(
-        self, MutationPlan plan, Subject subject, object params, object target, int64_t deadline
+        self,
+        MutationPlan plan,
+        Subject subject,
+        object params,
+        object target,
+        int64_t deadline,
+        MutatedTree tree,
     ):
         cdef tuple sources
         value = plan.evaluated(self.index, subject, params, deadline)
@@ -42,7 +55,7 @@ cdef class ExpressionStep(MutationStep):
             self.root = self.mutator.usual_type(target)
             self.target = target
         if self.root is not None:
-            after = self.usual.applied(value, subject.object, self.root, sources)
+            after = self.usual.applied(value, subject.object, self.root, sources, tree)
             if after is not None:
                 return after
         return self.mutator.apply(value, subject.object, target, sources)
@@ -56,14 +69,21 @@ cdef class OverlayStep(MutationStep):
         self.overlay = overlay
 
     cdef object changed(
-        self, MutationPlan plan, Subject subject, object params, object target, int64_t deadline
+        self,
+        MutationPlan plan,
+        Subject subject,
+        object params,
+        object target,
+        int64_t deadline,
+        MutatedTree tree,
     ):
+        cdef Edits edits = Edits()
         obj = subject.object
         if target is not self.target:
             self.bound, self.root = self.overlay.bound(target), self.overlay.go_type(target)
             self.target = target
-        after = plan.merged(self.bound, subject, params, deadline)
+        after = plan.merged(self.bound, subject, params, deadline, edits)
         if after is obj or self.root is None:
             return after
-        decoded = decoded_or_none(after, obj, self.root, True)
+        decoded = tree.decoded_change(edits.latest, obj, after, self.root, True)
         return self.overlay.converted(after, obj, target) if decoded is None else decoded

@@ -20,7 +20,8 @@ cdef class PlainMutation:
 
 cdef class PlainMutations:
     """The policies of the first round of one request. ``at`` is the index of ``policy``,
-    the one that ``run`` is at, ``before`` the tree that it found, and ``failures`` are its errors, if it has any.
+    the one that ``run`` is at, ``before`` the tree that it found, and ``failures`` are its errors,
+    if it has any.
     """
 
     cdef readonly Py_ssize_t at

@@ -103,7 +103,7 @@ cdef class PlainMutations:
             return None
         try:
             after = (<MutationStep>step).changed(
-                plain.plan, subject, plain.params, self.target, self.deadline
+                plain.plan, subject, plain.params, self.target, self.deadline, self.tree
             )
         except MutationError as failure:
             return str(failure)
@@ -115,7 +115,7 @@ cdef class PlainMutations:
         return None if problem is None else f"the mutation makes {problem}"
 
     cdef int note(self, object policy, object after) except -1:
-        """Note the change of a policy. Only a change that is certainly no conflict is noted here."""
+        """Note the change of a policy; here only if it is certainly no conflict."""
         cdef MutatedTree tree = self.tree
         cdef list operations
         if tree.changes != 1 or self.log.suspects(tree.operations):

@@ -49,7 +49,7 @@ class MutatedObject:
         self._latest_target = (self.request.kind, target)
         keys = None if target.schema is None else target.schema.list_keys
         original: JSON = self.request.object
-        self.tree = MutatedTree(original, keys)
+        self.tree = MutatedTree(original, None if target.schema is None else target.schema.root)
         self._conflicts = Conflicts(original, keys)
         self.log = self._conflicts.log
         # Recorded at the end of the invocation: one that waits for a lookup is run again.
@@ -258,7 +258,7 @@ class MutatedObject:
         after: JSONObject = seen
         error: str | Stopped | None = None
         try:
-            after = mutation.step.change(plan, subject, param, target, deadline)
+            after = mutation.step.change(plan, subject, param, target, deadline, self.tree)
         except MutationError as failure:
             error = str(failure)
         except Stopped as stopped:
