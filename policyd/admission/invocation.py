@@ -45,3 +45,8 @@ def key_of(invocation: Invocation) -> InvocationKey:
         metadata = param.get("metadata") or {}
         where = (metadata.get("namespace") or "", metadata.get("name") or "")
     return InvocationKey(invocation.policy.sort_key, invocation.binding.name, where)
+
+
+def plain_key(policy: CompiledPolicy) -> InvocationKey:
+    """Return the key of the only invocation of a policy that is ``plain``."""
+    return InvocationKey(policy.sort_key, policy.bindings[0].name, ("", ""))

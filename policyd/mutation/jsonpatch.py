@@ -1,7 +1,8 @@
 """The mutation kind JSONPatch: a list of ``JSONPatch{op, path, from, value}``, applied in order."""
 
 from policyd._core.patch.json_patch import apply, operations_of
-from policyd._core.plan.mutators import json_patched
+from policyd._core.plan.mutators import PatchMutator
+from policyd._core.schema.types import Field
 from policyd.cel.types.types import JSON_PATCH, list_of
 from policyd.errors import MutationError
 from policyd.json_types import JSONObject
@@ -13,6 +14,11 @@ from policyd.mutation.schemas.schemas import Target
 class JSONPatch:
     """See ``mutation.kind.Mutator``. All values are converted before the first is applied."""
 
+    usual = PatchMutator()
+
+    def usual_type(self, target: Target) -> Field | None:
+        return None if target.native is None else target.native.root
+
     def apply(
         self,
         value: object,
@@ -20,11 +26,10 @@ class JSONPatch:
         target: Target,
         sources: tuple[object, ...] | None = None,
     ) -> JSONObject:
-        native = target.native
-        if native is not None:
-            usual = json_patched(value, obj, native.root, sources)
-            if usual is not None:
-                return usual
+        root = self.usual_type(target)
+        usual = None if root is None else self.usual.apply(value, obj, root, sources)
+        if usual is not None:
+            return usual
         if not isinstance(value, list):
             raise MutationError("type mismatch: JSONPatchType.expression should evaluate to array")
         operations, given = operations_of(value, sources)

@@ -6,12 +6,23 @@
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from policyd._core.plan.mutators import UsualMutator
+from policyd._core.schema.types import Field
 from policyd.cel.types.types import Type
 from policyd.mutation.schemas.schemas import Target
 
 
 class Mutator(Protocol):
-    """Applies the values of one kind of mutation."""
+    """Applies the values of one kind of mutation.
+
+    ``usual`` does what ``apply`` does in the usual case, for objects of ``usual_type``.
+    """
+
+    @property
+    def usual(self) -> UsualMutator: ...
+
+    def usual_type(self, target: Target) -> Field | None:
+        """Return the type of the kind for ``usual``; None if it cannot be used."""
 
     def apply(
         self,

@@ -79,8 +79,8 @@ class StoryObserver:
     ) -> None:
         mutations = invocation.policy.mutations
         number = next(i for i, each in enumerate(mutations) if each is mutation)
-        kind = "Overlay" if mutation.mutator is None else type(mutation.mutator).__name__
-        self._applied.append(Applied(number, kind, tuple(diff(before, after, None)), error))
+        operations = tuple(diff(before, after, None))
+        self._applied.append(Applied(number, mutation.kind, operations, error))
 
     def invoked(self, invocation: Invocation, *, again: bool, passed_over: bool) -> None:
         visit = self._visit(invocation, again=again)

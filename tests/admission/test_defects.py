@@ -10,9 +10,8 @@ import orjson
 import pytest
 
 from policyd.admission.applicable import Applicable
-from policyd.admission.invocation import Invocation
-from policyd.admission.mutating.object import MutatedObject
 from policyd.json_types import JSONObject
+from policyd.mutation.jsonpatch import JSONPatch
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
 from tests.admission.lookups import clusters
@@ -69,18 +68,21 @@ def test_a_defect_in_what_applies_is_one_of_the_policy(
         assert patched(answer) == {"app": "web", "x": "1"}
 
 
+@pytest.mark.parametrize("exceptions", [[], EXEMPT], ids=["plain", "with exceptions"])
 def test_a_defect_between_two_mutations_leaves_nothing_of_the_first(
-    monkeypatch: pytest.MonkeyPatch,
+    exceptions: list[JSONObject], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = MutatedObject._mutate
+    whole = JSONPatch.apply
 
-    def mutate(self: MutatedObject, invocation: Invocation, mutation: Any, *seen: Any) -> None:
-        if invocation.policy.name == "a" and mutation.index == 1:
+    def apply(self: JSONPatch, value: object, obj: JSONObject, *others: Any) -> JSONObject:
+        if "y" in obj["metadata"]["labels"]:
             raise RuntimeError("a defect")
-        whole(self, invocation, mutation, *seen)
+        return whole(self, value, obj, *others)
 
-    monkeypatch.setattr(MutatedObject, "_mutate", mutate)
-    half = policy("a", mutations=[add_label("'1'", "y"), add_label("'2'")], failurePolicy="Ignore")
+    monkeypatch.setattr(JSONPatch, "usual_type", lambda self, target: None)
+    monkeypatch.setattr(JSONPatch, "apply", apply)
+    mutations = [add_label("'1'", "y"), add_label("'2'")]
+    half = policy("a", mutations=mutations, failurePolicy="Ignore", exceptions=exceptions)
     answer = ask(load(half, policy("b", mutations=[add_label("'3'", "z")])), webhook="mutate")
     assert patched(answer) == {"app": "web", "z": "3"}
     assert "patch" not in ask(load(half), webhook="mutate")

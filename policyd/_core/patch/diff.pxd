@@ -1,6 +1,9 @@
 """The comparison of two documents."""
 
 
+cdef object ABSENT  # no value at all
+
+
 cdef class Differ:
     """The state of one diff: the current path, and the operations found."""
     cdef list operations

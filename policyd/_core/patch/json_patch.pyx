@@ -34,12 +34,6 @@ cdef Py_ssize_t COUNTED = 2**26  # the error needs no larger count
 @cython.final
 @cython.auto_pickle(False)
 cdef class PatchOperation:
-    """``source`` is ``from`` in the patch; ``value`` is ABSENT if the operation has none."""
-    cdef readonly str op
-    cdef readonly str path
-    cdef readonly str source
-    cdef readonly object value
-
     def __init__(self, str op not None, str path not None, str source not None="", value=ABSENT):
         self.op = op
         self.path = path

@@ -3,6 +3,11 @@
 from policyd.errors import PatchError
 
 
+# Policies write to few places.
+cdef dict known_pointers = {}
+cdef Py_ssize_t MOST_POINTERS = 4096
+cdef Py_ssize_t LONGEST_POINTER = 256
+
 cdef tuple INDEXES = tuple([str(index) for index in range(64)])  # most lists are shorter
 
 
@@ -21,10 +26,22 @@ cdef str index_string(Py_ssize_t index):
 
 cdef str pointer_of(list path):
     """The pointer of keys (str) and indexes (int)."""
+    cdef tuple key = tuple(path)
+    cdef str known = known_pointers.get(key)
+    return made_pointer(key) if known is None else known
+
+
+cdef str made_pointer(tuple path):
     cdef list parts = [""]
+    cdef str pointer
     for token in path:
         parts.append(escape(<str>token) if type(token) is str else index_string(token))
-    return "/".join(parts)
+    pointer = "/".join(parts)
+    if len(pointer) <= LONGEST_POINTER:
+        if len(known_pointers) >= MOST_POINTERS:
+            known_pointers.clear()
+        known_pointers[path] = pointer
+    return pointer
 
 
 cdef tuple tokens_of(str pointer):

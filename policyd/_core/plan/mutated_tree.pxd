@@ -1,6 +1,8 @@
 """The object of a request while mutations change it."""
 
 from policyd._core.plan.plan cimport Subject
+from policyd._core.schema.edits cimport Edit
+from policyd._core.schema.types cimport Field
 
 
 cdef class MutatedTree:
@@ -12,9 +14,32 @@ cdef class MutatedTree:
     cdef readonly object current
     cdef public Py_ssize_t changes
     cdef readonly list operations
+    cdef Field root             # the type of the object; None: unknown
     cdef object keys            # the fields that identify list items, as for ``diff``
     cdef Py_ssize_t written     # bytes of patch by all changes: at least those of the final patch
     cdef Subject base           # the last argument of ``seen_by``, and its result
     cdef Subject view
 
+    # The last result of ``decoded_change``, and the operations to it from the tree at that time.
+    cdef object decoded
+    cdef object decoded_from
+    cdef list found
+
+    # The decoded object after a merge of ``old`` that noted its edit; None if it cannot be decoded.
+    cdef object decoded_change(self, Edit edit, dict old, dict new, Field root, bint convert)
+    cdef list operations_to(self, object changed)
+    # The same as ``seen_by`` and ``accept``.
+    cdef Subject view_of(self, Subject subject)
+    cdef str accepted(self, object changed)
     cdef bint too_large(self, Py_ssize_t size, object changed) except -1
+
+
+cdef class ChangeLog:
+    """The changes of one request, in order: (policy, operations, tree before, tree after)."""
+
+    cdef readonly list changes
+    cdef readonly bint only_adds    # whether none replaced or removed anything
+
+    # Whether a change may be in conflict with the earlier ones; if not, it need not be compared.
+    cpdef bint suspects(self, list operations) except -1
+    cpdef int add(self, object policy, list operations, object before, object after) except -1

@@ -1,7 +1,7 @@
-from collections.abc import Callable, Sequence
 from typing import Any, final
 
 from policyd._core.plan.plan import Subject
+from policyd._core.schema.types import Field
 
 @final
 class MutatedTree:
@@ -9,11 +9,7 @@ class MutatedTree:
     current: Any
     changes: int
     operations: list[dict[str, Any]]
-    def __init__(
-        self,
-        original: Any,
-        keys: Callable[[tuple[str | int, ...]], Sequence[str] | None] | None,
-    ) -> None: ...
+    def __init__(self, original: Any, root: Field | None) -> None: ...
     def seen_by(self, subject: Subject) -> Subject:
         """The subject with the tree as its object."""
 
@@ -27,3 +23,14 @@ class MutatedTree:
 
     def patch(self, before: Any = None) -> list[dict[str, Any]]:
         """The operations that change ``before`` (None: the original) into the tree."""
+
+@final
+class ChangeLog:
+    changes: list[tuple[Any, list[dict[str, Any]], Any, Any]]
+    only_adds: bool
+    def suspects(self, operations: list[dict[str, Any]]) -> bool:
+        """Whether a change may be in conflict with the earlier ones."""
+
+    def add(
+        self, policy: Any, operations: list[dict[str, Any]], before: Any, after: Any
+    ) -> None: ...

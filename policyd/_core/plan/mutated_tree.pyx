@@ -7,7 +7,8 @@ cimport cython
 from policyd._core.json.encoded_size cimport operation_bytes
 from policyd._core.json.sendable cimport problem_in
 from policyd._core.patch.diff cimport operations_between
-from policyd._core.plan.plan cimport Subject
+from policyd._core.plan.edited cimport decoded_edit
+from policyd._core.schema.decode cimport decoded_or_none
 
 from policyd._core.json import encoded_size
 
@@ -16,19 +17,26 @@ from policyd._core.json import encoded_size
 @cython.auto_pickle(False)
 cdef class MutatedTree:
 
-    def __init__(self, object original, keys):
+    def __init__(self, object original, Field root):
         self.original = self.current = original
-        self.keys = keys
+        self.root = root
+        self.keys = None if root is None else root.list_keys
         self.operations = []
 
     def seen_by(self, Subject subject not None):
+        return self.view_of(subject)
+
+    cdef Subject view_of(self, Subject subject):
         if self.base is not subject:
-            self.base, self.view = subject, subject.seeing(self.current)
+            self.base, self.view = subject, subject.seen_with(self.current)
         return self.view
 
     def accept(self, object changed):
+        return self.accepted(changed)
+
+    cdef str accepted(self, object changed):
         cdef Py_ssize_t limit = encoded_size.MAX_PATCH_BYTES, size
-        cdef list operations = operations_between(self.current, changed, self.keys)
+        cdef list operations = self.operations_to(changed)
         size = operation_bytes(operations, limit)
         self.written += size
         if self.written > limit and self.too_large(size, changed):
@@ -37,8 +45,23 @@ cdef class MutatedTree:
         if problem is None and operations:
             self.changes += 1
             self.operations = operations
-            self.restore(changed)
+            self.current = changed
+            self.base = self.view = None
         return problem
+
+    cdef list operations_to(self, object changed):
+        if changed is self.decoded and self.decoded_from is self.current:
+            return self.found
+        return operations_between(self.current, changed, self.keys)
+
+    cdef object decoded_change(
+        self, Edit edit, dict old, dict new, Field root, bint convert
+    ):
+        if edit is None or old is not self.current or root is not self.root:
+            return decoded_or_none(new, old, root, convert)
+        self.found, self.decoded_from = [], old
+        self.decoded = decoded_edit(edit, old, new, root, convert, self.keys, self.found)
+        return self.decoded
 
     cdef bint too_large(self, Py_ssize_t size, object changed) except -1:
         """Whether the patch of one change, or of the whole request, is too large."""
@@ -56,3 +79,30 @@ cdef class MutatedTree:
     def patch(self, before=None):
         before = self.original if before is None else before
         return operations_between(before, self.current, self.keys)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class ChangeLog:
+
+    def __cinit__(self):
+        self.changes = []
+        self.only_adds = True
+
+    cpdef bint suspects(self, list operations) except -1:
+        # If nothing was removed, no policy had written the added keys and items before.
+        return bool(self.changes) and not (self.only_adds and adds(operations))
+
+    cpdef int add(self, object policy, list operations, object before, object after) except -1:
+        self.only_adds = self.only_adds and adds(operations)
+        self.changes.append((policy, operations, before, after))
+        return 0
+
+
+cdef bint adds(list operations) except -1:
+    """Whether all operations add something."""
+    cdef dict operation
+    for operation in operations:
+        if operation["op"] != "add":
+            return False
+    return True

@@ -3,7 +3,6 @@ from typing import Any, final
 
 from policyd._core.counting.counters import PolicyCounters
 from policyd._core.eval.program import Program
-from policyd._core.plan.overlay import BoundOverlay
 from policyd._core.plan.plan import Frame, Plan, Stopped, Subject
 
 @final
@@ -17,11 +16,5 @@ class MutationPlan(Plan):
         counters: PolicyCounters,
         programs: Iterable[Program],
     ) -> None: ...
-    def matches(self, subject: Subject, params: Any, deadline: int) -> bool | str | Stopped: ...
-    def evaluate(
-        self, index: int, subject: Subject, params: Any, deadline: int
-    ) -> tuple[Any, str | Stopped | None]: ...
-    def sources(self, subject: Subject, params: Any) -> tuple[Any, ...]: ...
-    def merge(
-        self, overlay: BoundOverlay, subject: Subject, params: Any, deadline: int
-    ) -> tuple[Any, str | Stopped | None]: ...
+    def matches(self, subject: Subject, params: Any, deadline: int) -> bool | str | Stopped:
+        """Whether the matchConditions hold: True, False, or the error."""

@@ -13,7 +13,7 @@ from policyd._core.eval.program cimport Program
 from policyd._core.schema.merge import MergeError
 from policyd._core.plan.overlay import OverlayError
 from policyd._core.plan.plan import Stopped, TimedOut
-from policyd.errors import DeadlineExceeded
+from policyd.errors import DeadlineExceeded, MutationError
 
 
 @cython.final
@@ -31,12 +31,11 @@ cdef class MutationPlan(Plan):
         Plan.__init__(self, conditions, frame, fail, counters)
         self.programs = tuple(programs)
 
-    def matches(self, Subject subject not None, object params, int64_t deadline):
-        """Whether the matchConditions hold: True, False, or the error (a string or Stopped).
-
-        If they hold, an unreadable review is an error too.
-        """
-        cdef int64_t started = now()
+    cdef object conditions_hold(self, Subject subject, object params, int64_t deadline):
+        cdef int64_t started
+        if not deadline and not self.conditions:
+            return subject.unreadable or True
+        started = now()
         if deadline and started > deadline:
             return TimedOut(LATE)
         if not self.conditions:
@@ -49,59 +48,50 @@ cdef class MutationPlan(Plan):
         finally:
             self.counters.evaluation_ns += now() - started
 
-    def evaluate(
-        self, Py_ssize_t index, Subject subject not None, object params, int64_t deadline
-    ):
-        """(value, None) of the mutation's expression, or (None, error: a string or Stopped).
+    def matches(self, Subject subject not None, object params, int64_t deadline):
+        return self.conditions_hold(subject, params, deadline)
 
-        Variables are computed anew for each mutation, and each mutation has a whole budget.
-        """
+    cdef object evaluated(
+        self, Py_ssize_t index, Subject subject, object params, int64_t deadline
+    ):
         cdef int64_t started = now(), budget = POLICY_BUDGET
         cdef Program program = self.programs[index]
         try:
             value = run(program, self.activation(subject, params, deadline), &budget)
-        except Stopped as stopped:
-            return None, stopped
         finally:
             self.counters.evaluation_ns += now() - started
             self.counters.cost_units += POLICY_BUDGET - budget
         if type(value) is CelError:
-            return None, error_message(program, value)
-        return value, None
+            raise MutationError(error_message(program, value))
+        return value
 
-    def sources(self, Subject subject not None, object params):
-        """The JSON trees that the mutation's expression could read."""
+    cdef tuple sources(self, Subject subject, object params):
         cdef object namespace = subject.namespace_object
         if namespace is not None and callable(namespace):
             # It has been looked up, and returns the same value again.
             namespace = namespace() if self.frame.sees_namespace else None
         return subject.object, subject.old_object, subject.request, namespace, params
 
-    def merge(
+    cdef object merged(
         self,
-        BoundOverlay overlay not None,
-        Subject subject not None,
+        BoundOverlay overlay,
+        Subject subject,
         object params,
         int64_t deadline,
+        Edits edits,
     ):
-        """(the object after an overlay, None), or (None, error: a string or Stopped).
-
-        The expressions share one budget, and each is evaluated at most once.
-        """
         cdef int64_t started = now()
-        cdef OverlayRun work = overlay_run(overlay, deadline)
+        cdef OverlayRun work = overlay_run(overlay, deadline, edits)
         try:
             if overlay.expressions:
                 work.activation = self.activation(subject, params, deadline)
-            return overlay.applied(subject.object, work), None
-        except Stopped as stopped:
-            return None, stopped
+            return overlay.applied(subject.object, work)
         except DeadlineExceeded as exceeded:
-            return None, TimedOut(str(exceeded))
+            raise TimedOut(str(exceeded)) from None
         except OverlayError as error:
-            return None, f"overlay: {error}"
+            raise MutationError(f"overlay: {error}") from None
         except MergeError as error:
-            return None, f"overlay: failed to merge: {error}"
+            raise MutationError(f"overlay: failed to merge: {error}") from None
         finally:
             self.counters.evaluation_ns += now() - started
             self.counters.cost_units += POLICY_BUDGET - work.budget

@@ -1,13 +1,17 @@
-from typing import Any
+from typing import Any, final
 
 from policyd._core.schema.types import Field
 
-def json_patched(
-    value: object, obj: dict[str, Any], root: Field, sources: tuple[object, ...] | None
-) -> dict[str, Any] | None:
-    """Apply a list of JSONPatch{...}. Raises MutationError."""
+class UsualMutator:
+    def apply(
+        self, value: object, obj: dict[str, Any], root: Field, sources: tuple[object, ...] | None
+    ) -> dict[str, Any] | None:
+        """The changed object, or ``obj`` itself; None if the case is not the usual one. Raises
+        MutationError.
+        """
 
-def configuration_applied(
-    value: object, obj: dict[str, Any], root: Field, sources: tuple[object, ...] | None
-) -> dict[str, Any] | None:
-    """Merge an Object{...} whose kind ApplyConfiguration supports."""
+@final
+class PatchMutator(UsualMutator): ...
+
+@final
+class ConfigurationMutator(UsualMutator): ...

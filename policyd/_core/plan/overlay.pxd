@@ -8,6 +8,7 @@ from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport Activation
 from policyd._core.eval.program cimport Program
+from policyd._core.schema.edits cimport Edits
 from policyd._core.schema.types cimport SchemaType
 
 
@@ -23,6 +24,7 @@ cdef class OverlayRun:
     cdef int64_t budget             # of all expressions together
     cdef list values                # by OverlayExpression.number; ABSENT: not evaluated yet
     cdef Py_ssize_t room            # bytes that expressions may still write into the object
+    cdef Edits edits                # what the latest change changed
 
     # Raises OverlayError if there is no room for the value.
     cdef int write(self, object value) except -1
@@ -158,4 +160,4 @@ cdef class BoundOverlay:
 
 
 # The state before evaluation. For an overlay with expressions, set the activation too.
-cdef OverlayRun overlay_run(BoundOverlay overlay, int64_t deadline)
+cdef OverlayRun overlay_run(BoundOverlay overlay, int64_t deadline, Edits edits)

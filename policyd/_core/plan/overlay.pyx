@@ -6,10 +6,11 @@ from policyd._core.values.activation cimport activation
 from policyd._core.values.activation cimport work as spend
 from policyd._core.values.errors cimport CelError
 from policyd._core.json.equality cimport same
-from policyd._core.values.overlay_json cimport NO_VALUE, json_of, string_for
+from policyd._core.values.overlay_json cimport NO_VALUE, json_of, string_for, without_nulls
 from policyd._core.schema.merge cimport (
-    ABSENT, in_front, item_key, keys_of, pairing, same_items, value_problems,
+    ABSENT, in_front, item_key, keys_of, of_items, pairing, same_items, value_problems,
 )
+from policyd._core.schema.edits cimport Edit, new_edit
 from policyd._core.json.encoded_size cimport value_bytes
 from policyd._core.pattern.checks cimport HOLDS, Pattern
 from policyd._core.plan.plan cimport PER_CALL_LIMIT, POLICY_BUDGET, error_message, run
@@ -40,8 +41,9 @@ cdef class OverlayRun:
         return 0
 
 
-cdef OverlayRun overlay_run(BoundOverlay overlay, int64_t deadline):
+cdef OverlayRun overlay_run(BoundOverlay overlay, int64_t deadline, Edits edits):
     cdef OverlayRun work = OverlayRun()
+    work.edits = edits
     work.conditions_activation = activation(0, PER_CALL_LIMIT, deadline)
     work.values = [ABSENT] * overlay.expressions
     return work
@@ -170,21 +172,25 @@ cdef class MapChange(OverlayChange):
     cdef object merged(self, object live, OverlayRun work):
         cdef dict before = <dict>live if kind_of(live) is dict else {}
         cdef dict out = before
+        cdef Edit edit = None
         cdef Py_ssize_t index
         for index in range(len(self.names)):
             name = self.names[index]
             was = before.get(name, ABSENT)
             if was is not ABSENT and was is not None and self.added[index]:
                 continue
+            work.edits.latest = None
             after = (<OverlayChange>self.changes[index]).merged(was, work)
             if after is was:
                 continue
-            if out is before:
+            if edit is None:
                 out = dict(before)
+            edit = new_edit(name, was is ABSENT, work.edits.take(), edit)
             if after is ABSENT:
                 del out[name]
             else:
                 out[name] = after
+        work.edits.latest = edit if kind_of(live) is dict else None
         if out is not before or kind_of(live) is dict:
             return out
         return {} if self.empty else live
@@ -219,6 +225,7 @@ cdef class EachItemChange:
 
     cdef list applied(self, list items, SchemaType type, OverlayRun work):
         cdef list out = []
+        cdef Edit edit = None
         key = ABSENT if self.key is None else key_of(self.key, type, work)
         for item in items:
             spend(work.conditions_activation, ITEM)
@@ -227,8 +234,14 @@ cdef class EachItemChange:
             ):
                 if self.change is None:
                     continue
-                item = self.change.merged(item, work)
+                work.edits.latest = None
+                after = self.change.merged(item, work)
+                if after is not item:
+                    edit = new_edit(len(out), False, work.edits.take(), edit)
+                    item = after
             out.append(item)
+        # Without a change, items are removed.
+        work.edits.latest = None if self.change is None else of_items(edit, items, out, type)
         return items if same_items(items, out) else out
 
 
@@ -249,10 +262,16 @@ cdef class ListChange(OverlayChange):
         cdef list before = <list>live if kind_of(live) is list else []
         cdef list out = before
         cdef EachItemChange each
+        cdef Edit edit = None
         if self.items or self.removed:
             out = self.keyed(before, work)
         for each in self.each:
-            out = each.applied(out, self.type, work)
+            after = each.applied(out, self.type, work)
+            if after is not out:
+                # An Edit is of one change.
+                edit = work.edits.take() if out is before else None
+                out = after
+        work.edits.latest = edit if kind_of(live) is list else None
         if out is not before or kind_of(live) is list:
             return out
         return live if self.items or self.removed or self.each else []
@@ -330,7 +349,7 @@ cdef class BoundOverlay:
 
     def apply(self, dict obj not None):
         """Apply an overlay without expressions."""
-        return self.applied(obj, overlay_run(self, 0))
+        return self.applied(obj, overlay_run(self, 0, Edits()))
 
 
 cdef object replaced(object live, object value):
@@ -366,26 +385,6 @@ cdef OverlayChange change_of(object value, SchemaType type):
         ]
         return ListChange(type, changes)
     return FixedChange(without_nulls(value))
-
-
-cdef object without_nulls(object value):
-    """The value without nulls, which have nothing to remove; the same object if there are none."""
-    cdef object out = value
-    if kind_of(value) is dict:
-        for name, member in (<dict>value).items():
-            after = ABSENT if member is None else without_nulls(member)
-            if after is member:
-                continue
-            if out is value:
-                out = dict(<dict>value)
-            if after is ABSENT:
-                del (<dict>out)[name]
-            else:
-                (<dict>out)[name] = after
-    elif kind_of(value) is list:
-        members = [without_nulls(member) for member in <list>value]
-        out = value if same_items(<list>value, members) else members
-    return out
 
 
 def settled(value):

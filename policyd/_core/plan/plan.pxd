@@ -40,6 +40,9 @@ cdef class Subject:
     cdef readonly str unreadable
     cdef list roots                 # the first slots of every policy, without params
 
+    # The same subject with another object.
+    cdef Subject seen_with(self, object object)
+
 
 cdef class Frame:
     """The slots of the programs of one policy after the roots; the number of ``variables.*``."""

@@ -74,6 +74,9 @@ cdef class Subject:
         self.roots = [object, old_object, request, namespace_object, None]
 
     def seeing(self, object):
+        return self.seen_with(object)
+
+    cdef Subject seen_with(self, object object):
         cdef Subject other = Subject.__new__(Subject)
         other.object = object
         other.old_object = self.old_object

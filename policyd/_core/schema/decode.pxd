@@ -1,6 +1,43 @@
 """Decoding of changed objects as Go does it."""
 
-from policyd._core.schema.types cimport Field
+from policyd._core.schema.types cimport Field, SchemaType
+
+cdef object ABSENT  # no value at all
+
+
+cdef class Decoder:
+    """The state of one decoding."""
+
+    cdef bint convert
+    cdef bint noting        # whether to note where it is, for the messages: only after an error
+    cdef list path          # names and list indexes from the root
+    cdef list places        # only the names of struct fields, including embedded structs
+    cdef str struct         # Go's name of the innermost struct
+    cdef str failure        # the first wrong type takes precedence over unknown fields
+    cdef bint over          # Go does not continue after the failure
+    cdef list unknown
+    cdef set written        # second pass: ids of the maps into which the patch wrote nothing
+
+    cdef bint failed(self)
+    # The value as Go prints it. What it shares with ``old`` is decoded already.
+    cdef object value(self, object new, object old, Field field)
+    # The same of a member of a struct; ABSENT if Go does not print it.
+    cdef object member(self, str name, object member, object was, SchemaType type)
+    cdef object members(self, dict new, object old, SchemaType type)
+    cdef object entries(self, dict new, object old, SchemaType type)
+    cdef object items(self, list new, object old, SchemaType type)
+    cdef object leaf(self, object new, Field field)
+    cdef dict ordered(self, dict members)
+    cdef int end(self) except -1
+    cdef object number(self, object new, Field field)
+    cdef object fail(self, object new, Field field, str go=*)
+
+
+# ``convert``: as after a merge. ``noting``: for the messages.
+cdef Decoder new_decoder(bint convert, bint noting)
+
+# Whether Go does not print the value of a field of a struct.
+cdef bint is_omitted(object value, Field field)
 
 # The object as Go prints it; None if it cannot be decoded. ``convert``: as after a merge.
 cdef object decoded_or_none(object new, object old, Field root, bint convert)

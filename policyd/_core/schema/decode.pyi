@@ -1,4 +1,9 @@
+from typing import final
+
 from policyd._core.schema.types import Field
+
+@final
+class Decoder: ...
 
 class DecodeError(Exception): ...
 class Base64Error(ValueError): ...

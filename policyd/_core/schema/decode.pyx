@@ -45,7 +45,7 @@ def decode(new, old, Field root not None, *, convert=False, kept=None, given=Non
     cdef set given_maps = set()
     cdef Decoder decoder = new_decoder(convert, False)
     out = decoder.value(new, old, root)
-    if decoder.failure is None and decoder.unknown is None:
+    if not decoder.failed():
         return out
     # Again, now noting where it is.
     decoder = new_decoder(convert, True)
@@ -65,7 +65,7 @@ def decode(new, old, Field root not None, *, convert=False, kept=None, given=Non
 cdef object decoded_or_none(object new, object old, Field root, bint convert):
     cdef Decoder decoder = new_decoder(convert, False)
     out = decoder.value(new, old, root)
-    return out if decoder.failure is None and decoder.unknown is None else None
+    return None if decoder.failed() else out
 
 
 cdef Decoder new_decoder(bint convert, bint noting):
@@ -92,18 +92,11 @@ cdef int note_maps(object value, set noted) except -1:
 
 
 @cython.final
-@cython.internal
 @cython.auto_pickle(False)
 cdef class Decoder:
-    cdef bint convert
-    cdef bint noting        # whether to note where it is, for the messages: only after an error
-    cdef list path          # names and list indexes from the root
-    cdef list places        # only the names of struct fields, including embedded structs
-    cdef str struct         # Go's name of the innermost struct
-    cdef str failure        # the first wrong type takes precedence over unknown fields
-    cdef bint over          # Go does not continue after the failure
-    cdef list unknown
-    cdef set written        # second pass: ids of the maps into which the patch wrote nothing
+
+    cdef bint failed(self):
+        return self.failure is not None or self.unknown is not None
 
     cdef object value(self, object new, object old, Field field):
         cdef SchemaType type = field.type
@@ -144,8 +137,6 @@ cdef class Decoder:
     cdef object members(self, dict new, object old, SchemaType type):
         cdef dict before = <dict>old if kind_of(old) is dict else {}
         cdef dict out = new
-        cdef Field field
-        cdef str outer = self.struct
         cdef Py_ssize_t at = 0, place = 0
         cdef PyObject* key
         cdef PyObject* value
@@ -157,26 +148,9 @@ cdef class Decoder:
                 continue
             name, member = <object>key, <object>value
             was = ABSENT if former is NULL else <object>former
-            field = type.fields.get(name)
             if self.noting:
                 self.path.append(name)
-            if field is None:
-                if self.unknown is None:
-                    self.unknown = []
-                self.unknown.append(path_string(self.path))
-                after = member
-            else:
-                if self.noting:
-                    self.struct = type.name
-                    self.places.append(field.via + <str>name if field.via else name)
-                after = self.value(member, was, field)
-                if self.noting:
-                    self.places.pop()
-                    self.struct = outer
-                if member is None and field.pointer:
-                    after = ABSENT if field.omitted else None
-                elif field.omitted and not field.pointer and is_empty(after, field):
-                    after = ABSENT
+            after = self.member(name, member, was, type)
             if self.noting:
                 self.path.pop()
             if after is not member:
@@ -187,6 +161,25 @@ cdef class Decoder:
                 else:
                     out[name] = after
         return out
+
+    cdef object member(self, str name, object member, object was, SchemaType type):
+        cdef Field field = type.fields.get(name)
+        cdef str outer = self.struct
+        if field is None:
+            if self.unknown is None:
+                self.unknown = []
+            self.unknown.append(path_string(self.path))
+            return member
+        if self.noting:
+            self.struct = type.name
+            self.places.append(field.via + name if field.via else name)
+        after = self.value(member, was, field)
+        if self.noting:
+            self.places.pop()
+            self.struct = outer
+        if member is None and field.pointer:
+            return ABSENT if field.omitted else None
+        return ABSENT if is_omitted(after, field) else after
 
     cdef object entries(self, dict new, object old, SchemaType type):
         cdef dict before = <dict>old if kind_of(old) is dict else {}
@@ -315,6 +308,11 @@ cdef object empty(SchemaType type):
     if decoding == INT32 or decoding == INT64 or decoding == FLOAT:
         return 0
     return type.leaf(None) if decoding == LEAF else None
+
+
+cdef bint is_omitted(object value, Field field):
+    """Whether Go does not print the value of a field of a struct."""
+    return field.omitted and not field.pointer and is_empty(value, field)
 
 
 cdef bint is_empty(object value, Field field):

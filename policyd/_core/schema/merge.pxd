@@ -1,5 +1,6 @@
 """Functions of the merge that overlays use too: keys and order of list items."""
 
+from policyd._core.schema.edits cimport Edit, Edits
 from policyd._core.schema.types cimport SchemaType
 
 cdef object ABSENT  # no value at all
@@ -22,5 +23,8 @@ cdef list in_front(list live_keys, list patch_keys)
 # Whether two lists contain the same objects (by identity).
 cdef bint same_items(list one, list other)
 
+# ``edit`` if it is an Edit of this list (the items keep their places and unique names), else None.
+cdef Edit of_items(Edit edit, list live, list out, SchemaType type)
+
 # The merged tree; shares unchanged values with ``live``. Raises MergeError.
-cdef object merge_value(object live, object patch, SchemaType type)
+cdef object merge_value(object live, object patch, SchemaType type, Edits edits)

@@ -12,6 +12,7 @@ Neither argument is changed.
 
 from policyd._core.go import printing as go_printing
 from policyd._core.go.strings cimport quote
+from policyd._core.schema.edits cimport Edit, Edits, new_edit
 from policyd._core.schema.types cimport (
     ATOMIC, BOOLEAN, NO_SCALAR, NUMERIC, SET, STRING, Field, SchemaType, kind_of,
 )
@@ -41,7 +42,7 @@ def flawless(patch, SchemaType type not None):
 
 
 def merge(live, patch, SchemaType type not None):
-    return merge_value(live, patch, type)
+    return merge_value(live, patch, type, Edits())
 
 
 # Checking against the schema.
@@ -214,13 +215,14 @@ cdef str scalar_string(object value):
 
 # Merging.
 
-cdef object merge_value(object live, object patch, SchemaType type):
+cdef object merge_value(object live, object patch, SchemaType type, Edits edits):
+    edits.latest = None
     if kind_of(patch) is dict and type.is_map and not type.atomic:
         if kind_of(live) is dict:
-            return merge_map(<dict>live, <dict>patch, type)
+            return merge_map(<dict>live, <dict>patch, type, edits)
     elif kind_of(patch) is list and type.is_list and type.relation != ATOMIC:
         if kind_of(live) is list and (live or patch):
-            return merge_list(<list>live, <list>patch, type)
+            return merge_list(<list>live, <list>patch, type, edits)
     elif patch is None:
         # null merges like an empty map or list: the live one is kept. Other values are replaced.
         if kind_of(live) is dict and live and type.is_map and not type.atomic:
@@ -233,40 +235,82 @@ cdef object merge_value(object live, object patch, SchemaType type):
     return patch
 
 
-cdef object merge_map(dict live, dict patch, SchemaType type):
+cdef object merge_map(dict live, dict patch, SchemaType type, Edits edits):
     cdef dict out = live
     cdef Field field
+    cdef Edit edit = None, below
     for name, member in patch.items():
         before = live.get(name, ABSENT)
+        below = None
         if before is ABSENT:
             after = member
         else:
             field = type.fields.get(name, type.extra)
-            after = merge_value(before, member, field.type)
+            after = merge_value(before, member, field.type, edits)
             if after is before:
                 continue
-        if out is live:
+            below = edits.take()
+        if edit is None:
             out = dict(live)
         out[name] = after
+        edit = new_edit(name, before is ABSENT, below, edit)
+    edits.latest = edit
     return out
 
 
-cdef object merge_list(list live, list patch, SchemaType type):
+cdef object merge_list(list live, list patch, SchemaType type, Edits edits):
     """Items of one side are kept; items of both are merged, in the order of the patch."""
     cdef SchemaType item_type = type.item.type
     cdef list out = []
     cdef list live_keys = keys_of(live, type), patch_keys = keys_of(patch, type)
+    cdef Edit edit = None
     cdef Py_ssize_t at, to
     if paired(live_keys, patch_keys):
         for at in range(len(live)):
-            out.append(merge_value(live[at], patch[at], item_type))
-        return live if same_items(live, out) else out
+            item = merge_value(live[at], patch[at], item_type, edits)
+            if item is not live[at]:
+                edit = new_edit(at, False, edits.take(), edit)
+            out.append(item)
+        edits.latest = edit if edit is not None and named(live_keys, edit, type) else None
+        return live if edit is None else out
     for at, to in pairing(live_keys, patch_keys):
         if to < 0:
             out.append(live[at])
         else:
-            out.append(merge_value(ABSENT if at < 0 else live[at], patch[to], item_type))
+            out.append(merge_value(ABSENT if at < 0 else live[at], patch[to], item_type, edits))
+    edits.latest = None
     return live if same_items(live, out) else out
+
+
+cdef bint named(list keys, Edit edit, SchemaType type):
+    """Whether an Edit describes the change of a list with these keys, which are unique."""
+    if len(type.keys) != 1:
+        return False
+    default = type.key_defaults.get(type.keys[0])
+    while edit is not None:
+        if edit.below is None:
+            return False
+        edit = edit.before
+    for key in keys:
+        # The default may stand for a key that the item does not have.
+        if kind_of(key) is not str or not <str>key or key == default:
+            return False
+    return True
+
+
+cdef Edit of_items(Edit edit, list live, list out, SchemaType type):
+    cdef list names = []
+    cdef Py_ssize_t at
+    if edit is None or len(type.keys) != 1 or len(out) != len(live):
+        return None
+    for at in range(len(live)):
+        if kind_of(live[at]) is not dict or kind_of(out[at]) is not dict:
+            return None
+        name = (<dict>live[at]).get(type.keys[0])
+        if kind_of(name) is not str or (<dict>out[at]).get(type.keys[0]) != name:
+            return None
+        names.append(name)
+    return edit if len(set(names)) == len(names) and named(names, edit, type) else None
 
 
 cdef bint paired(list live_keys, list patch_keys) except -1:

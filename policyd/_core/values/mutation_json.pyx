@@ -30,7 +30,7 @@ cdef enum:
     MOST_VALUES = 1_000_000  # of one mutation; the same bound as for `copy`
     CHARACTERS_A_VALUE = 32  # of a string, so that all strings together have at most 32 MB
     LIGHT = 500_000  # bytes of JSON: every value has one at least, so there are not too many
-    MOST_PATHS = 4096
+    MOST_PATHS = 512  # structs, and fields of each
 
 cdef object EXACT = 2**53 - 1  # the largest integer that every JSON reader preserves
 cdef str NO_JSON = "JSONPath valueExpression evaluated to a type that could not marshal to JSON: "
@@ -55,7 +55,7 @@ class _Unnamed(Exception):
     """A map inside Object{...} has a key that is not a string."""
 
 
-cdef dict known_paths = {}  # of ``path_of``
+cdef dict known_paths = {}  # of ``path_of``: by the struct, then by the field
 
 
 def json_value(value, tuple sources=None):
@@ -225,12 +225,13 @@ cdef bytes eval_octets(str text):
 
 cdef str path_of(str struct, str name):
     """The type name of an Object{...} in a field: ``Object.spec`` for ``spec`` of ``Object``."""
-    cdef tuple key = (struct, name)
-    path = known_paths.get(key)
+    cdef dict fields = known_paths.get(struct)
+    path = None if fields is None else fields.get(name)
     if path is None:
-        if len(known_paths) >= MOST_PATHS:
+        fields = known_paths.setdefault(struct, {})
+        if len(known_paths) > MOST_PATHS or len(fields) >= MOST_PATHS:
             known_paths.clear()
-        path = known_paths[key] = f"{struct}.{name}"
+        path = fields[name] = f"{struct}.{name}"
     return path
 
 

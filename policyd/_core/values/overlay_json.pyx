@@ -90,3 +90,28 @@ cdef bint has_string(object value):
     if type(value) is Timestamp or type(value) is Duration:
         return True
     return isinstance(value, Opaque) and type_name(value) in STRING_TYPES
+
+
+cdef object without_nulls(object value):
+    """The value without nulls, which have nothing to remove; the same object if there are none."""
+    cdef object out = value
+    cdef bint changed = False
+    cdef list members = []
+    if type(value) is dict:
+        for name, member in (<dict>value).items():
+            after = NO_VALUE if member is None else without_nulls(member)
+            if after is member:
+                continue
+            if out is value:
+                out = dict(<dict>value)
+            if after is NO_VALUE:
+                del (<dict>out)[name]
+            else:
+                (<dict>out)[name] = after
+    elif type(value) is list:
+        for member in <list>value:
+            after = without_nulls(member)
+            changed = changed or after is not member
+            members.append(after)
+        out = members if changed else value
+    return out

@@ -6,13 +6,15 @@ changes are cleared by the paths of their operations; the trees are compared onl
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from policyd._core.json.equality import equal
+from policyd._core.plan.mutated_tree import ChangeLog
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import ListKeys
+from policyd.policy.compile.compiled import CompiledPolicy
 
 SHOWN = 5  # paths named in one log line
 _INDEX = re.compile(r"/\d+(?=/|$)")
@@ -45,49 +47,39 @@ class Conflict:
         return f"changes {', '.join(self.places[:SHOWN])}{more}, written by {word} {writers}"
 
 
-# The policy, its operations, and the object before and after them.
-_Change = tuple[str, Sequence[JSONObject], JSON, JSON]
-
-
 class Conflicts:
-    """The changes of one request, in order. ``keys`` maps the path of a list to its keys."""
+    """The changes of one request, in order. ``keys`` maps the path of a list to its keys. What is
+    certainly no conflict may be added to the ``log`` directly.
+    """
 
     def __init__(self, original: JSON, keys: ListKeys | None) -> None:
+        self.log = ChangeLog()
         self._original = original
         self._keys = keys
-        self._changes: list[_Change] = []
-        self._only_adds = True
         self._indexed = 0  # how many of them are in these three
         self._removed: set[str] = set()
         self._written: set[str] = set()
         self._above: set[str] = set()
 
     def add(
-        self, policy: str, operations: Sequence[JSONObject], before: JSON, after: JSON
+        self, policy: CompiledPolicy, operations: list[JSONObject], before: JSON, after: JSON
     ) -> Conflict | None:
         """Record a change; return its conflict with the changes recorded before."""
         found = None
-        adds = True
-        for operation in operations:
-            if operation["op"] != "add":
-                adds = False
-                break
-        # If nothing was removed, no policy had written the added keys and items before.
-        if self._changes and not (adds and self._only_adds):
+        if self.log.suspects(operations):
             self._index()
             if any(map(self._suspect, operations)):
-                found = self._conflict(policy, before, after)
-        self._only_adds = self._only_adds and adds
-        self._changes.append((policy, operations, before, after))
+                found = self._conflict(policy.name, before, after)
+        self.log.add(policy, operations, before, after)
         return found
 
     def _index(self) -> None:
-        for _, operations, _, _ in self._changes[self._indexed :]:
+        for _, operations, _, _ in self.log.changes[self._indexed :]:
             for operation in operations:
                 place = _INDEX.sub("/*", operation["path"])
                 (self._removed if operation["op"] == "remove" else self._written).add(place)
                 self._above.update(_ancestors(place))
-        self._indexed = len(self._changes)
+        self._indexed = len(self.log.changes)
 
     def _suspect(self, operation: JSONObject) -> bool:
         """Whether the operation may touch a written path; all items of a list count as one path."""
@@ -111,9 +103,9 @@ class Conflicts:
 
     def _writer(self, path: _Path) -> str | None:
         """Return the policy that changed a path last."""
-        for policy, _, before, after in reversed(self._changes):
+        for policy, _, before, after in reversed(self.log.changes):
             if not _same(_at(before, path), _at(after, path)):
-                return policy
+                return str(policy.name)
         return None
 
 

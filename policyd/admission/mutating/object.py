@@ -2,17 +2,19 @@
 request is never changed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import partial
+from typing import cast
 
 from policyd._core.counting.counters import ADMIT, WOULD_MUTATE
 from policyd._core.match.equivalents import GvkTuple
 from policyd._core.match.matcher import Hit
 from policyd._core.plan.mutated_tree import MutatedTree
+from policyd._core.plan.plain_mutations import PlainMutations
 from policyd._core.plan.plan import Stopped, Subject
 from policyd.admission.applicable import Applicable
 from policyd.admission.findings import Findings
-from policyd.admission.invocation import Invocation, InvocationKey, Matched, key_of
+from policyd.admission.invocation import Invocation, InvocationKey, Matched, key_of, plain_key
 from policyd.admission.lookups.deadlines import deadline_of, evaluation_deadline
 from policyd.admission.lookups.evaluations import Evaluation, answered
 from policyd.admission.mutating import rounds
@@ -20,7 +22,6 @@ from policyd.admission.mutating.conflicts import Conflicts
 from policyd.errors import MutationError, StatusError, Unanswered
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation import Target
-from policyd.mutation.decoding import converted
 from policyd.policy.compile.compiled import CompiledMutation, CompiledPolicy
 from policyd.policy.kinds.controllers import with_pod
 
@@ -31,8 +32,8 @@ class MutatedObject:
     """The object during mutation."""
 
     __slots__ = (
-        *("applicable", "findings", "deadline", "request", "tree", "writers"),
-        *("_observer", "_targets", "_latest_target", "_conflicts", "_latest", "_failures"),
+        *("applicable", "findings", "deadline", "request", "tree", "log"),
+        *("_observer", "_targets", "_latest_target", "_conflicts", "_failures"),
         *("_views", "_again", "_saw", "_cut"),
     )
 
@@ -43,15 +44,14 @@ class MutatedObject:
         self._cut = evaluation_deadline(deadline)
         self.request = findings.request
         self._observer = findings.observer
-        self.writers: list[CompiledPolicy] = []
         target = applicable.policies.schemas.target(self.request.kind)
         self._targets = {self.request.kind: target}
         self._latest_target = (self.request.kind, target)
         keys = None if target.schema is None else target.schema.list_keys
         original: JSON = self.request.object
-        self.tree = MutatedTree(original, keys)
+        self.tree = MutatedTree(original, None if target.schema is None else target.schema.root)
         self._conflicts = Conflicts(original, keys)
-        self._latest: list[JSONObject] = []  # the operations of the last writer
+        self.log = self._conflicts.log
         # Recorded at the end of the invocation: one that waits for a lookup is run again.
         self._failures: list[str | Stopped] = []
         # The tree as policies see it that do not see it as it is, for each subject from matching.
@@ -68,7 +68,7 @@ class MutatedObject:
         """
         applicable, findings = self.applicable, self.findings
         self._saw = yield from self._each(rounds.first(applicable, findings, matches))
-        if self.writers and not self._denied and applicable.policies.second_round:
+        if self.log.changes and not self._denied and applicable.policies.second_round:
             self._again = True
             again = yield from rounds.second(
                 applicable, findings, self.deadline, self.tree.current, self._saw
@@ -86,11 +86,16 @@ class MutatedObject:
             return False
         return not invocation.policy.reinvoke or key_of(invocation) not in self._saw
 
-    def _each(self, invocations: Iterable[Invocation]) -> Evaluation[dict[InvocationKey, JSON]]:
+    def _each(
+        self, invocations: Sequence[Invocation | Matched]
+    ) -> Evaluation[dict[InvocationKey, JSON]]:
         """Apply invocations in order; return the tree before each one that may be reinvoked."""
         runs: dict[InvocationKey, JSON] = {}
-        tree = self.tree
-        for invocation in invocations:
+        tree, plain = self.tree, self._plain(invocations)
+        at = 0
+        while (at := self._run_plain(plain, at, runs)) < len(invocations):
+            invocation = cast("Invocation", invocations[at])
+            at += 1
             policy, saw = invocation.policy, tree.current
             if self._again and policy.reinvoke and self._saw.get(key_of(invocation)) is saw:
                 continue  # The tree is the same as before: it would change nothing.
@@ -109,10 +114,56 @@ class MutatedObject:
                 runs[key_of(invocation)] = saw
         return runs
 
+    def _plain(self, invocations: Sequence[Invocation | Matched]) -> PlainMutations:
+        """Return the runs of the plain policies among the invocations."""
+        return PlainMutations(
+            list(invocations),
+            self.tree,
+            self.log,
+            self.applicable.subjects.subject,
+            self._target,
+            self._note,
+            self.findings.recorder.patch_operations,
+            self._cut,
+        )
+
+    def _run_plain(self, plain: PlainMutations, at: int, runs: dict[InvocationKey, JSON]) -> int:
+        """Run the plain policies from ``at`` on, up to the next invocation; return its index. Add
+        those that may be reinvoked to ``runs``.
+        """
+        while True:
+            try:
+                at = plain.run(at)
+                if plain.failures is None:
+                    break
+                self._failed(plain)
+            except StatusError as failure:
+                self.findings.refused(plain.policy, plain.policy.bindings[0], failure)
+                raise
+            except Unanswered:
+                raise
+            except Exception as error:
+                self.tree.restore(plain.before)
+                self.findings.broken(plain.policy, error)
+            at = plain.at + 1
+        for policy, before in plain.reinvoked:
+            runs[plain_key(policy)] = before
+        return at
+
+    def _failed(self, plain: PlainMutations) -> None:
+        """Report the failures of a plain policy, and what it changed nevertheless."""
+        policy: CompiledPolicy = plain.policy
+        for failure in plain.failures or ():
+            self.findings.failed(policy, policy.bindings[0], failure)
+        if self.tree.current is not plain.before:
+            self._note(policy, plain.before, self.tree.current)
+        if plain.invoked and policy.reinvoke:
+            plain.reinvoked.append((policy, plain.before))
+
     def patch(self) -> list[JSONObject]:
         """Return the patch from the object in the request to the mutated object."""
-        if len(self.writers) == 1:
-            return self._latest
+        if len(self.log.changes) == 1:
+            return self.log.changes[0][1]
         return self.tree.patch()
 
     def _guarded(self, invocation: Invocation, before: JSON, deadline: int) -> bool | None:
@@ -205,19 +256,13 @@ class MutatedObject:
             return
         target = self._target(_POD if as_pod else hit.kind)
         after: JSONObject = seen
+        error: str | Stopped | None = None
         try:
-            if mutation.overlay is not None:
-                bound = mutation.overlay.bound(target)
-                after, error = plan.merge(bound, subject, param, deadline)
-                if after is not seen and error is None:
-                    after = converted(after, seen, target)
-            else:
-                value, error = plan.evaluate(mutation.index, subject, param, deadline)
-                if error is None and mutation.mutator is not None:
-                    sources = plan.sources(subject, param)
-                    after = mutation.mutator.apply(value, seen, target, sources)
+            after = mutation.step.change(plan, subject, param, target, deadline, self.tree)
         except MutationError as failure:
             error = str(failure)
+        except Stopped as stopped:
+            error = stopped
         except StatusError as failure:
             if self._observer is not None:
                 self._observer.mutated(invocation, mutation, seen, seen, str(failure))
@@ -227,7 +272,6 @@ class MutatedObject:
             self.findings.refused(policy, invocation.binding, failure)
             raise
         if error is not None:
-            after = seen
             self._failures.append(error)
         if self._observer is not None:
             text = "" if error is None else str(error)
@@ -284,10 +328,8 @@ class MutatedObject:
         recorder, tree = self.findings.recorder, self.tree
         # With several mutations of one policy, only all together are its change.
         operations = tree.operations if tree.changes == 1 else tree.patch(before)
-        self._latest = operations
-        self.writers.append(policy)
         recorder.patch_operations(policy.name, len(operations))
-        conflict = self._conflicts.add(policy.name, operations, before, after)
+        conflict = self._conflicts.add(policy, operations, before, after)
         if conflict is not None:
             recorder.mutation_conflict(policy.name)
             self.findings.happened("conflict", policy, conflict.text)

@@ -19,25 +19,23 @@ from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.kinds.controllers import CONTROLLERS, template_is_settled
 
 
-def first(applicable: Applicable, findings: Findings, matches: list[Matched]) -> list[Invocation]:
-    """Return the invocations of the first round."""
-    found: list[Invocation] = []
-    subjects, usual = applicable.subjects, not applicable.by_template and findings.observer is None
-    seen, subject = None, None
+def first(
+    applicable: Applicable, findings: Findings, matches: list[Matched]
+) -> list[Invocation | Matched]:
+    """Return the invocations of the first round; plain policies are left as they matched, if
+    nothing about the request is unusual.
+    """
+    found: list[Invocation | Matched] = []
+    usual = not applicable.by_template and findings.observer is None
+    seen, whole = None, False
     for match in _settled(applicable, matches):
         policy, hit = match
-        if not (usual and policy.plain) or hit.error:
+        if hit is not seen:
+            seen, whole = hit, usual and not (hit.error or hit.mismatch or hit.api_version)
+        if whole and policy.plain_mutation is not None:
+            found.append(match)
+        else:
             found += findings.guarded(policy, list, applicable.invocations(match, findings)) or []
-            continue
-        # The usual case, inlined: one binding without match rules of its own, and no params.
-        try:
-            if subject is None or hit is not seen:
-                seen, subject = hit, subjects.subject(hit, False)
-            found.append(Invocation(policy, policy.bindings[0], policy.params, subject, hit, False))
-        except Unanswered:
-            raise
-        except Exception as error:
-            findings.broken(policy, error)
     return found
 
 

@@ -56,7 +56,7 @@ def _patch(findings: Findings, mutated: MutatedObject) -> bytes | None:
     operations = mutated.patch()
     if not equal(apply(operations, findings.request.object), mutated.tree.current):
         error = InternalError(f"the patch of request {findings.request.uid} does not replay")
-        for policy in mutated.writers:
+        for policy, *_ in mutated.log.changes:
             findings.broken(policy, error)
         return None
     return orjson.dumps(operations) if operations else None

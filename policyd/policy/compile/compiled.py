@@ -6,15 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from policyd._core.plan.plain_mutations import PlainMutation
 from policyd.policy.compile.exemptions import by_namespace
 
 if TYPE_CHECKING:
     from policyd._core.counting.counters import PolicyCounters
     from policyd._core.match.matcher import MatchRules
     from policyd._core.plan.mutation import MutationPlan
+    from policyd._core.plan.mutation_steps import MutationStep
     from policyd._core.plan.validation import ValidationPlan
     from policyd.json_types import JSON
-    from policyd.mutation import Mutator
     from policyd.mutation.overlay import Overlay
     from policyd.policy.compile.exemptions import Exemption
     from policyd.policy.compile.rollouts import CompiledRollout
@@ -45,13 +46,10 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class CompiledMutation:
-    """One entry of ``mutations``: the program at ``index`` in the MutationPlan, and the function
-    that applies its value; or an overlay, which has neither.
-    """
+    """One entry of ``mutations``. ``kind`` is its patchType; ``overlay`` is set for overlays."""
 
-    index: int
-    mutator: Mutator | None
-    expression: str
+    kind: str
+    step: MutationStep
     overlay: Overlay | None = None
 
 
@@ -94,14 +92,16 @@ class CompiledPolicy:
     excepted_by: bytes = b""
     plain: bool = field(init=False)
     simple: tuple[ValidationPlan, JSON] | None = field(init=False)
+    plain_mutation: PlainMutation | None = field(init=False)
     _exempting: Mapping[str, tuple[Exemption, ...]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Set ``plain`` and ``simple``.
+        """Set ``plain``, ``simple`` and ``plain_mutation``.
 
         ``plain``: one binding without match rules, no params, exemptions, rollout or problem.
         ``simple``: its validation and ``params``, together because they are read for each request,
         if it is plain, has no timeout of its own and does not use the authorizer; else None.
+        ``plain_mutation``: likewise its mutations, if they do not use namespaceObject either.
         """
         plain = (
             len(self.bindings) == 1
@@ -118,6 +118,12 @@ class CompiledPolicy:
         object.__setattr__(self, "plain", plain)
         object.__setattr__(self, "_exempting", by_namespace(self.exemptions))
         object.__setattr__(self, "simple", simple)
+        plan = None if self.timeout_ns or not plain else self.mutation
+        if plan is not None and (plan.frame.uses_authorizer or plan.frame.sees_namespace):
+            plan = None
+        steps = [each.step for each in self.mutations]
+        mutation = None if plan is None else PlainMutation(plan, steps, self.params, self.reinvoke)
+        object.__setattr__(self, "plain_mutation", mutation)
 
     def exemptions_in(self, namespace: str) -> tuple[Exemption, ...]:
         """Return the exemptions that may apply to requests in a namespace."""

@@ -10,6 +10,7 @@ from policyd._core.eval.tracing import Tracer
 from policyd._core.match.equivalents import Equivalents
 from policyd._core.match.matcher import MatchRules
 from policyd._core.plan.mutation import MutationPlan
+from policyd._core.plan.mutation_steps import ExpressionStep, OverlayStep
 from policyd._core.plan.validation import PlannedValidation, ValidationPlan
 from policyd.errors import PolicyError, Problem
 from policyd.json_types import JSON, FieldPath, JSONObject
@@ -256,12 +257,13 @@ class _Compiler:
         mutations: list[CompiledMutation] = []
         overlays = OverlayCompiler(self.document, expressions)
         for each in mutations_of(self.document.raw):
+            patch_type = each.kind.patch_type
             if each.kind.mutator is None:
                 overlay = overlays.compile(each.held, each.path)
-                mutations.append(CompiledMutation(-1, None, "", overlay))
+                mutations.append(CompiledMutation(patch_type, OverlayStep(overlay), overlay))
                 continue
-            text = each.held["expression"]
-            mutations.append(CompiledMutation(len(programs), each.kind.mutator, text))
+            step = ExpressionStep(len(programs), each.kind.mutator)
+            mutations.append(CompiledMutation(patch_type, step))
             program = expressions.program((*each.path, "expression"))
             if program is not None:
                 programs.append(program)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from policyd._core.plan.mutated_tree import MutatedTree
 from policyd._core.plan.plan import Subject, TimedOut
 from policyd.mutation.overlays.strings import Unclosed, pieces
 from policyd.mutation.overlays.tree import expressions_in
@@ -178,14 +179,13 @@ def test_a_deadline_ends_the_search_for_what_fulfils_the_conditions() -> None:
     (made,) = policies.policies
     (mutation,) = made.mutations
     assert made.mutation is not None
-    assert mutation.overlay is not None
-    bound = mutation.overlay.bound(policies.schemas.target(("", "v1", "Pod")))
+    pods = policies.schemas.target(("", "v1", "Pod"))
     # Each item is quick; all of them take some hundred milliseconds.
     item = {"name": "c", "image": "a" * 100 + "xb"}
     subject = Subject({**POD, "spec": {"containers": [item] * 3_000_000}}, None, {}, {}, None)
-    after, error = made.mutation.merge(bound, subject, None, perf_counter_ns() + 10**7)
-    assert after is None
-    assert isinstance(error, TimedOut)
+    tree = MutatedTree(subject.object, None)
+    with pytest.raises(TimedOut):
+        mutation.step.change(made.mutation, subject, None, pods, perf_counter_ns() + 10**7, tree)
     assert made.counters.snapshot()["seconds"] < 0.2
 
 

@@ -1,0 +1,26 @@
+"""What follows a merge, in one pass: decoding as Go does, and the operations of the change."""
+
+from policyd._core.patch.diff cimport Differ
+from policyd._core.schema.decode cimport Decoder
+from policyd._core.schema.edits cimport Edit
+from policyd._core.schema.types cimport Field, SchemaType
+
+
+cdef class EditedObject:
+    """One changed object. Only what the merge noted is visited."""
+
+    cdef Decoder decoder
+    cdef Differ differ      # has the operations so far
+
+    cdef dict members(self, Edit last, dict old, dict new, SchemaType type)
+    cdef object member(self, str name, Edit below, object was, object member, SchemaType type)
+    cdef object decoded(self, str name, object member, object was, SchemaType type)
+    cdef list items(self, Edit last, list old, list new, SchemaType type)
+
+
+# The result of ``decoded_or_none``, and of ``operations_between`` after it: the operations are
+# added to ``operations``. ``edit`` is the last change of ``new``. ``keys`` are those of ``diff``,
+# and must follow from ``root``.
+cdef object decoded_edit(
+    Edit edit, dict old, dict new, Field root, bint convert, object keys, list operations
+)

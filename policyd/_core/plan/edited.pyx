@@ -1,0 +1,130 @@
+"""Decodes and compares what merges noted as changed."""
+
+cimport cython
+
+from policyd._core.patch.diff cimport ABSENT as NO_VALUE
+from policyd._core.patch.pointer cimport escape, pointer_of
+from policyd._core.schema.decode cimport ABSENT, is_omitted, new_decoder
+from policyd._core.schema.edits cimport all_edits
+from policyd._core.schema.types cimport LIST, MAP, STRUCT, kind_of
+
+
+cdef object decoded_edit(
+    Edit edit, dict old, dict new, Field root, bint convert, object keys, list operations
+):
+    cdef EditedObject edited = EditedObject.__new__(EditedObject)
+    cdef Differ differ = Differ.__new__(Differ)
+    differ.operations, differ.path, differ.keys = operations, [], keys
+    edited.decoder, edited.differ = new_decoder(convert, False), differ
+    out = edited.members(edit, old, new, root.type)
+    return None if edited.decoder.failed() else out
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class EditedObject:
+
+    cdef dict members(self, Edit last, dict old, dict new, SchemaType type):
+        cdef list edits = all_edits(last)
+        cdef Edit edit
+        cdef dict out = new
+        cdef str here = None
+        # As in a diff: first what was there, in its order, then what is new.
+        for edit in in_order_of(old, edits):
+            member = new.get(edit.name, ABSENT)
+            after = self.member(edit.name, edit.below, old[edit.name], member, type)
+            out = with_member(out, new, edit.name, member, after)
+        for edit in edits:
+            if not edit.added:
+                continue
+            member = new[edit.name]
+            after = self.decoded(edit.name, member, ABSENT, type)
+            if after is not ABSENT:
+                here = pointer_of(self.differ.path) if here is None else here
+                self.differ.operations.append(
+                    {"op": "add", "path": f"{here}/{escape(edit.name)}", "value": after}
+                )
+            out = with_member(out, new, edit.name, member, after)
+        return out
+
+    cdef object member(self, str name, Edit below, object was, object member, SchemaType type):
+        """The decoded member that was there before; ABSENT if it is not any more."""
+        cdef list operations = self.differ.operations
+        cdef Py_ssize_t before = len(operations)
+        cdef Field field = type.extra if type.decoding == MAP else type.fields.get(name)
+        if member is was:
+            return member
+        after = member
+        if below is not None and field is not None and is_visited(field.type, member):
+            self.differ.path.append(name)
+            if kind_of(member) is list:
+                after = self.items(below, <list>was, <list>member, field.type)
+            else:
+                after = self.members(below, <dict>was, <dict>member, field.type)
+            self.differ.path.pop()
+            if type.decoding == MAP or not is_omitted(after, field):
+                return after
+            del operations[before:]
+            after = ABSENT
+        elif member is not ABSENT:
+            after = self.decoded(name, member, was, type)
+        if after is ABSENT:
+            self.differ.emit_at(name, "remove", NO_VALUE)
+        else:
+            self.differ.walk_at(name, was, after, <int>len(self.differ.path) + 1)
+        return after
+
+    cdef object decoded(self, str name, object member, object was, SchemaType type):
+        if type.decoding == MAP:
+            return self.decoder.value(member, was, type.extra)
+        return self.decoder.member(name, member, was, type)
+
+    cdef list items(self, Edit last, list old, list new, SchemaType type):
+        cdef list out = new
+        cdef Edit edit
+        cdef Py_ssize_t at
+        for edit in all_edits(last):
+            at = edit.name
+            self.differ.path.append(edit.name)
+            after = self.members(edit.below, old[at], new[at], type.item.type)
+            self.differ.path.pop()
+            if after is not new[at]:
+                if out is new:
+                    out = list(new)
+                out[at] = after
+        return out
+
+
+cdef bint is_visited(SchemaType type, object value):
+    """Whether a value of this type can be decoded and compared by its Edit."""
+    if kind_of(value) is list:
+        return type.decoding == LIST and is_map(type.item.type)
+    return kind_of(value) is dict and is_map(type)
+
+
+cdef bint is_map(SchemaType type):
+    return type.decoding == STRUCT or type.decoding == MAP
+
+
+cdef list in_order_of(dict old, list edits):
+    """The edits of keys that the map has, in its order."""
+    cdef Edit edit
+    cdef list known = [edit for edit in edits if not edit.added]
+    cdef dict by_name
+    if len(known) < 2:
+        return known
+    by_name = {edit.name: edit for edit in known}
+    return [by_name[name] for name in old if name in by_name]
+
+
+cdef dict with_member(dict out, dict new, str name, object member, object after):
+    """``out`` with the decoded member, copied first if it is still the map itself."""
+    if after is member:
+        return out
+    if out is new:
+        out = dict(new)
+    if after is ABSENT:
+        del out[name]
+    else:
+        out[name] = after
+    return out

@@ -1,0 +1,46 @@
+from typing import Any, Protocol, final
+
+from policyd._core.plan.mutated_tree import MutatedTree
+from policyd._core.plan.mutation import MutationPlan
+from policyd._core.plan.mutators import UsualMutator
+from policyd._core.plan.overlay import BoundOverlay
+from policyd._core.plan.plan import Subject
+from policyd._core.schema.types import Field
+
+class _Mutator(Protocol):
+    @property
+    def usual(self) -> UsualMutator: ...
+    def usual_type(self, target: Any) -> Field | None: ...
+    def apply(
+        self, value: object, obj: dict[str, Any], target: Any, sources: tuple[object, ...] | None
+    ) -> dict[str, Any]: ...
+
+class _Overlay(Protocol):
+    def bound(self, target: Any) -> BoundOverlay: ...
+    def go_type(self, target: Any) -> Field | None: ...
+    def converted(
+        self, after: dict[str, Any], before: dict[str, Any], target: Any
+    ) -> dict[str, Any]: ...
+
+class MutationStep:
+    def change(
+        self,
+        plan: MutationPlan,
+        subject: Subject,
+        params: Any,
+        target: Any,
+        deadline: int,
+        tree: MutatedTree,
+    ) -> dict[str, Any]:
+        """The object after the mutation, or ``subject.object`` itself. Raises MutationError,
+        Stopped or StatusError.
+        """
+
+@final
+class ExpressionStep(MutationStep):
+    def __init__(self, index: int, mutator: _Mutator) -> None: ...
+
+@final
+class OverlayStep(MutationStep):
+    overlay: _Overlay
+    def __init__(self, overlay: _Overlay) -> None: ...

@@ -1,0 +1,7 @@
+from typing import final
+
+@final
+class Edit: ...
+
+@final
+class Edits: ...

@@ -1,0 +1,49 @@
+"""Notes of merges about what they changed."""
+
+cimport cython
+from cpython.ref cimport Py_REFCNT
+
+
+# An Edit cannot be part of a reference cycle: it refers to keys and to older Edits.
+@cython.final
+@cython.no_gc
+@cython.freelist(32)
+@cython.auto_pickle(False)
+cdef class Edit:
+
+    def __dealloc__(self):
+        # One by one: a chain of very many Edits that release each other would exhaust the stack.
+        cdef Edit rest = self.before, before
+        self.before = None
+        while rest is not None and Py_REFCNT(rest) == 1:
+            before = rest.before
+            rest.before = None
+            rest, before = before, None
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(4)
+@cython.auto_pickle(False)
+cdef class Edits:
+
+    cdef Edit take(self):
+        """Return the latest and forget it."""
+        cdef Edit latest = self.latest
+        self.latest = None
+        return latest
+
+
+cdef Edit new_edit(object name, bint added, Edit below, Edit before):
+    cdef Edit edit = Edit.__new__(Edit)
+    edit.name, edit.added, edit.below, edit.before = name, added, below, before
+    return edit
+
+
+cdef list all_edits(Edit last):
+    cdef list edits = []
+    while last is not None:
+        edits.append(last)
+        last = last.before
+    edits.reverse()
+    return edits
