@@ -6,8 +6,6 @@
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from policyd._core.plan.mutators import UsualMutator
-from policyd._core.schema.types import Field
 from policyd.cel.types.types import Type
 from policyd.mutation.schemas.schemas import Target
 
@@ -15,14 +13,9 @@ from policyd.mutation.schemas.schemas import Target
 class Mutator(Protocol):
     """Applies the values of one kind of mutation.
 
-    ``usual`` does what ``apply`` does in the usual case, for objects of ``usual_type``.
+    It may also have ``usual``, a ``UsualMutator`` that does the same in the usual case, and
+    ``usual_type(target)``: the type of the kind for it, None if it cannot be used.
     """
-
-    @property
-    def usual(self) -> UsualMutator: ...
-
-    def usual_type(self, target: Target) -> Field | None:
-        """Return the type of the kind for ``usual``; None if it cannot be used."""
 
     def apply(
         self,

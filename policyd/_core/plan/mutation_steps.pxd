@@ -38,7 +38,7 @@ cdef class ExpressionStep(MutationStep):
 
     cdef Py_ssize_t index
     cdef object mutator
-    cdef UsualMutator usual
+    cdef UsualMutator usual     # None: the mutator has none
 
 
 cdef class OverlayStep(MutationStep):

@@ -2,15 +2,11 @@ from typing import Any, Protocol, final
 
 from policyd._core.plan.mutated_tree import MutatedTree
 from policyd._core.plan.mutation import MutationPlan
-from policyd._core.plan.mutators import UsualMutator
 from policyd._core.plan.overlay import BoundOverlay
 from policyd._core.plan.plan import Subject
 from policyd._core.schema.types import Field
 
 class _Mutator(Protocol):
-    @property
-    def usual(self) -> UsualMutator: ...
-    def usual_type(self, target: Any) -> Field | None: ...
     def apply(
         self, value: object, obj: dict[str, Any], target: Any, sources: tuple[object, ...] | None
     ) -> dict[str, Any]: ...

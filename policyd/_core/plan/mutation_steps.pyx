@@ -27,7 +27,7 @@ cdef class MutationStep:
         int64_t deadline,
         MutatedTree tree,
     ):
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no change of its own")
 
 
 @cython.final
@@ -37,7 +37,7 @@ cdef class ExpressionStep(MutationStep):
     def __init__(self, Py_ssize_t index, mutator):
         self.index = index
         self.mutator = mutator
-        self.usual = mutator.usual
+        self.usual = getattr(mutator, "usual", None)
 
     cdef object changed(
         self,
@@ -52,7 +52,7 @@ cdef class ExpressionStep(MutationStep):
         value = plan.evaluated(self.index, subject, params, deadline)
         sources = plan.sources(subject, params)
         if target is not self.target:
-            self.root = self.mutator.usual_type(target)
+            self.root = None if self.usual is None else self.mutator.usual_type(target)
             self.target = target
         if self.root is not None:
             after = self.usual.applied(value, subject.object, self.root, sources, tree)

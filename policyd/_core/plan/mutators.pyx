@@ -24,7 +24,7 @@ cdef class UsualMutator:
     cdef object applied(
         self, object value, dict obj, Field root, tuple sources, MutatedTree tree
     ):
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no usual case of its own")
 
 
 @cython.final

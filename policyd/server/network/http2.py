@@ -89,7 +89,9 @@ class Http2(H2Protocol):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.connection = _Connection(self.connection.config)
+        replaced = self.connection
+        self.connection = _Connection(replaced.config)
+        vars(replaced).clear()  # a reference cycle
         self.connection.local_settings = Settings(
             client=False,
             initial_values={
