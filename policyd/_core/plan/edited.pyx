@@ -4,7 +4,7 @@ cimport cython
 
 from policyd._core.patch.diff cimport ABSENT as NO_VALUE
 from policyd._core.patch.pointer cimport escape, pointer_of
-from policyd._core.schema.decode cimport ABSENT, is_omitted, new_decoder
+from policyd._core.schema.decode cimport ABSENT, is_omitted, new_decoder, with_member
 from policyd._core.schema.edits cimport all_edits
 from policyd._core.schema.types cimport LIST, MAP, STRUCT, kind_of
 
@@ -115,16 +115,3 @@ cdef list in_order_of(dict old, list edits):
         return known
     by_name = {edit.name: edit for edit in known}
     return [by_name[name] for name in old if name in by_name]
-
-
-cdef dict with_member(dict out, dict new, str name, object member, object after):
-    """``out`` with the decoded member, copied first if it is still the map itself."""
-    if after is member:
-        return out
-    if out is new:
-        out = dict(new)
-    if after is ABSENT:
-        del out[name]
-    else:
-        out[name] = after
-    return out

@@ -36,6 +36,9 @@ cdef class Decoder:
 # ``convert``: as after a merge. ``noting``: for the messages.
 cdef Decoder new_decoder(bint convert, bint noting)
 
+# ``out`` with the decoded member, copied first if it is still the map ``new`` itself.
+cdef dict with_member(dict out, dict new, object name, object member, object after)
+
 # Whether Go does not print the value of a field of a struct.
 cdef bint is_omitted(object value, Field field)
 

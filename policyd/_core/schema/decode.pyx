@@ -153,13 +153,7 @@ cdef class Decoder:
             after = self.member(name, member, was, type)
             if self.noting:
                 self.path.pop()
-            if after is not member:
-                if out is new:
-                    out = dict(new)
-                if after is ABSENT:
-                    del out[name]
-                else:
-                    out[name] = after
+            out = with_member(out, new, name, member, after)
         return out
 
     cdef object member(self, str name, object member, object was, SchemaType type):
@@ -200,10 +194,7 @@ cdef class Decoder:
             after = self.value(member, was, type.extra)
             if self.noting:
                 self.path.pop()
-            if after is not member:
-                if out is new:
-                    out = dict(new)
-                out[name] = after
+            out = with_member(out, new, name, member, after)
         return out
 
     cdef object items(self, list new, object old, SchemaType type):
@@ -308,6 +299,18 @@ cdef object empty(SchemaType type):
     if decoding == INT32 or decoding == INT64 or decoding == FLOAT:
         return 0
     return type.leaf(None) if decoding == LEAF else None
+
+
+cdef dict with_member(dict out, dict new, object name, object member, object after):
+    if after is member:
+        return out
+    if out is new:
+        out = dict(new)
+    if after is ABSENT:
+        del out[name]
+    else:
+        out[name] = after
+    return out
 
 
 cdef bint is_omitted(object value, Field field):

@@ -7,7 +7,7 @@ requests must reach the app whatever the pieces, each answered once with a well-
 import asyncio
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import h11
 
@@ -167,13 +167,22 @@ def served(pieces: list[bytes]) -> tuple[list[Request], bytes]:
     return loop().run_until_complete(_served(pieces))
 
 
-async def _served(pieces: list[bytes]) -> tuple[list[Request], bytes]:
-    app = App()
+_Wire = TypeVar("_Wire", bound=Wire)
+
+
+def opened(wire: type[_Wire]) -> tuple[Connection, _Wire]:
+    """A connection of a client, and the transport that it writes to."""
     peer = Peer("192.0.2.1")
     connection = Connection(PortConnections(), peer, ("192.0.2.1", 1))
     peer.add_connection(connection)
-    wire = Wire(connection)
-    connection.connection_made(wire)
+    made = wire(connection)
+    connection.connection_made(made)
+    return connection, made
+
+
+async def _served(pieces: list[bytes]) -> tuple[list[Request], bytes]:
+    app = App()
+    connection, wire = opened(Wire)
     task = asyncio.create_task(connection.run(app, None))
     await settled()
     for piece in pieces:

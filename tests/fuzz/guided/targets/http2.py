@@ -13,9 +13,7 @@ from typing import Any
 from hpack import Decoder
 from hpack.exceptions import HPACKError
 
-from policyd.http.limits import Peer
 from policyd.server.network import http2
-from policyd.server.network.connections import PortConnections
 from policyd.server.network.http2_session import Http2Session
 from policyd.server.network.tcp import Connection
 from tests.fuzz.guided import frames
@@ -114,11 +112,7 @@ def served(pieces: list[bytes]) -> Served:
 
 async def _served(pieces: list[bytes]) -> Served:
     app = App()
-    peer = Peer("192.0.2.1")
-    connection = Connection(PortConnections(), peer, ("192.0.2.1", 1))
-    peer.add_connection(connection)
-    wire = Wire(connection)
-    connection.connection_made(wire)
+    connection, wire = http1.opened(Wire)
     sessions: list[Http2Session] = []
 
     def session(of: Connection) -> Http2Session:
