@@ -7,8 +7,9 @@ accident.
 
 from time import perf_counter_ns
 
+from policyd._core.plan.simple import SimplePolicies
 from policyd.admission.applicable import Applicable, PolicyFilter
-from policyd.admission.decision import Verdict, respond
+from policyd.admission.decision import Verdict, admitted, respond
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Matched
 from policyd.admission.lookups.authorizer import Authorizer
@@ -17,7 +18,7 @@ from policyd.admission.mutating.webhook import mutate
 from policyd.admission.recorder import NullRecorder, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.admission.subject import Subjects
-from policyd.admission.validating import validate
+from policyd.admission.validating import simple_policies, validate
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
 
@@ -46,20 +47,32 @@ def review(
     subjects = Subjects(request, policy_set.namespaces, authorizer)
     applicable = Applicable(policy_set, subjects, policy_set.params, webhook)
     matches = applicable.match(only)
-    recorder.phase("match", perf_counter_ns() - started)
+    matched = perf_counter_ns()
+    recorder.phase("match", matched - started)
+    simple = simple_policies(applicable, matches, deadline) if webhook == "validate" else None
+    if simple is not None and simple.at == len(matches):
+        recorder.phase("evaluate", perf_counter_ns() - matched)
+        return admitted(request, policy_set.generation)
     findings = Findings(request, webhook, policy_set.generation, recorder, verdict=verdict)
-    return evaluate(applicable, findings, matches, deadline)
+    response = evaluate(applicable, findings, matches, deadline, simple)
+    if webhook == "validate":
+        recorder.phase("evaluate", perf_counter_ns() - matched)
+    return response
 
 
 def evaluate(
-    applicable: Applicable, findings: Findings, matches: list[Matched], deadline: int
+    applicable: Applicable,
+    findings: Findings,
+    matches: list[Matched],
+    deadline: int,
+    simple: SimplePolicies | None = None,
 ) -> AdmissionResponse:
-    """Return the response of the matched policies; ``findings`` keeps the findings."""
+    """Return the response of the matched policies; ``findings`` keeps the findings. ``simple`` is
+    the result of ``simple_policies`` if it has been called.
+    """
     if findings.webhook == "mutate":
         return run(mutate(applicable, findings, matches, deadline))
-    started = perf_counter_ns()
-    rest = validate(applicable, findings, matches, deadline)
+    rest = validate(applicable, findings, matches, deadline, simple)
     if rest is not None:
         run(rest)
-    findings.recorder.phase("evaluate", perf_counter_ns() - started)
     return respond(findings.request, findings.verdict, findings.generation)

@@ -16,7 +16,7 @@ from policyd._core.json.tree import is_ordinary, normal
 from policyd.admission import partial
 from policyd.admission.partial import MAX_REVIEW_DEPTH, UNCOUNTED_BYTES
 from policyd.errors import ReviewError, UnreadableReview
-from policyd.texts import cause_text, encodable_tree
+from policyd.texts import encodable_tree
 
 __all__ = ["AdmissionRequest", "AdmissionResponse", "decode", "encode", "to_dict"]
 
@@ -36,7 +36,7 @@ class Cause(NamedTuple):
     @property
     def text(self) -> str:
         """Return the field, if it is known, and the message."""
-        return cause_text(self._asdict())
+        return ": ".join(filter(None, (self.field, self.message)))
 
 
 class ObjectDetails(NamedTuple):
@@ -120,15 +120,22 @@ def _status(response: AdmissionResponse) -> dict[str, Any]:
         status["code"] = response.code
     details: dict[str, Any] = {}
     if response.details is not None:
-        details = {key: value for key, value in response.details._asdict().items() if value}
+        name, group, kind = response.details
+        details = _without_empty({"name": name, "group": group, "kind": kind})
     if response.causes:
         details["causes"] = [
-            {key: value for key, value in cause._asdict().items() if value}
-            for cause in response.causes
+            _without_empty({"message": message, "field": field, "reason": reason})
+            if field or reason or not message
+            else {"message": message}
+            for message, field, reason in response.causes
         ]
     if details:
         status["details"] = details
     return status
+
+
+def _without_empty(members: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in members.items() if value}
 
 
 def _parse(body: bytes) -> tuple[Any, str]:

@@ -20,6 +20,8 @@ def message_of(texts: Sequence[str]) -> str:
     others that fit, and the number of those left out.
     """
     first, *others = texts
+    if not others:
+        return first
     lines = [first]
     room = MAX_STATUS_CHARS - len(first)
     distinct = [each for each in dict.fromkeys(map(_on_one_line, others)) if each != first]

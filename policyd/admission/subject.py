@@ -30,7 +30,6 @@ class Subjects:
         self.object: JSON = request.object
         self.namespaces = namespaces
         self.authorizer = authorizer
-        self._shown = request.shown()
         # Null for cluster-scoped objects and for Namespaces.
         in_namespace = request.namespace and not request.is_namespace
         self._namespace = namespaces.object(request.namespace) if in_namespace else None
@@ -56,14 +55,7 @@ class Subjects:
             if why:
                 obj, old = _unreadable(obj, why), _unreadable(old, why)
             made = self._made[key] = subject_of(
-                hit,
-                obj,
-                old,
-                self._shown,
-                self._namespace,
-                self.authorizer,
-                within,
-                request.unreadable,
+                hit, obj, old, request, self._namespace, self.authorizer, within
             )
         return made
 

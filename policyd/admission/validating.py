@@ -19,26 +19,44 @@ from policyd.errors import Unanswered
 from policyd.json_types import JSON
 
 
+def simple_policies(
+    applicable: Applicable, matches: list[Matched], deadline: int
+) -> SimplePolicies | None:
+    """Evaluate the simple policies up to the first that does not admit the request. None if
+    policies see different objects. ``deadline`` is a ``perf_counter_ns`` time (0: none).
+    """
+    if applicable.by_template:
+        return None
+    cut = evaluation_deadline(deadline)
+    simple = SimplePolicies(matches, applicable.subjects.subject, cut)
+    simple.run(0)
+    return simple
+
+
 def validate(
-    applicable: Applicable, findings: Findings, matches: list[Matched], deadline: int
+    applicable: Applicable,
+    findings: Findings,
+    matches: list[Matched],
+    deadline: int,
+    simple: SimplePolicies | None = None,
 ) -> Evaluation[None] | None:
     """Run the validations of every matched policy; return the rest if some wait for lookups.
 
-    ``deadline`` is a ``perf_counter_ns`` time (0: none).
+    ``deadline`` is a ``perf_counter_ns`` time (0: none). ``simple`` is the result of
+    ``simple_policies`` if it has been called.
     """
     following = findings
     paused: list[Paused] = []
     parts: list[Findings] = []
-    simple: SimplePolicies | None = None
-    cut = evaluation_deadline(deadline)
-    if not applicable.by_template and findings.observer is None:
-        simple = SimplePolicies(matches, applicable.subjects.subject, cut)
+    if simple is None and findings.observer is None:
+        simple = simple_policies(applicable, matches, deadline)
+    cut = evaluation_deadline(deadline) if simple is None else simple.deadline
     at = 0
     while True:
         if simple is not None:
-            at, done = _simple(simple, following, matches, at)
-            if done:
-                at += 1
+            at = simple.at
+            if _decided(simple, following, matches):
+                simple.run(at + 1)
                 continue
         if at == len(matches):
             break
@@ -49,27 +67,27 @@ def validate(
             paused.append(Paused(evaluation, lookup))
             following = findings.following()
             parts.append(following)
+        if simple is not None:
+            simple.run(at)
     return _rest(findings, paused, parts) if paused else None
 
 
-def _simple(
-    simple: SimplePolicies, findings: Findings, matches: list[Matched], at: int
-) -> tuple[int, bool]:
-    """Evaluate policies from ``at`` on while they are simple and admit the request. Return the
-    index of the next one, and whether it is done, too.
+def _decided(simple: SimplePolicies, findings: Findings, matches: list[Matched]) -> bool:
+    """Add the finding of the policy that ended the run of simple policies; False if it has none,
+    because it is not simple or needs a lookup, or if no policy ended the run.
     """
+    error, outcome = simple.error, simple.outcome
+    if isinstance(error, Unanswered) or (error is None and outcome is None):
+        return False
+    policy = matches[simple.at][0]
     try:
-        at = simple.run(at)
-        if simple.outcome is None:
-            return at, False
-        policy = matches[at][0]
-        findings.validated(policy, policy.bindings[0], simple.outcome)
-    except Unanswered:
-        return simple.at, False  # evaluated again, with lookups
+        if error is not None:
+            raise error
+        if outcome is not None:
+            findings.validated(policy, policy.bindings[0], outcome)
     except Exception as error:
-        findings.broken(matches[simple.at][0], error)
-        return simple.at, True
-    return at, True
+        findings.broken(policy, error)
+    return True
 
 
 def _rest(findings: Findings, paused: list[Paused], parts: list[Findings]) -> Evaluation[None]:

@@ -79,7 +79,7 @@ def made(row: Row) -> ValidationPlan:
         (f"k{index}", evaluated(evaluation, layout))
         for index, evaluation in enumerate(row.get("auditEvaluations", []))
     ]
-    frame = Frame(layout.size, layout.slots, 0, True)
+    frame = Frame(layout.size, layout.slots, 0, layout.used)
     fail = row["failurePolicy"] != "Ignore"
     return ValidationPlan(conditions, frame, fail, PolicyCounters("p"), validations, annotations)
 
@@ -151,7 +151,7 @@ def test_match_conditions() -> None:
         layout = Layout(ROOTS)
         conditions = [evaluated(each, layout) for each in row["evaluations"]]
         never = PlannedValidation(program("false", layout), "false", "matched", None, "Invalid")
-        frame = Frame(layout.size, layout.slots, 0, True)
+        frame = Frame(layout.size, layout.slots, 0, layout.used)
         fail = row["failurePolicy"] != "Ignore"
         one = ValidationPlan(conditions, frame, fail, PolicyCounters("p"), [never], [])
         outcome = one.run(SUBJECT, None, 0, frozenset())

@@ -15,9 +15,11 @@ class Layout(Slots):
         super().__init__(names)
         self.variables: dict[str, PlannedVariable] = {}
 
-    def define(self, name: str, program: Program) -> None:
-        """Define ``variables.name``. Expressions that are planned afterwards may use it."""
+    def define(self, name: str, program: Program, shared: str | None = None) -> None:
+        """Define ``variables.name``. Expressions that are planned afterwards may use it. Variables
+        of other policies with the same ``shared`` have the same value for the same request.
+        """
         variable = self.variables.get(name)
         if variable is None:
             variable = self.variables[name] = PlannedVariable(name, self.take())
-        variable.define(program)
+        variable.define(program, shared)

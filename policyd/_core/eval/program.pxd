@@ -21,10 +21,12 @@ cdef class PlannedVariable:
     cdef readonly str name
     cdef readonly Py_ssize_t slot
     cdef Program program
+    cdef str shared  # what its value is known by to other policies; None: by nothing
 
     # The value, computed at its first use and stored in the slot.
     cdef object value(self, Activation act)
     cdef object _compute(self, Activation act)
+    cdef object _known(self, Activation act)
 
 
 cdef class VariableNode(Node):

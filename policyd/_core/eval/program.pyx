@@ -3,7 +3,7 @@
 cimport cython
 from libc.stdint cimport int64_t
 
-from policyd._core.values.activation cimport Activation, activation, charge
+from policyd._core.values.activation cimport MOST_TAKEN, Activation, activation, charge
 from policyd._core.values.errors cimport CelError, error
 from policyd._core.eval.nodes cimport Const, Node
 from policyd._core.values.cel_format cimport string_of
@@ -78,15 +78,35 @@ cdef class PlannedVariable:
         self.name = name
         self.slot = slot
 
-    def define(self, Program program not None):
+    def define(self, Program program not None, str shared=None):
         """Define the variable. A later definition replaces it, as in Kubernetes."""
         self.program = program
+        self.shared = shared
 
     cdef object value(self, Activation act):
         value = act.slots[self.slot]
         if value is MISSING:
-            value = self._compute(act)
+            if self.shared is None or act.shared is None:
+                value = self._compute(act)
+            else:
+                value = self._known(act)
             act.slots[self.slot] = value
+        return value
+
+    cdef object _known(self, Activation act):
+        """The value that another policy has computed, for the same cost and memory; or compute it.
+        """
+        cdef int64_t spent = act.variables_spent, taken = act.taken
+        found = act.shared.get(self.shared)
+        if found is not None and act.nested < MAX_NESTED:
+            value, more, bytes_taken = <tuple>found
+            if taken + <int64_t>bytes_taken <= MOST_TAKEN:
+                act.variables_spent += <int64_t>more
+                act.taken += <int64_t>bytes_taken
+                return value
+        value = self._compute(act)
+        if found is None and type(value) is not CelError:
+            act.shared[self.shared] = (value, act.variables_spent - spent, act.taken - taken)
         return value
 
     cdef object _compute(self, Activation act):

@@ -5,7 +5,7 @@ class Slots:
     """Gives out slots while expressions are planned; ``size`` is what an activation must hold.
 
     ``slots`` are the variables that the evaluation sets, by name; ``used`` those that an expression
-    names.
+    names (``variables`` if it uses one of the policy).
     """
 
     def __init__(self, names: tuple[str, ...] = ()) -> None:

@@ -25,3 +25,7 @@ cdef class AdmissionRequest:
     cdef readonly dict options
     cdef readonly dict raw
     cdef readonly str unreadable
+    cdef dict seen                  # the result of ``shown``
+
+    cpdef dict shown(self)
+    cdef dict without_objects(self)

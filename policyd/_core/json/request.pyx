@@ -51,12 +51,17 @@ cdef class AdmissionRequest:
         self.options = mapping(raw, "options")
         self.raw = raw
 
-    def shown(self):
+    cpdef dict shown(self):
         """``request`` as CEL sees it: without uid, object, oldObject and empty strings.
 
         Fields that Kubernetes always sets are added: requestKind, requestResource, dryRun,
         userInfo.
         """
+        if self.seen is None:
+            self.seen = self.without_objects()
+        return self.seen
+
+    cdef dict without_objects(self):
         cdef dict shown = self.raw.copy()
         shown.pop("uid")
         shown.pop("object", None)

@@ -8,6 +8,7 @@ cdef class Candidate:
     cdef Py_ssize_t position      # of the entry
     cdef rules.MatchRules entry
     cdef rules.ResourceRule rule          # None: the entry has no rules and matches every request
+    cdef bint always              # nothing has to be checked
 
 
 cdef class CandidateTable:
@@ -37,6 +38,9 @@ cdef class Index:
     cdef CandidateTable loose
     cdef tuple unruled            # candidates of entries without rules
     cdef bint equivalents         # an entry has matchPolicy Equivalent
+    cdef dict known               # the candidates of requests that have been seen
+    cdef object table             # Equivalents: those of these requests
 
+    cdef tuple candidates_of(self, rules.MatchInput request)
     cdef list only_exact(self, rules.MatchInput request, tuple found)
-    cdef list whole_entries(self, rules.MatchInput request, list found)
+    cdef list whole_entries(self, rules.MatchInput request, tuple found)

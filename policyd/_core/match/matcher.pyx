@@ -21,6 +21,9 @@ cdef enum WildcardMask:
     ANY_RESOURCE = 4
     ANY_SUBRESOURCE = 8
 
+cdef enum:
+    MOST_KNOWN = 1024  # requests whose candidates an index remembers
+
 cdef tuple OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 
 
@@ -34,6 +37,9 @@ cdef class Candidate:
         self.position = position
         self.entry = entry
         self.rule = rule
+        self.always = entry.unconditional and (
+            rule is None or (rule.scope == rules.ALL_SCOPES and rule.names is None)
+        )
 
 
 def keys_of(rules.ResourceRule rule not None, bint loose):
@@ -124,6 +130,7 @@ cdef class Index:
         self.loose = CandidateTable(loose, True)
         self.unruled = tuple(unruled)
         self.equivalents = bool(loose)
+        self.known = {}
 
     def __class_getitem__(cls, payload):
         return GenericAlias(cls, payload)
@@ -132,48 +139,61 @@ cdef class Index:
         return len(self.payloads)
 
     def match(self, rules.MatchInput request not None):
-        cdef list exact = [], loose = [], found
-        cdef tuple resource
+        cdef tuple key, found
         if request.never_matched:
             return []
+        # What decides the candidates of a request.
+        key = (request.request_resource, request.resource, request.sub_resource, request.operation)
+        if request.table is not self.table:
+            self.table, self.known = request.table, {}
+        found = self.known.get(key)
+        if found is None:
+            found = self.candidates_of(request)
+            if len(self.known) < MOST_KNOWN:
+                self.known[key] = found
+        if found[0] is not None:
+            return self.only_exact(request, found[0]) if found[0] else []
+        return self.whole_entries(request, found[1])
+
+    cdef tuple candidates_of(self, rules.MatchInput request):
+        """The numbers of the candidates, in order, as a pair: if all name the client's resource,
+        and if some name equivalents of it. One of both is None.
+        """
+        cdef list exact = [], loose = [], found = []
+        cdef tuple resource
         self.exact.collect(request, request.request_resource, exact)
-        if self.unruled:
-            exact.append(self.unruled)
+        exact.append(self.unruled)
         if self.equivalents:
             for resource in request.equivalents():
                 self.exact.collect(request, resource, loose)
             if request.any_version:
                 self.loose.collect(request, request.request_resource, loose)
-        if not loose and len(exact) == 1:
-            return self.only_exact(request, exact[0])
-        found = []
-        for numbers in exact:
-            found.extend(numbers)
-        for numbers in loose:
+        for numbers in exact + loose:
             found.extend(numbers)
         found.sort()
-        if loose:
-            return self.whole_entries(request, found)
-        return self.only_exact(request, tuple(found))
+        return (None, tuple(found)) if loose else (tuple(found), None)
 
     cdef list only_exact(self, rules.MatchInput request, tuple found):
         """The usual case: all candidates name the client's resource; they are in entry order."""
         cdef list result = []
         cdef Candidate candidate
-        cdef rules.Hit hit
+        cdef rules.Hit hit, exact = request.exact_hit()
         cdef Py_ssize_t done = -1  # a hit, or a rejection by excludes or selectors, is final
         for number in found:
             candidate = <Candidate>self.candidates[<Py_ssize_t>number]
             if candidate.position == done:
                 continue
-            if candidate.rule is None or candidate.rule.allows(request, request.request_resource):
+            if candidate.always:
                 done = candidate.position
-                hit = candidate.entry.confirm(request, request.exact_hit())
+                result.append((self.payloads[done], exact))
+            elif candidate.rule is None or candidate.rule.allows(request, request.request_resource):
+                done = candidate.position
+                hit = candidate.entry.confirm(request, exact)
                 if hit is not None:
                     result.append((self.payloads[done], hit))
         return result
 
-    cdef list whole_entries(self, rules.MatchInput request, list found):
+    cdef list whole_entries(self, rules.MatchInput request, tuple found):
         """The case with equivalent resources: all rules of each entry are checked."""
         cdef list result = []
         cdef Candidate candidate

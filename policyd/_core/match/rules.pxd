@@ -82,6 +82,7 @@ cdef class MatchRules:
     cdef Selector object_selector
     cdef readonly bint selects_namespaces  # labels of namespaces other than the name decide
     cdef readonly bint selects            # any labels decide
+    cdef bint unconditional               # a request that the rules match is always matched
     cdef str error                        # of a malformed selector
 
     cdef Hit find(self, MatchInput request)

@@ -298,6 +298,7 @@ cdef class MatchRules:
         else:
             self.selects_namespaces = bool(self.namespace_selector.keys - {NAMESPACE_NAME_LABEL})
             self.selects = not (self.namespace_selector.empty and self.object_selector.empty)
+            self.unconditional = not self.selects and not self.excludes
 
     def match(self, MatchInput request not None):
         return self.find(request)

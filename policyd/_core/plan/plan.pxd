@@ -9,6 +9,8 @@ from libc.stdint cimport int64_t
 from policyd._core.values.activation cimport Activation
 from policyd._core.values.errors cimport CelError
 from policyd._core.counting.counters cimport PolicyCounters
+from policyd._core.json.request cimport AdmissionRequest
+from policyd._core.match.rules cimport Hit
 from policyd._core.eval.program cimport Program
 
 cdef enum:  # k8s.io/apiserver pkg/apis/cel/config.go
@@ -32,14 +34,21 @@ cdef class Subject:
 
     cdef readonly object object
     cdef readonly object old_object
-    cdef readonly object request
-    cdef readonly object conditions_request
+    cdef AdmissionRequest sent      # with the hit, what both requests are made of at first use
+    cdef Hit hit
+    cdef object made_request
+    cdef object made_conditions
     cdef readonly object namespace_object
     cdef readonly object authorizer
     cdef readonly str within
     cdef readonly str unreadable
-    cdef list roots                 # the first slots of every policy, without params
+    cdef list roots                 # the first slots of every policy, without request and params
+    cdef Activation last            # of the validating policy that was evaluated last
+    cdef dict shared                # values of variables that several validating policies have
 
+    cdef object seen_request(self)
+    cdef object seen_by_conditions(self)
+    cdef int make_requests(self) except -1
     # The same subject with another object.
     cdef Subject seen_with(self, object object)
 
@@ -50,6 +59,7 @@ cdef class Frame:
     cdef list others
     cdef readonly bint uses_authorizer  # whether an expression uses the authorizer
     cdef readonly bint sees_namespace  # whether an expression uses namespaceObject
+    cdef bint sees_request   # whether an expression uses request
     cdef int authorizer      # slots, or -1
     cdef int request_resource
     cdef readonly int variables
@@ -64,6 +74,8 @@ cdef class Plan:
     cdef PolicyCounters counters
 
     cdef Activation activation(self, Subject subject, object params, int64_t deadline)
+    cdef Activation next_activation(self, Subject subject, object params, int64_t deadline)
+    cdef int fill(self, list slots, Subject subject, object params) except -1
     cdef int authorize(self, list slots, Subject subject) except -1
     cdef object matched(self, Activation act, Subject subject)
 

@@ -1,8 +1,9 @@
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any, final
 
 from policyd._core.counting.counters import PolicyCounters
 from policyd._core.eval.program import Program
+from policyd._core.json.request import AdmissionRequest
 from policyd._core.match.matcher import Hit
 
 ROOTS: tuple[str, ...]
@@ -14,8 +15,6 @@ class TimedOut(Stopped): ...
 class Subject:
     object: Any
     old_object: Any
-    request: Any
-    conditions_request: Any
     namespace_object: Any
     authorizer: Any
     within: str
@@ -31,6 +30,10 @@ class Subject:
         within: str = "",
         unreadable: str = "",
     ) -> None: ...
+    @property
+    def request(self) -> Any: ...
+    @property
+    def conditions_request(self) -> Any: ...
     def seeing(self, object: Any) -> Subject:
         """A copy with another ``object``."""
 
@@ -38,14 +41,13 @@ def subject_of(
     hit: Hit,
     object: Any,
     old_object: Any,
-    shown: dict[str, Any],
+    sent: AdmissionRequest,
     namespace_object: Any,
     authorizer: Any,
     within: str,
-    unreadable: str,
 ) -> Subject:
-    """The Subject of policies matched by ``hit``. ``shown`` is ``request`` as sent
-    (``AdmissionRequest.shown``); policies see the kind and resource that they match in it.
+    """The Subject of policies matched by ``hit``. ``request`` is the one ``sent``; policies see the
+    kind and resource that they match in it.
     """
 
 @final
@@ -54,7 +56,7 @@ class Frame:
     sees_namespace: bool
     variables: int
     def __init__(
-        self, slots: int, names: dict[str, int], variables: int, sees_namespace: bool
+        self, slots: int, names: dict[str, int], variables: int, used: Container[str]
     ) -> None: ...
 
 class Plan:

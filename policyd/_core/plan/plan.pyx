@@ -7,6 +7,7 @@ from libc.stdint cimport int64_t
 from policyd._core.values.activation cimport Activation, over as fresh
 from policyd._core.values.errors cimport CelError
 from policyd._core.counting.counters cimport PolicyCounters
+from policyd._core.json.request cimport AdmissionRequest
 from policyd._core.lib.authz cimport AuthorizerValue, authorizer_for, request_resource
 from policyd._core.match.rules cimport Hit
 from policyd._core.eval.program cimport Program
@@ -46,6 +47,7 @@ cdef enum:
     REQUEST = 2
     NAMESPACE_OBJECT = 3
     PARAMS = 4
+    ROOTS_COUNT = 5
 
 
 @cython.final
@@ -65,13 +67,44 @@ cdef class Subject:
     ):
         self.object = object
         self.old_object = old_object
-        self.request = request
-        self.conditions_request = conditions_request
+        self.made_request = request
+        self.made_conditions = conditions_request
         self.namespace_object = namespace_object
         self.authorizer = authorizer
         self.within = within
         self.unreadable = unreadable
-        self.roots = [object, old_object, request, namespace_object, None]
+        self.roots = [object, old_object, None, namespace_object, None]
+        self.shared = {}
+
+    @property
+    def request(self):
+        return self.seen_request()
+
+    @property
+    def conditions_request(self):
+        return self.seen_by_conditions()
+
+    cdef object seen_request(self):
+        if self.sent is not None:
+            self.make_requests()
+        return self.made_request
+
+    cdef object seen_by_conditions(self):
+        if self.sent is not None:
+            self.make_requests()
+        return self.made_conditions
+
+    cdef int make_requests(self) except -1:
+        cdef dict shown = self.sent.shown()
+        cdef dict request = with_name(shown, KIND, KIND, self.hit.kind)
+        # matchConditions see the resource of the request, everything else the matched one.
+        resource = shown[REQUEST_RESOURCE]
+        self.made_conditions = request
+        if shown[RESOURCE] != resource:
+            self.made_conditions = {**request, RESOURCE: resource}
+        self.made_request = with_name(request, RESOURCE, RESOURCE, self.hit.resource)
+        self.sent = None
+        return 0
 
     def seeing(self, object):
         return self.seen_with(object)
@@ -80,14 +113,15 @@ cdef class Subject:
         cdef Subject other = Subject.__new__(Subject)
         other.object = object
         other.old_object = self.old_object
-        other.request = self.request
-        other.conditions_request = self.conditions_request
+        other.sent, other.hit = self.sent, self.hit
+        other.made_request, other.made_conditions = self.made_request, self.made_conditions
         other.namespace_object = self.namespace_object
         other.authorizer = self.authorizer
         other.within = self.within
         other.unreadable = self.unreadable
         other.roots = self.roots[:]
         other.roots[0] = object
+        other.shared = {}
         return other
 
 
@@ -95,22 +129,19 @@ def subject_of(
     Hit hit not None,
     object,
     old_object,
-    dict shown not None,
+    AdmissionRequest sent not None,
     namespace_object,
     authorizer,
     str within not None,
-    str unreadable not None,
 ):
-    cdef dict request = with_name(shown, KIND, KIND, hit.kind)
-    cdef dict conditions = request
-    # matchConditions see the resource of the request, everything else the matched one.
-    resource = shown[REQUEST_RESOURCE]
-    if shown[RESOURCE] != resource:
-        conditions = {**request, RESOURCE: resource}
-    request = with_name(request, RESOURCE, RESOURCE, hit.resource)
-    return Subject(
-        object, old_object, request, conditions, namespace_object, authorizer, within, unreadable
-    )
+    cdef Subject made = Subject.__new__(Subject)
+    made.object, made.old_object = object, old_object
+    made.sent, made.hit = sent, hit
+    made.namespace_object, made.authorizer = namespace_object, authorizer
+    made.within, made.unreadable = within, sent.unreadable
+    made.roots = [object, old_object, None, namespace_object, None]
+    made.shared = {}
+    return made
 
 
 cdef dict with_name(dict shown, str field, str last, tuple value):
@@ -130,7 +161,7 @@ cdef dict with_name(dict shown, str field, str last, tuple value):
 @cython.auto_pickle(False)
 cdef class Frame:
 
-    def __init__(self, int slots, dict names not None, int variables, bint sees_namespace):
+    def __init__(self, int slots, dict names not None, int variables, used):
         if tuple(names)[: len(ROOTS)] != ROOTS:
             raise ValueError(f"the first slots must be those of {ROOTS}")
         self.others = [MISSING] * (slots - len(ROOTS))
@@ -138,7 +169,8 @@ cdef class Frame:
         self.request_resource = names.get("authorizer.requestResource", -1)
         self.uses_authorizer = self.authorizer >= 0 or self.request_resource >= 0
         self.variables = variables
-        self.sees_namespace = sees_namespace
+        self.sees_namespace = "namespaceObject" in used
+        self.sees_request = "request" in used
 
 
 cdef object run(Program program, Activation act, int64_t* budget):
@@ -179,17 +211,39 @@ cdef class Plan:
 
     cdef Activation activation(self, Subject subject, object params, int64_t deadline):
         cdef list slots = subject.roots + self.frame.others
-        if params is not None:
-            slots[PARAMS] = params
-        if self.frame.sees_namespace and callable(subject.namespace_object):
-            slots[NAMESPACE_OBJECT] = subject.namespace_object()
+        self.fill(slots, subject, params)
+        return fresh(slots, PER_CALL_LIMIT, deadline)
+
+    cdef int fill(self, list slots, Subject subject, object params) except -1:
+        """Set the roots that this policy sees beside the objects."""
+        slots[PARAMS] = params
+        if self.frame.sees_request:
+            slots[REQUEST] = subject.seen_request()
+        if self.frame.sees_namespace:
+            value = subject.namespace_object
+            slots[NAMESPACE_OBJECT] = value() if callable(value) else value
         if self.frame.uses_authorizer:
             self.authorize(slots, subject)
-        return fresh(slots, PER_CALL_LIMIT, deadline)
+        return 0
+
+    cdef Activation next_activation(self, Subject subject, object params, int64_t deadline):
+        """Do the same as ``activation`` with the one of the policy before, which has ended."""
+        cdef Activation act = subject.last
+        cdef Py_ssize_t size = ROOTS_COUNT + len(self.frame.others), i
+        if act is None or len(act.slots) < size:
+            act = subject.last = self.activation(subject, params, deadline)
+            act.shared = subject.shared
+            return act
+        act.spent = act.checkpoint = act.variables_spent = act.taken = act.nested = 0
+        act.deadline = deadline
+        for i in range(ROOTS_COUNT, size):
+            act.slots[i] = MISSING
+        self.fill(act.slots, subject, params)
+        return act
 
     cdef int authorize(self, list slots, Subject subject) except -1:
         """Set the variables ``authorizer`` and ``authorizer.requestResource`` for the user."""
-        cdef dict request = subject.conditions_request
+        cdef dict request = subject.seen_by_conditions()
         cdef AuthorizerValue authorizer = authorizer_for(subject.authorizer, request)
         if self.frame.authorizer >= 0:
             slots[self.frame.authorizer] = authorizer
@@ -208,7 +262,9 @@ cdef class Plan:
         cdef list errors = []
         cdef bint held = True
         cdef Program program
-        slots[REQUEST] = subject.conditions_request
+        cdef bint sees_request = self.frame.sees_request
+        if sees_request:
+            slots[REQUEST] = subject.seen_by_conditions()
         slots[NAMESPACE_OBJECT] = None
         for program in self.conditions:
             value = run(program, act, &budget)
@@ -216,7 +272,8 @@ cdef class Plan:
                 errors.append(error_message(program, value))
             elif value is not True:
                 held = False
-        slots[REQUEST] = subject.request
+        if sees_request:
+            slots[REQUEST] = subject.seen_request()
         slots[NAMESPACE_OBJECT] = namespace_object
         self.counters.cost_units += CONDITIONS_BUDGET - budget
         if not held:

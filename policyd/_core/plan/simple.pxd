@@ -6,12 +6,15 @@ from policyd._core.plan.validation cimport ValidationOutcome
 
 
 cdef class SimplePolicies:
-    """The matched policies of one request. ``at`` is the policy that ``run`` is at, and ``outcome``
-    its outcome.
+    """The matched policies of one request. ``at`` is the policy at which ``run`` ended, ``outcome``
+    and ``error`` are why.
     """
 
     cdef readonly Py_ssize_t at
     cdef readonly ValidationOutcome outcome
+    cdef readonly object error
+    cdef readonly int64_t deadline
     cdef list matches       # of (CompiledPolicy, Hit)
     cdef object subject_of  # (hit, as_pod) -> Subject
-    cdef int64_t deadline
+
+    cdef int run_from(self, Py_ssize_t at) except -1

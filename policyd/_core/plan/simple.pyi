@@ -9,14 +9,16 @@ from policyd._core.plan.validation import ValidationOutcome
 class SimplePolicies:
     at: int
     outcome: ValidationOutcome | None
+    error: Exception | None
+    deadline: int
     def __init__(
         self,
         matches: list[tuple[Any, Hit]],
         subject_of: Callable[[Hit, bool], Subject],
         deadline: int,
     ) -> None: ...
-    def run(self, at: int) -> int:
-        """Evaluate the policies from ``at`` on. Return the index of the first that does not plainly
-        admit the request, their number if all do. ``outcome`` is that policy's, None if it is not
-        simple (``CompiledPolicy.simple``). An exception is that of the policy at ``self.at``.
+    def run(self, at: int) -> bool:
+        """Evaluate the policies from ``at`` on, up to the first that does not plainly admit the
+        request; return whether there is none. Its index is ``self.at``, its outcome or error
+        is kept; it has neither if it is not simple (``CompiledPolicy.simple``).
         """

@@ -23,23 +23,31 @@ cdef class SimplePolicies:
         self.deadline = deadline
 
     def run(self, Py_ssize_t at):
+        self.outcome = self.error = None
+        try:
+            self.run_from(at)
+        except Exception as error:
+            self.error = error
+        return self.at == len(self.matches)
+
+    cdef int run_from(self, Py_ssize_t at) except -1:
         cdef int64_t clock = now()
+        cdef Py_ssize_t count = len(self.matches)
         cdef Hit hit, seen = None
         cdef Subject subject = None
         cdef tuple simple
         cdef ValidationPlan plan
-        self.outcome = None
-        while at < len(self.matches):
-            self.at = at
-            policy, hit = <tuple>self.matches[at]
+        self.at = at
+        while self.at < count:
+            policy, hit = <tuple>self.matches[self.at]
             simple = policy.simple
             if simple is None or hit.error:
-                return at
+                return 0
             if hit is not seen:
                 subject, seen = self.subject_of(hit, False), hit
             plan, params = simple
             self.outcome = plan.timed(subject, params, self.deadline, NONE_EXEMPT, &clock)
             if self.outcome is not None:
-                return at
-            at += 1
-        return at
+                return 0
+            self.at += 1
+        return 0

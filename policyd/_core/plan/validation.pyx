@@ -227,7 +227,7 @@ cdef class ValidationPlan(Plan):
     ):
         """Evaluate everything. A ValidationOutcome is created only if it is needed."""
         cdef ValidationOutcome outcome = None
-        cdef Activation act = self.activation(subject, params, deadline)
+        cdef Activation act = self.next_activation(subject, params, deadline)
         cdef int64_t budget = POLICY_BUDGET
         try:
             if self.conditions:

@@ -23,6 +23,9 @@ cdef class Activation:
     cdef int64_t variables_spent  # cost units of variables.* computed so far, not in spent
     cdef int64_t taken          # bytes of the values that functions created so far
     cdef int nested             # number of variables that are being computed
+    # Values of variables that other policies computed for the same request, each with its cost and
+    # memory; None: nothing is shared.
+    cdef dict shared
     cdef bint rereads           # optionals as before 1.37 (eval/rereading.pyx); set by the program
 
     # Start to count the next expression from 0, or continue with one that has spent this much. The

@@ -182,6 +182,7 @@ class Planner:
             return None
         if operand.name in self._locals:
             return None
+        self.layout.used.add("variables")
         variable = self.layout.variables.get(field)
         return VariableBase(variable) if variable is not None else None
 

@@ -6,6 +6,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from sys import intern
 from typing import Any
 
 from policyd._core.eval.layout import Layout
@@ -61,6 +62,7 @@ class Expressions:
         self._read: dict[str, ReadFields] = {}
         # What all expressions together read of namespaceObject.
         self.namespace_fields: frozenset[KeyPath] = frozenset()
+        self._named: set[str] = set()  # the roots that the expression planned last names
         self._fields: dict[FieldPath, str] = {}
         self._programs: dict[tuple[FieldPath, int], Program] = {}
         self._by_role: dict[ExpressionRole, list[Program]] = {}
@@ -73,8 +75,7 @@ class Expressions:
     def frame(self) -> Frame:
         """Return the slots of all expressions."""
         layout = self._layout
-        sees_namespace = "namespaceObject" in layout.used
-        return Frame(layout.size, layout.slots, len(layout.variables), sees_namespace)
+        return Frame(layout.size, layout.slots, len(layout.variables), layout.used)
 
     def program(self, path: FieldPath, start: int = 0) -> Program | None:
         """Return the program of the expression at a path and offset in its string; None if there
@@ -119,13 +120,21 @@ class Expressions:
         if "namespaceObject" in each.text:
             self.namespace_fields |= read_of("namespaceObject", checked.expr)
         if each.role is VARIABLE:
-            self._layout.define(each.name, program)
+            self._layout.define(each.name, program, self._shared(each))
             self._variables[each.name] = program
             self._read[each.name] = read_fields(checked.expr, self._read)
         elif each.role is VALIDATION:
             self._fields[each.path] = read_fields(checked.expr, self._read).field
         self._programs[each.path, each.start] = program
         self._by_role.setdefault(each.role, []).append(program)
+
+    def _shared(self, each: PolicyExpression) -> str | None:
+        """Return what the value of a variable is known by to other policies that compute the same;
+        None if none does, or if it is not the same for all that see the same objects.
+        """
+        if self._tracer is not None or not self._repeated.repeats(each.text):
+            return None
+        return intern(each.text) if self._named <= _OBJECTS else None
 
     def _checked(self, each: PolicyExpression) -> Checked:
         return self._repeated.check(
@@ -163,7 +172,12 @@ class Expressions:
 
     def _planned(self, checked: Checked, each: PolicyExpression) -> Program:
         if self._tracer is None:
-            return plan(checked, self._layout)
+            before, self._layout.used = self._layout.used, set()
+            try:
+                return plan(checked, self._layout)
+            finally:
+                self._named = self._layout.used
+                self._layout.used = before | self._named
         # Imported here because servers trace nothing.
         from policyd.cel.trace.tracing import plan_traced
 
@@ -171,6 +185,7 @@ class Expressions:
         return plan_traced(checked, self._layout, self._tracer, label=each.at, variable=variable)
 
 
+_OBJECTS = frozenset(("object", "oldObject"))
 _NO_VARIABLES = "undeclared reference to 'variables'"
 
 

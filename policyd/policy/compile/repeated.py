@@ -24,6 +24,10 @@ class RepeatedExpressions:
         self._repeated = frozenset(text for text, times in found.items() if times > 1)
         self._checked: dict[_Key, Checked] = {}
 
+    def repeats(self, text: str) -> bool:
+        """Whether an expression of this text occurs twice."""
+        return text in self._repeated
+
     def check(
         self,
         text: str,
