@@ -42,21 +42,24 @@ class Applicable:
     ) -> None:
         self.policies = policies
         self.subjects = subjects
-        self.request = subjects.request
-        self.object: JSON = subjects.request.object  # the object at the time of matching
-        self.view = self._view(self.object, self.request.old_object)
+        self.request = request = subjects.request
+        self.object: JSON = request.object  # the object at the time of matching
+        labels = subjects.namespaces.labels
+        self.view = input_of(
+            request, labels, request.object, request.old_object, policies.equivalents
+        )
         # The policies (by sort_key) that see the Pod of the object's template.
         self.by_template = _NONE
         self._params = params
         self._webhook: Webhook = webhook
-        self._only: PolicyFilter | None = None
-        self._found: list[Matched] = []
+        self._only: PolicyFilter | None
+        self._found: list[Matched]
 
     def match(self, only: PolicyFilter | None) -> list[Matched]:
         """Return the policies that match the request, in the order of decisions."""
         self._only = only
-        self._found = self._matches(self._webhook)
-        return self._found
+        self._found = found = self._matches(self._webhook)
+        return found
 
     def match_anew(self, changed: JSON) -> list[Matched]:
         """Return the policies with a part in a second round that match the changed object; from
@@ -154,7 +157,7 @@ class Applicable:
 
     def _matches(self, index: str) -> list[Matched]:
         request, only = self.request, self._only
-        found = self.policies.match(self.view, index)
+        found = self.policies.direct[index].match(self.view)
         if request.resource[2] in CONTROLLERS and not request.sub_resource:
             found = self._with_controllers(found, index)
         return found if only is None else [match for match in found if only(match[0])]
@@ -164,7 +167,7 @@ class Applicable:
         view = self.pod_view(self.object)
         if view is None:
             return found
-        as_pods = self.policies.match_controllers(view, index)
+        as_pods = self.policies.controllers[index].match(view)
         if as_pods:
             self.by_template = frozenset(policy.sort_key for policy, _ in as_pods)
             found = [match for match in found if match[0].sort_key not in self.by_template]

@@ -146,24 +146,21 @@ def respond(
     warnings = limited([_warning(f) for f in verdict.findings if "Warn" in f.actions])
     if not denials:
         return AdmissionResponse(
-            uid=request.uid,
-            allowed=True,
-            warnings=warnings,
-            audit_annotations=annotations,
-            patch=patch,
+            request.uid, True, warnings=warnings, audit_annotations=annotations, patch=patch
         )
     first = denials[0]
     texts = [_denial(finding) for finding in denials]
     return AdmissionResponse(
-        uid=request.uid,
-        allowed=False,
-        code=first.code or REASON_CODES.get(first.reason, 422),
-        reason=first.reason,
-        message=message_of(texts),
-        causes=bounded_causes(list(map(_cause, denials, texts))),
-        details=details_of(request),
-        warnings=warnings,
-        audit_annotations=annotations,
+        request.uid,
+        False,
+        first.code or REASON_CODES.get(first.reason, 422),
+        first.reason,
+        message_of(texts),
+        bounded_causes(list(map(_cause, denials, texts))),
+        warnings,
+        annotations,
+        None,
+        details_of(request),
     )
 
 

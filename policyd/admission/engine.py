@@ -25,6 +25,9 @@ from policyd.policy.model.suite import Webhook
 __all__ = ["PolicyFilter", "Webhook", "evaluate", "review"]
 
 
+_UNRECORDED = NullRecorder()
+
+
 def review(
     policy_set: CompiledPolicySet,
     request: AdmissionRequest,
@@ -43,7 +46,7 @@ def review(
     Any error inside a policy, including a bug in policyd, follows its failurePolicy.
     """
     started = perf_counter_ns()
-    recorder = recorder or NullRecorder()
+    recorder = recorder or _UNRECORDED
     subjects = Subjects(request, policy_set.namespaces, authorizer)
     applicable = Applicable(policy_set, subjects, policy_set.params, webhook)
     matches = applicable.match(only)

@@ -169,8 +169,9 @@ class Findings:
         """
         name = None if policy.kind == "Policy" else binding.name
         actions, fields = binding.actions, outcome.fields
+        errors = bool(outcome.annotation_errors or outcome.ignored)
         for index, text, reason, error in outcome.failures:
-            path = fields.get(index, "")
+            errors, path = errors or error, fields.get(index, "")
             finding = Finding(
                 policy, name, bounded(text), reason, index, actions, error=error, field=path
             )
@@ -185,7 +186,7 @@ class Findings:
             self.verdict.annotate(policy.name, key, value)
         for index in outcome.lifted:
             self._lifted(policy, exempt[index])
-        decision = _decision(outcome, actions)
+        decision = _decision(outcome, actions, errors)
         if decision == DENY and policy.rollout is not None:
             held = self.why_held(policy)
             if held or all(failure[0] in existing for failure in outcome.failures):
@@ -269,11 +270,13 @@ class Findings:
             policy.counters.count(decision)
 
 
-def _decision(outcome: ValidationOutcome, actions: tuple[str, ...]) -> int:
-    """Return the counter of a policy's decision (``_core/counting/counters.pxd``)."""
+def _decision(outcome: ValidationOutcome, actions: tuple[str, ...], errors: bool) -> int:
+    """Return the counter of a policy's decision (``_core/counting/counters.pxd``); ``errors``:
+    there are some.
+    """
     if outcome.timed_out:
         return TIMEOUT
-    if outcome.annotation_errors or outcome.ignored or any(f[3] for f in outcome.failures):
+    if errors:
         return ERROR
     if not outcome.failures:
         return EXEMPT if outcome.lifted else ADMIT

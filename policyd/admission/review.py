@@ -107,8 +107,10 @@ def to_dict(response: AdmissionResponse) -> dict[str, Any]:
         answer["patch"] = b64encode(response.patch).decode("ascii")
     if response.warnings:
         answer["warnings"] = list(response.warnings)
-    if response.audit_annotations:
-        answer["auditAnnotations"] = dict(response.audit_annotations)
+    annotations = response.audit_annotations
+    if annotations:
+        known = type(annotations) is dict
+        answer["auditAnnotations"] = annotations if known else dict(annotations)
     return {"apiVersion": API_VERSION, "kind": KIND, "response": answer}
 
 

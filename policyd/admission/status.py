@@ -24,7 +24,8 @@ def message_of(texts: Sequence[str]) -> str:
         return first
     lines = [first]
     room = MAX_STATUS_CHARS - len(first)
-    distinct = [each for each in dict.fromkeys(map(_on_one_line, others)) if each != first]
+    distinct = dict.fromkeys(map(_on_one_line, others))
+    distinct.pop(first, None)
     for index, line in enumerate(distinct):
         room -= len(line) + 1
         if room < 0:
@@ -37,10 +38,11 @@ def message_of(texts: Sequence[str]) -> str:
 def bounded_causes(causes: Sequence[Cause]) -> tuple[Cause, ...]:
     """Return the first cause, the others that fit, and the number of causes left out."""
     room = MAX_CAUSES_CHARS
-    for index, cause in enumerate(causes[1:], 1):
-        room -= len(cause.text)
-        if room < 0:
-            return (*causes[:index], Cause(f"… and {len(causes) - index} more"))
+    if len(causes) > 1:
+        for index, cause in enumerate(causes[1:], 1):
+            room -= len(cause.message) + len(cause.field)
+            if room < 0:
+                return (*causes[:index], Cause(f"… and {len(causes) - index} more"))
     return tuple(causes)
 
 

@@ -4,6 +4,8 @@ the other variables.
 Does not match and does not evaluate.
 """
 
+from functools import partial
+
 from policyd._core.match.equivalents import GvkTuple
 from policyd._core.match.matcher import Hit
 from policyd._core.plan.plan import Subject, subject_of
@@ -30,9 +32,8 @@ class Subjects:
         self.object: JSON = request.object
         self.namespaces = namespaces
         self.authorizer = authorizer
-        # Null for cluster-scoped objects and for Namespaces.
-        in_namespace = request.namespace and not request.is_namespace
-        self._namespace = namespaces.object(request.namespace) if in_namespace else None
+        # Few policies see it.
+        self._namespace = partial(_namespace, namespaces, request) if request.namespace else None
         self._made: dict[tuple[GvkTuple, GvkTuple, bool], Subject] = {}
 
     def showing(self, changed: JSON) -> "Subjects":
@@ -68,6 +69,14 @@ class Subjects:
     def pod(self, obj: JSON) -> JSON:
         """Return the Pod of a controller's template, in the request's namespace."""
         return pod_of(obj, self.request.namespace)
+
+
+def _namespace(namespaces: NamespaceSource, request: AdmissionRequest) -> JSON:
+    """Return ``namespaceObject``; null for Namespaces, whose namespace is their own name."""
+    if request.is_namespace:
+        return None
+    found = namespaces.object(request.namespace)
+    return found() if callable(found) else found
 
 
 def _in_version(obj: JSON, api_version: str) -> JSON:

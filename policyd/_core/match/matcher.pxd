@@ -38,9 +38,14 @@ cdef class Index:
     cdef CandidateTable loose
     cdef tuple unruled            # candidates of entries without rules
     cdef bint equivalents         # an entry has matchPolicy Equivalent
-    cdef dict known               # the candidates of requests that have been seen
+    # The matches of requests that have been seen, a list that nobody changes; or their candidates,
+    # if it depends on more than the key.
+    cdef dict known
+    cdef Py_ssize_t room          # left in ``known``
     cdef object table             # Equivalents: those of these requests
 
+    cdef object known_of(self, rules.MatchInput request, tuple key)
+    cdef bint always(self, tuple found) except -1
     cdef tuple candidates_of(self, rules.MatchInput request)
     cdef list only_exact(self, rules.MatchInput request, tuple found)
     cdef list whole_entries(self, rules.MatchInput request, tuple found)

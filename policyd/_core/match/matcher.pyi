@@ -32,4 +32,6 @@ class Index(Generic[_Payload]):
     def __class_getitem__(cls, payload: object) -> GenericAlias: ...
     def __len__(self) -> int: ...
     def match(self, request: MatchInput) -> list[tuple[_Payload, Hit]]:
-        """The entries that match the request, in the order of the entries."""
+        """The entries that match the request, in the order of the entries. Do not change the list:
+        other requests get the same.
+        """

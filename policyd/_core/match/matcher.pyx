@@ -22,7 +22,10 @@ cdef enum WildcardMask:
     ANY_SUBRESOURCE = 8
 
 cdef enum:
-    MOST_KNOWN = 1024  # requests whose candidates an index remembers
+    # Candidates that an index remembers, of all keys together; each key counts as some more.
+    MOST_REMEMBERED = 32768
+    ENTRY_SIZE = 32
+    MAX_NAME = 253  # characters of a name in a key; a longer one is no name of Kubernetes
 
 cdef tuple OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 
@@ -130,7 +133,7 @@ cdef class Index:
         self.loose = CandidateTable(loose, True)
         self.unruled = tuple(unruled)
         self.equivalents = bool(loose)
-        self.known = {}
+        self.known, self.room = {}, MOST_REMEMBERED
 
     def __class_getitem__(cls, payload):
         return GenericAlias(cls, payload)
@@ -139,21 +142,52 @@ cdef class Index:
         return len(self.payloads)
 
     def match(self, rules.MatchInput request not None):
-        cdef tuple key, found
         if request.never_matched:
             return []
-        # What decides the candidates of a request.
-        key = (request.request_resource, request.resource, request.sub_resource, request.operation)
         if request.table is not self.table:
-            self.table, self.known = request.table, {}
-        found = self.known.get(key)
-        if found is None:
-            found = self.candidates_of(request)
-            if len(self.known) < MOST_KNOWN:
-                self.known[key] = found
-        if found[0] is not None:
-            return self.only_exact(request, found[0]) if found[0] else []
-        return self.whole_entries(request, found[1])
+            self.table, self.known, self.room = request.table, {}, MOST_REMEMBERED
+        # What decides the candidates of a request, and their hit.
+        cdef tuple key = (
+            request.request_resource, request.resource, request.request_kind, request.kind,
+            request.sub_resource, request.operation,
+        )
+        known = self.known.get(key)
+        if known is None:
+            known = self.known_of(request, key)
+        if type(known) is list:
+            return known
+        exact, loose = <tuple>known
+        if exact is not None:
+            return self.only_exact(request, exact)
+        return self.whole_entries(request, loose)
+
+    cdef object known_of(self, rules.MatchInput request, tuple key):
+        """The matches of all requests with this key, or their candidates. Remembered if there is
+        room, because keys and the number of keys are up to the client.
+        """
+        cdef tuple found = self.candidates_of(request)
+        cdef Py_ssize_t size = ENTRY_SIZE + len(found[0] or found[1] or ())
+        cdef object known = found
+        if found[0] is not None and self.always(found[0]):
+            known = self.only_exact(request, found[0])
+        for part in key:
+            for name in part if type(part) is tuple else (part,):
+                if len(name) > MAX_NAME:
+                    return known
+        if size > self.room:
+            self.known.clear()
+            self.room = MOST_REMEMBERED
+        if size <= self.room:
+            self.known[key] = known
+            self.room -= size
+        return known
+
+    cdef bint always(self, tuple found) except -1:
+        """Whether these candidates match, whatever else is in the request."""
+        for number in found:
+            if not (<Candidate>self.candidates[<Py_ssize_t>number]).always:
+                return False
+        return True
 
     cdef tuple candidates_of(self, rules.MatchInput request):
         """The numbers of the candidates, in order, as a pair: if all name the client's resource,

@@ -6,6 +6,7 @@ cimport cython
 
 from policyd._core.counting.counters cimport ADMIT
 from policyd._core.plan.mutation_steps cimport MutationStep
+from policyd._core.plan.plan cimport PlannedPolicy
 
 from policyd._core.plan.plan import Stopped
 from policyd.errors import MutationError
@@ -56,7 +57,7 @@ cdef class PlainMutations:
                 return at
             policy, hit = <tuple>match
             self.at, self.policy, self.before = at, policy, self.tree.current
-            self.invoke(policy, policy.plain_mutation, hit)
+            self.invoke(policy, (<PlannedPolicy?>policy).plain_mutation, hit)
             if self.failures is not None:
                 return at
             at += 1

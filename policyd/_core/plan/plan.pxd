@@ -80,6 +80,17 @@ cdef class Plan:
     cdef object matched(self, Activation act, Subject subject)
 
 
+cdef class PlannedPolicy:
+    """What the core reads of a policy for each request: how its usual case is evaluated.
+
+    ``simple`` is (ValidationPlan, params), ``plain_mutation`` a PlainMutation; None: the policy is
+    evaluated step by step.
+    """
+
+    cdef public tuple simple
+    cdef public object plain_mutation
+
+
 # The value or CelError of one expression. Its cost and that of the variables it is first to use
 # are taken from the budget. Raises Stopped if the budget is exceeded, TimedOut at the deadline.
 cdef object run(Program program, Activation act, int64_t* budget)

@@ -66,3 +66,11 @@ class Plan:
     def __init__(
         self, conditions: Iterable[Program], frame: Frame, fail: bool, counters: PolicyCounters
     ) -> None: ...
+
+class PlannedPolicy:
+    """What the core reads of a policy for each request: how its usual case is evaluated. None: it
+    is evaluated step by step.
+    """
+
+    simple: tuple[Any, Any] | None  # (ValidationPlan, params)
+    plain_mutation: Any  # PlainMutation | None

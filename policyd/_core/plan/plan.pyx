@@ -281,3 +281,8 @@ cdef class Plan:
         if not errors:
             return True
         return errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
+
+
+@cython.auto_pickle(False)
+cdef class PlannedPolicy:
+    pass

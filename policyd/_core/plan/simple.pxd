@@ -2,6 +2,8 @@
 
 from libc.stdint cimport int64_t
 
+from policyd._core.match.rules cimport Hit
+from policyd._core.plan.plan cimport Subject
 from policyd._core.plan.validation cimport ValidationOutcome
 
 
@@ -16,5 +18,7 @@ cdef class SimplePolicies:
     cdef readonly int64_t deadline
     cdef list matches       # of (CompiledPolicy, Hit)
     cdef object subject_of  # (hit, as_pod) -> Subject
+    cdef Hit hit            # of the policies evaluated last, with what they see
+    cdef Subject subject
 
     cdef int run_from(self, Py_ssize_t at) except -1

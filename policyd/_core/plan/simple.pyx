@@ -7,7 +7,7 @@ from cpython.time cimport PyTime_PerfCounterRaw as now
 from libc.stdint cimport int64_t
 
 from policyd._core.match.rules cimport Hit
-from policyd._core.plan.plan cimport Subject
+from policyd._core.plan.plan cimport PlannedPolicy, Subject
 from policyd._core.plan.validation cimport ValidationPlan
 
 cdef tuple NONE_EXEMPT = ()
@@ -33,20 +33,19 @@ cdef class SimplePolicies:
     cdef int run_from(self, Py_ssize_t at) except -1:
         cdef int64_t clock = now()
         cdef Py_ssize_t count = len(self.matches)
-        cdef Hit hit, seen = None
-        cdef Subject subject = None
+        cdef Hit hit
         cdef tuple simple
         cdef ValidationPlan plan
         self.at = at
         while self.at < count:
             policy, hit = <tuple>self.matches[self.at]
-            simple = policy.simple
+            simple = (<PlannedPolicy?>policy).simple
             if simple is None or hit.error:
                 return 0
-            if hit is not seen:
-                subject, seen = self.subject_of(hit, False), hit
+            if hit is not self.hit:
+                self.subject, self.hit = self.subject_of(hit, False), hit
             plan, params = simple
-            self.outcome = plan.timed(subject, params, self.deadline, NONE_EXEMPT, &clock)
+            self.outcome = plan.timed(self.subject, params, self.deadline, NONE_EXEMPT, &clock)
             if self.outcome is not None:
                 return 0
             self.at += 1

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from policyd._core.plan.plain_mutations import PlainMutation
+from policyd._core.plan.plan import PlannedPolicy
 from policyd.policy.compile.exemptions import by_namespace
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class CompiledMutation:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CompiledPolicy:
+class CompiledPolicy(PlannedPolicy):
     """One policy, ready to evaluate. Immutable except for its counters.
 
     ``rules`` match its requests, ``controllers`` (podControllers) the controllers whose template it
@@ -91,8 +92,6 @@ class CompiledPolicy:
     rollout: CompiledRollout | None = None
     excepted_by: bytes = b""
     plain: bool = field(init=False)
-    simple: tuple[ValidationPlan, JSON] | None = field(init=False)
-    plain_mutation: PlainMutation | None = field(init=False)
     _exempting: Mapping[str, tuple[Exemption, ...]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

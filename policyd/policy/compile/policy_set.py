@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from policyd._core.counting.counters import PolicyCounters
 from policyd._core.match.equivalents import Equivalents
-from policyd._core.match.matcher import Hit, Index, MatchInput
+from policyd._core.match.matcher import Index
 from policyd._core.plan.mutation import MutationPlan
 from policyd._core.plan.validation import ValidationPlan
 from policyd.errors import Problem
@@ -98,11 +98,11 @@ class CompiledPolicySet:
         self.second_round = bool(again)
         # Whether the same policies match again: none depends on labels or bindings.
         self.steady = not any(policy.selects or not policy.plain for policy in again)
-        self._indexes = {
-            "validate": _index(validating),
-            "mutate": _index(mutating),
-            AGAIN: _index(again),
-        }
+        # The policies by what they match, in the order of decisions: the object of a request, and,
+        # with podControllers, the Pod of its template.
+        parts = {"validate": validating, "mutate": mutating, AGAIN: again}
+        self.direct = {part: _index(of) for part, of in parts.items()}
+        self.controllers = {part: _controllers(of) for part, of in parts.items()}
 
     def with_namespace(self, obj: JSONObject) -> "CompiledPolicySet":
         """Return the same policies with one more namespace."""
@@ -168,18 +168,6 @@ class CompiledPolicySet:
         """Return the counters of every policy ever loaded."""
         return self.registry.all()
 
-    def match(self, request: MatchInput, webhook: str) -> list[tuple[CompiledPolicy, Hit]]:
-        """Return the policies whose matchConstraints match, in the order of decisions; ``webhook``
-        may be AGAIN.
-        """
-        return self._indexes[webhook][0].match(request)
-
-    def match_controllers(
-        self, request: MatchInput, webhook: str
-    ) -> list[tuple[CompiledPolicy, Hit]]:
-        """Match policies with podControllers; ``request`` has the template's Pod as object."""
-        return self._indexes[webhook][1].match(request)
-
 
 def _before_until(policy: CompiledPolicy) -> CompiledPolicy:
     rollout = policy.rollout
@@ -216,9 +204,11 @@ def _asks(
     return plan is not None and (plan.frame.uses_authorizer or plan.frame.sees_namespace)
 
 
-def _index(policies: list[CompiledPolicy]) -> tuple[Index[CompiledPolicy], Index[CompiledPolicy]]:
-    direct = Index([(policy.rules, policy) for policy in policies])
-    controllers = Index(
+def _index(policies: list[CompiledPolicy]) -> Index[CompiledPolicy]:
+    return Index([(policy.rules, policy) for policy in policies])
+
+
+def _controllers(policies: list[CompiledPolicy]) -> Index[CompiledPolicy]:
+    return Index(
         [(policy.controllers, policy) for policy in policies if policy.controllers is not None]
     )
-    return direct, controllers

@@ -33,7 +33,7 @@ def compiled(*documents: JSONObject, extra: str = "") -> CompiledPolicySet:
 
 
 def matches(policies: CompiledPolicySet, sent: JSONObject, webhook: str = "validate") -> bool:
-    found = policies.match(MatchInput(sent, lambda _: {"env": "prod"}), webhook)
+    found = policies.direct[webhook].match(MatchInput(sent, lambda _: {"env": "prod"}))
     return bool(found)
 
 
@@ -168,7 +168,7 @@ def test_a_broken_policy_keeps_pod_controllers(value: JSON, matched: bool) -> No
     template: JSONObject = {"metadata": {}, "spec": {"template": {"spec": {}}}}
     sent = request(object={"kind": "Pod", **template})
     view = MatchInput({**sent, **request("apps/v1/deployments", "Deployment")}, lambda _: {})
-    assert bool(policies.match_controllers(view, "validate")) is matched
+    assert bool(policies.controllers["validate"].match(view)) is matched
 
 
 BROKEN_VAP, BROKEN_MAP = vap("p", validation=[]), map_("p", mutation=[])
