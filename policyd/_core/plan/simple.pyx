@@ -7,7 +7,7 @@ from cpython.time cimport PyTime_PerfCounterRaw as now
 from libc.stdint cimport int64_t
 
 from policyd._core.match.rules cimport Hit
-from policyd._core.plan.plan cimport PlannedPolicy, Subject
+from policyd._core.plan.plan cimport PlannedPolicy
 from policyd._core.plan.validation cimport ValidationPlan
 
 cdef tuple NONE_EXEMPT = ()

@@ -1,9 +1,14 @@
 """The index finds what asking every policy would find."""
 
+import tracemalloc
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from policyd._core.match.equivalents import Equivalents, Family
 from policyd._core.match.matcher import Index, MatchInput, MatchRules
+from policyd.json_types import JSONObject
 from tests.builders.reviews import request
 
 NAME_LABEL = "kubernetes.io/metadata.name"
@@ -38,8 +43,8 @@ gvr = st.tuples(
 ).map("/".join)
 
 
-@given(
-    st.lists(any_rules, max_size=6),
+any_request = st.builds(
+    lambda resource, sent, fields: request(resource, sent=sent, **fields),
     gvr,
     gvr,
     st.fixed_dictionaries(
@@ -51,15 +56,54 @@ gvr = st.tuples(
         }
     ),
 )
+
+
+@given(st.lists(any_rules, max_size=6), st.lists(any_request, min_size=1, max_size=4))
 def test_the_index_finds_what_asking_every_policy_finds(
-    entries: list[MatchRules], resource: str, sent: str, fields: dict[str, str]
+    entries: list[MatchRules], bodies: list[JSONObject]
 ) -> None:
-    body = request(resource, sent=sent, **fields)
     index = Index([(rules, number) for number, rules in enumerate(entries)])
-    hits = [
-        (n, rules.match(MatchInput(body, lambda name: None))) for n, rules in enumerate(entries)
-    ]
-    wanted = [(number, repr(hit)) for number, hit in hits if hit is not None]
-    assert [
-        (number, repr(hit)) for number, hit in index.match(MatchInput(body, lambda name: None))
-    ] == wanted
+    for body in (*bodies, *bodies):  # what it remembers changes nothing
+        hits = [
+            (n, rules.match(MatchInput(body, lambda name: None))) for n, rules in enumerate(entries)
+        ]
+        wanted = [(number, repr(hit)) for number, hit in hits if hit is not None]
+        assert [
+            (number, repr(hit)) for number, hit in index.match(MatchInput(body, lambda name: None))
+        ] == wanted
+
+
+@pytest.mark.parametrize("length", [1, 100_000])
+def test_what_an_index_remembers_is_bounded(length: int) -> None:
+    every = {key: ["*"] for key in ("apiGroups", "apiVersions", "operations", "resources")}
+    index = Index([(MatchRules([every]), number) for number in range(500)])
+
+    def ask(number: int) -> None:
+        body = request(f"a/b/{number}{'c' * length}")
+        assert len(index.match(MatchInput(body, lambda name: None))) == 500
+
+    ask(0)
+    tracemalloc.start()
+    for number in range(2000):
+        ask(number)
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 4 * 2**20
+
+
+def test_other_equivalents_are_other_matches() -> None:
+    rule = {"apiGroups": ["a"], "apiVersions": ["v1"], "operations": ["*"], "resources": ["b"]}
+    rules = MatchRules([rule])
+    index = Index([(rules, 1)])
+    converted, other = (
+        Equivalents.of([Family((("a", "v1", "b"), ("a", "v2", "b")), convertible=convertible)])
+        for convertible in (True, False)
+    )
+    found = []
+    for equivalents in (converted, other, converted):
+        for _ in range(2):
+            view = MatchInput(request("a/v2/b"), lambda name: None, equivalents=equivalents)
+            ((_, hit),) = index.match(view)
+            assert repr(hit) == repr(rules.match(view))
+            found.append(bool(hit.mismatch))
+    assert found == [False, False, True, True, False, False]
