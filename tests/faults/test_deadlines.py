@@ -85,9 +85,10 @@ FAILURES = ["Fail", "Ignore"]
 
 @contextmanager
 def policies(folder: Path, slow: str, failure: str, *flags: str) -> Iterator[Process]:
-    """A server of some policies that do the same."""
+    """A server of some policies that do the same, but not so that one could do it for all."""
     for number in range(COPIES):
-        write_policy(folder / "policies", f"p{number:03}", slow, failure)
+        own = slow.replace("'xy'", f"'{number}'")
+        write_policy(folder / "policies", f"p{number:03}", own, failure)
     with serving(folder, folder / "policies", *flags) as server:
         yield server
 
