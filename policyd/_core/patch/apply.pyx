@@ -6,6 +6,8 @@ RFC. ``diff`` (``diff.pyx``) can be imported from here too.
 
 cimport cython
 
+from cpython.unicode cimport PyUnicode_FindChar, PyUnicode_Substring, PyUnicode_Tailmatch
+
 from policyd._core.json.equality cimport same
 from policyd._core.patch.pointer cimport index_of, tokens_of
 
@@ -13,6 +15,10 @@ from policyd._core.patch.diff import diff  # no-cython-lint: exported
 from policyd.errors import PatchError
 
 cdef object ABSENT = object()
+
+cdef enum:
+    SLASH = 0x2F
+    TILDE = 0x7E
 
 
 def apply(operations, object obj):
@@ -30,9 +36,9 @@ def apply(operations, object obj):
     return document.root
 
 
-cdef str parent_of(str pointer):
-    """The pointer without its last token."""
-    return pointer[:max(pointer.rfind("/"), 0)]
+cdef str place_of(str pointer):
+    """The pointer without its last token, with the slash before it."""
+    return pointer[:pointer.rfind("/") + 1]
 
 
 cdef str name_of(object value):
@@ -128,14 +134,21 @@ cdef class PatchedDocument:
 
     cdef bint added_beside(self, dict operation) except -1:
         """Add to the map to which the operation before added; False if it is another map."""
-        cdef object path = operation.get("path")
-        if self.beside is None or type(path) is not str or "value" not in operation:
+        cdef object path = operation.get("path"), value
+        cdef Py_ssize_t start, end
+        if self.beside is None or type(path) is not str:
             return False
-        if "~" in <str>path or not (<str>path).startswith("/"):
+        start, end = len(self.place), len(<str>path)
+        if (
+            PyUnicode_Tailmatch(path, self.place, 0, end, -1) != 1
+            or PyUnicode_FindChar(path, SLASH, start, end, 1) >= 0
+            or PyUnicode_FindChar(path, TILDE, start, end, 1) >= 0
+        ):
             return False
-        if parent_of(<str>path) != self.place:
+        value = operation.get("value", ABSENT)
+        if value is ABSENT:
             return False
-        self.beside[(<str>path)[len(self.place) + 1:]] = operation["value"]
+        self.beside[PyUnicode_Substring(path, start, end)] = value
         return True
 
     cdef int add(self, tuple tokens, object value) except -1:
@@ -189,7 +202,7 @@ cdef class PatchedDocument:
             self.add(path, member(operation, "value"))
             if path and type(self.latest) is dict:
                 self.beside = self.latest
-                self.place = parent_of(<str>operation["path"])
+                self.place = place_of(<str>operation["path"])
         elif op == "replace":
             self.replace(path, member(operation, "value"))
         elif op == "remove":

@@ -37,3 +37,15 @@ class PlainMutations:
         (a plain tuple) or that has ``failures``; their number if there is none. What the policy
         with failures changed is not noted yet. An exception is that of the policy at ``self.at``.
         """
+
+def recheck(
+    matches: list[tuple[Any, Hit]],
+    at: int,
+    subject_of: Callable[[Hit, bool], Subject],
+    deadline: int,
+    failures: list[tuple[Any, Any]],
+) -> int:
+    """Evaluate the matchConditions of plain policies from ``at`` on, where an error of them counts;
+    add (policy, error) to ``failures``. Return the index of the first match that is not plain, or
+    whose evaluation raised something; their number if there is none.
+    """

@@ -126,3 +126,27 @@ cdef class PlainMutations:
         self.log.add(policy, operations, self.before, after)
         self.patch_operations(policy.name, len(operations))
         return 0
+
+
+def recheck(
+    list matches not None, Py_ssize_t at, subject_of, int64_t deadline, list failures not None
+):
+    cdef Hit hit, seen = None
+    cdef Subject subject = None
+    cdef PlainMutation plain
+    while at < len(matches):
+        policy, hit = <tuple>matches[at]
+        plain = (<PlannedPolicy?>policy).plain_mutation
+        if plain is None or hit.error:
+            return at
+        if plain.plan.fail and plain.plan.conditions:
+            try:
+                if hit is not seen:
+                    subject, seen = subject_of(hit, False), hit
+                matched = plain.plan.conditions_hold(subject, plain.params, deadline)
+            except Exception:
+                return at  # evaluated again, and reported, by the caller
+            if matched is not True and matched is not False:
+                failures.append((policy, matched))
+        at += 1
+    return at

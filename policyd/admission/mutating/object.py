@@ -73,12 +73,14 @@ class MutatedObject:
             again = yield from rounds.second(
                 applicable, findings, self.deadline, self.tree.current, self._saw
             )
-            yield from self._each(again)
+            if again:
+                yield from self._each(again)
 
     @property
     def _denied(self) -> bool:
         """Whether an error denies the request already."""
-        return any("Deny" in each.actions for each in self.findings.verdict.findings)
+        found = self.findings.verdict.findings
+        return bool(found) and any("Deny" in each.actions for each in found)
 
     def _passed_over(self, invocation: Invocation) -> bool:
         """Whether the policy is not reinvoked, so that only matchConditions errors count."""

@@ -8,6 +8,8 @@ from collections.abc import Collection
 from functools import partial
 
 from policyd._core.match.matcher import Hit
+from policyd._core.plan.plain_mutations import recheck
+from policyd._core.plan.plan import Stopped
 from policyd.admission.applicable import Applicable
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Invocation, InvocationKey, Matched
@@ -63,7 +65,8 @@ def second(
                 findings.misconfigured(policy, f"failed to configure policy: {unknown}", None)
         return []
     matches = _settled(applicable, matches)
-    if findings.observer is None and not any(policy.reinvoke for policy, _ in matches):
+    reinvokes = applicable.policies.reinvokes and any(policy.reinvoke for policy, _ in matches)
+    if findings.observer is None and not reinvokes:
         matches = _unusual(applicable, findings, matches, evaluation_deadline(deadline))
     found: list[Invocation] = []
     for match in matches:
@@ -84,8 +87,19 @@ def _unusual(
     in their bindings, errors, or lookups. Errors of the others are recorded.
     """
     left: list[Matched] = []
-    seen, subject, templates = None, None, bool(applicable.by_template)
-    for match in matches:
+    templates = bool(applicable.by_template)
+    subject_of = applicable.subjects.subject
+    failures: list[tuple[CompiledPolicy, str | Stopped]] = []
+    at = 0
+    while True:
+        if not templates:
+            at = recheck(matches, at, subject_of, deadline, failures)
+            for policy, failure in failures:
+                findings.failed(policy, policy.bindings[0], failure)
+            failures.clear()
+        if at == len(matches):
+            return left
+        match, at = matches[at], at + 1
         policy, hit = match
         plan = policy.mutation
         as_pod = templates and applicable.as_pod(policy)
@@ -95,17 +109,14 @@ def _unusual(
         if not policy.fail or not plan.conditions:
             continue
         try:
-            if subject is None or hit is not seen:
-                seen, subject = hit, applicable.subjects.subject(hit, False)
             by = deadline_of(policy, deadline) if policy.timeout_ns else deadline
-            matched = plan.matches(subject, policy.params, by)
+            matched = plan.matches(subject_of(hit, False), policy.params, by)
             if matched is not True and matched is not False:
                 findings.failed(policy, policy.bindings[0], matched)
         except Unanswered:
             left.append(match)
         except Exception as error:
             findings.broken(policy, error)
-    return left
 
 
 def _can_fail(policy: CompiledPolicy, hit: Hit) -> bool:
