@@ -3,6 +3,7 @@
 from policyd._core.plan.plan cimport Subject
 from policyd._core.schema.edits cimport Edit
 from policyd._core.schema.types cimport Field
+from policyd._core.values.types cimport StructValue
 
 
 cdef class MutatedTree:
@@ -27,6 +28,11 @@ cdef class MutatedTree:
 
     # The decoded object after a merge of ``old`` that noted its edit; None if it cannot be decoded.
     cdef object decoded_change(self, Edit edit, dict old, dict new, Field root, bint convert)
+    # The same of an ``Object{...}``, before any step; ``old`` itself if nothing changes. None:
+    # another case, to be taken step by step.
+    cdef object configured_change(
+        self, StructValue value, dict old, Field root, tuple sources
+    )
     cdef list operations_to(self, object changed)
     # The same as ``seen_by`` and ``accept``.
     cdef Subject view_of(self, Subject subject)

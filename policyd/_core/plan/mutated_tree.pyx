@@ -7,6 +7,7 @@ cimport cython
 from policyd._core.json.encoded_size cimport operation_bytes
 from policyd._core.json.sendable cimport problem_in
 from policyd._core.patch.diff cimport operations_between
+from policyd._core.plan.configured cimport configured
 from policyd._core.plan.edited cimport decoded_edit
 from policyd._core.schema.decode cimport decoded_or_none
 
@@ -62,6 +63,18 @@ cdef class MutatedTree:
         self.found, self.decoded_from = [], old
         self.decoded = decoded_edit(edit, old, new, root, convert, self.keys, self.found)
         return self.decoded
+
+    cdef object configured_change(
+        self, StructValue value, dict old, Field root, tuple sources
+    ):
+        cdef dict out
+        cdef list found = []
+        if old is not self.current or root is not self.root:
+            return None
+        out = configured(value, old, root, sources, self.keys, found)
+        if out is not None:
+            self.decoded, self.decoded_from, self.found = out, old, found
+        return out
 
     cdef bint too_large(self, Py_ssize_t size, object changed) except -1:
         """Whether the patch of one change, or of the whole request, is too large."""

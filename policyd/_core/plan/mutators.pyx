@@ -92,6 +92,9 @@ cdef class ConfigurationMutator(UsualMutator):
         cdef Edits edits = Edits()
         if type(value) is not StructValue:
             return None
+        done = tree.configured_change(<StructValue>value, obj, root, sources)
+        if done is not None:
+            return done
         size = value_bytes(value, limit)
         if size > limit:
             return None

@@ -92,6 +92,13 @@ cdef dict object_of(StructValue value, tuple sources, Py_ssize_t size):
         raise ConversionError("invalid return type: *dynamic.ObjectVal") from None
 
 
+cdef dict inner_of(StructValue value, str expected, tuple sources):
+    try:
+        return Converter(sources).root(value, expected)
+    except _Unnamed:
+        raise ConversionError("invalid return type: *dynamic.ObjectVal") from None
+
+
 cdef int weigh(object value) except -1:
     """Reject a value that is too large for a patch: a list may contain the object many times."""
     cdef Py_ssize_t left = MOST_VALUES
@@ -224,7 +231,6 @@ cdef bytes eval_octets(str text):
 # Object{...}: native Go values.
 
 cdef str path_of(str struct, str name):
-    """The type name of an Object{...} in a field: ``Object.spec`` for ``spec`` of ``Object``."""
     cdef dict fields = known_paths.get(struct)
     path = None if fields is None else fields.get(name)
     if path is None:
