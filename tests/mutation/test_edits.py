@@ -64,6 +64,27 @@ EXPRESSIONS = (
     "Object{spec: Object.spec{tolerations: [Object.spec.tolerations{key: 'b'}]}}",
     "Object{spec: Object.spec{volumes: [Object.spec.volumes{name: 'v'}]}}",
     "Object{spec: Object.spec{activeDeadlineSeconds: 2.0}}",
+    "Object{kind: 'Secret', metadata: Object.metadata{labels: {'new': 1}}}",
+    "Object{kind: 'Secret', metadata: Object.metadata{labels: {'app': 'new'}}}",
+    "Object{metadata: Object.metadata{labels: {'app': ''}, annotations: {'one': '2', 'two': ''}}}",
+    "Object{metadata: Object.spec{hostNetwork: true}}",
+    "Object{spec: Object.spec{hostNetwork: 'yes', nope: 1}}",
+    "Object{spec: Object.spec{securityContext: Object.spec.securityContext{runAsUser: 1,"
+    " seLinuxOptions: Object.spec.securityContext.seLinuxOptions{level: 's0'}}}}",
+    "Object{spec: Object.spec{?hostIPC: optional.of(true), ?hostPID: optional.none()}}",
+    "Object{spec: Object.spec{nodeSelector: {'disk': 'ssd', 'zone': 'a'}, hostIPC: false}}",
+    f"Object{{spec: Object.spec{{containers: object.spec.containers.map(c, {CONTAINER}{{name: c.name,"
+    f" stdin: false, tty: true, resources: {CONTAINER}.resources{{limits: {{'memory': '1024Mi'}}}},"
+    f" securityContext: {CONTAINER}.securityContext{{windowsOptions:"
+    f" {CONTAINER}.securityContext.windowsOptions{{runAsUserName: 'a'}}}}}})}}}}",
+    f"Object{{spec: Object.spec{{containers: object.spec.containers.map(c, {CONTAINER}{{name: c.name,"
+    f" env: [{CONTAINER}.env{{name: 'y', value: '3'}}, {CONTAINER}.env{{name: 'z', value: ''}}]}})}}}}",
+    f"Object{{spec: Object.spec{{containers: object.spec.containers.map(c, {CONTAINER}{{name: c.name,"
+    f" image: 'other', command: ['a'], terminationMessagePath: ''}})}}}}",
+    f"Object{{spec: Object.spec{{containers: object.spec.containers.map(c, {CONTAINER}{{name: 'c'}})}}}}",
+    "Object{spec: Object.spec{initContainers: [Object.spec.initContainers{name: 'i', tty: true}]}}",
+    "Object{spec: Object.spec{tolerations: object.spec.?tolerations.orValue([]).map(t,"
+    " Object.spec.tolerations{key: t.key, effect: 'NoExecute'})}}",
 )
 ITEMS: dict[str, Any] = {
     "a field of every item": [{"(name)": "*", "tty": True}],
@@ -104,7 +125,7 @@ PATCHES = (
     "remove', path: '/metadata/labels/app'",
 )
 MUTATIONS = (
-    {text[:60] + text[-20:]: apply_configuration(text) for text in EXPRESSIONS}
+    {text[:60] + text[60:][-40:]: apply_configuration(text) for text in EXPRESSIONS}
     | {name: overlay(tree) for name, tree in TREES.items()}
     | {patch: json_patch(f"[JSONPatch{{op: '{patch}}}]") for patch in PATCHES}
 )

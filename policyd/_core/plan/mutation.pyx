@@ -41,7 +41,7 @@ cdef class MutationPlan(Plan):
         if not self.conditions:
             return subject.unreadable or True
         try:
-            matched = self.matched(self.activation(subject, params, deadline), subject)
+            matched = self.matched(self.next_activation(subject, params, deadline), subject)
             return subject.unreadable or True if matched is True else matched
         except Stopped as stopped:
             return stopped

@@ -43,7 +43,7 @@ cdef class Subject:
     cdef readonly str within
     cdef readonly str unreadable
     cdef list roots                 # the first slots of every policy, without request and params
-    cdef Activation last            # of the validating policy that was evaluated last
+    cdef Activation last            # of the policy that was evaluated last
     cdef dict shared                # values of variables that several validating policies have
 
     cdef object seen_request(self)
