@@ -86,10 +86,7 @@ def object_value(StructValue value not None, tuple sources=None, Py_ssize_t size
 cdef dict object_of(StructValue value, tuple sources, Py_ssize_t size):
     if not 0 <= size <= LIGHT:
         weigh(value)
-    try:
-        return Converter(sources).root(value, value.type_name)
-    except _Unnamed:
-        raise ConversionError("invalid return type: *dynamic.ObjectVal") from None
+    return inner_of(value, value.type_name, sources)
 
 
 cdef dict inner_of(StructValue value, str expected, tuple sources):
@@ -139,9 +136,7 @@ cdef object to_json(object value, tuple sources):
         return json_dict(value, sources)
     if kind is bytes:
         return base64.b64encode(value).decode()
-    if kind is Timestamp:
-        return string_of(value)
-    if kind is Duration:
+    if kind is Timestamp or kind is Duration:
         return string_of(value)
     if kind is Optional:
         if (<Optional>value).held is MISSING:
@@ -352,13 +347,9 @@ cdef class Converter:
 
 cdef int collect(object value, set known) except -1:
     """Add the ids of all containers of the tree. The tree outlives the set."""
-    if type(value) is dict:
+    if type(value) is dict or type(value) is list:
         known.add(id(value))
-        for item in (<dict>value).values():
-            collect(item, known)
-    elif type(value) is list:
-        known.add(id(value))
-        for item in <list>value:
+        for item in (<dict>value).values() if type(value) is dict else <list>value:
             collect(item, known)
     return 0
 
