@@ -1,5 +1,7 @@
 """Variables that several policies compute: each policy decides, and costs, what it does alone."""
 
+import tracemalloc
+
 import pytest
 
 from policyd.admission import engine
@@ -111,3 +113,27 @@ def test_another_request_has_other_values() -> None:
         review = build_review(pod(container(name, "nginx")))
         response = engine.review(policies, decode(review), webhook="validate")
         assert [each.message.split()[-1] for each in response.causes] == [name, name]
+
+
+def test_large_values_are_not_kept() -> None:
+    size = SIZE * 2 // 3
+    documents = [
+        telling(
+            f"{name}{number}",
+            ("x", LARGE.replace("annotations.a)", f"annotations.a + '{number}')")),
+            tell="string(variables.x.size())",
+        )
+        for number in range(8)
+        for name in "ab"
+    ]
+    policies = compiled(*documents)
+    obj = pod(container("c", "nginx"), annotations={"a": "x" * size})
+    request = decode(build_review(obj))
+    tracemalloc.start()
+    response = engine.review(policies, request, webhook="validate")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    told = {each.message.split()[-1] for each in response.causes}
+    assert told == {str((size + 1) ** 2 + size)}
+    assert len(response.causes) == len(documents)
+    assert peak < 6 * size * size

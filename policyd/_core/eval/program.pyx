@@ -68,6 +68,9 @@ def type_of(value):
     return type_name(value)
 
 
+cdef enum:
+    MOST_SHARED = 64 << 10  # bytes of a value that is kept until all policies are evaluated
+
 cdef int MAX_NESTED = 100  # variables that use variables that use variables ...
 
 
@@ -105,8 +108,9 @@ cdef class PlannedVariable:
                 act.taken += <int64_t>bytes_taken
                 return value
         value = self._compute(act)
-        if found is None and type(value) is not CelError:
-            act.shared[self.shared] = (value, act.variables_spent - spent, act.taken - taken)
+        taken = act.taken - taken
+        if found is None and taken <= MOST_SHARED and type(value) is not CelError:
+            act.shared[self.shared] = (value, act.variables_spent - spent, taken)
         return value
 
     cdef object _compute(self, Activation act):
