@@ -44,10 +44,7 @@ class Applicable:
         self.subjects = subjects
         self.request = request = subjects.request
         self.object: JSON = request.object  # the object at the time of matching
-        labels = subjects.namespaces.labels
-        self.view = input_of(
-            request, labels, request.object, request.old_object, policies.equivalents
-        )
+        self.view = self._view(request.object, request.old_object)
         # The policies (by sort_key) that see the Pod of the object's template.
         self.by_template = _NONE
         self._params = params

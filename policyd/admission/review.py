@@ -16,7 +16,7 @@ from policyd._core.json.tree import is_ordinary, normal
 from policyd.admission import partial
 from policyd.admission.partial import MAX_REVIEW_DEPTH, UNCOUNTED_BYTES
 from policyd.errors import ReviewError, UnreadableReview
-from policyd.texts import encodable_tree
+from policyd.texts import cause_text, encodable_tree
 
 __all__ = ["AdmissionRequest", "AdmissionResponse", "decode", "encode", "to_dict"]
 
@@ -36,7 +36,7 @@ class Cause(NamedTuple):
     @property
     def text(self) -> str:
         """Return the field, if it is known, and the message."""
-        return ": ".join(filter(None, (self.field, self.message)))
+        return cause_text(self._asdict())
 
 
 class ObjectDetails(NamedTuple):

@@ -38,11 +38,10 @@ def message_of(texts: Sequence[str]) -> str:
 def bounded_causes(causes: Sequence[Cause]) -> tuple[Cause, ...]:
     """Return the first cause, the others that fit, and the number of causes left out."""
     room = MAX_CAUSES_CHARS
-    if len(causes) > 1:
-        for index, cause in enumerate(causes[1:], 1):
-            room -= len(cause.message) + len(cause.field)
-            if room < 0:
-                return (*causes[:index], Cause(f"… and {len(causes) - index} more"))
+    for index, cause in enumerate(causes[1:], 1):
+        room -= len(cause.text)
+        if room < 0:
+            return (*causes[:index], Cause(f"… and {len(causes) - index} more"))
     return tuple(causes)
 
 
