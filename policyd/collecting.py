@@ -5,10 +5,11 @@ What is imported lives as long as the process. At Python's own pace a fifth of t
 goes into looking through it again and again.
 """
 
-import ctypes
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+
+from policyd._core.system.libc import malloc_trim
 
 # Objects made, less those freed, before the young ones are looked through: five times as many as a
 # command imports. Loading policies leaves no garbage at all.
@@ -70,13 +71,4 @@ def settle(oldest: bool = True) -> None:
 
 def give_back() -> None:
     """Return free memory to the system."""
-    _trim(0)
-
-
-def _trimmer() -> Callable[[int], int]:
-    """Return ``malloc_trim`` of glibc, or a function that does nothing without glibc."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    return trim if trim is not None else lambda _: 0
-
-
-_trim = _trimmer()
+    malloc_trim()

@@ -95,7 +95,8 @@ def copy(file: Path, target: Path) -> None:
 def test_the_wheel_holds_what_it_should(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    sources = (ROOT / "policyd" / "_core").rglob("*.pyx")
+    core = ROOT / "policyd" / "_core"
+    sources = [*core.rglob("*.pyx"), core / "cython_utility.c"]
     compiled = {str(each.relative_to(ROOT).with_suffix("")) + suffix for each in sources}
     assert compiled <= set(names)
     shipped = {each for each in files("policyd") if not each.endswith((".pyx", ".pxd"))}

@@ -5,11 +5,11 @@ maps every large block apart: a server then maps, clears and unmaps memory on ea
 here is done without glibc, and what the operator sets wins.
 """
 
-import ctypes
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from policyd._core.system import libc
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,13 @@ PARAMETERS = (
 )
 
 
-def keep_memory(environment: Mapping[str, str] = os.environ, library: Any = None) -> list[str]:
+def keep_memory(
+    environment: Mapping[str, str] = os.environ,
+    mallopt: Callable[[int, int], bool] | None = libc.mallopt if libc.IS_GLIBC else None,
+) -> list[str]:
     """Set the parameters that the environment does not set; return the variables that stand for
     them. Call it once in each process, before it loads policies.
     """
-    mallopt = _mallopt(ctypes.CDLL(None) if library is None else library)
     if mallopt is None:
         return []
     tunables = environment.get("GLIBC_TUNABLES", "")
@@ -46,11 +48,3 @@ def keep_memory(environment: Mapping[str, str] = os.environ, library: Any = None
             mallopt(each.number, each.value)
             done.append(each.variable)
     return done
-
-
-def _mallopt(library: Any) -> Callable[[int, int], int] | None:
-    """``mallopt`` of glibc; other libraries have none, or one that means something else."""
-    if not hasattr(library, "gnu_get_libc_version"):
-        return None
-    found: Callable[[int, int], int] | None = getattr(library, "mallopt", None)
-    return found

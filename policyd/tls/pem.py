@@ -7,7 +7,7 @@ import os
 import ssl
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -97,8 +97,15 @@ def validity(cert: bytes) -> tuple[float, float]:
 
 
 def _time(tag: int, value: bytes) -> float:
-    form = "%y%m%d%H%M%SZ" if tag == _UTC_TIME else "%Y%m%d%H%M%SZ"
-    return datetime.strptime(value.decode(), form).replace(tzinfo=UTC).timestamp()
+    """Return a UTCTime or GeneralizedTime as Unix time: YYMMDDHHMMSSZ or YYYYMMDDHHMMSSZ (RFC 5280,
+    4.1.2.5).
+    """
+    digits = value.decode()
+    if tag == _UTC_TIME:
+        digits = ("19" if digits >= "50" else "20") + digits
+    if not digits.endswith("Z"):
+        raise ValueError(f"a time without Z: {digits!r}")
+    return datetime.fromisoformat(f"{digits[:8]}T{digits[8:]}").timestamp()
 
 
 _VERSION, _UTC_TIME = 0xA0, 0x17

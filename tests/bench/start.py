@@ -138,7 +138,7 @@ def serving(sources: Path, folder: Path) -> Iterator[Process]:
         "PYTHONPYCACHEPREFIX": str(folder / "bytecode"),
     }
     flags = ["--self-signed", "--bind", "127.0.0.1:0", "--admin-bind", "127.0.0.1:0"]
-    command = [sys.executable, "-m", "policyd", "serve", "-p", str(sources), *flags]
+    command = [sys.executable, "-m", "policyd", "serve", "--policies", str(sources), *flags]
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, cores[:1])  # inherited
     server = None

@@ -1,37 +1,34 @@
 """The allocator's parameters: set unless the operator sets them, and in every server."""
 
-import ctypes
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from policyd._core.system import libc
 from policyd.server.allocator import PARAMETERS, Parameter, keep_memory
 from tests.builders.reviews import body
 from tests.server.process import Process, fake_server, write_sources
 
 VARIABLES = [each.variable for each in PARAMETERS]
-GLIBC = pytest.mark.skipif(
-    not hasattr(ctypes.CDLL(None), "gnu_get_libc_version"), reason="not glibc: nothing is set"
-)
+GLIBC = pytest.mark.skipif(not libc.IS_GLIBC, reason="not glibc: nothing is set")
 
 
 class FakeLibrary:
     """A C library that records what is set."""
 
     def __init__(self) -> None:
-        self.gnu_get_libc_version = bytes
         self.calls: dict[int, int] = {}
 
-    def mallopt(self, number: int, value: int) -> int:
+    def mallopt(self, number: int, value: int) -> bool:
         self.calls[number] = value
-        return 1
+        return True
 
 
 def test_all_parameters_are_set_by_default() -> None:
     library = FakeLibrary()
-    assert keep_memory({"MALLOC_ARENA_MAX": "2"}, library) == VARIABLES
+    assert keep_memory({"MALLOC_ARENA_MAX": "2"}, library.mallopt) == VARIABLES
     assert library.calls == {each.number: each.value for each in PARAMETERS}
 
 
@@ -42,16 +39,13 @@ def test_what_the_operator_sets_is_not_touched(own: Parameter) -> None:
         {"GLIBC_TUNABLES": f"glibc.malloc.arena_max=1:{own.tunable}=1"},
     ):
         library = FakeLibrary()
-        assert own.variable not in keep_memory(environment, library)
+        assert own.variable not in keep_memory(environment, library.mallopt)
         assert own.number not in library.calls
         assert len(library.calls) == len(PARAMETERS) - 1
 
 
 def test_other_libraries_are_left_alone() -> None:
-    library = FakeLibrary()
-    del library.gnu_get_libc_version
-    assert keep_memory({}, library) == []
-    assert library.calls == {}
+    assert keep_memory({}, None) == []
 
 
 @GLIBC
@@ -59,6 +53,7 @@ def test_free_memory_is_kept_in_this_process() -> None:
     """32 MiB are freed: by default glibc unmaps them at once."""
     program = """
 import sys
+from policyd._core.system import libc
 from policyd.server.allocator import keep_memory
 if sys.argv[1:]:
     keep_memory({})

@@ -8,13 +8,15 @@ out, network file systems have none, and a name that is not UTF-8 crashes its li
 import asyncio
 import os
 import stat
+import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from time import perf_counter
 
-from watchfiles import awatch
+from watchfiles import watch
 
 from policyd.policy.source.tree import walk
 from policyd.regular_files import open_regular
@@ -161,7 +163,11 @@ def _folders(paths: Sequence[Path]) -> _Folders:
 
 
 class _Hints:
-    """Wakes the watch at inotify events; restarts inotify after it ended."""
+    """Wakes the watch at inotify events; restarts inotify after it ended.
+
+    It has threads of its own: listening occupies one as long as the server runs. ``awatch`` of the
+    library would import a second library for its threads, which takes 0.3 MiB.
+    """
 
     def __init__(
         self, stop: asyncio.Event, wake: asyncio.Event, degraded: Callable[[str], None]
@@ -171,34 +177,41 @@ class _Hints:
         self._degraded = degraded
         self._problem = ""
         self._folders: _Folders = ()
-        self._task: asyncio.Task[None] | None = None
-        self._end = asyncio.Event()
+        # Two, because a former listener may still be ending.
+        self._threads = ThreadPoolExecutor(2, "inotify")
+        self._listening: asyncio.Future[None] | None = None
+        self._end = threading.Event()
         self._again = 0.0
 
     def follow(self, folders: _Folders) -> None:
         """Watch these directories from now on."""
-        now = asyncio.get_running_loop().time()
-        running = self._task is not None and not self._task.done()
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        running = self._listening is not None and not self._listening.done()
         if folders == self._folders and (running or now < self._again):
             return
         self._end.set()  # the former listener ends by itself within QUIET
-        self._folders, self._end = folders, asyncio.Event()
+        self._folders, self._end = folders, threading.Event()
         self._again = now + INOTIFY_AGAIN
         if folders:
-            listening = self._listen([path for path, _ in folders], self._end)
-            self._task = asyncio.create_task(listening)
+            # Scan for changes made before it was listening.
+            loop.call_later(2 * QUIET / 1000, self._wake.set)
+            what = [path for path, _ in folders], self._end, loop
+            self._listening = loop.run_in_executor(self._threads, self._listen, *what)
 
     async def close(self) -> None:
         """Stop listening."""
         self._end.set()
-        if self._task is not None:
-            await asyncio.wait([self._task])
+        if self._listening is not None:
+            await asyncio.wait([self._listening])
+        self._threads.shutdown(wait=False)
 
-    async def _listen(self, folders: list[str], end: asyncio.Event) -> None:
-        # Scan for changes made before it was listening.
-        asyncio.get_running_loop().call_later(2 * QUIET / 1000, self._wake.set)
+    def _listen(
+        self, folders: list[str], end: threading.Event, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        """Runs in a thread."""
         try:
-            async for burst in awatch(
+            for burst in watch(
                 *folders,
                 watch_filter=None,
                 stop_event=end,
@@ -206,23 +219,22 @@ class _Hints:
                 debounce=LONGEST_BURST,
                 rust_timeout=int(LOOK_ANYWAY * 1000),
                 yield_on_timeout=True,
+                raise_interrupt=False,
                 recursive=False,
             ):
-                if burst:
-                    self._wake.set()
-                self._report("")
-        except Exception as error:
-            # On any error of inotify or its library, scans go on without it.
-            self._report(_text(error))
+                loop.call_soon_threadsafe(self._heard, bool(burst))
+        except BaseException as error:
+            # On any error of inotify or its library, scans go on without it. A panic of the library
+            # is not an Exception.
+            problem = f"{type(error).__name__}: {error}"
+            loop.call_soon_threadsafe(self._report, problem)
+
+    def _heard(self, changed: bool) -> None:
+        if changed:
+            self._wake.set()
+        self._report("")
 
     def _report(self, problem: str) -> None:
         if problem != self._problem:
             self._problem = problem
             self._degraded(problem)
-
-
-def _text(error: BaseException) -> str:
-    """Return the first error of nested exception groups, which the library's tasks raise."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return f"{type(error).__name__}: {error}"

@@ -4,10 +4,10 @@ Also stops listening in such a way that every client that has connected gets its
 """
 
 import asyncio
-import ctypes
 import socket
 import ssl
 import struct
+from array import array
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
@@ -82,8 +82,8 @@ class Listener:
     async def stop(self) -> None:
         """Accept the connections that are being established, and no more."""
         program = b"".join(struct.pack("HBBI", *step) for step in DROP_SYN)
-        code = ctypes.create_string_buffer(program)
-        filtered = struct.pack("HP", len(DROP_SYN), ctypes.addressof(code))
+        code = array("B", program)  # has an address, and stays until the kernel has read it
+        filtered = struct.pack("HP", len(DROP_SYN), code.buffer_info()[0])
         # Some sandboxes have no filters: clients that connect at this moment are then reset.
         with suppress(OSError):
             self._socket.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, filtered)

@@ -1,6 +1,5 @@
 """Processes of the supervisor: start one, and end it with its parent."""
 
-import ctypes
 import fcntl
 import os
 import select
@@ -8,11 +7,12 @@ import signal
 import time
 from collections import deque
 
+from policyd._core.system.libc import die_with_parent
+
 # Lines of the supervisor's log that wait for a reader.
 MOST_WAITING = 1000
 # Between two attempts to write them.
 PAUSE_SECONDS = 0.005
-PR_SET_PDEATHSIG = 1
 
 
 def fork() -> int:
@@ -44,9 +44,7 @@ def _die_with(parent: int) -> None:
     """End this process when its parent ends, for whatever reason. Where the kernel cannot do that,
     the end of the socket to the parent does (``channel.py``).
     """
-    prctl = getattr(ctypes.CDLL(None), "prctl", None)
-    if prctl is not None:
-        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    die_with_parent(signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)  # it ended before that
 

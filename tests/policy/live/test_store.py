@@ -3,7 +3,7 @@
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -242,10 +242,10 @@ def test_change_before_the_watch_is_set_up_is_noticed(
 
 
 def test_watch_works_without_inotify(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_watch(*_: object, **__: object) -> AsyncIterator[object]:
+    def no_watch(*_: object, **__: object) -> Iterator[object]:
         raise OSError(24, "OS file watch limit reached")
 
-    monkeypatch.setattr(watch, "awatch", no_watch)
+    monkeypatch.setattr(watch, "watch", no_watch)
     monkeypatch.setattr(watch, "LOOK_ANYWAY", 0.01)
     file = source(tmp_path, "one")
     assert asyncio.run(next_state([tmp_path], lambda: file.write_text("other")))
