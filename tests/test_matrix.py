@@ -1,5 +1,6 @@
 """``make matrix`` tries what pyproject.toml promises, and reports what fails and what is missing."""
 
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.shared import ROOT
-from tools.supply import matrix
+from tools.supply import matrix, trial
 
 
 def test_the_matrix_has_the_pythons_that_are_promised() -> None:
@@ -56,3 +57,11 @@ def test_a_step_that_fails_ends_the_trial_with_its_output(
     )
     assert matrix.trial(matrix.Place(tmp_path), "3.11") != ""
     assert matrix.trial(matrix.Place(None), "3.11") == "two failed\nwhy\n"
+
+
+def test_the_installed_package_is_tried_not_that_of_the_working_directory(tmp_path: Path) -> None:
+    (tmp_path / "policyd").mkdir()
+    (tmp_path / "policyd" / "__init__.py").write_text("raise SystemExit('of the source tree')\n")
+    command = [*trial.POLICYD, "--version"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

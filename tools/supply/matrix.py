@@ -95,7 +95,8 @@ def _steps(place: Place, version: str) -> Iterator[tuple[str, tuple[str | Path, 
     sources.copy(source)
     shutil.rmtree(wheels, ignore_errors=True)
     shutil.copy(_TRIAL, work / _TRIAL.name)
-    shutil.copytree(ROOT / "policies", work / "policies", dirs_exist_ok=True)
+    shutil.rmtree(work / "policies", ignore_errors=True)
+    shutil.copytree(ROOT / "policies", work / "policies", symlinks=True)
     python, pip = (
         environment / "bin/python",
         (environment / "bin/python", "-m", "pip", "install", "-q"),

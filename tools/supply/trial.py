@@ -1,6 +1,6 @@
 """Tries an installed policyd: all suites of the policies, and a server that answers a review.
 
-Run by the Python to try, outside of the source tree: ``python -W error trial.py POLICIES``.
+Run by the Python to try: ``python -W error trial.py POLICIES``.
 """
 
 import json
@@ -11,7 +11,7 @@ import sys
 import urllib.request
 from typing import Any
 
-_POLICYD = [sys.executable, "-W", "error", "-m", "policyd"]
+POLICYD = [sys.executable, "-P", "-W", "error", "-m", "policyd"]  # -P: not of the source tree
 _POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": [
     {"name": "web", "image": "web:latest", "securityContext": {"privileged": True}}]}}  # fmt: skip
 _REVIEW = {
@@ -33,9 +33,9 @@ _REVIEW = {
 def main() -> None:
     """Raise an error if anything fails."""
     policies = sys.argv[1]
-    subprocess.run([*_POLICYD, "test", policies], check=True)
+    subprocess.run([*POLICYD, "test", policies], check=True)
     where = ["--bind", "127.0.0.1:0", "--admin-bind", "127.0.0.1:0", "--drain", "0s"]
-    command = [*_POLICYD, "serve", "-p", policies, "--self-signed", *where]
+    command = [*POLICYD, "serve", "-p", policies, "--self-signed", *where]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
             response = _answer(server)
