@@ -10,21 +10,26 @@ MOST = 120  # columns of a line that is shown whole
 _BEFORE = 50  # columns of a longer one that are kept before the place and after it
 _AFTER = 50
 _CUT = "…"
+# Characters that are looked at, in each direction: most of them would have to be combining marks.
+_LOOKED_AT = 10 * MOST
 
 
 def marked(line: str, column: int, *, margin: str, fill: str) -> str:
     """Return the line and, below it, a caret under ``column`` (from 1), both after ``margin``.
 
-    ``fill`` is repeated up to the caret. Tabs and control characters are shown as blanks.
+    ``fill`` is repeated up to the caret. Tabs and control characters are shown as blanks. The time
+    does not depend on the length of the line.
     """
-    shown = "".join(" " if category(each) == "Cc" else each for each in line)
     at = max(column, 1) - 1
-    if columns(shown) > MOST:
-        start, end = _window(shown, at)
+    before = after = ""
+    if len(line) > _LOOKED_AT or columns(line) > MOST:
+        start, end = _window(line, at)
         before = _CUT if start else ""
-        after = _CUT if end < len(shown) else ""
+        after = _CUT if end < len(line) else ""
         at += len(before) - start
-        shown = f"{before}{shown[start:end]}{after}"
+        line = line[start:end]
+    shown = "".join(" " if category(each) == "Cc" else each for each in line)
+    shown = f"{before}{shown}{after}"
     return f"{margin}{shown}\n{margin}{fill * columns(shown[:at])}^"
 
 
@@ -44,13 +49,14 @@ def _columns(char: str) -> int:
 def _window(text: str, at: int) -> tuple[int, int]:
     """Return the part of a text to show around an offset; marks stay with their letters."""
     start, room = min(at, len(text)), _BEFORE
-    while start > 0 and (room := room - _columns(text[start - 1])) >= 0:
+    first, last = max(0, start - _LOOKED_AT), min(start + _LOOKED_AT, len(text))
+    while start > first and (room := room - _columns(text[start - 1])) >= 0:
         start -= 1
-    while start > 0 and _columns(text[start]) == 0:
+    while start > first and _columns(text[start]) == 0:
         start -= 1
     end, room = at, _AFTER
-    while end < len(text) and (room := room - _columns(text[end])) >= 0:
+    while end < last and (room := room - _columns(text[end])) >= 0:
         end += 1
-    while end < len(text) and _columns(text[end]) == 0:
+    while end < last and _columns(text[end]) == 0:
         end += 1
     return start, end

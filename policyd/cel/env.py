@@ -93,6 +93,13 @@ class Environment:
             self.version,
         )
 
+    def declaring(self, fields: dict[str, Type]) -> "Environment":
+        """Declare ``variables.NAME`` for each name of ``fields``, also for those added to it later:
+        each variable of a policy sees those before it. For checking only.
+        """
+        structs = Structs({**self.structs.known, VARIABLES.name: fields}, self.structs.patches)
+        return replace(self, variables={**self.variables, "variables": VARIABLES}, structs=structs)
+
     def check(self, text: str, *, expect: tuple[Type, ...] = ()) -> Checked:
         """Return the checked expression; its type is one of ``expect``, or any if that is empty.
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from policyd.cel.env import Environment
 from policyd.cel.syntax.ast import Checked
+from policyd.cel.types.structs import variable_type
 from policyd.cel.types.types import Type
 from policyd.errors import CelCompileError
 from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
@@ -31,7 +32,7 @@ def checked_expressions(sources: Sources) -> Iterator[CheckedExpression]:
 def _of_policy(document: Document, version: KubernetesVersion) -> Iterator[CheckedExpression]:
     plain = Environment.admission(params=True, authorizer=True, patch_types=True, version=version)
     declared: dict[str, Type] = {}
-    environment = plain
+    environment, declaring = plain, plain.declaring(declared)
     for each in expressions_of(document.raw):
         try:
             checked = (environment if each.role.variables else plain).check(each.text)
@@ -39,5 +40,5 @@ def _of_policy(document: Document, version: KubernetesVersion) -> Iterator[Check
             continue
         yield CheckedExpression(document, each, checked)
         if each.role is VARIABLE:
-            declared[each.name] = checked.result_type
-            environment = plain.with_variables(declared)
+            declared[each.name] = variable_type(checked.result_type)
+            environment = declaring

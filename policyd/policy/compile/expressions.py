@@ -3,6 +3,7 @@
 ``policy/model/expressions.py`` lists the expressions. Evaluates nothing.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -16,13 +17,15 @@ from policyd._core.plan.plan import ROOTS, Frame
 from policyd.cel.env import Environment
 from policyd.cel.plan.planner import plan
 from policyd.cel.syntax.ast import Checked
-from policyd.cel.syntax.source import Source
+from policyd.cel.syntax.source import MAX_ERRORS, Source
+from policyd.cel.types.structs import variable_type
+from policyd.cel.types.types import Type
 from policyd.errors import CelCompileError, Problem
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import LITERAL
 from policyd.policy.compile.fields import KeyPath, ReadFields, read_fields, read_of
 from policyd.policy.compile.hints import in_policy
-from policyd.policy.compile.repeated import RepeatedExpressions
+from policyd.policy.compile.repeated import NO_VARIABLES, RepeatedExpressions
 from policyd.policy.model.expressions import (
     TEMPLATE,
     VALIDATION,
@@ -54,10 +57,14 @@ class Expressions:
         self._repeated = repeated or RepeatedExpressions()
         self._tracer = tracer
         self.problems: list[Problem] = []
+        self._errors: Counter[FieldPath] = Counter()
+        self._left: set[FieldPath] = set()
         self._layout = Layout(ROOTS)
         self._admission = partial(Environment.admission, params=has_params, version=version)
         self._environments: dict[tuple[bool, bool, bool], Environment] = {}
         self._variables: dict[str, Program] = {}
+        self._declared: dict[str, Type] = {}  # their types, which environments see as it grows
+        self._state = NO_VARIABLES
         self._broken_variables: list[str] = []
         self._read: dict[str, ReadFields] = {}
         # What all expressions together read of namespaceObject.
@@ -102,6 +109,9 @@ class Expressions:
         self._layout.variables.clear()
 
     def _compile(self, each: PolicyExpression) -> None:
+        if self._errors[each.path] >= MAX_ERRORS:  # in a string of many expressions
+            self._leave(each)
+            return
         try:
             checked = self._checked(each)
             program = self._planned(checked, each)
@@ -114,6 +124,7 @@ class Expressions:
                     first = ", ".join(self._broken_variables)
                     outer = replace(outer, hint=f"correct the variable {first} first")
                 self.problems.append(self.document.placed(outer, each.at))
+            self._errors[each.path] += len(error.problems)
             if each.role is VARIABLE:
                 self._broken_variables.append(each.name)
             return
@@ -122,11 +133,21 @@ class Expressions:
         if each.role is VARIABLE:
             self._layout.define(each.name, program, self._shared(each))
             self._variables[each.name] = program
+            self._declared[each.name] = variable_type(program.result_type)
+            self._state = self._repeated.declared(self._state, each.name, program.result_type)
             self._read[each.name] = read_fields(checked.expr, self._read)
         elif each.role is VALIDATION:
             self._fields[each.path] = read_fields(checked.expr, self._read).field
         self._programs[each.path, each.start] = program
         self._by_role.setdefault(each.role, []).append(program)
+
+    def _leave(self, each: PolicyExpression) -> None:
+        """Report, once for each string, that the rest of its expressions are not compiled."""
+        if each.path not in self._left:
+            self._left.add(each.path)
+            message = f"more than {MAX_ERRORS} errors: the rest of the string is not checked"
+            problem = _in_string(self.document.raw, each, Problem(message, line=1, column=1))
+            self.problems.append(self.document.placed(problem, each.at))
 
     def _shared(self, each: PolicyExpression) -> str | None:
         """Return what the value of a variable is known by to other policies that compute the same;
@@ -142,23 +163,18 @@ class Expressions:
             each.role,
             self._environment(each.role),
             params=self._has_params,
-            variables=self._variables,
+            variables=self._state,
         )
 
     def _environment(self, role: ExpressionRole) -> Environment:
-        if role is VARIABLE:  # each sees those before it
-            plain = self._base(role)
-            return plain.with_variables(self._variables) if self._variables else plain
-        if not role.variables:
+        # In Kubernetes only mutations know the name ``variables`` where there are none.
+        named = bool(self._variables) or (role is not VARIABLE and role.patches)
+        if not named or not (role is VARIABLE or role.variables):
             return self._base(role)
         key = (True, role.authorizer, role.patches)
         found = self._environments.get(key)
         if found is None:
-            found = self._base(role)
-            # In Kubernetes only mutations know the name ``variables`` where there are none.
-            if self._variables or role.patches:
-                found = found.with_variables(self._variables)
-            self._environments[key] = found
+            found = self._environments[key] = self._base(role).declaring(self._declared)
         return found
 
     def _base(self, role: ExpressionRole) -> Environment:

@@ -61,6 +61,7 @@ class OverlayCompiler:
     def __init__(self, document: Document, expressions: Expressions) -> None:
         self._document = document
         self._expressions = expressions
+        self._reported = set(expressions.problems)
 
     def compile(self, value: dict[str, Any], path: FieldPath) -> Overlay:
         found, faults = overlay.read(value, path, self)
@@ -69,14 +70,14 @@ class OverlayCompiler:
 
     def report(self, faults: Iterable[Fault]) -> None:
         """Report faults as problems, each only once."""
-        problems = self._expressions.problems
         for fault in faults:
             finding = FormProblem(fault.path, fault.message, fault.hint, fault.at_key, fault.rule)
             problem = self._document.problem(finding)
             if fault.offset:
                 problem = self._inside(problem, fault)
-            if problem not in problems:
-                problems.append(problem)
+            if problem not in self._reported:
+                self._reported.add(problem)
+                self._expressions.problems.append(problem)
 
     def _inside(self, problem: Problem, fault: Fault) -> Problem:
         """Return the problem with its place at the fault's offset in the string."""

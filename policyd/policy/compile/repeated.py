@@ -1,17 +1,17 @@
 """Expressions that occur in several places of a set are checked once: policies are often copied."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from policyd._core.eval.program import Program
 from policyd.cel.env import Environment
 from policyd.cel.syntax.ast import Checked
 from policyd.cel.types.types import Type
 from policyd.json_types import JSONObject
 from policyd.policy.model.expressions import ExpressionRole, expressions_of
 
-# What decides the result: the text, its role, whether there are params, and the types of variables.
-_Key = tuple[str, ExpressionRole, bool, tuple[tuple[str, Type], ...]]
+# What decides the result: the text, its role, whether there are params, and the declared variables.
+_Key = tuple[str, ExpressionRole, bool, int]
+NO_VARIABLES = 0
 
 
 class RepeatedExpressions:
@@ -23,10 +23,15 @@ class RepeatedExpressions:
         found = Counter(each.text for raw in documents for each in expressions_of(raw))
         self._repeated = frozenset(text for text, times in found.items() if times > 1)
         self._checked: dict[_Key, Checked] = {}
+        self._declared: dict[tuple[int, str, Type], int] = {}
 
     def repeats(self, text: str) -> bool:
         """Whether an expression of this text occurs twice."""
         return text in self._repeated
+
+    def declared(self, before: int, name: str, result: Type) -> int:
+        """Return the number of a list of declared variables: one more, after those ``before``."""
+        return self._declared.setdefault((before, name, result), len(self._declared) + 1)
 
     def check(
         self,
@@ -35,16 +40,15 @@ class RepeatedExpressions:
         environment: Environment,
         *,
         params: bool,
-        variables: Mapping[str, Program],
+        variables: int,
     ) -> Checked:
         """Return the checked expression; raises CelCompileError as ``Environment.check`` does.
 
-        ``variables`` are those that the environment declares.
+        ``variables``: the number of those that the environment declares (``declared``).
         """
         if text not in self._repeated:
             return environment.check(text, expect=role.results)
-        types = tuple((name, program.result_type) for name, program in variables.items())
-        key = text, role, params, types
+        key = text, role, params, variables
         found = self._checked.get(key)
         if found is None:
             found = self._checked[key] = environment.check(text, expect=role.results)

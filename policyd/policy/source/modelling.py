@@ -42,9 +42,8 @@ def _modelled(document: Document) -> Document:
         if not findings and not tagged:
             return replace(document, model=found)
     if tagged:  # what else is wrong with these values follows from their tags
-        findings = [
-            each for each in findings if not any(_related(each.path, path) for path, _ in tagged)
-        ]
+        related = _Related(path for path, _ in tagged)
+        findings = [each for each in findings if each.path not in related]
     return document.with_problems(
         *(problem for _, problem in tagged), *(document.problem(finding) for finding in findings)
     )
@@ -104,19 +103,29 @@ def _value_findings(
         found = model.validated(reduced)
     except ModelError:
         return []  # a list whose items shifted, or a field that cannot be removed
-    lists = [path for path in removed if path and isinstance(path[-1], int)]
+    related = _Related(removed)
+    lists = {path[:-1] for path in removed if path and isinstance(path[-1], int)}
     return [
         finding
         for finding in check(found)
-        if not any(_related(finding.path, path) for path in removed)
-        and not any(finding.path[: len(path) - 1] == path[:-1] for path in lists)
+        if finding.path not in related and lists.isdisjoint(_parents(finding.path))
     ]
 
 
-def _related(one: FieldPath, other: FieldPath) -> bool:
-    """Whether one path is a prefix of the other."""
-    length = min(len(one), len(other))
-    return one[:length] == other[:length]
+class _Related:
+    """The paths that are a prefix of one of these paths, or have one of them as a prefix."""
+
+    def __init__(self, paths: Iterable[FieldPath]) -> None:
+        self._whole = set(paths)
+        self._parents = {parent for path in self._whole for parent in _parents(path)}
+
+    def __contains__(self, path: FieldPath) -> bool:
+        return path in self._parents or not self._whole.isdisjoint(_parents(path))
+
+
+def _parents(path: FieldPath) -> list[FieldPath]:
+    """Return a path and all its prefixes."""
+    return [path[:length] for length in range(len(path) + 1)]
 
 
 def _sort_key(part: str | int) -> tuple[int, int, str]:

@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import yaml
 
@@ -38,9 +39,14 @@ class Chunk:
     text: str
     line: int
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Return the lines of the text; split once for several problems."""
+        return _lines(self.text)
+
     def excerpt(self, line: int, column: int) -> str:
         """Return a line of the file with a caret under the column (both count from 1)."""
-        lines = self.text.split("\n")
+        lines = self.lines
         if not 0 < line - self.line <= len(lines) or column < 1:
             return ""
         shown = lines[line - self.line - 1].rstrip("\r")
@@ -90,7 +96,7 @@ class Origin:
         before = "".join([*lines[: line - 1], lines[line - 1][: column - 1]])
         wanted = sum(not each.isspace() for each in before)
         first = start_line - self.chunk.line - 1, start_column - 1
-        row, at = character_place(self.chunk.text.split("\n"), node, first, wanted)
+        row, at = character_place(self.chunk.lines, node, first, wanted)
         return row + self.chunk.line + 1, at + 1
 
     def cut(self, path: str) -> str:
@@ -98,7 +104,7 @@ class Origin:
         node = self._step(path)[1] if self.chunk.line != NO_TEXT else None
         if not isinstance(node, yaml.ScalarNode) or node.style or node.end_mark is None:
             return ""
-        rest = self.chunk.text.split("\n")[node.end_mark.line][node.end_mark.column :]
+        rest = self.chunk.lines[node.end_mark.line][node.end_mark.column :]
         if rest[:1].isspace() and rest.lstrip().startswith("#"):
             return "YAML takes ' #' and what follows as a comment: put the value in quotes"
         if rest.startswith(","):
@@ -110,7 +116,7 @@ class Origin:
         if self.chunk.line == NO_TEXT or not may_have_tags(self.chunk.text):
             return
         node = self._step("")[1]
-        lines = self.chunk.text.split("\n")
+        lines = self.chunk.lines
         for each in tagged_values(node, lines) if node is not None else ():
             mark = each.node.start_mark
             yield each, each.hint(lines), mark.line + self.chunk.line + 1, mark.column + 1
@@ -171,6 +177,11 @@ def _plain_below(node: yaml.Node, path: FieldPath, seen: set[int]) -> Iterator[P
 
 
 @functools.lru_cache(maxsize=8)
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(text.split("\n"))
+
+
+@functools.lru_cache(maxsize=8)
 def _nodes(chunk: Chunk) -> tuple[yaml.Node, ...]:
     """Return the node trees of a chunk, parsed again on demand: few documents need them."""
     try:
@@ -218,13 +229,9 @@ def _child(node: yaml.Node, part: str) -> tuple[yaml.Node, yaml.Node] | None:
             return node.value[int(part)], node.value[int(part)]
         return None
     if isinstance(node, yaml.MappingNode):
-        merged = []
-        for key, value in node.value:
-            if isinstance(key, yaml.ScalarNode):
-                if key.value == part:
-                    return key, value
-                if key.value == "<<" and scalar(key)[0].endswith(":merge"):
-                    merged.append(value)
+        fields, merged = _fields(node)
+        if part in fields:
+            return fields[part]
         for value in merged:
             sources = value.value if isinstance(value, yaml.SequenceNode) else [value]
             for source in sources:
@@ -234,19 +241,39 @@ def _child(node: yaml.Node, part: str) -> tuple[yaml.Node, yaml.Node] | None:
     return None
 
 
+_Fields = tuple[dict[str, tuple[yaml.Node, yaml.Node]], list[yaml.Node]]
+_FIELDS: WeakKeyDictionary[yaml.MappingNode, _Fields] = WeakKeyDictionary()
+
+
+def _fields(node: yaml.MappingNode) -> _Fields:
+    """Return the fields of a mapping by their names, as key and value node, and what it merges."""
+    known = _FIELDS.get(node)
+    if known is not None:
+        return known
+    fields: dict[str, tuple[yaml.Node, yaml.Node]] = {}
+    merged = []
+    for key, value in node.value:
+        if isinstance(key, yaml.ScalarNode):
+            fields.setdefault(key.value, (key, value))
+            if key.value == "<<" and scalar(key)[0].endswith(":merge"):
+                merged.append(value)
+    found = _FIELDS[node] = fields, merged
+    return found
+
+
 def _start(node: yaml.Node, chunk: Chunk) -> tuple[int, int]:
     """Return line and column, from 1, of the first character of a node's value."""
     line, column = node.start_mark.line, node.start_mark.column
     if not isinstance(node, yaml.ScalarNode):
         return line + 1, column + 1
     if node.style in ("|", ">"):
-        return line + 2, _block_indent(chunk.text.split("\n")[line + 1 : node.end_mark.line]) + 1
+        return line + 2, _block_indent(chunk.lines[line + 1 : node.end_mark.line]) + 1
     end = node.end_mark.column if node.end_mark.line == line else None
-    column = after_properties(chunk.text.split("\n")[line][:end], column)
+    column = after_properties(chunk.lines[line][:end], column)
     return line + 1, column + (2 if node.style in ("'", '"') else 1)
 
 
-def _block_indent(lines: list[str]) -> int:
+def _block_indent(lines: tuple[str, ...]) -> int:
     """Return the indentation of a block scalar: that of its first non-blank line."""
     first = next((each for each in lines if each.strip()), "")
     return len(first) - len(first.lstrip(" "))

@@ -1,6 +1,6 @@
 """Where the characters of a scalar are in its YAML text: behind escapes, folds and properties."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import yaml
 
@@ -9,7 +9,7 @@ _BLANK_ESCAPES = "tnvfr N_LP\t"  # what follows a backslash in double quotes for
 
 
 def character_place(
-    rows: list[str], node: yaml.ScalarNode, first: tuple[int, int], wanted: int
+    rows: Sequence[str], node: yaml.ScalarNode, first: tuple[int, int], wanted: int
 ) -> tuple[int, int]:
     """Return row and column, from 0, of a character of a scalar that begins at ``first``.
 
@@ -26,7 +26,7 @@ def character_place(
 
 
 def _characters(
-    rows: list[str], node: yaml.ScalarNode, first: tuple[int, int]
+    rows: Sequence[str], node: yaml.ScalarNode, first: tuple[int, int]
 ) -> Iterator[tuple[int, int, int]]:
     """Yield row, column and end of each character of the value that is not blank."""
     row, at = first

@@ -3,7 +3,7 @@
 Kubernetes reads them so, too, and drops what was written; nobody means that in a policy.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import yaml
@@ -25,7 +25,7 @@ class TaggedValue(NamedTuple):
     def message(self) -> str:
         return f"the ! at the start makes it a YAML tag: the value is {self.node.value!r}"
 
-    def hint(self, lines: list[str]) -> str:
+    def hint(self, lines: Sequence[str]) -> str:
         """Return the remedy; ``lines`` are those of the text that the node is in."""
         start, end = self.node.start_mark, self.node.end_mark
         last = end.column if end.line == start.line else None
@@ -37,7 +37,7 @@ def may_have_tags(text: str) -> bool:
     return any(each in text for each in _BEFORE)
 
 
-def tagged_values(node: yaml.Node, lines: list[str]) -> Iterator[TaggedValue]:
+def tagged_values(node: yaml.Node, lines: Sequence[str]) -> Iterator[TaggedValue]:
     """Yield the scalars with tags that begin with one ``!``; ``lines`` are those of the text."""
     stack: list[tuple[yaml.Node, FieldPath]] = [(node, ())]
     while stack:
