@@ -1,6 +1,7 @@
 """Watches that go on whatever happens to inotify."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -93,3 +94,13 @@ async def removed_and_made(folder: Path, known: watch.Fingerprint) -> list[list[
             else:
                 stop.set()
     return seen
+
+
+def test_no_thread_is_left_when_a_watch_ends(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text("one")
+    assert asyncio.run(noticed(tmp_path, lambda: file.write_text("other"), []))
+    threads = [each for each in threading.enumerate() if each.name.startswith("inotify")]
+    for each in threads:
+        each.join(10)
+    assert not any(each.is_alive() for each in threads)
