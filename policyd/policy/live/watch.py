@@ -202,9 +202,9 @@ class _Hints:
     async def close(self) -> None:
         """Stop listening."""
         self._end.set()
+        self._threads.shutdown(wait=False)  # before this may be cancelled
         if self._listening is not None:
             await asyncio.wait([self._listening])
-        self._threads.shutdown(wait=False)
 
     def _listen(
         self, folders: list[str], end: threading.Event, loop: asyncio.AbstractEventLoop
