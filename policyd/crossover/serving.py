@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -9,8 +10,10 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
+from policyd._core.system.libc import die_with_parent
 from policyd.config import PREFIX
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
@@ -64,7 +67,13 @@ def serving(
         ]
         log = folder / "log"
         with log.open("wb") as stream:
-            child = subprocess.Popen(command, stderr=stream, stdout=stream, env=_environment())
+            child = subprocess.Popen(
+                command,
+                stderr=stream,
+                stdout=stream,
+                env=_environment(),
+                preexec_fn=partial(_end_with, os.getpid()),  # noqa: PLW1509 - it takes no lock
+            )
         try:
             listening = _listening(child, log)
             port = int(listening["reviews"].rpartition(":")[2])  # a free one where 0 was given
@@ -80,6 +89,13 @@ def serving(
             except subprocess.TimeoutExpired:
                 child.kill()
                 child.wait()
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent ends, also if that is killed. Called in the new process."""
+    die_with_parent(signal.SIGTERM)
+    if os.getppid() != parent:
+        os._exit(1)  # it ended before that
 
 
 def _environment() -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 import json
 import ssl
+import subprocess
+import sys
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -16,8 +18,23 @@ from policyd.units import Address
 from policyd.versions import NEWEST
 from tests.builders.objects import pod
 from tests.builders.policies import denying
+from tests.server.process import until
+from tests.shared import ROOT
 
 HERE = Address("127.0.0.1", 0)
+# Starts a server, says where its metrics are, and waits.
+PROGRAM = """
+import sys
+from policyd.crossover.serving import serving
+from policyd.units import Address
+from policyd.versions import NEWEST
+from tests.builders.policies import denying
+from tests.server.process import until
+from tests.shared import ROOT
+with serving([denying()], Address("127.0.0.1", 0), NEWEST) as server:
+    print(server.metrics, flush=True)
+    sys.stdin.read()
+"""
 
 
 def test_it_answers_with_a_certificate_of_its_authority_and_has_metrics(
@@ -34,6 +51,25 @@ def test_it_answers_with_a_certificate_of_its_authority_and_has_metrics(
         assert reading(fetched(server.metrics)).seconds > 0
     with pytest.raises(OSError, match="refused"):
         urlopen(server.metrics)
+
+
+def test_it_ends_with_a_run_that_is_killed() -> None:
+    command = [sys.executable, "-c", PROGRAM]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as run:
+        assert run.stdout is not None
+        metrics = run.stdout.readline().strip()
+        assert reading(fetched(metrics)).seconds > 0
+        run.kill()
+    until(lambda: is_refused(metrics), "the end of the server")
+
+
+def is_refused(url: str) -> bool:
+    try:
+        fetched(url)
+    except Unfetched:
+        return True
+    return False
 
 
 def test_metrics_are_not_read_from_files(tmp_path: Path) -> None:
