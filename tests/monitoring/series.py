@@ -61,8 +61,9 @@ OTHERS: dict[str, dict[str, set[str]]] = {
     },
     "up": {},
 }
-# What there is only with --in-tree, of policyd and of the API server.
-IN_TREE = (
+# What there is only with --in-tree, of policyd and of the API server, or with --events.
+ON_REQUEST = (
+    "policyd_events_total",
     "policyd_policies_placed",
     "policyd_placements_total",
     *(name for name in OTHERS if "_admission_policy_check_" in name),

@@ -15,14 +15,14 @@ from tests.builders.objects import config_map
 from tests.builders.reviews import body
 from tests.monitoring.programs import prometheus
 from tests.monitoring.query_dashboard import expressions, panels, results, variables
-from tests.monitoring.series import IN_CLUSTER, IN_TREE, problems
+from tests.monitoring.series import IN_CLUSTER, ON_REQUEST, problems
 from tests.server.process import Process, until
 from tests.shared import ROOT
 
 FILE = ROOT / "deploy/chart/files/dashboard.json"
 DASHBOARD: dict[str, Any] = json.loads(FILE.read_text())
 # Without a cluster these have no data: nothing is looked up.
-IDLE = (*IN_CLUSTER, *IN_TREE, "policyd_cluster_lookup_duration_seconds")
+IDLE = (*IN_CLUSTER, *ON_REQUEST, "policyd_cluster_lookup_duration_seconds")
 Known = Mapping[str, Mapping[str, set[str]]]
 
 
