@@ -1,6 +1,8 @@
 """Settings for all tests, and a summary of missing recorded data at the end of a run."""
 
+import gc
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,6 +17,15 @@ settings.load_profile("policyd")
 
 # Output for programs does not depend on the terminal of the tests; pytest-xdist sets its width.
 os.environ.pop("COLUMNS", None)
+
+
+@pytest.fixture(scope="module")
+def collected() -> Iterator[None]:
+    """A collection must not go through what other tests have left: servers freeze it, too."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

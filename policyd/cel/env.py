@@ -84,14 +84,7 @@ class Environment:
             for name, each in declared.items()
         }
         programs = {name: each for name, each in declared.items() if isinstance(each, Program)}
-        return Environment(
-            {**self.variables, "variables": VARIABLES},
-            self.structs.with_fields(VARIABLES.name, fields),
-            programs,
-            self.patch_types,
-            self.container,
-            self.version,
-        )
+        return replace(self.declaring(fields), composed=programs)
 
     def declaring(self, fields: dict[str, Type]) -> "Environment":
         """Declare ``variables.NAME`` for each name of ``fields``, also for those added to it later:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from policyd._core.system.libc import die_with_parent
+from policyd._core.system.libc import die_with
 from policyd.config import PREFIX
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
@@ -72,7 +72,8 @@ def serving(
                 stderr=stream,
                 stdout=stream,
                 env=_environment(),
-                preexec_fn=partial(_end_with, os.getpid()),  # noqa: PLW1509 - it takes no lock
+                # So that it ends with a run that is killed.
+                preexec_fn=partial(die_with, os.getpid(), signal.SIGTERM),  # noqa: PLW1509 - no locks
             )
         try:
             listening = _listening(child, log)
@@ -89,13 +90,6 @@ def serving(
             except subprocess.TimeoutExpired:
                 child.kill()
                 child.wait()
-
-
-def _end_with(parent: int) -> None:
-    """End this process when its parent ends, also if that is killed. Called in the new process."""
-    die_with_parent(signal.SIGTERM)
-    if os.getppid() != parent:
-        os._exit(1)  # it ended before that
 
 
 def _environment() -> dict[str, str]:

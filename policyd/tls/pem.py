@@ -103,8 +103,8 @@ def _time(tag: int, value: bytes) -> float:
     digits = value.decode()
     if tag == _UTC_TIME:
         digits = ("19" if digits >= "50" else "20") + digits
-    if not digits.endswith("Z"):
-        raise ValueError(f"a time without Z: {digits!r}")
+    if len(digits) != len("YYYYMMDDHHMMSSZ") or not digits[:-1].isdecimal() or digits[-1] != "Z":
+        raise ValueError(f"not a time of a certificate: {digits!r}")
     return datetime.fromisoformat(f"{digits[:8]}T{digits[8:]}").timestamp()
 
 

@@ -53,7 +53,6 @@ def test_free_memory_is_kept_in_this_process() -> None:
     """32 MiB are freed: by default glibc unmaps them at once."""
     program = """
 import sys
-from policyd._core.system import libc
 from policyd.server.allocator import keep_memory
 if sys.argv[1:]:
     keep_memory({})

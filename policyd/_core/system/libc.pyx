@@ -3,6 +3,8 @@
 Compiled: ctypes would be imported by each server for these calls alone, and takes 0.4 MiB.
 """
 
+from posix.unistd cimport _exit, getppid
+
 cdef extern from *:
     """
     #ifdef __linux__
@@ -45,6 +47,10 @@ def malloc_trim():
         policyd_malloc_trim(0)
 
 
-def die_with_parent(int signal):
-    """Have the kernel send this process the signal when its parent ends; return whether it will."""
-    return policyd_signal_of_parent(signal) == 0
+def die_with(int parent, int signal):
+    """Have the kernel send this process the signal when its parent ends, for whatever reason; exit
+    if ``parent`` has ended before. Only Linux sends it. For new processes.
+    """
+    policyd_signal_of_parent(signal)
+    if getppid() != parent:
+        _exit(1)

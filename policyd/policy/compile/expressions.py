@@ -62,8 +62,8 @@ class Expressions:
         self._layout = Layout(ROOTS)
         self._admission = partial(Environment.admission, params=has_params, version=version)
         self._environments: dict[tuple[bool, bool, bool], Environment] = {}
-        self._variables: dict[str, Program] = {}
-        self._declared: dict[str, Type] = {}  # their types, which environments see as it grows
+        # The types of the variables so far, which environments see as it grows.
+        self._declared: dict[str, Type] = {}
         self._state = NO_VARIABLES
         self._broken_variables: list[str] = []
         self._read: dict[str, ReadFields] = {}
@@ -132,7 +132,6 @@ class Expressions:
             self.namespace_fields |= read_of("namespaceObject", checked.expr)
         if each.role is VARIABLE:
             self._layout.define(each.name, program, self._shared(each))
-            self._variables[each.name] = program
             self._declared[each.name] = variable_type(program.result_type)
             self._state = self._repeated.declared(self._state, each.name, program.result_type)
             self._read[each.name] = read_fields(checked.expr, self._read)
@@ -168,8 +167,7 @@ class Expressions:
 
     def _environment(self, role: ExpressionRole) -> Environment:
         # In Kubernetes only mutations know the name ``variables`` where there are none.
-        named = bool(self._variables) or (role is not VARIABLE and role.patches)
-        if not named or not (role is VARIABLE or role.variables):
+        if not role.variables or not (self._declared or role.patches):
             return self._base(role)
         key = (True, role.authorizer, role.patches)
         found = self._environments.get(key)

@@ -3,7 +3,6 @@
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import yaml
 
@@ -241,15 +240,11 @@ def _child(node: yaml.Node, part: str) -> tuple[yaml.Node, yaml.Node] | None:
     return None
 
 
-_Fields = tuple[dict[str, tuple[yaml.Node, yaml.Node]], list[yaml.Node]]
-_FIELDS: WeakKeyDictionary[yaml.MappingNode, _Fields] = WeakKeyDictionary()
-
-
-def _fields(node: yaml.MappingNode) -> _Fields:
+@functools.lru_cache(maxsize=64)
+def _fields(
+    node: yaml.MappingNode,
+) -> tuple[dict[str, tuple[yaml.Node, yaml.Node]], list[yaml.Node]]:
     """Return the fields of a mapping by their names, as key and value node, and what it merges."""
-    known = _FIELDS.get(node)
-    if known is not None:
-        return known
     fields: dict[str, tuple[yaml.Node, yaml.Node]] = {}
     merged = []
     for key, value in node.value:
@@ -257,8 +252,7 @@ def _fields(node: yaml.MappingNode) -> _Fields:
             fields.setdefault(key.value, (key, value))
             if key.value == "<<" and scalar(key)[0].endswith(":merge"):
                 merged.append(value)
-    found = _FIELDS[node] = fields, merged
-    return found
+    return fields, merged
 
 
 def _start(node: yaml.Node, chunk: Chunk) -> tuple[int, int]:

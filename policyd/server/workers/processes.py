@@ -7,7 +7,7 @@ import signal
 import time
 from collections import deque
 
-from policyd._core.system.libc import die_with_parent
+from policyd._core.system.libc import die_with
 
 # Lines of the supervisor's log that wait for a reader.
 MOST_WAITING = 1000
@@ -30,7 +30,8 @@ def fork() -> int:
             for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
                 signal.signal(number, signal.SIG_IGN)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            _die_with(parent)
+            # Where the kernel cannot do that, the end of the socket to the parent does.
+            die_with(parent, signal.SIGKILL)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     return pid
@@ -38,15 +39,6 @@ def fork() -> int:
 
 def _end(number: int, frame: object) -> None:
     raise SystemExit(0)
-
-
-def _die_with(parent: int) -> None:
-    """End this process when its parent ends, for whatever reason. Where the kernel cannot do that,
-    the end of the socket to the parent does (``channel.py``).
-    """
-    die_with_parent(signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)  # it ended before that
 
 
 class WriteLock:

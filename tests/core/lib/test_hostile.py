@@ -1,26 +1,15 @@
 """No function of CEL takes more than linear time, or outlives its deadline, whatever it is called with."""
 
-import gc
-from collections.abc import Iterator
-
 import pytest
 
 from policyd._core.lib.libraries import KNOWN_LIBRARIES
 from policyd.cel.syntax.macros import RECEIVER_MACROS
 from tests.core.lib.hostile import ALLOWANCE, DEADLINE, FORMS, cases, slowest
 
+pytestmark = pytest.mark.usefixtures("collected")
 KILOBYTES = 10_000, 100_000, 1_000_000
 GROWTH = 10 * 4  # ten times the data may take so many times as long
 SHORT = 20_000_000  # nanoseconds in which the machine is too inexact to be compared
-
-
-@pytest.fixture(autouse=True, scope="module")
-def collected() -> Iterator[None]:
-    """A collection must not go through what other tests have left: servers freeze it, too."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.mark.parametrize("name", cases())

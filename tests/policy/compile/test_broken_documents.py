@@ -2,9 +2,8 @@
 edit a ConfigMap of policies must not stop the server.
 """
 
-import gc
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from time import process_time
 
@@ -14,6 +13,7 @@ from policyd.policy.compile.compiler import compile_sources
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source import loader
 
+pytestmark = pytest.mark.usefixtures("collected")
 FEW, MANY = 250, 2000
 GROWTH = 3 * MANY / FEW  # so many times as long may it take; if it were quadratic, 64 times
 RULE = '{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}'
@@ -92,15 +92,6 @@ DOCUMENTS: dict[str, Callable[[int], str]] = {
 def compiled(text: str, folder: Path) -> CompiledPolicySet:
     (folder / "policy.yaml").write_text(text)
     return compile_sources(loader.load([folder / "policy.yaml"]))
-
-
-@pytest.fixture(autouse=True, scope="module")
-def collected() -> Iterator[None]:
-    """A collection must not go through what other tests have left."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
