@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import shared
+from tests import sampling, shared
 
 # The same examples in every run, and none fails for taking long: a busy machine is no defect.
 settings.register_profile(
@@ -28,10 +28,21 @@ def collected() -> Iterator[None]:
     gc.unfreeze()
 
 
+def pytest_configure() -> None:
+    """The seed is chosen before xdist starts its processes, which inherit it."""
+    sampling.seeded()
+
+
+def pytest_report_header() -> str:
+    seed, share = sampling.seeded()
+    return f"sample: {share:.0%} of what only confirms; {sampling.SEED}={seed} repeats it, {sampling.SHARE}=1 checks all"
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """List the recorded data that was missing: a skipped suite must not look like a pass."""
-    if not shared.missing:
-        return
-    terminalreporter.section("recorded data that was not found")
-    for path, variable in sorted(shared.missing.items()):
-        terminalreporter.write_line(f"left out: {path} (set {variable})")
+    """List what was left out: a skipped suite must not look like a pass."""
+    if shared.missing:
+        terminalreporter.section("recorded data that was not found")
+        for path, variable in sorted(shared.missing.items()):
+            terminalreporter.write_line(f"left out: {path} (set {variable})")
+    if why := shared.without_apiserver():
+        terminalreporter.write_line(f"left out: {why}")

@@ -24,11 +24,25 @@ DEFAULTS = {
     IMPORT: "../shared/import",
 }
 
+# The folder of kube-apiserver and etcd, and whether they may be built.
+BINARIES = "POLICYD_APISERVER_BIN"
+E2E = "POLICYD_E2E"
+
 # The rows of a real API server are policyd's own, and kept here.
 OWN = ROOT / "tests/conformance/data"
 
 # What was not found in this run, with the variable that would have told where it is.
 missing: dict[str, str] = {}
+
+
+def without_apiserver() -> str:
+    """Return why the tests that need a kube-apiserver are left out of this run; empty if they are not."""
+    if os.environ.get(BINARIES) or os.environ.get(E2E) == "1":
+        return ""
+    return (
+        f"tests/e2e, which needs a kube-apiserver: set {BINARIES} to the folder of kube-apiserver and "
+        f"etcd, or {E2E}=1 to build them with Go (minutes)"
+    )
 
 
 def find(variable: str, path: str) -> Path:

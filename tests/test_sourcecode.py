@@ -5,9 +5,8 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 from tests.shared import ROOT
 from tests.tree import files
@@ -39,27 +38,37 @@ PACKAGE = [
 ]
 
 
+@cache
 def text(path: str) -> str:
     return Path(ROOT, path).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("path", PYTHON)
-def test_functions_fit_on_a_screen(path: str) -> None:
-    functions = (
-        node
-        for node in ast.walk(ast.parse(text(path)))
+@cache
+def tree(path: str) -> ast.Module:
+    return ast.parse(text(path))
+
+
+def test_functions_fit_on_a_screen() -> None:
+    sizes = {
+        (path, node.name): (node.end_lineno or node.lineno) - node.lineno + 1
+        for path in PYTHON
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    )
-    sizes = {node.name: (node.end_lineno or node.lineno) - node.lineno + 1 for node in functions}
-    assert {name: size for name, size in sizes.items() if size > FUNCTION_LINES} == {}
+    }
+    assert {where: size for where, size in sizes.items() if size > FUNCTION_LINES} == {}
 
 
-@pytest.mark.parametrize("path", [each for each in CYTHON if each.endswith(".pyx")])
-def test_compiled_functions_fit_on_a_screen(path: str) -> None:
+def test_compiled_functions_fit_on_a_screen() -> None:
     """From one ``def`` or ``cdef`` of a function to the next, blank lines at the end not counted."""
+    found = {path: long for path in CYTHON if path.endswith(".pyx") and (long := too_long(path))}
+    assert found == {}
+
+
+def too_long(path: str) -> dict[str, int]:
+    """The functions of a Cython file that are longer than a screen."""
     head = re.compile(r"^( *)(?:async +)?c?p?def +(?!class\b)[^=\n]*\(")
-    starts = [(i, line) for i, line in enumerate(text(path).splitlines()) if head.match(line)]
     lines = text(path).splitlines()
+    starts = [(number, line) for number, line in enumerate(lines) if head.match(line)]
     long = {}
     for start, line in starts:
         indent = len(line) - len(line.lstrip())
@@ -73,35 +82,37 @@ def test_compiled_functions_fit_on_a_screen(path: str) -> None:
         size = len("\n".join(lines[start:end]).rstrip().splitlines())
         if size > FUNCTION_LINES:
             long[line.strip()] = size
-    assert long == {}
+    return long
 
 
-@pytest.mark.parametrize("path", PACKAGE)
-def test_nothing_is_marked_unfinished(path: str) -> None:
-    found = [line for line in text(path).splitlines() if MARKS.search(line)]
+def test_nothing_is_marked_unfinished() -> None:
+    found = [(path, line) for path in PACKAGE for line in MARKS.findall(text(path))]
     assert found == []
 
 
-@pytest.mark.parametrize("path", [*PYTHON, *CYTHON])
-def test_modules_say_what_they_are_for(path: str) -> None:
+def test_modules_say_what_they_are_for() -> None:
+    assert [path for path in (*PYTHON, *CYTHON) if not says_what_it_is_for(path)] == []
+
+
+def says_what_it_is_for(path: str) -> bool:
+    """Whether a module has a docstring or, in Cython, a comment at its head; empty files need none."""
     if not text(path).strip():
-        assert path.endswith(("__init__.pxd", "__init__.py"))
-    elif path.endswith(".py"):
-        assert ast.get_docstring(ast.parse(text(path)))
-    else:
-        assert re.match(r'(?:#[^\n]*\n)*\s*r?(?:"""|# )', text(path)), "no docstring or comment"
+        return path.endswith(("__init__.pxd", "__init__.py"))
+    if path.endswith(".py"):
+        return bool(ast.get_docstring(tree(path)))
+    return bool(re.match(r'(?:#[^\n]*\n)*\s*r?(?:"""|# )', text(path)))
 
 
-@pytest.mark.parametrize("path", PYTHON)
-def test_no_handler_is_bare_or_silently_broad(path: str) -> None:
+def test_no_handler_is_bare_or_silently_broad() -> None:
     """``except Exception`` stands where the table says, and nowhere else; nothing is bare."""
-    broad = [
-        node.lineno
-        for node in ast.walk(ast.parse(text(path)))
+    assert [path for path in PYTHON if catches_all(path) is not (path in BROAD)] == []
+
+
+def catches_all(path: str) -> bool:
+    """Whether a module has a handler of every exception."""
+    return any(
+        node.type is None
+        or (isinstance(node.type, ast.Name) and node.type.id in ("Exception", "BaseException"))
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.ExceptHandler)
-        and (
-            node.type is None
-            or (isinstance(node.type, ast.Name) and node.type.id in ("Exception", "BaseException"))
-        )
-    ]
-    assert bool(broad) is (path in BROAD)
+    )

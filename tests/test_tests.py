@@ -2,9 +2,8 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 from tests.shared import ROOT
 from tests.tree import files
@@ -17,6 +16,7 @@ BUILDERS = {
 }
 
 
+@cache
 def tree(path: str) -> ast.Module:
     return ast.parse(Path(ROOT, path).read_text(encoding="utf-8"))
 
@@ -30,15 +30,31 @@ def imported(path: str) -> Iterator[str]:
             yield from (f"{node.module}.{each.name}" for each in node.names)
 
 
-@pytest.mark.parametrize("path", MODULES)
-def test_no_module_of_tests_is_imported(path: str) -> None:
-    named = (each.split(".") for each in imported(path) if each.startswith("tests."))
+def test_no_module_of_tests_is_imported() -> None:
     ours = {each.removesuffix(".py").replace("/", ".") for each in MODULES}
-    parts = (".".join(each[:length]) for each in named for length in range(2, len(each) + 1))
-    assert [each for each in parts if ".test_" in each and each in ours] == []
+    found = [
+        (path, each)
+        for path in MODULES
+        for name in imported(path)
+        if name.startswith("tests.")
+        for each in prefixes(name)
+        if ".test_" in each and each in ours
+    ]
+    assert found == []
 
 
-@pytest.mark.parametrize("path", [each for each in MODULES if "tests/builders/" not in each])
-def test_builders_exist_once(path: str) -> None:
-    functions = {each.name for each in tree(path).body if isinstance(each, ast.FunctionDef)}
-    assert functions & BUILDERS == set()
+def prefixes(name: str) -> Iterator[str]:
+    """The packages and modules that a dotted name may stand for."""
+    parts = name.split(".")
+    return (".".join(parts[:length]) for length in range(2, len(parts) + 1))
+
+
+def test_builders_exist_once() -> None:
+    found = {
+        (path, node.name)
+        for path in MODULES
+        if "tests/builders/" not in path
+        for node in tree(path).body
+        if isinstance(node, ast.FunctionDef) and node.name in BUILDERS
+    }
+    assert found == set()

@@ -20,6 +20,7 @@ from policyd.mutation import Schemas
 from policyd.policy.suite.reviews import build_review
 from tests.builders.policies import add_label, policy
 from tests.policy_sets import POD, load
+from tests.sampling import examples
 from tests.shared import reviews
 
 SCHEMAS = Schemas.builtin()
@@ -53,7 +54,7 @@ def replayed(old: Any, new: Any, keys_of: Any = None) -> list[JSONObject]:
 
 
 @given(objects, objects)
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000))
 def test_trees_that_have_little_in_common(old: JSONObject, new: JSONObject) -> None:
     assert bool(replayed(old, new)) is (written(old) != written(new))
 
@@ -83,7 +84,7 @@ def changed(draw: st.DrawFn) -> tuple[JSONObject, JSONObject]:
 
 
 @given(changed())
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000))
 def test_objects_with_a_few_changes(pair: tuple[JSONObject, JSONObject]) -> None:
     replayed(*pair)
 

@@ -53,8 +53,9 @@ from policyd.versions import supported
 from policyd.webhooks.rendering.options import RenderOptions
 from tests import kubernetes
 from tests.bench import core
-from tests.e2e.cluster import BINARIES, BUILT, Cluster, cluster
+from tests.e2e.cluster import BUILT, Cluster, cluster
 from tests.e2e.kubectl import kubeconfig_document
+from tests.shared import BINARIES
 
 VERSION = "admissionregistration.k8s.io/v1"
 SERVED = ServedKinds({

@@ -17,6 +17,7 @@ from policyd.cli import policyd
 from policyd.policy.suite.reviews import build_review
 from tests.builders.commands import NAMES, every
 from tests.builders.webhook_configurations import KINDS, configuration, hook
+from tests.cli.within import within
 from tests.shared import ROOT
 
 POD = """\
@@ -53,6 +54,8 @@ PARSED_ONLY = re.compile(
     r"|policyd denials"
     r"|policyd bench core .*(--compare|--instructions)"
 )
+# One call of policyd: nothing that a shell would do.
+PLAIN = re.compile(r"policyd [^|<>$;&*\\\n#]*(#.*)?")
 
 
 def examples() -> Iterator[tuple[str, str]]:
@@ -129,8 +132,22 @@ def test_every_command_has_examples() -> None:
 @pytest.mark.parametrize(
     "example", [line for _, line in EXAMPLES if not PARSED_ONLY.search(line.partition("  #")[0])]
 )
-def test_an_example_runs(example: str, folder: Path) -> None:
-    done = subprocess.run(
+def test_an_example_runs(example: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if PLAIN.fullmatch(example):
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("HOME", str(folder / "home"))
+        words = shlex.split(example, comments=True)[1:]
+        done = within(*words, *(("--rounds", "7") if words[:2] == ["bench", "core"] else ()))
+    else:
+        done = shell(example, folder)
+    # 1 is an answer, too: denied, different, not well.
+    assert done.returncode in (0, 1), done.stderr
+    assert not re.search("Traceback|Usage:|Error:", done.stderr), done.stderr
+
+
+def shell(example: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run an example as it is typed."""
+    return subprocess.run(
         ["bash", "-o", "pipefail", "-c", example],
         cwd=folder,
         env={
@@ -145,9 +162,6 @@ def test_an_example_runs(example: str, folder: Path) -> None:
         timeout=120,
         check=False,
     )
-    # 1 is an answer, too: denied, different, not well.
-    assert done.returncode in (0, 1), done.stderr
-    assert not re.search("Traceback|Usage:|Error:", done.stderr), done.stderr
 
 
 @pytest.mark.parametrize(

@@ -25,11 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from tests import kubernetes
-from tests.shared import ROOT
+from tests.shared import BINARIES, ROOT
 
 MODULE = ROOT / "tests/e2e/apiserver"
 BUILT = ROOT / "build/apiserver"
-BINARIES = "POLICYD_APISERVER_BIN"
 PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
 READY_WITHIN = 60.0  # seconds; two suffice on an idle machine
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from policyd.json_types import JSONObject
-from tests.e2e.cluster import BINARIES, Cluster
+from tests.e2e.cluster import Cluster
+from tests.shared import BINARIES
 
 PATIENCE = 60.0  # seconds for one command
 

@@ -11,7 +11,7 @@ from tests.builders.objects import config_map
 from tests.builders.policies import CONFIG_MAPS, demand, policy, rule, vap, vap_binding
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster, certificate, cluster
-from tests.e2e.conftest import make_namespace, require_apiserver
+from tests.e2e.conftest import make_namespace
 from tests.e2e.kubectl import kubeconfig_document
 from tests.e2e.reporting import (
     CLUSTER_REPORTS,
@@ -41,7 +41,6 @@ SMALL, MANY, BAD_OF = 1_000, 10_000, 10
 @pytest.fixture(scope="module")
 def reporting_api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """An API server whose ten thousand objects no other test has to read."""
-    require_apiserver()
     with cluster(tmp_path_factory.mktemp("reporting")) as running:
         made = Client(running)
         install_definitions(made, "openreports.io")

@@ -1,7 +1,6 @@
 """What ``policyd export --static`` writes, read by a real kube-apiserver from its disk."""
 
 import json
-import os
 from collections.abc import Iterator
 from functools import partial
 from hashlib import sha256
@@ -17,8 +16,8 @@ from policyd.policy.model.suite import Webhook
 from tests.builders.objects import config_map
 from tests.builders.policies import CONFIG_MAPS, EVERYTHING, denying, policy, rule, vap, vap_binding
 from tests.e2e.client import Client, audit
-from tests.e2e.cluster import BINARIES, Cluster, binaries, cluster
-from tests.e2e.conftest import AUDIT_POLICY, BUILD
+from tests.e2e.cluster import Cluster, binaries, cluster
+from tests.e2e.conftest import AUDIT_POLICY
 from tests.e2e.webhook import write
 from tests.server.process import until
 from tests.shared import ROOT
@@ -71,8 +70,6 @@ def export(sources: Path, folder: Path, version: str, *, strict: bool = True) ->
 @pytest.fixture(name="static", scope="module")
 def _static(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, Path, Path]]:
     """An API server with the manifests of the policies; their sources, and their folder."""
-    if not (os.environ.get(BINARIES) or os.environ.get(BUILD) == "1"):
-        pytest.skip(f"needs a kube-apiserver: set {BINARIES}, or {BUILD}=1 to build it")
     _, version = binaries()
     folder = tmp_path_factory.mktemp("static")
     sources, manifests = write(folder / "policies", POLICIES), folder / "manifests"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from policyd.cel.env import Environment
 from policyd.errors import BudgetExceeded, CelCompileError, EvaluationError
+from tests.sampling import examples
 from tests.shared import ROOT
 
 KUBERNETES = Environment.kubernetes()
@@ -130,7 +131,7 @@ def answer(text: str, variables: dict[str, Any]) -> object:
 
 
 @given(st.text(max_size=60) | soup, json_values, json_values)
-@settings(max_examples=1_500)
+@settings(max_examples=examples(1_500))
 def test_any_text_over_any_json_ends_well(text: str, subject: Any, params: Any) -> None:
     answer(text, {"object": subject, "params": params})
 
@@ -149,7 +150,7 @@ PROGRAMS = [KUBERNETES.compile(text) for text in FUNCTIONS]
 
 
 @given(st.sampled_from(PROGRAMS), json_values, json_values)
-@settings(max_examples=2_000)
+@settings(max_examples=examples(2_000))
 def test_any_json_in_any_function_ends_well(program: Any, subject: Any, params: Any) -> None:
     try:
         program.evaluate({"object": subject, "params": params}, deadline=perf_counter_ns() + SECOND)

@@ -16,6 +16,7 @@ from policyd.policy.suite.reviews import build_review
 from tests.builders.objects import config_map, container, deployment, pod
 from tests.builders.policies import json_patch, policy, rule, vap, vap_binding
 from tests.conformance.apiserver_rows import authorizer, review_of, sources
+from tests.sampling import sampled
 from tests.shared import ROOT, conformance, reviews
 
 
@@ -45,7 +46,7 @@ def findings(policy: PolicyStory) -> Iterator[Any]:
 @pytest.mark.slow
 def test_explanations_agree_with_the_engine_on_recorded_reviews() -> None:
     """A disagreement of the answers is an InternalError of the explanation itself."""
-    for row in reviews():
+    for row in sampled(reviews()):
         consistent(library().explain(row["review"]))
 
 
@@ -53,7 +54,7 @@ def test_explanations_agree_with_the_engine_on_recorded_reviews() -> None:
 @pytest.mark.parametrize("name", ["vap-match", "vap-cel", "map"])
 def test_explanations_agree_with_the_engine_on_rows_of_an_api_server(name: str) -> None:
     explained = 0
-    for row in conformance(f"apiserver/{name}.jsonl"):
+    for row in sampled(conformance(f"apiserver/{name}.jsonl")):
         try:
             explainer = Explainer.of_sources(sources(row))
         except PolicyError:
@@ -63,7 +64,7 @@ def test_explanations_agree_with_the_engine_on_rows_of_an_api_server(name: str) 
             if request is not None:
                 consistent(explainer.explain(review_of(request), [webhook], authorizer()))
                 explained += 1
-    assert explained > 100
+    assert explained > 25
 
 
 POD = pod(container("a", "a:1"), container("b", "b"), labels={"app": "web"})

@@ -16,7 +16,9 @@ from typing import Any
 
 from tests.shared import ROOT
 
-PATIENCE = 20.0  # seconds until a wait counts as failed; nothing here takes a tenth of it
+# Seconds until a wait counts as failed. Nothing here takes a hundredth of it on an idle machine; a busy
+# one may be many times slower, and a test that passes does not wait for it.
+PATIENCE = 180.0
 
 
 def until(condition: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:

@@ -13,6 +13,7 @@ from policyd.cli.apply.rewriting import Rewritten, rewritten
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.splitting import split
 from policyd.policy.source.yaml_output import dump
+from tests.sampling import examples
 
 POD = """\
 # The shop's frontend.
@@ -255,7 +256,7 @@ def styled(value: JSONObject, style: str) -> str:
     return dump(value, flow=style == "flow")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(before=OBJECTS, after=OBJECTS, style=STYLES)
 def test_the_text_has_the_new_values_in_every_style(
     before: JSONObject, after: JSONObject, style: str

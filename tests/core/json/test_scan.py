@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from policyd._core.json.decoded_size import decoded_bytes
 from policyd._core.json.scan import JSONScan, repaired
+from tests.sampling import examples
 
 WORDS = [
     "1",
@@ -55,7 +56,7 @@ def read(text: str | bytes) -> Any:
     return json.loads(text, parse_constant=refuse)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=examples(1000), deadline=None)
 @given(st.lists(PIECES, max_size=8).map("".join))
 def test_what_is_json_is_what_pythons_reader_takes(text: str) -> None:
     try:
@@ -123,6 +124,7 @@ MEASURE = """
 import sys
 import orjson
 from policyd._core.json.decoded_size import decoded_bytes
+from tests.sampling import examples
 
 def resident():
     with open("/proc/self/status") as status:

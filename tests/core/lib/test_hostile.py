@@ -5,6 +5,7 @@ import pytest
 from policyd._core.lib.libraries import KNOWN_LIBRARIES
 from policyd.cel.syntax.macros import RECEIVER_MACROS
 from tests.core.lib.hostile import ALLOWANCE, DEADLINE, FORMS, cases, slowest
+from tests.sampling import sampled
 
 pytestmark = pytest.mark.usefixtures("collected")
 KILOBYTES = 10_000, 100_000, 1_000_000
@@ -12,7 +13,7 @@ GROWTH = 10 * 4  # ten times the data may take so many times as long
 SHORT = 20_000_000  # nanoseconds in which the machine is too inexact to be compared
 
 
-@pytest.mark.parametrize("name", cases())
+@pytest.mark.parametrize("name", sampled(cases()))
 def test_time_is_linear_or_ended_by_a_budget(name: str) -> None:
     before = None
     for size in KILOBYTES:

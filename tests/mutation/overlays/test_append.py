@@ -11,6 +11,7 @@ from policyd.json_types import JSONObject
 from tests.builders.objects import container, pod
 from tests.mutation.builders import POD, SCHEMAS, WIDGET, two_containers
 from tests.mutation.overlays.builders import load, merged, mutated, overlaying
+from tests.sampling import examples
 
 SPOT = {"key": "spot", "operator": "Exists"}
 GPU = {"key": "gpu", "operator": "Equal", "value": "1"}
@@ -147,7 +148,7 @@ ITEMS = st.lists(
 ARGS = st.lists(st.sampled_from(["-a", "-b", "-c"]), max_size=4)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(ITEMS, ITEMS, st.lists(st.sampled_from("abcd"), unique=True, max_size=4))
 def test_prepending_twice_is_prepending_once(
     live: list[JSONObject], added: list[JSONObject], names: list[str]
@@ -163,7 +164,7 @@ def test_prepending_twice_is_prepending_once(
     assert apply(diff(obj, once, SCHEMAS.list_keys(POD)), obj) == once
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(ITEMS, ITEMS, ARGS, ARGS)
 def test_appending_twice_is_appending_once(
     live: list[JSONObject], added: list[JSONObject], args: list[str], more: list[str]

@@ -15,6 +15,7 @@ from policyd.mutation import overlay
 from policyd.mutation.decoding import converted
 from tests.mutation.builders import POD, SCHEMAS
 from tests.mutation.overlays.builders import Patterns, merged
+from tests.sampling import examples
 
 NAMES = st.sampled_from(["a", "b", "c"])
 ENV = st.lists(
@@ -51,7 +52,7 @@ TREES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=examples(2000), deadline=None)
 @given(TREES, TREES)
 def test_without_marks_an_overlay_is_an_apply_configuration(
     live: JSONObject, tree: JSONObject
@@ -69,7 +70,7 @@ def test_without_marks_an_overlay_is_an_apply_configuration(
     assert (live, tree) == before
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=examples(2000), deadline=None)
 @given(TREES, TREES)
 def test_applying_twice_is_applying_once(live: JSONObject, tree: JSONObject) -> None:
     once = merged(tree, live, POD)
@@ -148,7 +149,7 @@ def attempted(tree: JSONObject, live: JSONObject) -> JSONObject | None:
         return None
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(TREES, MARKED_TREES)
 def test_the_input_stays_and_the_change_replays(live: JSONObject, tree: JSONObject) -> None:
     before = copy.deepcopy((live, tree))
@@ -158,7 +159,7 @@ def test_the_input_stays_and_the_change_replays(live: JSONObject, tree: JSONObje
         assert apply(diff(live, after, SCHEMAS.list_keys(POD)), live) == after
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(TREES, st.dictionaries(MARKED.map(lambda pair: pair[0].format(pair[1])), ANYTHING))
 def test_any_tree_is_refused_or_works(live: JSONObject, tree: JSONObject) -> None:
     before = copy.deepcopy(live)

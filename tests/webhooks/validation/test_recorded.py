@@ -11,6 +11,7 @@ from policyd.json_types import JSONObject
 from policyd.versions import NEWEST, RECORDED, KubernetesVersion
 from tests.builders.webhook_configurations import CASES, rows_of
 from tests.builders.webhook_rows import answered
+from tests.sampling import sampled
 from tests.shared import rows
 
 
@@ -24,11 +25,13 @@ def recorded(version: KubernetesVersion) -> dict[str, JSONObject]:
 
 
 @pytest.mark.parametrize("version", RECORDED, ids=str)
-@pytest.mark.parametrize("name", CASES)
-def test_a_configuration_is_answered_as_by_the_api_server(
-    name: str, version: KubernetesVersion
-) -> None:
-    assert answered(CASES[name], version) == recorded(version)[name]
+def test_configurations_are_answered_as_by_the_api_server(version: KubernetesVersion) -> None:
+    """All of them by the newest version, a sample by those before it."""
+    names = CASES if version == NEWEST else sampled(CASES)
+    found = {name: answered(CASES[name], version) for name in names}
+    expected = {name: recorded(version)[name] for name in names}
+    assert {name for name in names if found[name] != expected[name]} == set()
+    assert found == expected
 
 
 @pytest.mark.parametrize("version", RECORDED, ids=str)
