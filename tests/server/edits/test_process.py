@@ -1,5 +1,6 @@
 """The process that checks an edit: what it takes and breaks is not the server's."""
 
+import json
 import os
 import resource
 import subprocess
@@ -96,13 +97,10 @@ def test_a_process_that_hangs_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_edit_that_needs_too_much_memory_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a ConfigMap of 800 KB."""
-    monkeypatch.setattr(process, "MEMORY", 40 * 2**20)
-    text = "\n---\n".join(
-        "kind: [" + ",".join("[" + "a," * 20_000 + "]" for _ in range(10)) + "]" for _ in range(2)
-    )
-    with pytest.raises(Broken, match="it needs more than 40 MiB of memory"):
-        apart(policy_map("c", p=text))
+    monkeypatch.setattr(process, "MEMORY", 26 * 2**20)
+    made = [json.dumps(forbidding(f"p{n}")) for n in range(1000)]
+    with pytest.raises(Broken, match="it needs more than 26 MiB of memory"):
+        apart(policy_map("c", p="\n---\n".join(made)))
 
 
 def test_without_a_process_nothing_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
