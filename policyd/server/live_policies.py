@@ -21,7 +21,7 @@ from policyd.server.cluster import LiveDefinitions
 from policyd.server.edits.finding import MountedEdits, WatchedEdits
 from policyd.server.edits.gate import MOUNTED, EditGate
 from policyd.server.edits.model import EditFindings, PolicyEdit
-from policyd.server.edits.process import check_apart
+from policyd.server.edits.process import ProcessLimits, check_apart
 from policyd.server.following import CacheState
 from policyd.server.health import WatchHealth, WatchSupervisor
 from policyd.server.last_good import KeepingPlace, LastGoodFile, LastGoodPolicies
@@ -164,8 +164,12 @@ class LivePolicies:
             else WatchedEdits(store, self.source, **known)
         )
 
+        # A review needs about as much again as is counted for it.
+        reviews = 2 * settings.max_in_flight_bytes * settings.workers
+        limits = ProcessLimits(turn, reviews)
+
         def check(edit: PolicyEdit, deadline: int) -> EditFindings:
-            return check_apart(edit, deadline, fetch, turn)
+            return check_apart(edit, deadline, fetch, limits)
 
         return EditGate(check, find, self._log, count, namespace=self.namespace, selector=selector)
 

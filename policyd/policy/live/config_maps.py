@@ -11,6 +11,7 @@ from policyd.json_types import JSONObject
 from policyd.policy.source.files import (
     MAX_BYTES,
     MAX_PACKED_BYTES,
+    SUFFIXES,
     Bundle,
     FileTooLarge,
     SourceFile,
@@ -26,6 +27,7 @@ MAX_SET_BYTES = MAX_BYTES
 # Characters of all keys and values of one ConfigMap: values of 1 MiB, in base64.
 MAX_STORED_BYTES = 2 * 2**20
 MAX_NAME = 253
+_GZIP = b"\x1f\x8b"
 PREFIX = "configmap/"
 
 
@@ -112,6 +114,10 @@ def bundle_of(
         if not is_source(key):
             continue
         shown = f"{name}/{key}"
+        wrong = _wrong_kind(key, data, config_map)
+        if wrong:
+            problems.append(unreadable(shown, ValueError(wrong)))
+            continue
         try:
             content = unpacked(key, data, room, breathe)
         except FileTooLarge:
@@ -122,12 +128,36 @@ def bundle_of(
             continue
         room -= len(content)
         files.append(SourceFile(shown, shown, content, beside=stored))
+    if stored and not any(map(is_source, stored)):
+        problems.append(_unread(name, next(iter(stored))))
     return Bundle(
         name,
         tuple(files),
         tuple(problems),
         str(_metadata(config_map).get("resourceVersion", "")),
         frozenset(f"{name}/{key}" for key in stored),
+    )
+
+
+def _wrong_kind(key: str, data: bytes, config_map: JSONObject) -> str:
+    """Return which kind of key was found and which one is expected; empty if they are the same."""
+    packed, named = data.startswith(_GZIP), key.endswith(".gz")
+    if packed == named:
+        return ""
+    if packed:
+        return "expected YAML or JSON, found gzip data; give the key a name that ends in .gz"
+    found = "a text in data" if key in (config_map.get("data") or ()) else "other binaryData"
+    return f"expected gzip data, because the name of the key ends in .gz; found {found}"
+
+
+def _unread(name: str, key: str) -> Problem:
+    """Return the advice for a ConfigMap without a key that policyd reads."""
+    expected = f"{', '.join(SUFFIXES)}, or one of these and .gz"
+    return Problem(
+        f"found no key that policyd reads, but {key!r}; expected a name that ends in {expected}",
+        file=name,
+        rule="unreadable",
+        severity="advice",
     )
 
 

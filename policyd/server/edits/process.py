@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from threading import Timer
 from time import perf_counter_ns
 from typing import IO, Any
@@ -16,14 +17,18 @@ from typing import IO, Any
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.json_types import JSONObject
 from policyd.policy.live.definitions import WantedDefinition
+from policyd.server.edits.memory import left_in_pod
 from policyd.server.edits.model import EditFindings, PolicyEdit, TooLate, line, written
 from policyd.texts import bounded
 
 CHILD = "policyd.server.edits.child"
 # Memory of the process, and what each byte of the policies in use adds: they take 25 when they are
-# compiled, and the set is compiled with the edit and without it.
-MEMORY = 192 * 2**20
+# compiled, and the set is compiled with the edit and without it. Beside the reviews that a server
+# accepts with its default settings, the Pod of the manifests has room for it.
+MEMORY = 96 * 2**20
 MEMORY_PER_BYTE = 50
+# With less it could not even begin.
+LEAST_MEMORY = 40 * 2**20
 # Bytes of one line that the process may write.
 MAX_ANSWER = 2**20
 # Definitions of custom resources that an edit may add to those that are known, in all its rules.
@@ -47,22 +52,38 @@ class Broken(Exception):
         self.trace = trace
 
 
-def check_apart(
-    edit: PolicyEdit,
-    deadline: int,
-    fetch: FetchForEdit | None,
-    turn: AbstractContextManager[None],
-) -> EditFindings:
-    """Return what an edit adds; raises TooLate after ``deadline``, a moment of perf_counter_ns.
-
-    ``turn`` excludes other processes that check edits; ``fetch`` returns definitions.
+@dataclass(frozen=True, slots=True)
+class ProcessLimits:
+    """What the processes of one server share. ``turn`` excludes others that check edits;
+    ``reserved`` are the bytes that reviews may need meanwhile; ``left`` returns those that the Pod
+    has left, None if it has no limit.
     """
-    with turn:
+
+    turn: AbstractContextManager[None]
+    reserved: int = 0
+    left: Callable[[], int | None] = left_in_pod
+
+    def memory(self, size: int) -> int:
+        """Return the bytes for the check of policies of this size; raises NotStarted."""
+        wanted = MEMORY + MEMORY_PER_BYTE * size
+        left = self.left()
+        allowed = wanted if left is None else min(wanted, left - self.reserved)
+        if allowed < LEAST_MEMORY:
+            raise NotStarted("the Pod has too little memory left")
+        return allowed
+
+
+def check_apart(
+    edit: PolicyEdit, deadline: int, fetch: FetchForEdit | None, limits: ProcessLimits
+) -> EditFindings:
+    """Return what an edit adds; raises TooLate after ``deadline``, a moment of perf_counter_ns,
+    NotStarted, and Broken. ``fetch`` returns definitions.
+    """
+    with limits.turn:
         seconds = (deadline - perf_counter_ns()) / 1e9
         if seconds <= 0:
             raise TooLate
-        memory = MEMORY + MEMORY_PER_BYTE * edit.in_use.size
-        with _Child(memory, seconds) as child:
+        with _Child(limits.memory(edit.in_use.size), seconds) as child:
             return child.check(edit, fetch)
 
 

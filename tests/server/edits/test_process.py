@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from contextlib import nullcontext
+from pathlib import Path
 from time import perf_counter_ns
 
 import pytest
@@ -15,13 +16,15 @@ from policyd.json_types import JSONObject
 from policyd.policy.live.config_maps import flat
 from policyd.policy.live.definitions import WantedDefinition
 from policyd.server.edits import process
+from policyd.server.edits.memory import left_in_pod
 from policyd.server.edits.model import EditFindings, InUse, PolicyEdit, TooLate
-from policyd.server.edits.process import Broken, NotStarted, check_apart
+from policyd.server.edits.process import Broken, NotStarted, ProcessLimits, check_apart
 from policyd.versions import NEWEST
 from tests.builders.config_maps import BROKEN, forbidding, policy_map
 from tests.builders.policies import demand, policy, rule
 
 PLENTY = 60.0  # seconds
+UNLIMITED = ProcessLimits(nullcontext(), left=lambda: None)
 HOSTILE = "tests.server.edits.hostile"
 
 
@@ -33,7 +36,7 @@ def apart(
         name, None, flat(new), InUse([], {}, NEWEST, False), definitions=fetch is not None
     )
     deadline = perf_counter_ns() + int(seconds * 1e9)
-    return check_apart(made, deadline, fetch, nullcontext())
+    return check_apart(made, deadline, fetch, UNLIMITED)
 
 
 def children() -> list[str]:
@@ -98,6 +101,7 @@ def test_a_process_that_hangs_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_edit_that_needs_too_much_memory_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "MEMORY", 26 * 2**20)
+    monkeypatch.setattr(process, "LEAST_MEMORY", 0)
     made = [json.dumps(forbidding(f"p{n}")) for n in range(1000)]
     with pytest.raises(Broken, match="it needs more than 26 MiB of memory"):
         apart(policy_map("c", p="\n---\n".join(made)))
@@ -124,11 +128,56 @@ def test_its_limits_grow_with_the_policies_in_use(monkeypatch: pytest.MonkeyPatc
                 PolicyEdit("configmap/a", None, None, in_use),
                 perf_counter_ns() + 10**10,
                 None,
-                nullcontext(),
+                UNLIMITED,
             )
     small, large = (int(command[4]) for command in begun)
     assert large - small == process.MEMORY_PER_BYTE * 2**20
-    assert small < 256 * 2**20
+    assert small == process.MEMORY
+
+
+def test_its_memory_is_what_the_pod_has_left_beside_reviews() -> None:
+    mib = 2**20
+    for left, wanted in ((512, 96), (100, 50), (90, 40)):
+        limits = ProcessLimits(nullcontext(), 50 * mib, lambda: left * mib)  # noqa: B023
+        assert limits.memory(0) == wanted * mib
+    with pytest.raises(NotStarted, match="the Pod has too little memory left"):
+        ProcessLimits(nullcontext(), 50 * mib, lambda: 89 * mib).memory(0)
+
+
+GROUPS = [
+    # /proc/self/cgroup, files of the group, what is left
+    (
+        "0::/\n",
+        {"memory.max": "1000", "memory.current": "700", "memory.stat": "inactive_file 50"},
+        350,
+    ),
+    ("0::/a\n", {"a/memory.max": "9", "a/memory.current": "4", "a/memory.stat": "anon 3"}, 5),
+    ("0::/a\n", {"a/memory.max": "max"}, None),
+    ("0::/a\n", {}, None),
+    (
+        "5:cpu:/a\n4:memory:/a\n0::/\n",
+        {
+            "memory/a/memory.limit_in_bytes": "1000",
+            "memory/a/memory.usage_in_bytes": "900",
+            "memory/a/memory.stat": "cache 1\ntotal_inactive_file 100",
+        },
+        200,
+    ),
+    ("4:memory:/gone\n", {"memory/memory.limit_in_bytes": str(2**62)}, None),
+    ("", {}, None),
+]
+
+
+@pytest.mark.parametrize(("group", "files", "left"), GROUPS)
+def test_what_a_pod_has_left_is_read_of_its_control_group(
+    group: str, files: dict[str, str], left: int | None, tmp_path: Path
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "self").write_text(group)
+    assert left_in_pod(tmp_path / "self", tmp_path) == left
+    assert left_in_pod(tmp_path / "absent", tmp_path) is None
 
 
 def test_it_cannot_raise_its_limits() -> None:
