@@ -174,7 +174,7 @@ class EditGate:
         message: str,
         code: int = 403,
         reason: str = "Forbidden",
-        **details: object,
+        **details: str | list[str] | None,
     ) -> AdmissionResponse:
         self._count("refused")
         self._note(request, f"refused an edit of policies: {_head(message)}", **details)
@@ -187,7 +187,7 @@ class EditGate:
         self._note(request, message, error=cause or None)
         return _allowed(request, f"{message}; policyd loads it if it has no errors")
 
-    def _note(self, request: AdmissionRequest, message: str, **details: object) -> None:
+    def _note(self, request: AdmissionRequest, message: str, **details: str | list[str] | None) -> None:
         unsaid = self._lines.take("", request.uid[:MAX_UID])
         if unsaid is None:
             return

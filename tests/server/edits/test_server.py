@@ -1,6 +1,7 @@
 """The webhook for edits of ConfigMaps with policies: the real process checks reviews of them."""
 
 import base64
+import fcntl
 import gzip
 import json
 from collections.abc import Iterator
@@ -62,7 +63,7 @@ def server(cluster: PolicyCluster) -> Iterator[Process]:
 
 def with_keys(config_map: JSONObject, **keys: JSONObject | str) -> JSONObject:
     """The same object with other keys, as an API server sends it."""
-    return {**config_map, "data": policy_map("x", None, **keys)["data"]}
+    return {**config_map, "data": policy_map("x", None, version=1, **keys)["data"]}
 
 
 def test_a_broken_edit_is_denied_and_logged(server: Process, cluster: PolicyCluster) -> None:
@@ -250,19 +251,24 @@ def test_edits_of_a_running_server_follow_what_the_api_server_holds(
         assert "the API server did not return the ConfigMaps of policies" in said["warnings"][0]
 
 
-@pytest.fixture(scope="module")
-def mounted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    """A server without a cluster; one folder of its policies is a mounted ConfigMap."""
-    tmp_path = tmp_path_factory.mktemp("mounted")
-    folder = tmp_path / "policies" / "team"
-    data = folder / "..2026"
+def mounted_in(folder: Path) -> Path:
+    """A folder of policies, one folder of which is a mounted ConfigMap."""
+    team = folder / "policies" / "team"
+    data = team / "..2026"
     data.mkdir(parents=True)
-    (folder / "..data").symlink_to("..2026")
+    (team / "..data").symlink_to("..2026")
     for key, text in policy_map("team", p=forbidding("one"), q=forbidding("two"))["data"].items():
         (data / key).write_text(text)
-        (folder / key).symlink_to(f"..data/{key}")
-    (folder.parent / "other.yaml").write_text(json.dumps(forbidding("three")))
-    with serving(tmp_path, folder.parent, "--namespace", NAMESPACE, *PATIENT) as server:
+        (team / key).symlink_to(f"..data/{key}")
+    (team.parent / "other.yaml").write_text(json.dumps(forbidding("three")))
+    return team.parent
+
+
+@pytest.fixture(scope="module")
+def mounted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    """A server without a cluster."""
+    folder = tmp_path_factory.mktemp("mounted")
+    with serving(folder, mounted_in(folder), "--namespace", NAMESPACE, *PATIENT) as server:
         yield server
 
 
@@ -296,6 +302,21 @@ def test_a_config_map_that_is_not_mounted_is_allowed_with_a_warning(
     assert said["allowed"] is True
     assert "ConfigMap team is not mounted as policies of -p" in said["warnings"][0]
     assert edit(mounted, unlabelled(TEAM), unlabelled(TEAM))["allowed"] is True
+
+
+def test_of_several_workers_one_checks_at_a_time(tmp_path: Path) -> None:
+    flags = ("--namespace", NAMESPACE, "--workers", "2", *PATIENT)
+    new = policy_map("team", p=TEXT)
+    sent = body(object=new, oldObject=TEAM, operation="UPDATE", namespace=NAMESPACE, name="team")
+    with serving(tmp_path, mounted_in(tmp_path), *flags) as server:
+        until(lambda: server.lines("workers"), "all workers")
+        opened = Path(f"/proc/{server.child.pid}/fd").iterdir()
+        (lock,) = (each for each in opened if "policyd-edits" in str(each.readlink()))
+        with lock.open("r+b") as held:
+            fcntl.lockf(held, fcntl.LOCK_EX)
+            status, said = server.post(f"{PATH}?timeout=1s", sent)
+            assert status == 200 and "not enough time" in said["response"]["warnings"][0]
+        assert edit(server, TEAM, new)["allowed"] is False
 
 
 def test_without_a_namespace_no_edits_are_checked(tmp_path: Path) -> None:
