@@ -11,7 +11,7 @@ import resource
 import signal
 import sys
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict
 from math import ceil
@@ -34,6 +34,7 @@ _FIRST = "1000"
 # Requests come first: where there is one processor, this process gets a quarter of its time.
 NICE = 5
 MOST_FRAMES = 30
+_NO_MEMORY = line({"failed": "MemoryError", "trace": ""})
 
 
 def confine(memory: int, seconds: float) -> None:
@@ -80,16 +81,15 @@ def answer(stream: BinaryIO, out: BinaryIO, seconds: float) -> None:
         found = check(edit, fetch if edit.definitions else None, breathe)
     except TooLate:
         say(late=True)
+    except MemoryError:
+        out.write(_NO_MEMORY)  # made while there was some
+        out.flush()
     except Exception as error:
-        say(**_failure(error))
+        # No messages, which may quote the edit.
+        frames = traceback.format_tb(error.__traceback__, limit=-MOST_FRAMES)
+        say(failed=type(error).__name__, trace="".join(frames))
     else:
         say(found=asdict(found))
-
-
-def _failure(error: Exception) -> Mapping[str, object]:
-    """Return what the server logs: no messages, which may quote the edit."""
-    frames = traceback.format_tb(error.__traceback__, limit=-MOST_FRAMES)
-    return {"failed": type(error).__name__, "trace": "".join(frames)}
 
 
 def main() -> None:

@@ -187,7 +187,9 @@ class EditGate:
         self._note(request, message, error=cause or None)
         return _allowed(request, f"{message}; policyd loads it if it has no errors")
 
-    def _note(self, request: AdmissionRequest, message: str, **details: str | list[str] | None) -> None:
+    def _note(
+        self, request: AdmissionRequest, message: str, **details: str | list[str] | None
+    ) -> None:
         unsaid = self._lines.take("", request.uid[:MAX_UID])
         if unsaid is None:
             return

@@ -1,5 +1,6 @@
 """The process that checks an edit: what it takes and breaks is not the server's."""
 
+import io
 import json
 import os
 import resource
@@ -15,9 +16,9 @@ import pytest
 from policyd.json_types import JSONObject
 from policyd.policy.live.config_maps import flat
 from policyd.policy.live.definitions import WantedDefinition
-from policyd.server.edits import process
+from policyd.server.edits import child, process
 from policyd.server.edits.memory import left_in_pod
-from policyd.server.edits.model import EditFindings, InUse, PolicyEdit, TooLate
+from policyd.server.edits.model import EditFindings, InUse, PolicyEdit, TooLate, written
 from policyd.server.edits.process import Broken, NotStarted, ProcessLimits, check_apart
 from policyd.versions import NEWEST
 from tests.builders.config_maps import BROKEN, forbidding, policy_map
@@ -88,6 +89,30 @@ def test_a_process_that_breaks_is_the_fault_of_the_edit(
     with pytest.raises(kind, match=message):
         apart(policy_map(what))
     assert children() == []
+
+
+@pytest.mark.parametrize(
+    ("raised", "message"),
+    [
+        (TooLate(), {"late": True}),
+        (MemoryError("SECRET"), {"failed": "MemoryError", "trace": ""}),
+        (KeyError("SECRET"), {"failed": "KeyError"}),
+    ],
+)
+def test_what_a_check_raises_is_told_without_its_message(
+    raised: Exception, message: JSONObject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> EditFindings:
+        raise raised
+
+    monkeypatch.setattr(child, "check", fail)
+    made = PolicyEdit("configmap/a", None, None, InUse([], {}, NEWEST, False))
+    out = io.BytesIO()
+    child.answer(io.BytesIO(b"".join(written(made))), out, PLENTY)
+    said = json.loads(out.getvalue())
+    assert said.items() >= message.items()
+    assert "SECRET" not in out.getvalue().decode()
+    assert bool(said.get("trace")) is isinstance(raised, KeyError)
 
 
 def test_a_process_that_hangs_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
