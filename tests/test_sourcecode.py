@@ -27,6 +27,7 @@ BROAD = {
     "policyd/server/network/http1.py": "the app failed: status 500, and it is logged",
     "policyd/server/in_cluster.py": "a controller failed; it is logged and begun again",
     "policyd/server/edits/gate.py": "counted and raised again",
+    "policyd/server/edits/child.py": "the edit is refused, and it is logged",
     "policyd/policy/live/store.py": "the reload fails, and says so; the set in use stays",
 }
 

@@ -9,6 +9,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from http import HTTPStatus
 from time import perf_counter_ns
 from typing import Any
@@ -67,6 +68,16 @@ class ClusterDefinitions:
         if wanted:
             self._run(self._attempt(self._fetch(wanted)))
         return [crd for name, crd in [*self._known.items()] if _belongs(name, wanted)]
+
+    def fetch_more(self, wanted: frozenset[WantedDefinition], most: int) -> list[JSONObject] | None:
+        """The same for what is not in use, and may never be: nothing of it is kept or followed.
+        None if more than ``most`` would have to be fetched.
+        """
+        missing = wanted - self._wanted
+        found = {name: crd for name, crd in [*self._known.items()] if _belongs(name, wanted)}
+        if missing and not self._run(self._fetch_more(missing, most, found)):
+            return None
+        return [*found.values()]
 
     def changed(self) -> bool:
         """Whether a definition that policies need is new or has changed since it was fetched."""
@@ -150,6 +161,24 @@ class ClusterDefinitions:
         """Fetch these definitions and keep those that arrive; raises the first problem."""
         return any(await self._each(wanted, self._learn))
 
+    async def _fetch_more(
+        self, wanted: frozenset[WantedDefinition], most: int, found: dict[str, JSONObject]
+    ) -> bool:
+        """Add these definitions to ``found``, as far as they arrive; False if they are too many."""
+
+        async def add(name: str) -> None:
+            crd = await self._read(name)
+            if crd is not None:
+                found[name] = slim(crd)
+
+        with suppress(*PROBLEMS):  # TimeoutError is an OSError
+            async with asyncio.timeout(ROUNDS * self._timeout):
+                names = [name for name in await self._names(wanted) if name not in found]
+                if len(names) > most:
+                    return False
+                await asyncio.gather(*map(add, names))
+        return True
+
     async def _differing(self, wanted: frozenset[WantedDefinition]) -> bool:
         return any(await self._each(wanted, self._differs))
 
@@ -168,11 +197,16 @@ class ClusterDefinitions:
         return found
 
     async def _learn(self, name: str) -> bool:
-        crd = await self._get(f"{PATH}/{name}", "CustomResourceDefinition")
-        if crd is not None and named(crd, name).get("spec"):
+        crd = await self._read(name)
+        if crd is not None:
             self._known[name] = slim(crd)
             self._versions[name] = version_of(crd)
         return False
+
+    async def _read(self, name: str) -> JSONObject | None:
+        """The definition of this name; None if there is none."""
+        crd = await self._get(f"{PATH}/{name}", "CustomResourceDefinition")
+        return crd if crd is not None and named(crd, name).get("spec") else None
 
     async def _learn_version(self) -> bool:
         try:

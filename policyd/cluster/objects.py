@@ -119,16 +119,16 @@ class ObjectClient:
         return decoded_answer("GET", path, await self.read(path, query or {}, accept))
 
     async def list_pages(
-        self, path: str, query: Mapping[str, str] | None = None
+        self, path: str, query: Mapping[str, str] | None = None, accept: str = JSON_TYPE
     ) -> AsyncIterator[JSONObject]:
-        """The pages of a list. If the API server expires the snapshot of the list meanwhile, the
-        list continues with the current objects.
+        """The pages of a list, in the form that ``accept`` names. If the API server expires the
+        snapshot of the list meanwhile, the list continues with the current objects.
         """
         asked = {"limit": str(PAGE), **(query or {})}
         expired = False
         while True:
             try:
-                page = await self.get(path, asked)
+                page = await self.get(path, asked, accept)
             except ObjectError as error:
                 later = (error.body.get("metadata") or {}).get("continue")
                 if error.status != HTTPStatus.GONE or not later or expired:

@@ -8,18 +8,28 @@ the API server is away, the last state stays.
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from contextlib import suppress
+from http import HTTPStatus
+from urllib.parse import quote
 
-from policyd.cluster.client import ReportLookup
-from policyd.cluster.objects import ObjectClient
+from policyd.cluster.client import PROBLEMS, ReportLookup, describe
+from policyd.cluster.objects import ObjectClient, ObjectError
 from policyd.cluster.watching import Reflector, Watched, unreported
 from policyd.json_types import JSONObject
-from policyd.policy.live.config_maps import bundle_of, slim
+from policyd.policy.live.config_maps import (
+    MAX_SET_BYTES,
+    NotRead,
+    bundle_of,
+    identity_of,
+    slim,
+)
 from policyd.policy.live.holding import BundleState
 from policyd.policy.live.team_exceptions import ExceptionNamespaces, HeldBack, TeamExceptions
 from policyd.policy.source.files import Bundle
 
 # From the first change to the reload. Bounded: later changes do not prolong it.
 PAUSE_SECONDS = 0.05
+# Objects in one response that has their metadata alone: annotations have up to 256 KiB each.
+METADATA_PAGE = "20"
 # How often the health of the watch is reported.
 REPORT_SECONDS = 5.0
 
@@ -73,7 +83,7 @@ class FollowedConfigMaps:
 
     def fingerprint(self) -> Hashable:
         """Return what identifies the state that was taken last."""
-        return tuple(map(_identity, self._taken))
+        return tuple(map(identity_of, self._taken))
 
     def states(self) -> Sequence[BundleState]:
         """Return nothing: each ConfigMap is a bundle of its own."""
@@ -143,15 +153,55 @@ class PolicyConfigMaps(FollowedConfigMaps):
     ) -> None:
         super().__init__(client, [namespace], selector, report)
         self.namespace = namespace
+        self._client = client
+        self._path = f"api/v1/namespaces/{namespace}/configmaps"
         self._bundles: dict[Hashable, Bundle] = {}
 
     def read(self) -> Sequence[Bundle]:
-        """Return the files of all ConfigMaps, by name; those that did not change are kept."""
+        """Return the files of all ConfigMaps, by name; those that did not change are kept. What
+        exceeds the room for all of them is a problem of the last ones.
+        """
         known, self._bundles = self._bundles, {}
+        left = MAX_SET_BYTES
         for each in self._taken:
-            key = _identity(each)
-            self._bundles[key] = known.get(key) or bundle_of(each)
+            key = identity_of(each)
+            bundle = known.get(key)
+            if bundle is None or bundle.problems or bundle.size > left:
+                bundle = bundle_of(each, left)
+            self._bundles[key] = bundle
+            left -= bundle.size
         return [*self._bundles.values()]
+
+    async def current(self) -> Sequence[JSONObject]:
+        """Return the ConfigMaps as the API server holds them now, which the watch may not have
+        reported yet; raises NotRead. Only what the watch does not have is read.
+        """
+        (reflector,) = self._reflectors
+        asked = Watched(self._path, label_selector=self.selector, metadata_only=True)
+        query = {**asked.query(), "limit": METADATA_PAGE}
+        try:
+            stored = [
+                item["metadata"]
+                async for page in self._client.list_pages(self._path, query, asked.accept("List"))
+                for item in page["items"] or ()
+            ]
+            names = [(identity_of({"metadata": each}), str(each["name"])) for each in stored]
+        except (ObjectError, *PROBLEMS) as error:
+            raise NotRead(describe(error)) from None
+        followed = {identity_of(each): each for each in reflector.objects.values()}
+        found = [followed.get(identity) or await self.one(name) for identity, name in names]
+        return [each for each in found if each is not None]
+
+    async def one(self, name: str) -> JSONObject | None:
+        """Return a ConfigMap of the namespace as the API server holds it now, whatever its labels;
+        None if there is none. Raises NotRead.
+        """
+        try:
+            return slim(await self._client.get(f"{self._path}/{quote(name, safe='')}"))
+        except (ObjectError, *PROBLEMS) as error:
+            if isinstance(error, ObjectError) and error.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise NotRead(describe(error)) from None
 
 
 class ExceptionConfigMaps(FollowedConfigMaps):
@@ -194,11 +244,6 @@ class ExceptionConfigMaps(FollowedConfigMaps):
     def _kept(self, config_map: JSONObject) -> JSONObject | None:
         namespace = str(config_map["metadata"].get("namespace", ""))
         return slim(config_map) if self._namespaces.allow(namespace) else None
-
-
-def _identity(config_map: JSONObject) -> tuple[str, ...]:
-    metadata = config_map["metadata"]
-    return tuple(str(metadata[key]) for key in ("namespace", "name", "uid", "resourceVersion"))
 
 
 async def _any(stop: asyncio.Event, other: Awaitable[object]) -> None:

@@ -56,6 +56,7 @@ class LiveDefinitions:
         self._clock = clock
         self._version_at = clock()  # when the version was last queried
         self.fetch: Fetch = self._definitions.fetch
+        self.fetch_more = self._definitions.fetch_more
         self._objects = caches.objects
         self._listed: Reflector | None = None
         self._changes = asyncio.Event()

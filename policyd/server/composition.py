@@ -13,6 +13,7 @@ import ssl
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -146,6 +147,10 @@ class Server:
         """Wait until the ports may close."""
         await draining.until_quiet(self.connections, self.settings)
 
+    def _turn_to_check(self) -> AbstractContextManager[None]:
+        """What excludes other processes of this server that check edits."""
+        return nullcontext()
+
     def _store(self, load: Callable[..., LoadedPolicySet], verify: Any, last_good: Any) -> Store:
         return Store(
             self.settings.policies,
@@ -175,7 +180,9 @@ class Server:
             reached=self.controllers.reached,
             in_use=self.controllers.in_use,
             placed=self.controllers.placed,
-            check_edit=self.live.edit_gate(self.store, self.recorder.edited, self.definitions),
+            check_edit=self.live.edit_gate(
+                self.store, self.recorder.edited, self.definitions, self._turn_to_check()
+            ),
             **{"denials": self.trail.recent, **shared},
         )
 

@@ -38,10 +38,9 @@ from policyd.observability.metrics import PrometheusRecorder
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.live.store import Store
 from policyd.policy.source.documents import Sources
-from policyd.server.edits.gate import MOUNTED
 from policyd.server.health import WatchSupervisor
 from policyd.server.in_tree import InTreePolicies
-from policyd.server.live_policies import own_namespace
+from policyd.server.live_policies import edit_selector, own_namespace
 from policyd.tls.certificates import Certificates
 from policyd.tls.sources import PairSource
 from policyd.webhooks.reach.reached import Reached
@@ -303,8 +302,7 @@ class InCluster:
             else ServiceAddress(self._namespace, service.name, service.port),
             url=settings.webhook_url,
             namespace=self._namespace,
-            # In a Pod, ConfigMaps may be mounted as policies: those with the label are checked too.
-            policy_configmaps=settings.policy_configmaps or (MOUNTED if settings.cluster else ""),
+            policy_configmaps=edit_selector(settings),
             timeout=min(max(math.ceil(settings.timeout), SHORTEST_TIMEOUT), LONGEST_TIMEOUT),
         )
 

@@ -4,7 +4,7 @@ last good policies in one. Without a cluster it does none of these.
 
 import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -18,9 +18,10 @@ from policyd.policy.live.sources import PolicySource, Together
 from policyd.policy.live.store import LONGEST_RETRY_SECONDS, Kept, Store
 from policyd.policy.live.team_exceptions import HeldBack
 from policyd.server.cluster import LiveDefinitions
-from policyd.server.edits.checking import EditChecker
 from policyd.server.edits.finding import MountedEdits, WatchedEdits
 from policyd.server.edits.gate import MOUNTED, EditGate
+from policyd.server.edits.model import EditFindings, PolicyEdit
+from policyd.server.edits.process import ProcessLimits, check_apart
 from policyd.server.following import CacheState
 from policyd.server.health import WatchHealth, WatchSupervisor
 from policyd.server.last_good import KeepingPlace, LastGoodFile, LastGoodPolicies
@@ -46,6 +47,13 @@ IDLE_SHARE = 4.0
 def own_namespace(settings: Settings) -> str:
     """The namespace of policyd: the setting, or that of the Pod; empty if neither is known."""
     return settings.namespace or pod_namespace()
+
+
+def edit_selector(settings: Settings) -> str:
+    """The labels of the ConfigMaps whose edits are checked; empty if there are none. Where policyd
+    does not follow them, they are mounted: only in a Pod, which has no kubeconfig.
+    """
+    return settings.policy_configmaps or ("" if settings.kubeconfig else MOUNTED)
 
 
 class LivePolicies:
@@ -133,19 +141,37 @@ class LivePolicies:
         }
 
     def edit_gate(
-        self, store: Store, count: Callable[[str], None], definitions: LiveDefinitions | None
-    ) -> EditGate:
-        """Return the check of edits of the ConfigMaps, watched or mounted."""
-        settings = self._settings
-        fetch = None if definitions is None else definitions.fetch
-        return EditGate(
-            EditChecker(allow_empty=settings.allow_empty, definitions=fetch),
-            WatchedEdits(store) if settings.policy_configmaps else MountedEdits(store),
-            self._log,
-            count,
-            namespace=self.namespace,
-            selector=settings.policy_configmaps or MOUNTED,
+        self,
+        store: Store,
+        count: Callable[[str], None],
+        definitions: LiveDefinitions | None,
+        turn: AbstractContextManager[None],
+    ) -> EditGate | None:
+        """Return the check of edits of the ConfigMaps, watched or mounted; None if no webhook for
+        them can be registered. ``turn`` excludes other workers.
+        """
+        settings, fetch = self._settings, None if definitions is None else definitions.fetch_more
+        selector = edit_selector(settings)
+        if not selector or not self.namespace:
+            return None
+        known: dict[str, bool] = {
+            "allow_empty": settings.allow_empty,
+            "definitions": definitions is not None,
+        }
+        find = (
+            MountedEdits(store, **known)
+            if self.source is None
+            else WatchedEdits(store, self.source, **known)
         )
+
+        # A review needs about as much again as is counted for it.
+        reviews = 2 * settings.max_in_flight_bytes * settings.workers
+        limits = ProcessLimits(turn, reviews)
+
+        def check(edit: PolicyEdit, deadline: int) -> EditFindings:
+            return check_apart(edit, deadline, fetch, limits)
+
+        return EditGate(check, find, self._log, count, namespace=self.namespace, selector=selector)
 
     def start(
         self, store: Store, stop: asyncio.Event, watches: WatchSupervisor

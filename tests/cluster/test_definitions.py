@@ -89,6 +89,25 @@ def test_nothing_wanted_asks_nothing(server: ApiServer, asked: Asked) -> None:
     assert server.calls == []
 
 
+def test_what_an_edit_names_is_not_followed_and_bounded(
+    server: ApiServer, asked: Asked, crds: dict[str, JSONObject]
+) -> None:
+    used, edited = frozenset([WIDGETS]), WantedDefinition(WIDGETS.group, "gadgets")
+    asked.found.fetch(used)
+    assert plurals(asked.found.fetch_more(used, 0) or []) == ["widgets"]
+    both = used | {edited, WantedDefinition("nowhere.dev", "things")}
+    assert asked.found.fetch_more(both, 1) is None
+    assert plurals(asked.found.fetch_more(both, 2) or []) == ["gadgets", "widgets"]
+    every = frozenset([WantedDefinition(WIDGETS.group, EVERY)])
+    assert asked.found.fetch_more(every, 1) is None  # two more than are known
+    assert plurals(asked.found.fetch_more(every, 2) or []) == sorted(NAMES)
+    crds[edited.name] = crd("gadgets", generation=2)
+    assert not asked.found.changed()
+    server.answer = lambda _: refusal(500, "etcd is away")
+    assert plurals(asked.found.fetch_more(both, 2) or []) == ["widgets"]
+    assert asked.found.problem == ""
+
+
 def test_what_counts_as_a_change(asked: Asked, crds: dict[str, JSONObject]) -> None:
     wanted = frozenset([WantedDefinition(WIDGETS.group, EVERY)])
     asked.found.fetch(wanted)

@@ -181,6 +181,25 @@ def test_kubectl_prints_the_errors_of_a_broken_edit(
     until(lambda: "DELETE" in refused_operations(server, "admin"), "the line in the log")
 
 
+def test_the_second_policy_of_one_name_is_refused_at_once(
+    client: Client, namespace: str, start: Start, gated: Callable[[Process], None]
+) -> None:
+    """Also by a replica that has not loaded the first one yet."""
+    client.made(team(namespace, "a", p=LIMIT))
+    gated(start())
+    for number in range(5):
+        first, second = (
+            team(namespace, f"{name}{number}", p=forbidding(f"p{number}", "worse"))
+            for name in ("first", "second")
+        )
+        assert client.create(first).status == 201
+        answer = client.create(second)
+        assert answer.status == 403
+        assert f"Policy p{number} is defined twice: first in another source" in answer.message
+    elsewhere = team("default", "elsewhere", p="kind: [")
+    assert client.create(elsewhere, dryRun="All").status == 201
+
+
 def test_a_broken_edit_past_the_gate_keeps_out_nobody_else(
     client: Client, namespace: str, start: Start
 ) -> None:
@@ -324,6 +343,10 @@ def test_registered_webhooks_follow_config_maps_and_refuse_broken_edits(
             for number, bind in enumerate((f"127.0.0.1:{port}", "127.0.0.1:0"))
         ]
         until(lambda: "policies.policyd.dev" in in_cluster.webhooks(client, name), "the gate")
+        gate = in_cluster.webhooks(client, name)["policies.policyd.dev"]
+        assert gate["rules"][0]["operations"] == ["CREATE", "UPDATE", "DELETE"]
+        own = {"kubernetes.io/metadata.name": namespace}
+        assert gate["namespaceSelector"] == {"matchLabels": own}
         broken = team(namespace, "b", p=LIMIT.replace("has(object", "has(objct"))
         until(lambda: client.create(broken, dryRun="All").status != 201, "a refusal")
         status, _, printed = kubectl.printed("create", "-f", "-", sent=broken)

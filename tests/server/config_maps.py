@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from policyd.json_types import JSONObject
-from tests.builders.config_maps import NAMESPACE, policy_map
+from tests.builders.config_maps import LABELS, NAMESPACE, policy_map
 from tests.builders.objects import config_map
 from tests.builders.reviews import body
 from tests.cluster.fake import ApiServer, Call, Reply, api_server, refusal
@@ -30,6 +30,12 @@ class PolicyCluster:
     writes: list[str] = field(default_factory=list)
     away: bool = False
     refuses_writes: bool = False
+
+    def stored(self, name: str) -> JSONObject:
+        """A ConfigMap of policies as the API server sends it."""
+        made = self.labelled.objects[NAMESPACE, name]
+        named = {"apiVersion": "v1", "kind": "ConfigMap"}
+        return {**named, **made, "metadata": {**made["metadata"], "labels": LABELS}}
 
     def put(self, name: str, **keys: JSONObject | str) -> None:
         """Create or replace a ConfigMap of policies."""
@@ -52,7 +58,7 @@ class PolicyCluster:
             self.writes.append(name)
             self.others[name] = call.body
             return Reply(call.body)
-        found = self.others.get(name)
+        found = self.others.get(name) or self.labelled.objects.get((NAMESPACE, name))
         return refusal(404, "not found") if found is None else Reply(found)
 
 

@@ -4,15 +4,35 @@ cluster.
 
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from policyd.errors import Problem
 from policyd.json_types import JSONObject
-from policyd.policy.source.files import Bundle, SourceFile, is_source, unpacked, unreadable
+from policyd.policy.source.files import (
+    MAX_BYTES,
+    MAX_PACKED_BYTES,
+    SUFFIXES,
+    Bundle,
+    FileTooLarge,
+    SourceFile,
+    bytes_text,
+    is_source,
+    unpacked,
+    unreadable,
+)
+from policyd.policy.source.pace import full_speed
 
-# Bytes of one key, decompressed: a ConfigMap has at most 1 MiB, and policies shrink to a tenth.
-MAX_BYTES = 16 * 2**20
+# Bytes of all ConfigMaps of one server, decompressed.
+MAX_SET_BYTES = MAX_BYTES
+# Characters of all keys and values of one ConfigMap: values of 1 MiB, in base64.
+MAX_STORED_BYTES = 2 * 2**20
+MAX_NAME = 253
+_GZIP = b"\x1f\x8b"
 PREFIX = "configmap/"
+
+
+class NotRead(Exception):
+    """The API server did not return the ConfigMaps; the message says why."""
 
 
 def name_of(config_map: JSONObject) -> str:
@@ -39,6 +59,29 @@ def slim(config_map: JSONObject) -> JSONObject:
     return kept
 
 
+def identity_of(config_map: JSONObject) -> tuple[str, ...]:
+    """Return what differs between two states of any ConfigMaps."""
+    metadata = _metadata(config_map)
+    names = ("namespace", "name", "uid", "resourceVersion")
+    return tuple(str(metadata.get(key, "")) for key in names)
+
+
+def flat(config_map: JSONObject) -> JSONObject:
+    """Return the same fields, without any value that no ConfigMap has: what a client sent need not
+    be one.
+    """
+    metadata = _metadata(config_map)
+    kept = {key: str(metadata.get(key, ""))[:MAX_NAME] for key in ("name", "resourceVersion")}
+    keys = {field: dict(_strings(config_map, field)) for field in ("data", "binaryData")}
+    return {"metadata": kept, **keys}
+
+
+def oversize(config_map: JSONObject) -> bool:
+    """Whether it is larger than what an API server holds."""
+    texts = (text for field in ("data", "binaryData") for text in _strings(config_map, field))
+    return sum(len(key) + len(text) for key, text in texts) > MAX_STORED_BYTES
+
+
 def contents(config_map: JSONObject) -> tuple[dict[str, bytes], list[Problem]]:
     """Return the bytes of each key as they are stored, in order, and what cannot be decoded."""
     problems: list[Problem] = []
@@ -53,21 +96,40 @@ def contents(config_map: JSONObject) -> tuple[dict[str, bytes], list[Problem]]:
     return dict(sorted(found.items())), problems
 
 
-def bundle_of(config_map: JSONObject) -> Bundle:
-    """Return the source files of a ConfigMap: the keys that would be read as files of a folder."""
+def bundle_of(
+    config_map: JSONObject,
+    left: int = MAX_SET_BYTES,
+    breathe: Callable[[], None] = full_speed,
+) -> Bundle:
+    """Return the source files of a ConfigMap: the keys that would be read as files of a folder.
+
+    ``left``: bytes that it may have beside the other ConfigMaps of the server, decompressed.
+    ``breathe`` is called between small pieces of work.
+    """
     name = name_of(config_map)
     stored, problems = contents(config_map)
     files: list[SourceFile] = []
+    room = min(left, MAX_PACKED_BYTES)
     for key, data in stored.items():
         if not is_source(key):
             continue
         shown = f"{name}/{key}"
+        wrong = _wrong_kind(key, data, config_map)
+        if wrong:
+            problems.append(unreadable(shown, ValueError(wrong)))
+            continue
         try:
-            content = unpacked(key, data, MAX_BYTES)
+            content = unpacked(key, data, room, breathe)
+        except FileTooLarge:
+            problems.append(unreadable(shown, ValueError(_too_large(left))))
+            break  # what comes after it is not decompressed either
         except (OSError, EOFError, zlib.error, ValueError) as error:
             problems.append(unreadable(shown, error))
             continue
+        room -= len(content)
         files.append(SourceFile(shown, shown, content, beside=stored))
+    if stored and not any(map(is_source, stored)):
+        problems.append(_unread(name, next(iter(stored))))
     return Bundle(
         name,
         tuple(files),
@@ -75,6 +137,34 @@ def bundle_of(config_map: JSONObject) -> Bundle:
         str(_metadata(config_map).get("resourceVersion", "")),
         frozenset(f"{name}/{key}" for key in stored),
     )
+
+
+def _wrong_kind(key: str, data: bytes, config_map: JSONObject) -> str:
+    """Return which kind of key was found and which one is expected; empty if they are the same."""
+    packed, named = data.startswith(_GZIP), key.endswith(".gz")
+    if packed == named:
+        return ""
+    if packed:
+        return "expected YAML or JSON, found gzip data; give the key a name that ends in .gz"
+    found = "a text in data" if key in (config_map.get("data") or ()) else "other binaryData"
+    return f"expected gzip data, because the name of the key ends in .gz; found {found}"
+
+
+def _unread(name: str, key: str) -> Problem:
+    """Return the advice for a ConfigMap without a key that policyd reads."""
+    expected = f"{', '.join(SUFFIXES)}, or one of these and .gz"
+    return Problem(
+        f"found no key that policyd reads, but {key!r}; expected a name that ends in {expected}",
+        file=name,
+        rule="unreadable",
+        severity="advice",
+    )
+
+
+def _too_large(left: int) -> str:
+    if left < MAX_PACKED_BYTES:
+        return f"the ConfigMaps of policies are larger than {bytes_text(MAX_SET_BYTES)} together"
+    return f"the keys of the ConfigMap are larger than {bytes_text(MAX_PACKED_BYTES)} together"
 
 
 def config_map_of(bundle: Bundle) -> JSONObject:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from policyd.policy.live.holding import BundleState
 from policyd.policy.live.watch import fingerprint
-from policyd.policy.source.files import Bundle, read
+from policyd.policy.source.files import MAX_BYTES, Bundle, read
 
 # The name of the bundle of all files and directories of -p.
 FILES = "-p"
@@ -52,7 +52,7 @@ class BundledFiles(Files):
         """Return one bundle; none without any paths."""
         if not self._paths:
             return ()
-        files, problems = read(self._paths, pipes=False)
+        files, problems = read(self._paths, pipes=False, most=MAX_BYTES)
         names = {each.name for each in files} | {each.file for each in problems}
         return (Bundle(FILES, tuple(files), tuple(problems), "", frozenset(names)),)
 

@@ -13,11 +13,22 @@ from pathlib import Path
 from typing import BinaryIO
 
 from policyd.errors import Problem
+from policyd.policy.source.pace import full_speed
 from policyd.policy.source.tree import WalkFault, shown, walk
 from policyd.regular_files import open_regular
 
 SUFFIXES = (".yaml", ".yml", ".json")
-MAX_BYTES = 64 * 1024 * 1024  # of one file, decompressed; real sources have a few MiB
+# Bytes, decompressed, of one file; real sources have a few MiB. A server reads no more in one set.
+MAX_BYTES = 64 * 2**20
+# Bytes of a file of a ConfigMap, decompressed, and of all files of one: a ConfigMap has at most
+# 1 MiB, and policies shrink to a tenth.
+MAX_PACKED_BYTES = 16 * 2**20
+# Bytes that are decompressed between two looks at the clock.
+_PIECE = 2**18
+
+
+class FileTooLarge(ValueError):
+    """A file has more bytes than may be read of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +63,11 @@ class Bundle:
     version: str = ""
     names: frozenset[str] = frozenset()
 
+    @property
+    def size(self) -> int:
+        """Return the bytes of all its files."""
+        return sum(len(each.data) for each in self.files)
+
     @cached_property
     def digest(self) -> bytes:
         """Return a hash of everything that is loaded from it."""
@@ -71,15 +87,19 @@ def read(
     *,
     pipes: bool = True,
     excluded: Callable[[str], bool] = lambda name: False,
+    most: int = sys.maxsize,
+    breathe: Callable[[], None] = full_speed,
 ) -> tuple[list[SourceFile], list[Problem]]:
     """Read the sources below ``paths`` (files, directories, ``-`` for standard input), each once.
 
     ``pipes``: a path may be a pipe, such as ``<(command)`` in a shell; a server never reads one.
-    ``excluded``: whether to leave out the file of this name.
+    ``excluded``: whether to leave out the file of this name. ``most``: bytes of all files; those
+    beyond it are problems. ``breathe`` is called between small pieces of work.
     """
     found: list[SourceFile] = []
     problems: list[Problem] = []
     seen: set[str] = set()
+    left = most
     for path in paths:
         root = os.path.realpath(path if Path(path).is_dir() else Path(path).parent)
         for name in _expand(path, problems):
@@ -89,38 +109,68 @@ def read(
             seen.add(real)
             given = pipes and name == str(path)
             try:
-                data = read_bytes(name, pipes=given)
+                data = read_bytes(name, pipes=given, most=min(left, MAX_BYTES), breathe=breathe)
+                left -= len(data)
                 found.append(SourceFile(shown(name), real, data, root))
+            except FileTooLarge as error:
+                together = ValueError(f"all files together are larger than {bytes_text(most)}")
+                problems.append(unreadable(name, together if left < MAX_BYTES else error))
             except (OSError, EOFError, zlib.error, ValueError) as error:
                 problems.append(unreadable(name, error))
     return found, problems
 
 
-def read_bytes(name: str | Path, *, pipes: bool = False) -> bytes:
-    """Read a file, decompressed if its name ends in ``.gz``; raises OSError, ValueError."""
-    if str(name) == "-":
-        return sys.stdin.buffer.read()
-    with open_regular(name, pipes=pipes) as file:
-        return _unpacked(str(name), file, MAX_BYTES)
-
-
-def unpacked(name: str, data: bytes, most: int = MAX_BYTES) -> bytes:
-    """Return the bytes of a file that were read as they are, decompressed if its name ends in
-    ``.gz``; raises OSError, EOFError, zlib.error, and ValueError for more than ``most``.
+def read_bytes(
+    name: str | Path,
+    *,
+    pipes: bool = False,
+    most: int = MAX_BYTES,
+    breathe: Callable[[], None] = full_speed,
+) -> bytes:
+    """Read a file, decompressed if its name ends in ``.gz``; raises OSError, EOFError, zlib.error,
+    and ValueError for more than ``most`` bytes.
     """
-    return _unpacked(name, io.BytesIO(data), most)
+    if str(name) == "-":
+        return _unpacked("-", sys.stdin.buffer, most, breathe)
+    with open_regular(name, pipes=pipes) as file:
+        return _unpacked(str(name), file, most, breathe)
 
 
-def _unpacked(name: str, file: BinaryIO, most: int) -> bytes:
+def unpacked(
+    name: str,
+    data: bytes,
+    most: int = MAX_PACKED_BYTES,
+    breathe: Callable[[], None] = full_speed,
+) -> bytes:
+    """Return the bytes of a file that were read as they are, decompressed if its name ends in
+    ``.gz``; raises as ``read_bytes`` does.
+    """
+    return _unpacked(name, io.BytesIO(data), most, breathe)
+
+
+def _unpacked(name: str, file: BinaryIO, most: int, breathe: Callable[[], None]) -> bytes:
     if name.endswith(".gz"):
         with gzip.GzipFile(fileobj=file) as packed:
-            data = packed.read(most + 1)
-    else:
-        data = file.read(most + 1)
-    if len(data) > most:
-        limit = f"{most >> 20} MiB" if most >> 20 else f"{most >> 10} KiB"
-        raise ValueError(f"larger than {limit}")
-    return data
+            return _bounded(packed, most, breathe)
+    return _bounded(file, most, breathe)
+
+
+def _bounded(file: BinaryIO | gzip.GzipFile, most: int, breathe: Callable[[], None]) -> bytes:
+    """Return the rest of a file, of which no more than ``most`` bytes and a piece are read."""
+    pieces: list[bytes] = []
+    size = 0
+    while piece := file.read(_PIECE):
+        pieces.append(piece)
+        size += len(piece)
+        if size > most:
+            raise FileTooLarge(f"larger than {bytes_text(most)}")
+        breathe()
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def bytes_text(size: int) -> str:
+    """Return a limit as people read it."""
+    return f"{size >> 20} MiB" if size >> 20 else f"{size >> 10} KiB"
 
 
 def is_source(name: str) -> bool:

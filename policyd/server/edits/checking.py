@@ -1,100 +1,116 @@
 """Checks an edit of policies before it is stored: builds the set as it would be, compiles it and
-runs its suites, and finds the problems that the edit adds. Runs on one thread; knows no requests.
+runs its suites, and finds the problems that the edit adds. Runs in a process of its own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from time import perf_counter_ns
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
 
-from policyd.collecting import exempting
 from policyd.errors import Problem
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.live.config_maps import MAX_SET_BYTES, bundle_of, name_of
 from policyd.policy.live.definitions import Fetch, wanted, with_definitions
 from policyd.policy.live.holding import added
-from policyd.policy.live.sources import exists_in
+from policyd.policy.live.sources import FILES, exists_in
+from policyd.policy.live.team_exceptions import EXCEPTIONS
 from policyd.policy.source import loader
-from policyd.policy.source.files import Bundle
+from policyd.policy.source.files import MAX_BYTES, Bundle, read
 from policyd.policy.source.losses import emptied, truncated
-from policyd.policy.source.pace import Pace
+from policyd.server.edits.model import EditFindings, InUse, PolicyEdit
+from policyd.server.edits.showing import findings_of
 from policyd.server.loading import failures
-from policyd.versions import KubernetesVersion
 
-# Names of policies in refused edits that are remembered, with counters that nobody reads.
-MAX_NAMES = 20_000
+Breathe = Callable[[], None]
 
 
-class TooLate(Exception):
-    """The time for the check is over."""
+def check(edit: PolicyEdit, fetch: Fetch | None, breathe: Breathe) -> EditFindings:
+    """Return what an edit adds. ``fetch`` returns definitions of custom resources; ``breathe`` is
+    called between pieces of work.
+    """
+    others, sets = _others(edit, breathe), _Sets(_in_use(edit), fetch, breathe)
+    found = sets.problems(_with(others, edit.new, breathe))
+    if found:
+        found = added(found, sets.problems(_with(others, edit.old, breathe)))
+    return findings_of(found, edit.name, {file for each in others.values() for file in each.names})
 
 
-@dataclass(frozen=True, slots=True)
-class InUse:
-    """The policies in use and the classes of documents in their files, for ``losses``."""
+class _Sets:
+    """Compiles the sources before and after an edit; what is equal in both is compiled once."""
 
-    policies: Sequence[Any]
-    files: Mapping[str, frozenset[str]]
-    version: KubernetesVersion
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyEdit:
-    """The sources before and after an edit."""
-
-    before: Sequence[Bundle]
-    after: Sequence[Bundle]
-    in_use: InUse
-
-
-class EditChecker:
-    """Compiles edits of the sources of one server. Not for several threads at once."""
-
-    def __init__(self, *, allow_empty: bool, definitions: Fetch | None = None) -> None:
-        self._allow_empty = allow_empty
-        self._definitions = definitions
+    def __init__(self, in_use: InUse, fetch: Fetch | None, breathe: Breathe) -> None:
+        self._in_use = in_use
+        self._fetch = fetch
+        self._breathe = breathe
         self._former: CompiledPolicySet | None = None
 
-    def problems(self, edit: PolicyEdit, deadline: int) -> list[Problem]:
-        """Return the problems that the edit adds; raises TooLate after ``deadline``, a moment of
-        perf_counter_ns.
-        """
-        breathe = _Until(deadline)
-        with exempting():
-            after = self._of(edit.after, edit.in_use, breathe)
-            if not after:
-                return []
-            return added(after, self._of(edit.before, edit.in_use, breathe))
-
-    def _of(
-        self, given: Sequence[Bundle], in_use: InUse, breathe: Callable[[], None]
-    ) -> list[Problem]:
+    def problems(self, given: Sequence[Bundle]) -> list[Problem]:
         """Return everything that is wrong with these sources."""
-        sources = loader.load(given, version=in_use.version, breathe=breathe, pipes=False)
-        if self._definitions is not None:
-            sources = with_definitions(sources, self._definitions(wanted(sources)))
-        # Counters of its own: the cases of suites are no requests.
-        policies = compiler.compile_sources(sources, self._former, breathe=breathe)
-        few = len(policies.counters()) <= MAX_NAMES
-        self._former = policies if few else None
+        in_use = self._in_use
+        sources = loader.load(given, version=in_use.version, breathe=self._breathe, pipes=False)
+        if self._fetch is not None:
+            sources = with_definitions(sources, self._fetch(wanted(sources)))
+        policies = compiler.compile_sources(sources, self._former, breathe=self._breathe)
+        self._former = policies
         found = [*policies.problems]
         broken = {each.file for each in found if each.severity == "error"}
         for reason in truncated(in_use, policies, exists_in(given)):
-            if reason.partition(": ")[0] not in broken:  # else that is why it holds nothing
-                found.append(Problem(reason, rule="lost"))
-        if not self._allow_empty:
+            file, _, rest = reason.partition(": ")
+            if file not in broken:  # else that is why it holds nothing
+                found.append(Problem(rest, file=file, rule="lost"))
+        if not in_use.allow_empty:
             found += [Problem(reason, rule="lost") for reason in emptied(in_use, policies)]
-        return [*found, *failures(policies, breathe)]
+        return [*found, *failures(policies, self._breathe)]
 
 
-class _Until:
-    """Pauses between pieces of work, and ends it at a deadline."""
+def _with(
+    others: Mapping[str, Bundle], config_map: Mapping[str, object] | None, breathe: Breathe
+) -> list[Bundle]:
+    """Return the bundles with that of a ConfigMap, in the order in which they are loaded."""
+    found = {**others}
+    if config_map is not None:
+        left = MAX_SET_BYTES - sum(each.size for name, each in found.items() if name != FILES)
+        bundle = bundle_of({**config_map}, max(0, left), breathe)
+        found[bundle.name] = bundle
+    return [found[key] for key in sorted(found)]
 
-    def __init__(self, deadline: int) -> None:
-        self._deadline = deadline
-        self._pace = Pace()
 
-    def __call__(self) -> None:
-        if perf_counter_ns() >= self._deadline:
-            raise TooLate
-        self._pace()
+def _others(edit: PolicyEdit, breathe: Breathe) -> dict[str, Bundle]:
+    """Return the sources that the edit does not change, by name."""
+    found: dict[str, Bundle] = {}
+    left = MAX_SET_BYTES
+    for each in edit.config_maps:
+        if name_of(each) != edit.name:
+            bundle = bundle_of(each, left, breathe)
+            found[bundle.name] = bundle
+            left -= bundle.size
+    if edit.files:
+        found[EXCEPTIONS] = Bundle(EXCEPTIONS, tuple(edit.files))
+    if edit.paths:
+        files, problems = read(
+            edit.paths,
+            pipes=False,
+            excluded=lambda name: is_in(edit.folder, name),
+            most=MAX_BYTES,
+            breathe=breathe,
+        )
+        names = frozenset(each.name for each in files)
+        faults = tuple(each for each in problems if not is_in(edit.folder, each.file))
+        found[FILES] = Bundle(FILES, tuple(files), faults, "", names)
+    return found
+
+
+def _in_use(edit: PolicyEdit) -> InUse:
+    """Return what is in use, as if the files of a mounted ConfigMap had been read from it."""
+    if not edit.folder:
+        return edit.in_use
+    held = {
+        f"{edit.name}/{Path(file).name}" if is_in(edit.folder, file) else file: classes
+        for file, classes in edit.in_use.files.items()
+    }
+    return replace(edit.in_use, files=held)
+
+
+def is_in(folder: str, file: str) -> bool:
+    """Whether a file is directly in a folder; none is in the empty one."""
+    return bool(folder) and file.rpartition("/")[0] == folder.rstrip("/")

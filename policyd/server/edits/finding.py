@@ -1,69 +1,137 @@
 """The sources of a server before and after an edit of a ConfigMap: of one that it watches, or of
 one that is mounted as a folder of -p. Checks nothing.
+
+A client may claim anything. So what a ConfigMap held before comes from the API server, or from the
+mounted files, never from the request.
 """
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from policyd.errors import Problem
 from policyd.json_types import JSONObject
-from policyd.policy.live.config_maps import bundle_of, contents, name_of
-from policyd.policy.live.sources import FILES
+from policyd.policy.live.config_maps import PREFIX, contents, flat, identity_of, name_of
 from policyd.policy.live.store import Store
-from policyd.policy.source.files import Bundle, SourceFile, read
+from policyd.policy.live.team_exceptions import EXCEPTIONS
+from policyd.policy.source.files import SourceFile
 from policyd.policy.source.tree import walk
 from policyd.regular_files import open_regular
-from policyd.server.edits.checking import InUse, PolicyEdit
+from policyd.server.edits.checking import is_in
+from policyd.server.edits.model import InUse, PolicyEdit
+
+if TYPE_CHECKING:
+    from policyd.controllers.config_maps import PolicyConfigMaps
 
 
-class WatchedEdits:
-    """Edits of ConfigMaps that the store reads."""
+# What a file may become when it is decompressed, as a multiple of its size.
+_RATIO = {".gz": 10}
 
-    def __init__(self, store: Store) -> None:
+
+class Submitted(NamedTuple):
+    """What a request says. ``old`` is the whole object before the edit, None for a CREATE;
+    ``reads_old``: whether it has the labels. ``new`` is None if policyd will not read it.
+    """
+
+    operation: str
+    old: JSONObject | None
+    reads_old: bool
+    new: JSONObject | None
+
+    @property
+    def name(self) -> str:
+        """Return the name of the bundle."""
+        return name_of(self.new or self.old or {})
+
+
+class Outdated(Exception):
+    """The object before the edit is not what the API server holds."""
+
+
+class FindEdit(Protocol):
+    """Finds the sources of one server."""
+
+    async def __call__(self, submitted: Submitted) -> PolicyEdit | None:
+        """Return the sources before and after an edit; None if policyd does not read this
+        ConfigMap. Raises Outdated, and NotRead if the API server does not answer.
+        """
+
+
+class _Sources:
+    """What all edits of one server have in common."""
+
+    def __init__(self, store: Store, *, allow_empty: bool, definitions: bool) -> None:
         self._store = store
+        self._allow_empty = allow_empty
+        self._definitions = definitions
 
-    def __call__(self, old: JSONObject | None, new: JSONObject | None) -> PolicyEdit:
-        """Return the sources before and after the edit."""
-        name = name_of(new or old or {})
-        others = {key: each for key, each in self._store.latest.items() if key != name}
-        current = self._store.current
+    def _edit(
+        self,
+        submitted: Submitted,
+        old: JSONObject | None,
+        config_maps: Sequence[JSONObject] = (),
+        folder: str = "",
+    ) -> PolicyEdit:
+        store = self._store
+        current, exceptions = store.current, store.latest.get(EXCEPTIONS)
+        size = sum(each.size for each in store.latest.values()) or _size(store.paths)
+        files: Sequence[SourceFile] = () if exceptions is None else exceptions.files
         return PolicyEdit(
-            _with(others, old, name),
-            _with(others, new, name),
-            InUse(current.policies, current.files, current.version),
+            submitted.name,
+            None if old is None else flat(old),
+            None if submitted.new is None else flat(submitted.new),
+            InUse(
+                [None] * len(current.policies),
+                current.files,
+                current.version,
+                self._allow_empty,
+                size,
+            ),
+            [flat(each) for each in config_maps],
+            files,
+            [str(each) for each in store.paths],
+            folder,
+            self._definitions,
         )
 
 
-def _with(others: dict[str, Bundle], config_map: JSONObject | None, name: str) -> list[Bundle]:
-    """Return the bundles with that of a ConfigMap, in the order in which they are loaded."""
-    found = {**others} if config_map is None else {**others, name: bundle_of(config_map)}
-    return [found[key] for key in sorted(found)]
+class WatchedEdits(_Sources):
+    """Edits of ConfigMaps that the store reads. All of them are those that the API server holds
+    now: an edit that this server has not loaded yet counts.
+    """
+
+    def __init__(
+        self, store: Store, source: "PolicyConfigMaps", *, allow_empty: bool, definitions: bool
+    ) -> None:
+        super().__init__(store, allow_empty=allow_empty, definitions=definitions)
+        self._source = source
+
+    async def __call__(self, submitted: Submitted) -> PolicyEdit | None:
+        """Return the sources before and after the edit."""
+        held = {name_of(each): each for each in await self._source.current()}
+        read = held.pop(submitted.name, None)
+        if submitted.operation != "CREATE":
+            stored = read or await self._source.one(submitted.name.removeprefix(PREFIX))
+            if stored is None or submitted.old is None:
+                raise Outdated
+            if identity_of(stored) != identity_of(submitted.old):
+                raise Outdated
+        return self._edit(submitted, read, [held[name] for name in sorted(held)])
 
 
-class MountedEdits:
+class MountedEdits(_Sources):
     """Edits of ConfigMaps that are mounted below the files and directories of -p: their keys are
     the files of a folder.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def __call__(self, old: JSONObject | None, new: JSONObject | None) -> PolicyEdit | None:
+    async def __call__(self, submitted: Submitted) -> PolicyEdit | None:
         """Return the sources before and after the edit; None if no folder has the old content."""
+        return await asyncio.to_thread(self._mounted, submitted)
+
+    def _mounted(self, submitted: Submitted) -> PolicyEdit | None:
+        old = submitted.old if submitted.reads_old else None
         folder = None if old is None else self._folder_of(old)
-        if old is None or folder is None:
-            return None
-        files, problems = read(self._store.paths, pipes=False)
-        name = name_of(old)
-        others = _outside(folder, files, problems)
-        after = [others] if new is None else [others, bundle_of(new)]
-        current = self._store.current
-        renamed = {
-            f"{name}/{Path(file).name}" if _is_in(folder, file) else file: held
-            for file, held in current.files.items()
-        }
-        in_use = InUse(current.policies, renamed, current.version)
-        return PolicyEdit([others, bundle_of(old)], after, in_use)
+        return None if folder is None else self._edit(submitted, old, folder=folder)
 
     def _folder_of(self, config_map: JSONObject) -> str | None:
         """Return the folder whose files are the keys of a ConfigMap."""
@@ -74,21 +142,10 @@ class MountedEdits:
         for path in self._store.paths:
             tree = walk(str(path))
             for folder, _ in tree.folders:
-                names = [Path(each).name for each in tree.files if _is_in(folder, each)]
+                names = [Path(each).name for each in tree.files if is_in(folder, each)]
                 if sorted(names) == sorted(visible) and _holds(folder, visible):
                     return folder
         return None
-
-
-def _outside(folder: str, files: Sequence[SourceFile], problems: Sequence[Problem]) -> Bundle:
-    """Return the files that are not directly in a folder."""
-    kept = tuple(each for each in files if not _is_in(folder, each.name))
-    faults = tuple(each for each in problems if not _is_in(folder, each.file))
-    return Bundle(FILES, kept, faults, "", frozenset(each.name for each in kept))
-
-
-def _is_in(folder: str, file: str) -> bool:
-    return file.rpartition("/")[0] == folder.rstrip("/")
 
 
 def _holds(folder: str, stored: dict[str, bytes]) -> bool:
@@ -101,3 +158,9 @@ def _holds(folder: str, stored: dict[str, bytes]) -> bool:
         except OSError:
             return False
     return True
+
+
+def _size(paths: Sequence[Path]) -> int:
+    """Return the bytes of all files of -p."""
+    found = (Path(file) for path in paths for file in walk(str(path)).files)
+    return sum(_RATIO.get(each.suffix, 1) * each.stat().st_size for each in found if each.is_file())

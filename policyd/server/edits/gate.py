@@ -1,46 +1,54 @@
 """Answers reviews of ConfigMaps with policies: an edit that adds an error is denied with all of
-them. It checks one edit at a time, and admits what it cannot check: the reload itself protects
-the set in use.
+its own. It checks one edit at a time, each in a process of its own. It admits what it had no time
+or means to check, for the reload itself protects the set in use; and denies what broke the check,
+for that could break every server that loads it.
 """
 
 import asyncio
+import re
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter_ns
 from typing import Any
 
 from policyd._core.match.selectors import Selector
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
-from policyd.errors import Problem, ReviewError
+from policyd.errors import ReviewError
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
-from policyd.policy.live.config_maps import labels_of
-from policyd.server.edits.checking import EditChecker, PolicyEdit, TooLate
+from policyd.observability.throttle import LineLimit
+from policyd.policy.live.config_maps import PREFIX, NotRead, flat, labels_of, oversize
+from policyd.server.edits.finding import FindEdit, Outdated, Submitted
+from policyd.server.edits.model import EditFindings, PolicyEdit, TooLate
+from policyd.server.edits.process import Broken, NotStarted
+from policyd.server.edits.showing import MAX_WARNING, MAX_WARNINGS
 from policyd.texts import bounded
 from policyd.units import selector_terms
 
 # Edits that wait for another one; beyond that the API server is told to try again.
 MAX_WAITING = 8
-# Characters of a denial; kubectl prints it as it is. Problems that do not fit are counted.
-MAX_MESSAGE = 6_000
-# Warnings of one answer: the API server cuts them at 4 KiB in all, and each at 256 characters.
-MAX_WARNINGS = 10
-MAX_WARNING = 250
+# Lines about edits in so many seconds.
+LOG_LINES, LOG_SECONDS = 120, 60.0
+MAX_UID = 64
 # The label of mounted ConfigMaps, which no flag selects.
 MOUNTED = "policyd.dev/policies=true"
+# What deletes everything in a namespace that is deleted.
+_CLEANER = "system:serviceaccount:kube-system:namespace-controller"
+_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
+_KEY = re.compile(r"[A-Za-z0-9._-]{1,253}")
 
-# The sources before and after an edit: old and new object, if they have the labels. None if
-# policyd does not read this ConfigMap.
-FindEdit = Callable[[JSONObject | None, JSONObject | None], PolicyEdit | None]
+# Checks an edit until a deadline, a moment of perf_counter_ns; called by a thread.
+CheckEdit = Callable[[PolicyEdit, int], EditFindings]
 
 
 class EditGate:
-    """Checks the edits that reach one server. ``find`` is called by a thread; ``count`` counts
-    results: accepted, refused, error. ``namespace`` is empty if policyd does not know its own.
+    """Checks the edits that reach one server: those of ConfigMaps of its own namespace. ``count``
+    counts results: accepted, refused, error.
     """
 
     def __init__(
         self,
-        checker: EditChecker,
+        check: CheckEdit,
         find: FindEdit,
         log: Log,
         count: Callable[[str], None],
@@ -48,14 +56,15 @@ class EditGate:
         namespace: str,
         selector: str = MOUNTED,
     ) -> None:
-        self._checker = checker
+        self._check = check
         self._find = find
         self._log = log
         self._count = count
         self._namespace = namespace
         self._selector = Selector(selector_terms(selector))
+        self._lines = LineLimit(LOG_LINES, LOG_SECONDS)
         self._turn = asyncio.Lock()
-        self._tasks: set[asyncio.Task[list[Problem] | None]] = set()
+        self._tasks: set[asyncio.Task[EditFindings | None]] = set()
 
     async def __call__(
         self,
@@ -68,33 +77,60 @@ class EditGate:
         only: Any = None,
     ) -> AdmissionResponse:
         """Answer one review."""
-        old, new = self._selected(request.old_object), self._selected(request.object)
-        if not self._concerns(request) or (old is None and new is None):
+        submitted = self._submitted(request)
+        if submitted is None:
             return AdmissionResponse(request.uid, True)
         if len(self._tasks) > MAX_WAITING:
             raise ReviewError("too many edits of policies at once; try again", 503)
-        task = asyncio.create_task(self._checked(old, new, deadline))
+        name = submitted.name.removeprefix(PREFIX)
+        task = asyncio.create_task(self._checked(submitted, deadline))
         self._tasks.add(task)
         task.add_done_callback(self._done)
         await asyncio.wait([task], timeout=max(0.0, (deadline - perf_counter_ns()) / 1e9))
-        if not task.done():
-            # It goes on, and ends at its next look at the clock.
-            return self._too_late(request)
         try:
+            if not task.done():  # it goes on, and ends at its next look at the clock
+                raise TooLate
             found = task.result()
+        except Outdated:
+            message = f"ConfigMap {name} is not what the API server holds; try again"
+            return self._refused(request, message, 409, "Conflict")
         except TooLate:
-            return self._too_late(request)
+            return self._unchecked(request, "there was not enough time")
+        except NotRead as error:
+            why = "the API server did not return the ConfigMaps of policies"
+            return self._unchecked(request, why, str(error))
+        except NotStarted as error:
+            return self._unchecked(request, "no process could be started for it", str(error))
+        except Broken as error:
+            message = f"the edit of ConfigMap {name} cannot be checked: {error}"
+            return self._refused(request, message, traceback=error.trace or None)
         except Exception:
             self._count("error")
             raise
         if found is None:
             self._count("accepted")
-            return _allowed(request, _not_read(request.name))
-        return self._answer(request, found)
+            return _allowed(request, _not_read(name))
+        return self._answer(request, name, found)
+
+    def _submitted(self, request: AdmissionRequest) -> Submitted | None:
+        """Return what is to be checked; None if the edit changes nothing that policyd reads."""
+        if not self._concerns(request):
+            return None
+        before, after = _object(request.old_object), _object(request.object)
+        for each in (before, after):
+            if each is not None and not _proper(each, request):
+                raise ReviewError("expected a ConfigMap as an API server sends it")
+        old, new = self._selected(before), self._selected(after)
+        deleted = request.operation == "DELETE"
+        if deleted and request.user_info.get("username") == _CLEANER:
+            return None  # the namespace itself is deleted
+        if (old is None and new is None) or (old and new and _same(old, new)):
+            return None
+        return Submitted(request.operation, before, old is not None, None if deleted else new)
 
     def _concerns(self, request: AdmissionRequest) -> bool:
         """Whether policyd may read the ConfigMap of a request."""
-        ours = not self._namespace or request.namespace == self._namespace
+        ours = request.namespace == self._namespace
         return ours and request.resource == ("", "v1", "configmaps") and not request.sub_resource
 
     def _selected(self, config_map: JSONObject | None) -> JSONObject | None:
@@ -103,52 +139,60 @@ class EditGate:
             return None
         return config_map if self._selector.matches({**labels_of(config_map)}) else None
 
-    async def _checked(
-        self, old: JSONObject | None, new: JSONObject | None, deadline: int
-    ) -> list[Problem] | None:
-        async with self._turn:
-            return await asyncio.to_thread(self._problems, old, new, deadline)
-
-    def _problems(
-        self, old: JSONObject | None, new: JSONObject | None, deadline: int
-    ) -> list[Problem] | None:
+    async def _checked(self, submitted: Submitted, deadline: int) -> EditFindings | None:
         """Return what the edit adds; None if policyd does not read this ConfigMap."""
-        if perf_counter_ns() >= deadline:
-            raise TooLate
-        edit = self._find(old, new)
-        return None if edit is None else self._checker.problems(edit, deadline)
+        async with self._turn:
+            left = (deadline - perf_counter_ns()) / 1e9
+            if left <= 0:
+                raise TooLate
+            try:
+                async with asyncio.timeout(left):
+                    edit = await self._find(submitted)
+            except TimeoutError:
+                raise TooLate from None
+            if edit is None:
+                return None
+            return await asyncio.to_thread(partial(self._check, edit, deadline))
 
-    def _done(self, task: "asyncio.Task[list[Problem] | None]") -> None:
+    def _done(self, task: "asyncio.Task[EditFindings | None]") -> None:
         self._tasks.discard(task)
         if not task.cancelled():
             task.exception()  # read, so that a late one is not reported as never retrieved
 
-    def _answer(self, request: AdmissionRequest, found: list[Problem]) -> AdmissionResponse:
-        errors = [each for each in found if each.severity == "error"]
-        advice = [str(each) for each in found if each.severity != "error"]
-        if not errors:
+    def _answer(
+        self, request: AdmissionRequest, name: str, found: EditFindings
+    ) -> AdmissionResponse:
+        if not found.errors:
             self._count("accepted")
-            return _allowed(request, *advice)
-        self._count("refused")
+            return _allowed(request, *found.advice)
         # Never the texts: they show parts of the ConfigMap.
-        self._log.write(
-            "warning",
-            "policy-edit",
-            f"refused an edit of policies: {_counted(errors)}",
-            name=request.name,
-            namespace=request.namespace,
-            operation=request.operation,
-            user=str(request.user_info.get("username", "")),
-            places=[_place(each) for each in errors],
-            dryRun=request.dry_run or None,
-            uid=request.uid,
-        )
-        # kubectl prints the whole message of a Forbidden, and none of an Invalid without causes.
-        return AdmissionResponse(request.uid, False, 403, "Forbidden", denial(request.name, errors))
+        return self._refused(request, denial(name, found), places=[*found.places])
 
-    def _too_late(self, request: AdmissionRequest) -> AdmissionResponse:
+    def _refused(
+        self,
+        request: AdmissionRequest,
+        message: str,
+        code: int = 403,
+        reason: str = "Forbidden",
+        **details: str | list[str] | None,
+    ) -> AdmissionResponse:
+        self._count("refused")
+        self._note(request, f"refused an edit of policies: {_head(message)}", **details)
+        # kubectl prints the whole message of a Forbidden, and none of an Invalid without causes.
+        return AdmissionResponse(request.uid, False, code, reason, message)
+
+    def _unchecked(self, request: AdmissionRequest, why: str, cause: str = "") -> AdmissionResponse:
         self._count("error")
-        message = f"the edit of ConfigMap {request.name} was not checked: there was not enough time"
+        message = f"the edit of ConfigMap {request.name} was not checked: {why}"
+        self._note(request, message, error=cause or None)
+        return _allowed(request, f"{message}; policyd loads it if it has no errors")
+
+    def _note(
+        self, request: AdmissionRequest, message: str, **details: str | list[str] | None
+    ) -> None:
+        unsaid = self._lines.take("", request.uid[:MAX_UID])
+        if unsaid is None:
+            return
         self._log.write(
             "warning",
             "policy-edit",
@@ -156,9 +200,44 @@ class EditGate:
             name=request.name,
             namespace=request.namespace,
             operation=request.operation,
+            user=str(request.user_info.get("username", "")),
+            **details,
+            dryRun=request.dry_run or None,
             uid=request.uid,
+            suppressed=unsaid or None,
         )
-        return _allowed(request, f"{message}; policyd loads it if it has no errors")
+
+
+def _object(given: object) -> JSONObject | None:
+    return given if isinstance(given, dict) else None
+
+
+def _proper(config_map: JSONObject, request: AdmissionRequest) -> bool:
+    """Whether an API server could have sent this object: others are not worth a process."""
+    metadata = config_map.get("metadata")
+    if not isinstance(metadata, dict) or oversize(config_map):
+        return False
+    name = metadata.get("name")
+    keys: list[str] = []
+    for field in ("data", "binaryData"):
+        values = config_map.get(field) or {}
+        if not isinstance(values, dict) or not all(
+            isinstance(each, str) for each in values.values()
+        ):
+            return False
+        keys += values
+    return (
+        isinstance(name, str)
+        and _NAME.fullmatch(name) is not None
+        and request.name in ("", name)
+        and metadata.get("namespace") == request.namespace
+        and all(_KEY.fullmatch(key) for key in keys)
+    )
+
+
+def _same(old: JSONObject, new: JSONObject) -> bool:
+    """Whether two ConfigMaps have the same keys: other changes are none of the policies."""
+    return all(flat(old)[field] == flat(new)[field] for field in ("data", "binaryData"))
 
 
 def _not_read(name: str) -> str:
@@ -168,30 +247,24 @@ def _not_read(name: str) -> str:
     )
 
 
-def denial(name: str, errors: list[Problem]) -> str:
-    """Return the message of a denial: every error as ``policyd lint`` prints it, up to a limit."""
-    shown: list[str] = []
-    size = 0
-    for each in errors:
-        text = str(each)
-        size += len(text) + 2
-        if shown and size > MAX_MESSAGE:
-            break
-        shown.append(bounded(text, MAX_MESSAGE))
-    rest = len(errors) - len(shown)
+def denial(name: str, found: EditFindings) -> str:
+    """Return the message of a denial: what is wrong with the ConfigMap as ``policyd lint`` prints
+    it, up to a limit, and the number of all other errors.
+    """
+    head = f"the policies would have {_counted(found.errors)} with this edit of ConfigMap {name}:"
+    rest = found.errors - found.elsewhere - len(found.shown)
     more = [f"… and {rest} more"] if rest else []
-    head = f"the policies would have {_counted(errors)} with this edit of ConfigMap {name}"
-    return "\n\n".join([f"{head}:", *shown, *more])
+    if found.elsewhere:
+        more.append(f"{_counted(found.elsewhere)} in other sources, which policyd's log names")
+    return "\n\n".join([head, *found.shown, *more])
 
 
-def _counted(errors: list[Problem]) -> str:
-    return f"{len(errors)} error{'s' if len(errors) != 1 else ''}"
+def _counted(errors: int) -> str:
+    return f"{errors} error{'s' if errors != 1 else ''}"
 
 
-def _place(problem: Problem) -> str:
-    places = (problem.file, problem.line, problem.column)
-    shown = ":".join(str(each) for each in places if each)
-    return ": ".join(each for each in (shown, problem.path, problem.rule) if each)
+def _head(message: str) -> str:
+    return message.partition("\n")[0].rstrip(":")
 
 
 def _allowed(request: AdmissionRequest, *warnings: str) -> AdmissionResponse:

@@ -95,6 +95,7 @@ class Supervisor:
         if not sys.platform.startswith("linux"):
             raise ConfigError("--workers needs Linux")
         self._lock = os.memfd_create("policyd-log", os.MFD_CLOEXEC)
+        self._edits = os.memfd_create("policyd-edits", os.MFD_CLOEXEC)
         self._stream = processes.DirectStream(standard_error(), self._lock)
         self._log = Log(self._stream, settings.log_format)
         self._board = Board(settings.workers)
@@ -236,6 +237,7 @@ class Supervisor:
                     self._board,
                     self._certificate,
                     self._lock,
+                    self._edits,
                 )
             )
         theirs.close()

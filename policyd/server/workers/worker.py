@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 from collections.abc import Container, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from time import perf_counter
 from traceback import format_exception
@@ -46,6 +47,7 @@ class SharedByWorkers:
     board: Board
     certificate: PairSource | None
     write_lock: int
+    edit_lock: int
 
 
 class Worker(Server):
@@ -75,6 +77,9 @@ class Worker(Server):
 
     def _certificate_source(self) -> PairSource | None:
         return super()._certificate_source() or self._shared.certificate
+
+    def _turn_to_check(self) -> AbstractContextManager[None]:
+        return WriteLock(self._shared.edit_lock)
 
     def _end(self, number: signal.Signals) -> None:
         """Drain if the supervisor does. A worker that drained alone would close the port of all."""

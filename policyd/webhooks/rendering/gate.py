@@ -13,8 +13,8 @@ GATE = "policies.policyd.dev"
 def gate(options: RenderOptions) -> JSONObject:
     """Return the webhook for the ConfigMaps with policies in policyd's own namespace.
 
-    It fails open: without policyd, edits that repair something must be possible. Deletions are not
-    checked, so that a namespace or a release can be removed.
+    It fails open: without policyd, edits that repair something must be possible, and a namespace
+    that is deleted must end. No other namespace is sent, whatever labels its ConfigMaps have.
     """
     if not options.namespace:
         raise ConfigError("the webhook for ConfigMaps with policies needs policyd's own namespace")
@@ -30,7 +30,7 @@ def gate(options: RenderOptions) -> JSONObject:
             {
                 "apiGroups": [""],
                 "apiVersions": ["v1"],
-                "operations": ["CREATE", "UPDATE"],
+                "operations": ["CREATE", "UPDATE", "DELETE"],
                 "resources": ["configmaps"],
                 "scope": "Namespaced",
             }

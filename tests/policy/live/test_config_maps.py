@@ -53,6 +53,50 @@ def test_a_compressed_key_is_bounded() -> None:
     assert "larger than 16 MiB" in problem.message
 
 
+def test_compressed_keys_are_bounded_together_and_nothing_after_them_is_read() -> None:
+    half = gzip.compress(b" " * (9 * 2**20))
+    made = policy_map("team", {f"{key}.yaml.gz": half for key in "abcdefgh"})
+    bundle = bundle_of(made)
+    assert [each.name for each in bundle.files] == ["configmap/team/a.yaml.gz"]
+    (problem,) = bundle.problems
+    assert problem.file == "configmap/team/b.yaml.gz"
+    assert "the keys of the ConfigMap are larger than 16 MiB together" in problem.message
+
+
+def test_config_maps_are_bounded_together() -> None:
+    made = policy_map("team", p=forbidding("one"))
+    size = bundle_of(made).size
+    assert bundle_of(made, size).problems == ()
+    (problem,) = bundle_of(made, size - 1).problems
+    assert "the ConfigMaps of policies are larger than 64 MiB together" in problem.message
+
+
+TEXT = json.dumps(forbidding("one"))
+KINDS: list[tuple[dict[str, bytes | str], str, str]] = [
+    # keys, the file of the problem, a part of it
+    ({"a.yaml.gz": TEXT}, "/a.yaml.gz", "expected gzip data, because the name of the key ends"),
+    ({"a.yaml.gz": TEXT}, "/a.yaml.gz", "found a text in data"),
+    ({"a.json.gz": TEXT.encode()}, "/a.json.gz", "found other binaryData"),
+    ({"a.yaml": gzip.compress(b"x")}, "/a.yaml", "expected YAML or JSON, found gzip data"),
+    ({"limits": TEXT}, "", "found no key that policyd reads, but 'limits'; expected a name that"),
+]
+
+
+@pytest.mark.parametrize(("keys", "file", "message"), KINDS)
+def test_a_key_of_the_wrong_kind_names_the_one_found_and_the_one_expected(
+    keys: dict[str, bytes | str], file: str, message: str
+) -> None:
+    bundle = bundle_of(policy_map("team", keys))
+    (problem,) = bundle.problems
+    assert (problem.file, bundle.files) == (f"configmap/team{file}", ())
+    assert message in problem.message
+
+
+def test_a_key_that_is_no_source_is_ignored_beside_one_that_is() -> None:
+    assert bundle_of(policy_map("team", {"README": "x"}, p=forbidding("one"))).problems == ()
+    assert bundle_of(policy_map("team")).problems == ()
+
+
 def test_a_policy_of_two_config_maps_is_an_error_that_names_both() -> None:
     bundles = [bundle_of(policy_map(name, p=forbidding("same"))) for name in ("a", "b")]
     (problem,) = load(bundles).problems

@@ -241,7 +241,7 @@ def test_gate_of_config_maps() -> None:
     assert gate["name"] == "policies.policyd.dev"
     assert gate["clientConfig"]["service"]["path"] == "/policies/validate"
     assert gate["failurePolicy"] == "Ignore"
-    assert short(gate) == ["CREATE|UPDATE configmaps./v1 Namespaced"]
+    assert short(gate) == ["CREATE|UPDATE|DELETE configmaps./v1 Namespaced"]
     assert gate["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": "policyd"}}
     assert gate["objectSelector"] == {
         "matchLabels": {"policyd.dev/policies": "true"},

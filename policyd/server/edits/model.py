@@ -1,0 +1,113 @@
+"""An edit of policies and what is wrong with it, as the server and the process that checks it
+exchange them: lines of JSON, some followed by the bytes of files. Never code, never a pickle.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from policyd.json_types import JSONObject
+from policyd.policy.source.files import SourceFile
+from policyd.versions import KubernetesVersion
+
+
+class TooLate(Exception):
+    """The time for the check is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class InUse:
+    """How many policies are in use, and the classes of documents in their files, for ``losses``;
+    ``size`` is that of their sources in bytes.
+    """
+
+    policies: Sequence[None]
+    files: Mapping[str, frozenset[str]]
+    version: KubernetesVersion
+    allow_empty: bool
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyEdit:
+    """An edit of a ConfigMap: ``old`` and ``new`` content, None if policyd does not read that one,
+    each in the form of ``flat``. Beside it there are other ConfigMaps, the files of ``paths``, and
+    files that were read already. ``folder``: the one below ``paths`` that the old content is
+    mounted as; empty if it is not mounted. ``definitions``: whether to ask for those of custom
+    resources.
+    """
+
+    name: str
+    old: JSONObject | None
+    new: JSONObject | None
+    in_use: InUse
+    config_maps: Sequence[JSONObject] = ()
+    files: Sequence[SourceFile] = ()
+    paths: Sequence[str] = ()
+    folder: str = ""
+    definitions: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EditFindings:
+    """What an edit adds. ``errors`` is the number of errors, ``elsewhere`` of those in sources that
+    are not the ConfigMap; ``shown`` are the others as people read them, ``places`` those of all for
+    the log, both bounded; ``advice`` are warnings.
+    """
+
+    errors: int = 0
+    elsewhere: int = 0
+    shown: Sequence[str] = ()
+    places: Sequence[str] = ()
+    advice: Sequence[str] = ()
+
+
+def written(edit: PolicyEdit) -> Iterator[bytes]:
+    """Yield the bytes of an edit."""
+    in_use = edit.in_use
+    yield line(
+        {
+            "name": edit.name,
+            "old": edit.old,
+            "new": edit.new,
+            "policies": len(in_use.policies),
+            "held": {name: sorted(classes) for name, classes in in_use.files.items()},
+            "version": str(in_use.version),
+            "allowEmpty": in_use.allow_empty,
+            "configMaps": len(edit.config_maps),
+            "files": [[each.name, each.confined, len(each.data)] for each in edit.files],
+            "paths": list(edit.paths),
+            "folder": edit.folder,
+            "definitions": edit.definitions,
+        }
+    )
+    for each in edit.config_maps:
+        yield line(each)
+    for file in edit.files:
+        yield file.data
+
+
+def read(stream: BinaryIO) -> PolicyEdit:
+    """Return the edit that ``written`` wrote."""
+    head = json.loads(stream.readline())
+    config_maps = [json.loads(stream.readline()) for _ in range(head["configMaps"])]
+    files = [
+        SourceFile(name, name, stream.read(size), beside={}, confined=confined)
+        for name, confined, size in head["files"]
+    ]
+    in_use = InUse(
+        [None] * head["policies"],
+        {name: frozenset(classes) for name, classes in head["held"].items()},
+        KubernetesVersion.parse(head["version"]),
+        head["allowEmpty"],
+    )
+    return PolicyEdit(
+        *(head["name"], head["old"], head["new"], in_use, config_maps, files),
+        *(head["paths"], head["folder"], head["definitions"]),
+    )
+
+
+def line(message: object) -> bytes:
+    """Return a message as one line."""
+    return json.dumps(message).encode() + b"\n"

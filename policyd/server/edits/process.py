@@ -1,0 +1,199 @@
+"""Checks an edit in a process of its own, which is started for it: an edit may be sent by anybody,
+and what it takes or breaks is not the server's. Runs on one thread at a time.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from threading import Timer
+from time import perf_counter_ns
+from typing import IO, Any
+
+from policyd.cel.syntax.recursion import deep_recursion
+from policyd.json_types import JSONObject
+from policyd.policy.live.definitions import WantedDefinition
+from policyd.server.edits.memory import left_in_pod
+from policyd.server.edits.model import EditFindings, PolicyEdit, TooLate, line, written
+from policyd.texts import bounded
+
+CHILD = "policyd.server.edits.child"
+# Memory of the process, and what each byte of the policies in use adds: they take 25 when they are
+# compiled, and the set is compiled with the edit and without it. Beside the reviews that a server
+# accepts with its default settings, the Pod of the manifests has room for it.
+MEMORY = 96 * 2**20
+MEMORY_PER_BYTE = 50
+# With less it could not even begin.
+LEAST_MEMORY = 40 * 2**20
+# Bytes of one line that the process may write.
+MAX_ANSWER = 2**20
+# Definitions of custom resources that an edit may add to those that are known, in all its rules.
+MAX_WANTED = 100
+# Characters of a traceback.
+MAX_TRACE = 8_000
+
+# Returns the definitions that the policies in use have or an edit names, at most these many new.
+FetchForEdit = Callable[[frozenset[WantedDefinition], int], Iterable[JSONObject] | None]
+
+
+class NotStarted(Exception):
+    """There is no process: the system has none, or no memory for one."""
+
+
+class Broken(Exception):
+    """The check itself failed; the message says how, ``trace`` where."""
+
+    def __init__(self, message: str, trace: str = "") -> None:
+        super().__init__(message)
+        self.trace = trace
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessLimits:
+    """What the processes of one server share. ``turn`` excludes others that check edits;
+    ``reserved`` are the bytes that reviews may need meanwhile; ``left`` returns those that the Pod
+    has left, None if it has no limit.
+    """
+
+    turn: AbstractContextManager[None]
+    reserved: int = 0
+    left: Callable[[], int | None] = left_in_pod
+
+    def memory(self, size: int) -> int:
+        """Return the bytes for the check of policies of this size; raises NotStarted."""
+        wanted = MEMORY + MEMORY_PER_BYTE * size
+        left = self.left()
+        allowed = wanted if left is None else min(wanted, left - self.reserved)
+        if allowed < LEAST_MEMORY:
+            raise NotStarted("the Pod has too little memory left")
+        return allowed
+
+
+def check_apart(
+    edit: PolicyEdit, deadline: int, fetch: FetchForEdit | None, limits: ProcessLimits
+) -> EditFindings:
+    """Return what an edit adds; raises TooLate after ``deadline``, a moment of perf_counter_ns,
+    NotStarted, and Broken. ``fetch`` returns definitions.
+    """
+    with limits.turn:
+        seconds = (deadline - perf_counter_ns()) / 1e9
+        if seconds <= 0:
+            raise TooLate
+        with _Child(limits.memory(edit.in_use.size), seconds) as child:
+            return child.check(edit, fetch)
+
+
+class _Child:
+    """A process, which is killed when the time is over, and in the end."""
+
+    def __init__(self, memory: int, seconds: float) -> None:
+        self._memory = memory
+        self._late = False
+        command = [sys.executable, "-P", "-m", CHILD, str(memory), str(seconds), str(os.getpid())]
+        path = os.pathsep.join(filter(None, sys.path))
+        try:
+            self._process: subprocess.Popen[bytes] = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": path},
+            )
+        except OSError as error:
+            raise NotStarted(error.strerror or str(error)) from None
+        self._timer = Timer(seconds, self._end)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def __enter__(self) -> "_Child":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        self._process.kill()
+        with suppress(OSError):  # what was not sent yet
+            self._process.communicate()
+
+    def _end(self) -> None:
+        self._late = True
+        self._process.kill()
+
+    def check(self, edit: PolicyEdit, fetch: FetchForEdit | None) -> EditFindings:
+        """Return the result for an edit."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        with suppress(BrokenPipeError):  # it has ended, and the status says why
+            for part in written(edit):
+                stdin.write(part)
+            stdin.flush()
+        try:
+            return self._exchange(stdin, stdout, fetch)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise Broken("its answer is malformed") from None
+
+    def _exchange(
+        self, stdin: IO[bytes], stdout: IO[bytes], fetch: FetchForEdit | None
+    ) -> EditFindings:
+        """Answer what the process asks, until it has the result."""
+        while message := self._message(stdout):
+            if "wanted" not in message:
+                return _result(message, self._memory)
+            wanted = frozenset(WantedDefinition(*each) for each in message["wanted"])
+            found = None if fetch is None else fetch(wanted, MAX_WANTED)
+            if found is None:
+                raise Broken(f"it names more than {MAX_WANTED} custom resources that are not known")
+            with suppress(BrokenPipeError), deep_recursion():
+                stdin.write(line([*found]))
+                stdin.flush()
+        raise self._death()
+
+    def _message(self, stdout: IO[bytes]) -> dict[str, Any] | None:
+        """Return the next line; None if the process has ended."""
+        data = stdout.readline(MAX_ANSWER)
+        if not data.endswith(b"\n"):
+            if len(data) == MAX_ANSWER:
+                raise Broken("its answer is too long")
+            return None
+        message: dict[str, Any] = json.loads(data)
+        return message
+
+    def _death(self) -> Exception:
+        """Return why there is no result."""
+        status = self._process.wait()
+        if self._late or status == -signal.SIGXCPU:
+            return TooLate()
+        if status < 0:
+            return Broken(f"its process was killed by {_name_of(-status)}")
+        return Broken(f"its process ended with status {status}")
+
+
+def _result(message: dict[str, Any], memory: int) -> EditFindings:
+    if "late" in message:
+        raise TooLate
+    if "failed" not in message:
+        return _findings(message["found"])
+    if message["failed"] == "MemoryError":
+        raise Broken(f"it needs more than {memory >> 20} MiB of memory")
+    raise Broken(f"it failed with {message['failed']}", bounded(message["trace"], MAX_TRACE))
+
+
+def _findings(found: dict[str, Any]) -> EditFindings:
+    """Return a result of the right types."""
+    result = EditFindings(**found)
+    numbers, texts = (result.errors, result.elsewhere), (result.shown, result.places, result.advice)
+    strings = all(isinstance(each, list) and {*map(type, each)} <= {str} for each in texts)
+    if {*map(type, numbers)} != {int} or not strings:
+        raise ValueError(found)
+    return result
+
+
+def _name_of(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,83 @@
+"""What the answer to an edit shows of its problems. Anybody who reaches the port of the reviews may
+send an edit, so it names nothing but the submitted ConfigMap: no file of other sources, and no
+problem in them.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from policyd.errors import Problem
+from policyd.server.edits.model import EditFindings
+from policyd.texts import bounded
+
+# Characters of a denial; kubectl prints it as it is. Problems that do not fit are counted.
+MAX_MESSAGE = 6_000
+# Warnings of one answer: the API server cuts them at 4 KiB in all, and each at 256 characters.
+MAX_WARNINGS = 10
+MAX_WARNING = 250
+# Places in the log, and characters of each.
+MAX_PLACES = 50
+MAX_PLACE = 500
+# A file of other sources in a message, with line and column.
+_ANOTHER = "another source"
+_PLACED = re.compile(rf"{_ANOTHER}(:[0-9]+)+")
+
+
+def findings_of(problems: Iterable[Problem], name: str, others: Iterable[str]) -> EditFindings:
+    """Return what an answer shows of the problems of an edit of the ConfigMap ``name``; ``others``
+    are the names of all other files.
+    """
+    hidden = sorted(others, key=len, reverse=True)
+    errors: list[Problem] = []
+    advice: list[str] = []
+    mine: list[Problem] = []
+    for each in problems:
+        own = _own(each, name)
+        if each.severity == "error":
+            errors.append(each)
+            mine += [] if own is None else [own]
+        elif own is not None and len(advice) <= MAX_WARNINGS:
+            advice.append(bounded(_redacted(str(own), hidden), MAX_WARNING))
+    return EditFindings(
+        len(errors),
+        len(errors) - len(mine),
+        _shown(mine, hidden),
+        [_place(each)[:MAX_PLACE] for each in errors[:MAX_PLACES]],
+        advice,
+    )
+
+
+def _own(problem: Problem, name: str) -> Problem | None:
+    """Return what the author of a ConfigMap may see of a problem; None for nothing."""
+    if not problem.file or problem.file == name or problem.file.startswith(f"{name}/"):
+        return problem
+    if f"{name}/" in problem.message:  # what was there first is now the second, by its name
+        return replace(problem, file="", line=0, column=0, excerpt="", hint="")
+    return None
+
+
+def _shown(problems: Sequence[Problem], hidden: Sequence[str]) -> list[str]:
+    """Return the problems as ``policyd lint`` prints them, up to a limit."""
+    found: list[str] = []
+    size = 0
+    for each in problems:
+        text = _redacted(str(each), hidden)
+        size += len(text) + 2
+        if found and size > MAX_MESSAGE:
+            break
+        found.append(bounded(text, MAX_MESSAGE))
+    return found
+
+
+def _redacted(text: str, hidden: Sequence[str]) -> str:
+    for name in hidden:
+        if name in text:
+            text = text.replace(name, _ANOTHER)
+    return _PLACED.sub(_ANOTHER, text)
+
+
+def _place(problem: Problem) -> str:
+    places = (problem.file, problem.line, problem.column)
+    shown = ":".join(str(each) for each in places if each)
+    return ": ".join(each for each in (shown, problem.path, problem.rule) if each)
