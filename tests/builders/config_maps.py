@@ -16,6 +16,7 @@ def policy_map(
     files: Mapping[str, bytes | str] | None = None,
     *,
     version: int = 1,
+    created: str = "2026-11-20T08:00:00Z",
     **keys: JSONObject | str,
 ) -> JSONObject:
     """A ConfigMap with these files, and the keys ``NAME.yaml`` with documents or texts."""
@@ -32,6 +33,7 @@ def policy_map(
         "namespace": NAMESPACE,
         "uid": f"uid-{name}",
         "resourceVersion": str(version),
+        "creationTimestamp": created,
         "labels": LABELS,
     }
     made: JSONObject = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}

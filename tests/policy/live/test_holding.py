@@ -27,9 +27,12 @@ class Maps:
         self.current: dict[str, Bundle] = {}
         self.version = 0
 
-    def put(self, name: str, **keys: JSONObject | str) -> None:
+    def put(self, name: str, *, day: int = 20, **keys: JSONObject | str) -> None:
         self.version += 1
-        self.current[name] = bundle_of(policy_map(name, None, version=self.version, **keys))
+        created = f"2026-11-{day:02}T08:00:00Z"
+        self.current[name] = bundle_of(
+            policy_map(name, None, version=self.version, created=created, **keys)
+        )
 
     def fingerprint(self) -> Hashable:
         return tuple(each.version for each in self.read())
@@ -118,6 +121,33 @@ def test_a_name_that_another_team_has_is_held_back_whoever_sorts_first() -> None
     assert attempt.held == ("configmap/a",)
     assert loaded(store) == ["more", "same"]
     assert "same is defined twice" in attempt.errors[0]
+
+
+@pytest.mark.parametrize("edited", ["a", "b", "c"])
+def test_a_process_that_starts_uses_the_older_policy_of_a_name_and_keeps_it(edited: str) -> None:
+    """A running process holds the later one back; denying what it matches would help nobody."""
+    given = {"b": (1, "old"), "a": (2, "new"), "c": (3, "other")}
+    maps = Maps()
+    for name, (day, key) in given.items():
+        same = forbidding("same" if name != "c" else "more", key)
+        maps.put(name, day=day, p=same, q=forbidding(f"of-{name}"))
+        if name == "b":
+            running = store_of(maps)
+            running.start()
+    running.reload()
+    starting = store_of(maps)
+    starting.start()
+    assert loaded(starting) == ["more", "of-a", "of-b", "of-c", "same"]
+    day, key = given[edited]
+    kept = forbidding("same" if edited != "c" else "more", key)
+    maps.put(edited, day=day, p=kept, q=forbidding(f"of-{edited}"), r=forbidding("added"))
+    for store in (running, starting):
+        store.reload()
+        assert store.last is not None and not store.last.succeeded
+        assert "Policy same is defined twice" in store.last.errors[0]
+        found = [each for each in store.current.policies if each.name == "same"]
+        assert [(each.state, each.source) for each in found] == [("active", "configmap/b/p.yaml")]
+    assert "added" in loaded(starting)
 
 
 def test_a_policy_moves_from_one_config_map_to_another_at_once() -> None:
