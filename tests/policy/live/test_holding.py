@@ -15,7 +15,7 @@ from policyd.policy.live.loaded import Kept, LoadedPolicySet
 from policyd.policy.live.store import Reload, Store
 from policyd.policy.source.files import Bundle
 from policyd.server.loading import PolicyLoader
-from tests.builders.config_maps import BROKEN, forbidding, policy_map
+from tests.builders.config_maps import BROKEN, forbidding, of_day, policy_map
 from tests.builders.objects import config_map
 from tests.builders.policies import suite
 
@@ -26,13 +26,12 @@ class Maps:
     def __init__(self) -> None:
         self.current: dict[str, Bundle] = {}
         self.version = 0
+        self.days: dict[str, int] = {}  # when it was created, by name
 
-    def put(self, name: str, *, day: int = 20, **keys: JSONObject | str) -> None:
+    def put(self, name: str, **keys: JSONObject | str) -> None:
         self.version += 1
-        created = f"2026-11-{day:02}T08:00:00Z"
-        self.current[name] = bundle_of(
-            policy_map(name, None, version=self.version, created=created, **keys)
-        )
+        made = policy_map(name, None, version=self.version, **keys)
+        self.current[name] = bundle_of(of_day(made, self.days.get(name, 20)))
 
     def fingerprint(self) -> Hashable:
         return tuple(each.version for each in self.read())
@@ -126,11 +125,12 @@ def test_a_name_that_another_team_has_is_held_back_whoever_sorts_first() -> None
 @pytest.mark.parametrize("edited", ["a", "b", "c"])
 def test_a_process_that_starts_uses_the_older_policy_of_a_name_and_keeps_it(edited: str) -> None:
     """A running process holds the later one back; denying what it matches would help nobody."""
-    given = {"b": (1, "old"), "a": (2, "new"), "c": (3, "other")}
+    given = {"b": "old", "a": "new", "c": "other"}
     maps = Maps()
-    for name, (day, key) in given.items():
+    maps.days = {"b": 1, "a": 2, "c": 3}
+    for name, key in given.items():
         same = forbidding("same" if name != "c" else "more", key)
-        maps.put(name, day=day, p=same, q=forbidding(f"of-{name}"))
+        maps.put(name, p=same, q=forbidding(f"of-{name}"))
         if name == "b":
             running = store_of(maps)
             running.start()
@@ -138,9 +138,8 @@ def test_a_process_that_starts_uses_the_older_policy_of_a_name_and_keeps_it(edit
     starting = store_of(maps)
     starting.start()
     assert loaded(starting) == ["more", "of-a", "of-b", "of-c", "same"]
-    day, key = given[edited]
-    kept = forbidding("same" if edited != "c" else "more", key)
-    maps.put(edited, day=day, p=kept, q=forbidding(f"of-{edited}"), r=forbidding("added"))
+    kept = forbidding("same" if edited != "c" else "more", given[edited])
+    maps.put(edited, p=kept, q=forbidding(f"of-{edited}"), r=forbidding("added"))
     for store in (running, starting):
         store.reload()
         assert store.last is not None and not store.last.succeeded

@@ -10,7 +10,7 @@ from policyd.policy.live.config_maps import bundle_of, config_map_of
 from policyd.policy.source.documents import Sources
 from policyd.policy.source.files import Bundle, SourceFile
 from policyd.policy.source.loader import load
-from tests.builders.config_maps import policy_map
+from tests.builders.config_maps import of_day, policy_map
 from tests.builders.policies import (
     demand,
     map_,
@@ -25,11 +25,10 @@ from tests.builders.policies import (
 
 def bundle(name: str, day: int, *documents: JSONObject, version: int = 1) -> Bundle:
     """The files of a ConfigMap that was created on this day, one for each document."""
-    created = f"2026-11-{day:02}T08:00:00Z"
     files: dict[str, bytes | str] = {
         f"{number}.json": json.dumps(each) for number, each in enumerate(documents)
     }
-    return bundle_of(policy_map(name, files, created=created, version=version))
+    return bundle_of(of_day(policy_map(name, files, version=version), day))
 
 
 def used(sources: Sources) -> list[tuple[str, str, str]]:
