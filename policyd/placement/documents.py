@@ -1,12 +1,11 @@
 """The documents of policies that the API server enforces: their kinds, paths and marks. No I/O."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 
 from policyd.export.metadata import POLICY
 from policyd.json_types import JSONObject
 from policyd.ownership import LABELS, labels_in
-from policyd.webhooks.rendering.configurations import NAMESPACE_NAME
 
 GROUP = "admissionregistration.k8s.io"
 # Policies before their bindings: a binding without its policy is an error for each request.
@@ -85,30 +84,16 @@ def owned_by(document: JSONObject, namespace: JSONObject | None) -> JSONObject:
 
 
 def placed_documents(
-    documents: Iterable[JSONObject], policy: str, registration: str, excluded: Collection[str]
+    documents: Iterable[JSONObject], policy: str, registration: str
 ) -> tuple[JSONObject, ...]:
-    """Return the exported documents of a policy as they are placed: marked, and bound where the
-    webhook is called.
-
-    A webhook is called for no object of the ``excluded`` namespaces, so the API server must not
-    evaluate the policy there either.
-    """
+    """Return the exported documents of a policy with the marks of placed ones."""
     marks = {POLICY: policy, REGISTRATION: registration}
-    return tuple(_placed(each, marks, excluded) for each in documents)
+    return tuple(_placed(each, marks) for each in documents)
 
 
-def _placed(
-    document: JSONObject, marks: Mapping[str, str], excluded: Collection[str]
-) -> JSONObject:
+def _placed(document: JSONObject, marks: Mapping[str, str]) -> JSONObject:
     result = deepcopy(document)
     metadata = result["metadata"]
     metadata["labels"] = {**labels_in(document), **LABELS}
     metadata["annotations"] = {**annotations_in(document), **marks}
-    if excluded and is_binding(result["kind"]):
-        match = result["spec"].setdefault("matchResources", {})
-        selector = match.setdefault("namespaceSelector", {})
-        selector["matchExpressions"] = [
-            *(selector.get("matchExpressions") or ()),
-            {"key": NAMESPACE_NAME, "operator": "NotIn", "values": sorted(excluded)},
-        ]
     return result

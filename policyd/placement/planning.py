@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from policyd.export.model import ExportedPolicy
 from policyd.placement.choosing import choose
 from policyd.placement.documents import placed_documents
+from policyd.placement.excluding import ExcludedNamespaces
 from policyd.placement.placement import Placement, PlacementMode, PolicyPart
 from policyd.placement.served import ServedKinds
 from policyd.placement.stored import Stored, Wanted, foreign, parts_in_step
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.webhooks.needs.needs import WebhookNeed, needs_of
-from policyd.webhooks.rendering.configurations import excluded_namespaces
 from policyd.webhooks.rendering.options import RenderOptions
 
 
@@ -38,12 +37,9 @@ class PlacementPlanner:
         mode: PlacementMode,
     ) -> None:
         self._policies = policies
-        self._exports = tuple(exports)
+        self._exports = ExcludedNamespaces(policies, options).left_out(exports)
         self._options = options
         self._mode: PlacementMode = mode
-        self._needs: dict[PolicyPart, list[WebhookNeed]] = {}
-        for need in needs_of(policies):
-            self._needs.setdefault((need.policy.name, need.webhook), []).append(need)
 
     def plan(
         self,
@@ -56,9 +52,7 @@ class PlacementPlanner:
         while True:
             placement = choose(self._exports, self._policies, served, self._mode, known)
             wanted = {
-                each.part: placed_documents(
-                    each.documents, each.policy, self._options.name, self._excluded(each.part)
-                )
+                each.part: placed_documents(each.documents, each.policy, self._options.name)
                 for each in placement.parts
                 if each.documents
             }
@@ -66,6 +60,3 @@ class PlacementPlanner:
             if not more:
                 return PlacementPlan(placement, wanted)
             known |= more
-
-    def _excluded(self, part: PolicyPart) -> set[str]:
-        return excluded_namespaces(self._needs.get(part, ()), self._options)

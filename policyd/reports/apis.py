@@ -35,11 +35,17 @@ WG_POLICY = ReportApi(
 )
 # In the order of preference.
 APIS = {each.api_version: each for each in (OPENREPORTS, WG_POLICY)}
-_HINT = (
-    "install the CustomResourceDefinitions of one of them: reports.openreports.io and "
-    "clusterreports.openreports.io (github.com/openreports/reports-api), or "
-    "policyreports.wgpolicyk8s.io and clusterpolicyreports.wgpolicyk8s.io (also part of Kyverno)"
-)
+# Where the CustomResourceDefinitions of each are, from the releases that policyd is tested with.
+_KYVERNO = "https://raw.githubusercontent.com/kyverno/kyverno/v1.19.1/config/crds/policyreport"
+INSTALL = {
+    OPENREPORTS.api_version: (
+        "https://github.com/openreports/reports-api/releases/download/v0.2.1/install.yaml",
+    ),
+    WG_POLICY.api_version: (
+        f"{_KYVERNO}/wgpolicyk8s.io_policyreports.yaml",
+        f"{_KYVERNO}/wgpolicyk8s.io_clusterpolicyreports.yaml",
+    ),
+}
 
 
 def served_api(reader: ApiReader, wanted: str = "") -> ReportApi:
@@ -48,19 +54,34 @@ def served_api(reader: ApiReader, wanted: str = "") -> ReportApi:
     Raises ConfigError if it does not.
     """
     names = (wanted,) if wanted else tuple(APIS)
+    missing: list[str] = []
     for name in names:
-        if _is_served(reader, APIS[name]):
-            return APIS[name]
-    missing = f"does not serve {wanted}" if wanted else f"serves neither {' nor '.join(names)}"
-    raise ConfigError(f"the cluster {missing}\n  hint: {_HINT}")
+        api = APIS[name]
+        served = _served(reader, api)
+        lacking = [
+            each.resource for each in (api.namespaced, api.cluster) if each.resource not in served
+        ]
+        if not lacking:
+            return api
+        missing += [f"{name} without {lacking[0]}"] if served else []
+    found = f"serves neither {' nor '.join(names)}"
+    if missing:
+        found = f"serves {' and '.join(missing)}"
+    elif wanted:
+        found = f"does not serve {wanted}"
+    install = "\n    ".join(f"kubectl apply -f {each}" for each in INSTALL[names[0]])
+    raise ConfigError(
+        f"the cluster {found}\n  hint: install the CustomResourceDefinitions of reports:\n"
+        f"    {install}\n  policyd apply --cluster checks the same objects without them"
+    )
 
 
-def _is_served(reader: ApiReader, api: ReportApi) -> bool:
+def _served(reader: ApiReader, api: ReportApi) -> frozenset[str]:
+    """Return the resources that the cluster serves of an API."""
     try:
         found = reader.get(f"/apis/{api.api_version}")
     except ApiReadError as error:
         if error.status == HTTPStatus.NOT_FOUND:
-            return False
+            return frozenset()
         raise ConfigError(f"cannot discover {api.api_version}: {error}") from None
-    names = {each.get("name") for each in found.get("resources") or ()}
-    return {api.namespaced.resource, api.cluster.resource} <= names
+    return frozenset(str(each.get("name")) for each in found.get("resources") or ())

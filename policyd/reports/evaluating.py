@@ -3,7 +3,8 @@
 Objects are evaluated as by the validating webhook, with the same functions.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from policyd.admission.applicable import Applicable
@@ -11,12 +12,12 @@ from policyd.admission.confidential import is_confidential
 from policyd.admission.decision import Finding
 from policyd.admission.engine import evaluate
 from policyd.admission.findings import Findings
-from policyd.admission.invocation import Invocation
+from policyd.admission.invocation import Invocation, Matched
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.lookups.sources import NamespaceSource, ParamSource
 from policyd.admission.observer import QuietObserver
-from policyd.admission.recorder import NullRecorder, PolicyEvent
-from policyd.admission.review import AdmissionRequest, decode
+from policyd.admission.recorder import NullRecorder
+from policyd.admission.review import decode
 from policyd.admission.subject import Subjects
 from policyd.json_types import JSONObject
 from policyd.policy.compile.compiled import CompiledPolicy
@@ -24,7 +25,7 @@ from policyd.policy.compile.exemptions import Exemption
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.live.reach import PolicyKey
 from policyd.reports.policies import PolicyFacts
-from policyd.reports.results import ReportResult, of_exemption, of_finding
+from policyd.reports.results import ReportResult, lifted, of_finding
 
 
 class ObjectResults(NamedTuple):
@@ -60,42 +61,67 @@ class ObjectEvaluator:
         subjects = Subjects(request, self._namespaces, self._authorizer)
         applicable = Applicable(self._policies, subjects, self._params, "validate")
         matches = applicable.match(lambda policy: policy.sort_key in only)
-        noted = _Noted()
-        findings = Findings(request, "validate", self._policies.generation, noted, noted)
-        evaluate(applicable, findings, matches, 0)
-        results = set(self._results(noted, is_confidential(request)))
-        evaluated = noted.evaluated | {each.policy for each in results}
+        noted = self._noted(applicable, matches)
+        # Only a second evaluation shows which findings there would be without the exceptions: of a
+        # policy that one lifts as a whole, nothing has been evaluated.
+        exempted = noted.exemptions
+        bare = [
+            (replace(policy, exemptions=()), hit)
+            for policy, hit in matches
+            if policy.sort_key in exempted
+        ]
+        without = self._noted(applicable, bare) if bare else _Noted()
+        confidential = is_confidential(request)
+        found = dict(self._results(noted, confidential))
+        results = {
+            *found,
+            *(
+                lifted(result, exemption)
+                for result, index in self._results(without, confidential)
+                if result not in found
+                for exemption in _lifting(exempted[result.policy], index)
+            ),
+        }
         return ObjectResults(
-            tuple(sorted(results, key=lambda each: each.sort_key)), frozenset(evaluated)
+            tuple(sorted(results, key=lambda each: each.sort_key)),
+            noted.evaluated | without.evaluated | {each.policy for each in results},
         )
 
-    def _results(self, noted: "_Noted", confidential: bool) -> Iterable[ReportResult]:
+    def _noted(self, applicable: Applicable, matches: list[Matched]) -> "_Noted":
+        """Evaluate these policies."""
+        noted, generation = _Noted(), self._policies.generation
+        findings = Findings(applicable.request, "validate", generation, NullRecorder(), noted)
+        evaluate(applicable, findings, matches, 0)
+        return noted
+
+    def _results(self, noted: "_Noted", confidential: bool) -> Iterator[tuple[ReportResult, int]]:
+        """Yield each finding, and the index of its validation."""
         for finding, counts in noted.findings:
             facts = self._facts[finding.policy.sort_key]
-            yield of_finding(facts, finding, counts=counts, confidential=confidential)
-        for policy, exemption in noted.exemptions:
-            if (policy.name, exemption.name) in noted.lifting:
-                yield of_exemption(self._facts[policy.sort_key], exemption)
+            result = of_finding(facts, finding, counts=counts, confidential=confidential)
+            yield result, finding.index
 
 
-class _Noted(QuietObserver, NullRecorder):
-    """An Observer and a Recorder of one request: findings, and the exceptions that lift some."""
+def _lifting(applying: Sequence[Exemption], index: int) -> Sequence[Exemption]:
+    """Return the exception that lifts a validation, if there is one: the first one that applies."""
+    found = [each for each in applying if not each.validations or index in each.validations]
+    return found[:1]
+
+
+class _Noted(QuietObserver):
+    """The findings for an object, and the exceptions that apply to it."""
 
     def __init__(self) -> None:
-        self.evaluated: set[PolicyKey] = set()
+        self.evaluated: frozenset[PolicyKey] = frozenset()
         self.findings: list[tuple[Finding, bool]] = []
-        self.exemptions: list[tuple[CompiledPolicy, Exemption]] = []
-        self.lifting: set[tuple[str, str]] = set()
-
-    def happened(self, request: AdmissionRequest, event: PolicyEvent) -> None:
-        if event.what == "exemption":
-            self.lifting.add((event.policy, event.exception))
+        self.exemptions: dict[PolicyKey, Sequence[Exemption]] = {}
 
     def found(self, finding: Finding, counts: bool) -> None:
         self.findings.append((finding, counts))
 
     def validated(self, invocation: Invocation) -> None:
-        self.evaluated.add(invocation.policy.sort_key)
+        self.evaluated |= {invocation.policy.sort_key}
 
     def exempted(self, policy: CompiledPolicy, exemptions: Sequence[Exemption]) -> None:
-        self.exemptions += [(policy, each) for each in exemptions]
+        if exemptions:
+            self.exemptions[policy.sort_key] = exemptions

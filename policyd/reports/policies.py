@@ -7,12 +7,9 @@ from typing import Any
 
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.live.reach import PolicyKey
+from policyd.policy.source.classification import classification_of
 from policyd.policy.source.documents import Document, Sources
 
-CATEGORY = "policyd.dev/category"
-SEVERITY = "policyd.dev/severity"
-# What the APIs of reports accept.
-SEVERITIES = frozenset(("critical", "high", "medium", "low", "info"))
 _ROLLOUT = "Rollout"
 
 
@@ -66,13 +63,10 @@ def stage_words(rollout: Mapping[str, Any] | None, now: datetime) -> str:
 
 
 def _facts(key: PolicyKey, document: Document, rollout: Mapping[str, Any] | None) -> PolicyFacts:
-    metadata, spec = document.raw.get("metadata") or {}, document.raw["spec"]
-    annotations = metadata.get("annotations") or {}
-    severity = str(annotations.get(SEVERITY) or "").lower()
+    spec = document.raw["spec"]
     return PolicyFacts(
         key,
-        str(annotations.get(CATEGORY) or ""),
-        severity if severity in SEVERITIES else "",
+        *classification_of(document),
         tuple(str(each.get("name") or "") for each in spec.get("validations") or ()),
         stage_words(spec.get("rollout") or rollout, datetime.now(UTC)),
     )

@@ -1,7 +1,7 @@
 """The result of an object for a policy, as reports word it. Evaluates nothing."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from policyd.admission.confidential import WITHHELD
@@ -74,12 +74,11 @@ def of_finding(
     return _result(facts, rule, result, message, properties)
 
 
-def of_exemption(facts: PolicyFacts, exemption: Exemption) -> ReportResult:
-    """Return that an exception lifts a violation, or the whole policy."""
-    rule = ",".join(facts.rule(index) for index in sorted(exemption.validations))
-    message = f"exception {exemption.name} applies"
-    properties = {"exception": exemption.name, "reason": exemption.reason}
-    return _result(facts, rule, "skip", message, properties)
+def lifted(result: ReportResult, exemption: Exemption) -> ReportResult:
+    """Return a result that an exception lifts."""
+    properties = {"exception": _text(exemption.name), "reason": _text(exemption.reason)}
+    given = {**dict(result.properties), **{key: each for key, each in properties.items() if each}}
+    return replace(result, result="skip", properties=tuple(sorted(given.items())))
 
 
 def _result(

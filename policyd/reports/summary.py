@@ -71,6 +71,7 @@ class ReportedFinding:
     policy: str
     rule: str
     result: str
+    category: str
     severity: str
     message: str
     rollout: str

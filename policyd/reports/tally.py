@@ -107,6 +107,7 @@ def _finding(reported: ReportedObject, result: ReportResult) -> ReportedFinding:
         policy=result.policy[0],
         rule=result.rule,
         result=result.result,
+        category=result.category,
         severity=result.severity,
         message=result.message,
         rollout=result.property_of("rollout"),

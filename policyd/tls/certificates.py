@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from policyd.config import Settings
 from policyd.errors import ConfigError
 from policyd.tls.handshakes import Context, Refusal, SwitchableContext
+from policyd.tls.keys import mistake_in_key
 from policyd.tls.pem import KeyPair, as_files, certificates_in, validity
 from policyd.tls.self_signed import SelfSigned
 from policyd.tls.sources import PairFiles, PairSource, read_file
@@ -129,14 +130,22 @@ class Certificates:
         return authority in self.context.current.authorities
 
     def _load_pair(self, context: Context, pair: KeyPair) -> None:
+        certificate, key = (f"{each}: " for each in self._source.files or ("certificate", "key"))
         try:
             certificates_in(pair.certificate)
-            with as_files(*pair) as (chain, private):
-                context.load_cert_chain(chain, private, password=_no_password)
-        except (OSError, ValueError) as error:
-            raise ConfigError(
-                f"{self._source.name}: not a usable pair of certificate and key: {error}"
-            ) from None
+        except ValueError as error:
+            mistake = f"{certificate}{error}"
+        else:
+            try:
+                with as_files(*pair) as (chain, private):
+                    context.load_cert_chain(chain, private, password=_no_password)
+                return
+            except (OSError, ValueError) as error:
+                found = mistake_in_key(pair, error)
+                mistake = f"{key}{found}" if found else str(error)
+        raise ConfigError(
+            f"{self._source.name}: not a usable pair of certificate and key: {mistake}"
+        )
 
 
 def self_signed(settings: Settings) -> SelfSigned:

@@ -54,7 +54,7 @@ def certificates_in(pem: bytes) -> list[bytes]:
 
     Raises ValueError if there is none, or one with a label that not every program reads.
     """
-    found = []
+    found, others = [], []
     for block in pem.split(_BEGIN)[1:]:
         label = block.partition(b"-----")[0].decode("ascii", "replace")
         if label == "CERTIFICATE":
@@ -65,8 +65,10 @@ def certificates_in(pem: bytes) -> list[bytes]:
                 f'expected "BEGIN CERTIFICATE", got "BEGIN {label}";'
                 " convert it with: openssl x509 -in FILE"
             )
+        else:
+            others.append(f'"BEGIN {label}"')
     if not found:
-        form = "none"
+        form = others[0] if others else "none"
         if not pem:
             form = "an empty file"
         elif pem[:1] == b"\x30":
@@ -89,10 +91,10 @@ def validity(cert: bytes) -> tuple[float, float]:
 
     Parsed from the DER (RFC 5280, 4.1). OpenSSL has accepted the certificate before.
     """
-    (_, certificate), *_ = _elements(certificates_in(cert)[0])
-    (_, to_be_signed), *_ = _elements(certificate)
-    fields = [field for field in _elements(to_be_signed) if field[0] != _VERSION]
-    begin, end, *_ = _elements(fields[3][1])  # serial, algorithm, issuer, validity
+    (_, certificate), *_ = elements(certificates_in(cert)[0])
+    (_, to_be_signed), *_ = elements(certificate)
+    fields = [field for field in elements(to_be_signed) if field[0] != _VERSION]
+    begin, end, *_ = elements(fields[3][1])  # serial, algorithm, issuer, validity
     return _time(*begin), _time(*end)
 
 
@@ -111,7 +113,7 @@ def _time(tag: int, value: bytes) -> float:
 _VERSION, _UTC_TIME = 0xA0, 0x17
 
 
-def _elements(der: bytes) -> list[tuple[int, bytes]]:
+def elements(der: bytes) -> list[tuple[int, bytes]]:
     """The DER elements of a sequence, as (tag, content)."""
     found = []
     while der:

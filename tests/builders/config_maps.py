@@ -32,10 +32,17 @@ def policy_map(
         "namespace": NAMESPACE,
         "uid": f"uid-{name}",
         "resourceVersion": str(version),
+        "creationTimestamp": "2026-11-20T08:00:00Z",
         "labels": LABELS,
     }
     made: JSONObject = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
     return {**made, "data": data, **({"binaryData": binary} if binary else {})}
+
+
+def of_day(config_map: JSONObject, day: int) -> JSONObject:
+    """The ConfigMap as if it had been created on this day."""
+    created = f"2026-11-{day:02}T08:00:00Z"
+    return {**config_map, "metadata": {**config_map["metadata"], "creationTimestamp": created}}
 
 
 def forbidding(name: str, key: str = "bad") -> JSONObject:

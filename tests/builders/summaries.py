@@ -26,6 +26,7 @@ def finding(**changes: Any) -> ReportedFinding:
         policy="require-labels",
         rule="team",
         result="fail",
+        category="Labels",
         severity="high",
         message="metadata.labels must have the key team",
         rollout="",

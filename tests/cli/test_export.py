@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from policyd.export.model import Reason
+from policyd.json_types import JSONObject
 from policyd.policy.source.loader import load, load_text
 from tests.cli.exporting import PLAIN, SLOW, SLOW_LINE, Pretend, part, pretending, run
 from tests.shared import ROOT
@@ -37,12 +38,35 @@ def test_documents_are_printed_and_the_summary_is_not_among_them(folder: Path) -
     ]
     assert binding["kind"] == "ValidatingAdmissionPolicyBinding"
     assert binding["spec"]["policyName"] == "plain"
+    assert left_out(binding) == ["kube-system", "policyd"]
     assert output.startswith("# Policy plain, policies/plain.yaml:1, for Kubernetes 1.37\n")
-    first, second, reason, total = errors.splitlines()
+    first, second, reason, total, namespaces = errors.splitlines()
     assert first.split() == ["exported", "Policy", "plain", "policies/plain.yaml:1"]
     assert second.split() == ["not", "exported", "Policy", "slow", "policies/slow.yaml:1"]
     assert reason.startswith(f"    policies/slow.yaml:{SLOW_LINE}: spec.timeoutSeconds: ")
     assert total == "2 policies: 1 exported, 1 not exported"
+    assert namespaces == "bindings leave out the namespaces kube-system, policyd, as webhooks do"
+
+
+def left_out(binding: JSONObject) -> list[str]:
+    """The namespaces that a binding leaves out."""
+    (expression,) = binding["spec"]["matchResources"]["namespaceSelector"]["matchExpressions"]
+    assert (expression["key"], expression["operator"]) == ("kubernetes.io/metadata.name", "NotIn")
+    names: list[str] = expression["values"]
+    return names
+
+
+@pytest.mark.parametrize("static", [(), ("--static",)])
+def test_namespaces_are_left_out_as_the_webhooks_do(folder: Path, static: tuple[str, ...]) -> None:
+    given = ("-p", "policies", *static, "-n", "guard", "--exclude-namespace", "a")
+    _, output, errors = run(*given)
+    _, binding = yaml.safe_load_all(output)
+    assert left_out(binding) == ["a", "guard"]
+    assert "the namespaces a, guard, as" in errors
+    _, output, errors = run("-p", "policies", *static, "-n", "", "--exclude-namespace", "")
+    _, binding = yaml.safe_load_all(output)
+    assert "matchResources" not in binding["spec"]
+    assert "bindings leave out" not in errors
 
 
 def test_what_is_printed_decides_as_the_source(folder: Path) -> None:
@@ -97,7 +121,7 @@ def test_only_the_policies_that_are_named(folder: Path) -> None:
     status, output, errors = run("-p", "policies", "--strict", "plain")
     assert status == 0
     assert "slow" not in output + errors
-    assert errors.endswith("1 policy: 1 exported\n")
+    assert "1 policy: 1 exported\n" in errors
     status, output, errors = run("-p", "policies", "plan")
     assert (status, output, errors) == (2, "", "plan: no such policy; did you mean plain?")
     assert run("-p", "policies", "other")[2] == "other: no such policy; there are: plain, slow"

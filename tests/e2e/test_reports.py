@@ -121,20 +121,25 @@ def test_a_report_as_the_api_server_stores_it(
     make_namespace(client, "fields")
     made = client.made(config_map("bad", "fields"))
     legacy = client.made(config_map("legacy", "fields"))
+    fine = config_map("legacy-fine", "fields")
+    fine["metadata"]["labels"] = {"team": "a"}
+    client.made(fine)
+    client.made(config_map("legacy-bad", "fields"))
     teams = json.loads(json.dumps(TEAMS))
     teams["metadata"]["annotations"] = {
         "policyd.dev/category": "Ownership",
         "policyd.dev/severity": "medium",
     }
     teams["spec"]["exceptions"] = [
-        {"name": "old", "reason": "ticket 4711", "names": ["legacy"], "validations": ["labelled"]}
+        {"name": "old", "reason": "ticket 4711", "names": ["legacy"], "validations": ["labelled"]},
+        {"name": "whole", "names": ["legacy-*"]},
     ]
     names_of = vap("names", rule("namespaces"), validations=[demand("false", "no")])
     binding = vap_binding("names", policyName="names", validationActions=["Audit"])
     write_policies(report.policies, [teams, names_of, binding])
     assert report("-n", "fields").status == 0
     found = {each["scope"]["name"]: each for each in stored(client, reports_in("fields"))}
-    assert found.keys() == {"bad", "legacy"}
+    assert found.keys() == {"bad", "legacy", "legacy-bad"}, "no exception makes a skip of a pass"
     one = found["bad"]
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "bad"}
     reference["uid"] = made["metadata"]["uid"]
@@ -146,7 +151,10 @@ def test_a_report_as_the_api_server_stores_it(
         "category": "Ownership", "severity": "medium", "result": "fail", "rule": "labelled",
     }  # fmt: skip
     [skipped] = found["legacy"]["results"]
-    assert skipped["properties"] == {"exception": "old", "reason": "ticket 4711"}
+    assert (skipped["result"], skipped["rule"]) == ("skip", "labelled")
+    assert skipped["properties"].items() >= {"exception": "old", "reason": "ticket 4711"}.items()
+    [skipped] = found["legacy-bad"]["results"]
+    assert (skipped["result"], skipped["properties"]["exception"]) == ("skip", "whole")
     assert found["legacy"]["metadata"]["name"] == legacy["metadata"]["uid"]
     [whole] = stored(client, CLUSTER_REPORTS)
     assert (whole["scope"]["kind"], whole["results"][0]["policy"]) == ("Namespace", "names")

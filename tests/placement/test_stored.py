@@ -22,16 +22,19 @@ from policyd.placement.stored import (
 )
 from tests.builders.policies import CONFIG_MAPS, vap, vap_binding
 
+OTHERS = {
+    "matchExpressions": [
+        {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["policyd"]}
+    ]
+}
 OWNER = {"metadata": {"name": "policyd", "uid": "u1"}}
 
 
 def pair(name: str = "p", *, spec: JSONObject | None = None, **bound: Any) -> list[JSONObject]:
     """A policy with its binding, as they are placed."""
-    documents = [
-        vap(name, CONFIG_MAPS, **(spec or {})),
-        vap_binding(name, policyName=name, **bound),
-    ]
-    placed = placed_documents(documents, name, "policyd", ["kube-system", "policyd"])
+    bound = {"policyName": name, "matchResources": {"namespaceSelector": OTHERS}, **bound}
+    documents = [vap(name, CONFIG_MAPS, **(spec or {})), vap_binding(name, **bound)]
+    placed = placed_documents(documents, name, "policyd")
     return [owned_by(each, OWNER) for each in placed]
 
 
@@ -67,19 +70,10 @@ def names(steps: Any) -> list[str]:
 APPLY = ["apply nPolicy", "apply Binding"]
 
 
-def test_bindings_leave_out_the_namespaces_of_the_webhook() -> None:
-    policy, binding = pair()
-    assert "namespaceSelector" not in policy["spec"]["matchConstraints"]
-    selector = binding["spec"]["matchResources"]["namespaceSelector"]
-    left_out = {"key": "kubernetes.io/metadata.name", "operator": "NotIn"}
-    assert selector == {"matchExpressions": [{**left_out, "values": ["kube-system", "policyd"]}]}
-    given = {"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}}
-    source = vap_binding(matchResources=given)
-    before = copy.deepcopy(source)
-    [placed] = placed_documents([source], "p", "policyd", ["x"])
-    assert len(placed["spec"]["matchResources"]["namespaceSelector"]["matchExpressions"]) == 2
-    assert source == before
-    assert "ownerReferences" not in placed["metadata"]
+def test_placed_documents_belong_to_a_namespace() -> None:
+    policy, _ = pair()
+    [unowned] = placed_documents([vap_binding()], "p", "policyd")
+    assert "ownerReferences" not in unowned["metadata"]
     assert policy["metadata"]["ownerReferences"] == [
         {"apiVersion": "v1", "kind": "Namespace", "name": "policyd", "uid": "u1"}
     ]
@@ -182,7 +176,7 @@ def test_a_document_of_somebody_else_is_left_alone() -> None:
     assert foreign(wanted(*documents), {}, "policyd") == {}
     assert foreign(wanted(*documents), stored(*documents), "policyd") == {}
     why = "there is a ValidatingAdmissionPolicy p that this policyd did not place"
-    for other in (vap("p"), *placed_documents([vap("p")], "p", "another", [])):
+    for other in (vap("p"), *placed_documents([vap("p")], "p", "another")):
         found = foreign(wanted(*documents), stored(other), "policyd")
         assert found == {("p", "validate"): why}
 

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from policyd.cluster.listing import ApiReadError
+from policyd.errors import ConfigError
+from policyd.json_types import JSONObject
 from policyd.reports import requests
+from policyd.reports.apis import INSTALL, OPENREPORTS, served_api
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
 from tests.reports.reporting import PODS, REPORTS, Reporter, Reporting, once, teams
 
@@ -147,7 +151,25 @@ def test_without_an_api_of_reports_it_says_what_to_install(
     contents.apis = []
     done = report.error(teams())
     assert "serves neither openreports.io/v1alpha1 nor wgpolicyk8s.io/v1alpha2" in done
-    assert "reports.openreports.io" in done
+    assert f"kubectl apply -f {INSTALL['openreports.io/v1alpha1'][0]}\n" in done
+    done = report.error(teams(), flags=("--api", "wgpolicyk8s.io/v1alpha2"))
+    assert "the cluster does not serve wgpolicyk8s.io/v1alpha2\n" in done
+    assert all(f"kubectl apply -f {each}\n" in done for each in INSTALL["wgpolicyk8s.io/v1alpha2"])
+
+
+def test_an_api_of_which_one_definition_is_missing_is_not_used() -> None:
+    served: JSONObject = {"resources": [{"name": "reports"}]}
+
+    class Reader:
+        def get(self, path: str) -> JSONObject:
+            if "openreports" in path:
+                return served
+            raise ApiReadError("not found", 404)
+
+    with pytest.raises(ConfigError, match=r"serves openreports.io/v1alpha1 without clusterreports"):
+        served_api(Reader())  # type: ignore[arg-type]
+    served["resources"].append({"name": "clusterreports"})
+    assert served_api(Reader()) is OPENREPORTS  # type: ignore[arg-type]
 
 
 def test_reports_that_may_not_be_listed_are_an_error(contents: Reporting, report: Reporter) -> None:

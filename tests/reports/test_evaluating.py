@@ -14,6 +14,7 @@ from tests.policy_sets import compiled, loaded
 
 FALSE, TRUE = demand("false", "no"), demand("true", "no")
 BROKEN = demand("object.spec.nowhere == 1", "no")
+ADDS_A_LABEL = {"patchType": "Overlay", "overlay": {"metadata": {"labels": {"a": "b"}}}}
 
 
 def evaluated(*documents: JSONObject, obj: JSONObject | None = None) -> ObjectResults:
@@ -73,11 +74,50 @@ def test_errors_are_reported_whatever_the_failure_policy(fail: str) -> None:
     assert result.property_of("failurePolicy") == ("Ignore" if fail == "Ignore" else "")
 
 
-def test_an_exception_that_lifts_a_policy_is_a_skip() -> None:
-    found = evaluated(policy("p", validations=[FALSE], exceptions=[exempting()]))
+@pytest.mark.parametrize("fail", ["Fail", "Ignore"])
+@pytest.mark.parametrize(
+    ("fields", "without"),
+    [
+        ({"validations": [FALSE]}, ["fail"]),
+        ({"validations": [FALSE, TRUE, FALSE]}, ["fail", "fail"]),
+        ({"validations": [FALSE], "validationActions": ["Warn"]}, ["warn"]),
+        ({"validations": [FALSE], "rollout": {"enforce": {}}}, ["fail"]),
+        ({"validations": [BROKEN]}, ["error"]),
+        ({"validations": [TRUE]}, []),
+        ({"validations": [TRUE, TRUE], "rollout": {"enforce": {}}}, []),
+        ({"validations": [FALSE], "matchConditions": [{"name": "no", "expression": "false"}]}, []),
+        ({"validations": [TRUE], "mutations": [ADDS_A_LABEL]}, []),
+    ],
+)
+@pytest.mark.parametrize("own", [True, False])
+def test_an_exception_is_a_skip_only_of_what_would_violate_the_policy(
+    fields: JSONObject, without: list[str], fail: str, own: bool
+) -> None:
+    bare = {"failurePolicy": fail, **fields}
+    found = evaluated(policy("p", **bare))
+    assert [each.result for each in found.results] == without
+    exceptions = [exempting()] if own else []
+    document = {
+        "apiVersion": "policyd.dev/v1",
+        "kind": "PolicyException",
+        "metadata": {"name": "legacy"},
+        "spec": {"policies": [{"name": "p"}], "reason": "ticket 4711"},
+    }
+    exempted = evaluated(policy("p", **bare, exceptions=exceptions), *([] if own else [document]))
+    assert [each.result for each in exempted.results] == ["skip"] * len(without)
+    assert exempted.evaluated == found.evaluated == {("p", "Policy")}
+    for before, after in zip(found.results, exempted.results, strict=True):
+        assert (after.rule, after.message) == (before.rule, before.message)
+        assert after.property_of("exception") == "legacy"
+        assert after.property_of("reason") == "ticket 4711"
+
+
+def test_a_param_that_only_an_exempted_object_would_need_is_no_error() -> None:
+    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
+    needs = {"paramKind": kind, "paramRef": {"name": "none", "parameterNotFoundAction": "Deny"}}
+    found = evaluated(policy("p", validations=[TRUE], exceptions=[exempting()], **needs))
     assert told(found) == [("p", "", "skip")]
-    assert found.results[0].property_of("reason") == "ticket 4711"
-    assert found.evaluated == {("p", "Policy")}
+    assert "params" in found.results[0].message
 
 
 def test_an_exception_of_one_validation_leaves_the_others() -> None:
@@ -85,6 +125,25 @@ def test_an_exception_of_one_validation_leaves_the_others() -> None:
     exceptions = [exempting(validations=["a"])]
     found = evaluated(policy("p", validations=validations, exceptions=exceptions))
     assert told(found) == [("p", "b", "fail"), ("p", "a", "skip")]
+
+
+def test_only_the_validations_that_fail_are_skipped() -> None:
+    validations = [{**FALSE, "name": "a"}, {**TRUE, "name": "b"}]
+    exceptions = [exempting(validations=["a", "b"])]
+    found = evaluated(policy("p", validations=validations, exceptions=exceptions))
+    assert told(found) == [("p", "a", "skip")]
+
+
+def test_the_exception_that_applies_first_is_the_one_that_is_named() -> None:
+    validations = [{**FALSE, "name": "a"}, {**FALSE, "name": "b"}]
+    exceptions = [
+        {**exempting(validations=["a"]), "name": "one"},
+        {**exempting(validations=["a", "b"]), "name": "both"},
+    ]
+    found = evaluated(policy("p", validations=validations, exceptions=exceptions))
+    assert [(each.rule, each.property_of("exception")) for each in found.results] == [
+        ("a", "one"), ("b", "both"),
+    ]  # fmt: skip
 
 
 def test_an_exception_that_nothing_needs_is_not_reported() -> None:

@@ -2,11 +2,13 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import yaml
 from jsonschema import Draft202012Validator
 
+from policyd.reports.apis import INSTALL
 from policyd.reports.formats.as_json import json_text
 from tests.builders.summaries import summary
 from tests.deploy.rendering import CHART
@@ -33,6 +35,17 @@ def test_the_report_fits_the_public_definition() -> None:
         report["results"][0].keys() <= schema["properties"]["results"]["items"]["properties"].keys()
     )
     assert report["metadata"]["name"] == report["scope"]["uid"]
+
+
+def test_what_to_install_is_what_the_tests_use() -> None:
+    """The versions of tests/reports/data, in the message, the guide and the notes of the chart."""
+    used = (ROOT / "tests/reports/data/README.md").read_text()
+    notes = (CHART / "templates/NOTES.txt").read_text()
+    for url in (url for urls in INSTALL.values() for url in urls):
+        version, _, file = url.removeprefix("https://").partition("/v")[2].partition("/")
+        assert f"v{version}" in used
+        assert url in GUIDE or (f"/v{version}/" in GUIDE and Path(file).name in GUIDE)
+    assert INSTALL["openreports.io/v1alpha1"][0] in notes
 
 
 def test_every_key_of_the_json_is_described_and_no_other() -> None:

@@ -30,20 +30,33 @@ def test_the_stage_of_a_rollout(rollout: dict[str, Any] | None, words: str) -> N
     assert stage_words(rollout, NOON) == words
 
 
-def annotated(severity: str) -> PolicyFacts:
+def annotated(**annotations: str) -> PolicyFacts:
     made = policy("p")
-    made["metadata"]["annotations"] = {"policyd.dev/severity": severity}
+    made["metadata"]["annotations"] = annotations
     return facts_of(loaded(made), compiled(made).policies)["p", "Policy"]
 
 
-@pytest.mark.parametrize("severity", ["critical", "High", "medium", "low", "INFO"])
-def test_a_severity_that_reports_know(severity: str) -> None:
-    assert annotated(severity).severity == severity.lower()
+@pytest.mark.parametrize("prefix", ["policyd.dev", "policies.kyverno.io"])
+@pytest.mark.parametrize("severity", ["critical", "High", "medium", "low", " INFO"])
+def test_a_severity_that_reports_know(severity: str, prefix: str) -> None:
+    found = annotated(**{f"{prefix}/severity": severity, f"{prefix}/category": "Labels"})
+    assert (found.severity, found.category) == (severity.strip().lower(), "Labels")
 
 
 @pytest.mark.parametrize("severity", ["", "severe"])
 def test_another_severity_is_left_out(severity: str) -> None:
-    assert annotated(severity).severity == ""
+    assert annotated(**{"policyd.dev/severity": severity}).severity == ""
+
+
+def test_own_annotations_come_first() -> None:
+    found = annotated(
+        **{
+            "policies.kyverno.io/severity": "low",
+            "policyd.dev/severity": "high",
+            "policies.kyverno.io/category": "Theirs",
+        }
+    )
+    assert (found.severity, found.category) == ("high", "Theirs")
 
 
 def test_validations_have_names_or_places() -> None:

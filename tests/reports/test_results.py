@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from policyd.admission.decision import Finding
 from policyd.policy.compile.exemptions import Exemption
 from policyd.reports.policies import PolicyFacts
-from policyd.reports.results import MAX_CHARS, RESULTS, of_exemption, of_finding, worst
+from policyd.reports.results import MAX_CHARS, RESULTS, lifted, of_finding, worst
 from tests.builders.policies import policy
 from tests.policy_sets import compiled
 
@@ -82,10 +82,20 @@ def test_long_and_broken_strings_are_cut_and_repaired() -> None:
     assert max(len(made.message), len(made.property_of("binding"))) < MAX_CHARS + 40
 
 
-def test_an_exception_is_skipped_with_its_reason() -> None:
-    made = of_exemption(FACTS, Exemption("legacy", "ticket 4711", validations=frozenset((1, 0))))
-    assert (made.result, made.rule) == ("skip", "labelled,validations[1]")
-    assert made.properties == (("exception", "legacy"), ("reason", "ticket 4711"))
+def test_what_an_exception_lifts_is_skipped_with_its_reason() -> None:
+    violation = of_finding(FACTS, finding(field="spec.x"), counts=True)
+    made = lifted(violation, Exemption("legacy", "ticket 4711"))
+    assert (made.result, made.rule, made.message) == ("skip", "labelled", "no team")
+    assert made.properties == (
+        ("exception", "legacy"), ("field", "spec.x"), ("reason", "ticket 4711"),
+        ("validationActions", "Deny"),
+    )  # fmt: skip
+
+
+def test_strings_of_an_exception_are_cut_and_repaired() -> None:
+    made = lifted(of_finding(FACTS, finding(), counts=True), Exemption("legacy", "\ud800" * 9000))
+    assert "\ud800" not in made.property_of("reason")
+    assert len(made.property_of("reason")) < MAX_CHARS + 40
 
 
 @given(st.sets(st.sampled_from(RESULTS)))

@@ -26,6 +26,7 @@ from policyd.cli.shared.sarif import ReportRule
 from policyd.cli.shared.version import version_of, version_option
 from policyd.offline.admitting import Admitter
 from policyd.policy.compile import compiler
+from policyd.policy.source.classification import classification_of
 from policyd.policy.source.documents import Sources
 from policyd.policy.source.loader import load
 from policyd.versions import NEWEST, KubernetesVersion
@@ -218,5 +219,8 @@ def _rules(sources: Sources) -> dict[str, ReportRule]:
             remedy = (
                 f"{about}\n\nDefined by {place}. `policyd explain` shows why it denies an object."
             )
-            found[document.name] = ReportRule(about, remedy)
+            category, severity = classification_of(document)
+            # GitHub shows a severity only of rules about security.
+            tags = ("kubernetes", *(["security"] if severity else []), *filter(None, [category]))
+            found[document.name] = ReportRule(about, remedy, tags=tags, severity=severity)
     return found

@@ -17,9 +17,11 @@ from policyd.errors import ConfigError
 from policyd.export import policies as export
 from policyd.export.model import ExportedPolicy
 from policyd.export.static import static
+from policyd.placement.excluding import ExcludedNamespaces
 from policyd.policy.compile import compiler
 from policyd.policy.source.loader import load
 from policyd.versions import NEWEST, SPAN, KubernetesVersion
+from policyd.webhooks.rendering.options import RenderOptions
 
 _EPILOG = """\b
 Examples:
@@ -29,6 +31,8 @@ Examples:
   policyd export -p policies/ require-limits      # only this policy
   policyd export -p policies/ --kubernetes-version 1.34 -o in-tree/
   policyd export -p policies/ --strict > in-tree.yaml
+  policyd export -p policies/ --exclude-namespace kube-system \\
+      --exclude-namespace monitoring
   policyd export -p policies/ --static -o manifests/
   policyd export -p policies/ --format json | \\
       jq -r '.[] | select(.state == "not exported") | .name'
@@ -76,6 +80,24 @@ policy or an option is invalid.
     help="Write manifests that API servers read from their disks (manifest-based admission "
     "control, Kubernetes 1.36 or newer).",
 )
+@click.option(
+    "-n",
+    "--namespace",
+    default="policyd",
+    show_default=True,
+    metavar="NAME",
+    help="Leave out this namespace, policyd's own, as the webhooks do; '' leaves out none.",
+)
+@click.option(
+    "--exclude-namespace",
+    "excluded",
+    multiple=True,
+    default=RenderOptions().excluded_namespaces,
+    show_default=True,
+    metavar="NAME",
+    help="Leave out this namespace; may be repeated. Name those that the webhooks leave out; '' "
+    "leaves out none.",
+)
 @click.option("--strict", is_flag=True, help="Exit with status 1 unless everything is exported.")
 @format_option(
     "text",
@@ -92,6 +114,8 @@ def command(
     version: KubernetesVersion,
     folder: Path | None,
     as_static: bool,
+    namespace: str,
+    excluded: tuple[str, ...],
     strict: bool,
     form: str,
     names: tuple[str, ...],
@@ -103,6 +127,9 @@ def command(
     the same requests and with the same message. A policy that would not mean exactly the same is
     not exported, and the summary lists every reason.
 
+    Bindings leave out the namespaces that the webhooks leave out: kube-system and policyd's own.
+    Cluster-scoped objects are in no namespace, and never left out.
+
     POLICY are names of policies; without any, all are exported. The documents are printed, and the
     summary goes to standard error; with -o the documents are written to files, and the summary is
     printed.
@@ -110,12 +137,13 @@ def command(
     if folder is not None and form == "yaml":
         raise click.UsageError("--format yaml prints the documents: leave out -o")
     sources = require_policies(load(paths, version=version), paths)
-    compiler.compile_strict(sources)
-    everything = export.exported(sources)
+    options = RenderOptions(namespace=namespace, excluded_namespaces=excluded)
+    namespaces = ExcludedNamespaces(compiler.compile_strict(sources), options)
+    everything = namespaces.left_out(export.exported(sources))
     placed = static(everything, version) if as_static else everything
     found = reported(_chosen(placed, names), sources)
     if folder is None:
-        _print(found, version, form)
+        _print(found, namespaces, version, form)
     else:
         require_outside(folder, paths)
         left = {each.name for each in everything} - {*names} if names else set()
@@ -124,7 +152,7 @@ def command(
         if form == "json":
             echo_json(policies_json(found, {folder / path: each for path, each in within.items()}))
         else:
-            _print_summary(found, err=False)
+            _print_summary(found, namespaces, err=False)
         for each in changed.removed:
             click.echo(f"removed {each}", err=True)
         click.echo(f"wrote {counted(len(changed.written), 'file')} to {folder}", err=True)
@@ -143,15 +171,32 @@ def _chosen(policies: Sequence[ExportedPolicy], names: Sequence[str]) -> list[Ex
     return [each for each in policies if not names or each.name in names]
 
 
-def _print(found: Sequence[ReportedPolicy], version: KubernetesVersion, form: str) -> None:
+def _print(
+    found: Sequence[ReportedPolicy],
+    namespaces: ExcludedNamespaces,
+    version: KubernetesVersion,
+    form: str,
+) -> None:
     if form == "json":
         echo_json(policies_json(found, {}))
         return
     click.echo(stream(found, version, reasons=form == "yaml"), nl=False)
     if form == "text":
-        _print_summary(found, err=True)
+        _print_summary(found, namespaces, err=True)
 
 
-def _print_summary(found: Sequence[ReportedPolicy], *, err: bool) -> None:
+def _print_summary(
+    found: Sequence[ReportedPolicy], namespaces: ExcludedNamespaces, *, err: bool
+) -> None:
     for line in summary(found, terminal_width(err=err)):
         click.echo(line, err=err)
+    left_out = {
+        name
+        for each in found
+        for part in each.policy.parts
+        if part.documents
+        for name in namespaces.of((each.policy.name, part.webhook))
+    }
+    if left_out:
+        listed = ", ".join(sorted(left_out))
+        click.echo(f"bindings leave out the namespaces {listed}, as webhooks do", err=err)

@@ -22,17 +22,22 @@ MAX_RESULTS = 25_000  # of a run; GitHub rejects the file if there are more
 MAX_DESCRIPTION = 1024  # characters
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _SEVERITY = {"error": "error", "warning": "warning", "note": "recommendation"}
+# GitHub shows these ranges as critical, high, medium and low.
+_SCORES = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "2.0"}
 _ORDER = ("error", "warning", "note")
 
 
 @dataclass(frozen=True, slots=True)
 class ReportRule:
-    """A rule of a report. ``about``: one sentence; ``help``: what to do, or where it is defined."""
+    """A rule of a report. ``about``: one sentence; ``help``: what to do, or where it is defined;
+    ``severity``: that of a policy, if it has one.
+    """
 
     about: str
     help: str = ""
     level: ReportLevel = "error"
     tags: tuple[str, ...] = field(default=("kubernetes",))
+    severity: str = ""
 
 
 def echo_sarif(
@@ -86,6 +91,7 @@ def _rule(name: str, rule: ReportRule) -> dict[str, Any]:
     about = rule.about.strip() or name
     remedy = rule.help.strip() or about
     level = "note" if rule.level == "none" else rule.level
+    score = _SCORES.get(rule.severity, "")
     return {
         "id": name,
         "name": name[:255],
@@ -97,6 +103,7 @@ def _rule(name: str, rule: ReportRule) -> dict[str, Any]:
             "tags": list(rule.tags),
             "precision": "very-high",
             "problem.severity": _SEVERITY[level],
+            **({"security-severity": score} if score else {}),
         },
     }
 

@@ -73,24 +73,10 @@ def _advise_document(document: Document, today: date) -> Iterator[FormProblem]:
         yield from _policy_exception(policy, today)
     if not isinstance(policy, AnyPolicy):
         return
-    yield from _wildcards(policy.spec.match_constraints, policy.spec.failure_policy)
     yield from _variables(list(expressions_of(document.raw)))
     if isinstance(policy, Policy):
         for index, exception in enumerate(policy.spec.exceptions):
             yield from _exception(exception, ("spec", "exceptions", index), today)
-
-
-def _wildcards(match: MatchResources, failure_policy: str) -> Iterator[FormProblem]:
-    for index, rule in enumerate(match.resource_rules):
-        everything = "*" in rule.api_groups and {"*", "*/*"}.intersection(rule.resources)
-        if everything and failure_policy == "Fail" and not rule.resource_names:
-            yield FormProblem(
-                ("spec", "matchConstraints", "resourceRules", index),
-                "the rule matches every resource and failurePolicy is Fail: nothing in the cluster "
-                "can change while the webhook is down",
-                "name the groups and resources that the policy checks",
-                rule="wildcard",
-            )
 
 
 def _variables(expressions: Sequence[PolicyExpression]) -> Iterator[FormProblem]:

@@ -51,7 +51,7 @@ def slim(config_map: JSONObject) -> JSONObject:
     another copy of the whole.
     """
     metadata = _metadata(config_map)
-    names = ("name", "namespace", "uid", "resourceVersion")
+    names = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     kept: JSONObject = {"metadata": {key: metadata.get(key, "") for key in names}}
     for key in ("data", "binaryData"):
         if key in config_map:
@@ -136,6 +136,7 @@ def bundle_of(
         tuple(problems),
         str(_metadata(config_map).get("resourceVersion", "")),
         frozenset(f"{name}/{key}" for key in stored),
+        str(_metadata(config_map).get("creationTimestamp", "")),
     )
 
 
@@ -172,6 +173,7 @@ def config_map_of(bundle: Bundle) -> JSONObject:
     stored = next((each.beside for each in bundle.files if each.beside is not None), None) or {}
     metadata = {"name": bundle.name.removeprefix(PREFIX), "resourceVersion": bundle.version}
     binary = {key: b64encode(data).decode() for key, data in stored.items()}
+    metadata["creationTimestamp"] = bundle.created
     return {"metadata": metadata, "binaryData": binary}
 
 

@@ -53,8 +53,8 @@ class Bundle:
     """Source files that were read already and change together, such as those of one ConfigMap.
 
     ``name`` is unique among the bundles of a server (``configmap/NAME``); ``version`` is the
-    resourceVersion of the object that it was read from. ``names`` are those of all its files, also
-    of those that cannot be read or hold no documents.
+    resourceVersion of the object that it was read from, ``created`` its creationTimestamp.
+    ``names`` are those of all its files, also of those that cannot be read or hold no documents.
     """
 
     name: str
@@ -62,6 +62,7 @@ class Bundle:
     problems: tuple[Problem, ...] = ()
     version: str = ""
     names: frozenset[str] = frozenset()
+    created: str = ""
 
     @property
     def size(self) -> int:

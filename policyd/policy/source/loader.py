@@ -16,13 +16,14 @@ import orjson
 
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import PolicySchemaError, Problem
-from policyd.policy.model.kinds import KINDS, PolicyTest
+from policyd.policy.model.kinds import PolicyTest
 from policyd.policy.source.documents import Document, Sources
 from policyd.policy.source.files import Bundle, SourceFile, is_source, read, unreadable
 from policyd.policy.source.fixtures import Outside, inside, read_beside
 from policyd.policy.source.lint_comments import MARK, LintComment, comments_in
+from policyd.policy.source.mistakes.duplicates import Origins, origins_of, without_duplicates
+from policyd.policy.source.mistakes.near_misses import defined_kinds, near_miss
 from policyd.policy.source.modelling import only_exceptions, with_model
-from policyd.policy.source.near_misses import defined_kinds, near_miss
 from policyd.policy.source.pace import full_speed
 from policyd.policy.source.splitting import read_values, split, split_built
 from policyd.versions import NEWEST, KubernetesVersion
@@ -42,7 +43,7 @@ __all__ = [
     "require",
 ]
 
-_POLICIES = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy")
+_NO_BUNDLES: Origins = {}
 
 
 def load(
@@ -57,11 +58,11 @@ def load(
     """
     listed = [given] if isinstance(given, str | Path) else [*given]
     files, problems = read([each for each in listed if not isinstance(each, Bundle)], pipes=pipes)
-    for each in listed:
-        if isinstance(each, Bundle):
-            files += each.files
-            problems += each.problems
-    return _load(files, problems, version, breathe)
+    bundles = [each for each in listed if isinstance(each, Bundle)]
+    for bundle in bundles:
+        files += bundle.files
+        problems += bundle.problems
+    return _load(files, problems, version, breathe, origins=origins_of(bundles))
 
 
 def load_named(suite: Document, *, version: KubernetesVersion) -> Sources:
@@ -154,6 +155,8 @@ def _load(
     version: KubernetesVersion,
     breathe: Callable[[], None] = full_speed,
     splitter: Callable[[str, bytes, str], tuple[list[Document], list[Problem]]] = split,
+    *,
+    origins: Origins = _NO_BUNDLES,
 ) -> Sources:
     by_file: dict[str, tuple[list[Document], list[Problem]]] = {}
     for file in files:
@@ -168,8 +171,8 @@ def _load(
     for fixture in list(_fixtures(by_file)):
         by_file.pop(fixture, None)
     everything = [document for documents, _ in by_file.values() for document in documents]
-    unique = _without_duplicates(_without_near_misses(everything))
-    found = [*problems, *(problem for _, broken in by_file.values() for problem in broken)]
+    unique, copies = without_duplicates(_without_near_misses(everything), origins)
+    found = [*problems, *copies, *(problem for _, broken in by_file.values() for problem in broken)]
     found += [problem for document in unique for problem in document.problems]
     order = {file.name: index for index, file in enumerate(files)}
     found.sort(key=lambda problem: (order.get(problem.file, -1), problem.line, problem.column))
@@ -239,67 +242,6 @@ def _without_near_misses(documents: list[Document]) -> list[Document]:
             document if wrong is None else document.with_problems(document.problem(wrong))
         )
     return result
-
-
-def _without_duplicates(documents: list[Document]) -> list[Document]:
-    """Return the documents, each duplicate with a problem that names the first one.
-
-    The name of a Policy is unique across all policy kinds; a VAP and a MAP may share one.
-    """
-    taken: dict[tuple[str, ...], Document] = {}
-    result: list[Document] = []
-    for document in documents:
-        unique = document
-        if document.name and document.kind != "PolicyTest":
-            first = next(filter(None, map(taken.get, _rivals(document))), None)
-            if first is None:
-                taken[_identity(document, document.kind)] = document
-            else:
-                unique = document.with_problems(_duplicate(document, first))
-        result.append(unique)
-    return result
-
-
-def _identity(document: Document, kind: str) -> tuple[str, ...]:
-    if document.confined:  # teams know nothing of each other's names
-        return (kind, document.file.rpartition("/")[0], document.name)
-    if kind in KINDS and not _is_foreign_exception(document):
-        return (kind, document.name)
-    return (document.group, kind, document.namespace, document.name)
-
-
-def _is_foreign_exception(document: Document) -> bool:
-    """Whether it is a PolicyException of another engine, which has a namespace."""
-    return document.kind == "PolicyException" and not document.is_policy
-
-
-def _rivals(document: Document) -> list[tuple[str, ...]]:
-    """Return the identities that no earlier document may have."""
-    kinds = [document.kind]
-    if document.kind == "Policy":
-        kinds = list(_POLICIES)
-    elif document.kind in _POLICIES:
-        kinds.append("Policy")
-    return [_identity(document, kind) for kind in kinds]
-
-
-def _duplicate(document: Document, first: Document) -> Problem:
-    line, column = document.place("metadata.name")
-    there = first.place("metadata.name")[0]
-    before = f"{first.file}:{there}" if there else first.file
-    message, hint = f"{document.label} is defined twice: first in {before}", ""
-    if first.kind != document.kind:
-        message = f"{document.label} has the same name as the {first.kind} in {before}"
-        hint = "the name of a Policy must be unique across all policy kinds"
-    return Problem(
-        message,
-        file=document.file,
-        line=line,
-        column=column,
-        path="metadata.name",
-        hint=hint,
-        rule="duplicate-name",
-    )
 
 
 def _generation(files: list[SourceFile]) -> str:

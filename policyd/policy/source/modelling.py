@@ -16,7 +16,7 @@ from policyd.policy.model.base import Model, ModelError
 from policyd.policy.model.findings import UNQUOTED, FormProblem, schema_findings
 from policyd.policy.model.kinds import KINDS, PolicyException
 from policyd.policy.source.documents import Document
-from policyd.policy.source.near_misses import near_miss
+from policyd.policy.source.mistakes.near_misses import near_miss
 
 
 def with_model(document: Document) -> Document:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import TypeVar
 
+from policyd.policy.source.classification import SEVERITIES
 from policyd.reports.formats.words import (
     RESULTS,
-    SEVERITIES,
     counts_by_word,
     plural,
     printable,

@@ -19,6 +19,7 @@ MOST_LISTED = 50
 _CELL = 100  # characters of a cell, other than the last one of its row
 _MESSAGE = 500  # characters of a message
 _HEADS = tuple(word.upper() for word in RESULTS)
+_FINDING_HEADS = ("RESULT", "NAMESPACE", "OBJECT", "POLICY", "RULE", "SEVERITY", "MESSAGE")
 _NO_COUNTS = ("-",) * len(RESULTS)
 
 
@@ -78,10 +79,11 @@ def _findings(summary: Summary) -> Iterator[str]:
                 subject(each),
                 each.policy,
                 each.rule or "-",
+                each.severity or "-",
                 f"{each.message}{why}",
             )
         )
-    yield from _table(("RESULT", "NAMESPACE", "OBJECT", "POLICY", "RULE", "MESSAGE"), rows, 0)
+    yield from _table(_FINDING_HEADS, rows, 0)
     more = len(summary.findings) - len(rows) + summary.more_findings
     if more:
         yield f"... and {plural(more, 'more finding')} (the reports have all of them)"

@@ -7,7 +7,6 @@ from policyd.reports.summary import ReportedFinding, ResultCounts, Summary
 
 # From the worst result to the best one, as in columns and filters.
 RESULTS = ("fail", "error", "warn", "skip", "pass")
-SEVERITIES = ("critical", "high", "medium", "low", "info")
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 # Control characters, which terminals interpret and HTML forbids, and those that reorder what
 # surrounds them; what is shown must not be able to disguise itself.

@@ -120,9 +120,7 @@ def _timeout(needs: Sequence[WebhookNeed], options: RenderOptions) -> int:
 
 def excluded_namespaces(needs: Sequence[WebhookNeed], options: RenderOptions) -> set[str]:
     """Return the namespaces for whose objects a webhook of these needs is never called."""
-    excluded = {*options.excluded_namespaces}
-    if options.namespace:
-        excluded.add(options.namespace)
+    excluded = {*filter(None, (*options.excluded_namespaces, options.namespace))}
     if any(target.meet(_LEASES, versions=False) for need in needs for target in need.targets):
         excluded.add(NODE_LEASES)  # or nodes would be lost while policyd does not answer
     return excluded

@@ -94,8 +94,20 @@ def _call(function: str, target: Expr | None, args: tuple[Expr, ...]) -> _Kind |
     if function in _EQUALITY:
         return _Kind.BOOL
     if function == "@in":
-        return _Kind.BOOL if isinstance(args[1], ListExpr) else None
+        return _Kind.BOOL if isinstance(args[1], ListExpr) or _are_groups(args[1]) else None
     return None
+
+
+def _are_groups(node: Expr) -> bool:
+    """Whether it is ``request.userInfo.?groups.orValue(…)``, always a list of strings."""
+    match node:
+        case Call(
+            function="orValue",
+            target=Call(function="_?._", args=(Select() as user, Literal(value="groups"))),
+            args=(ListExpr(),),
+        ):
+            return _path(user) == "userInfo"
+    return False
 
 
 def _path(node: Select) -> str:

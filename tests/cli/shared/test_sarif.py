@@ -168,6 +168,29 @@ def test_the_log_of_apply_is_accepted(folder: Path) -> None:
     assert [each["ruleId"] for each in log["results"]] == ["team", "syntax"]
 
 
+@pytest.mark.parametrize(
+    ("severity", "score"),
+    [("critical", "9.5"), ("High", "8.0"), ("medium", "5.5"), ("low", "2.0"), ("info", None)],
+)
+def test_policies_have_category_and_severity(folder: Path, severity: str, score: str) -> None:
+    """As https://docs.github.com/en/code-security names the ranges of security-severity."""
+    annotations = f"{{policyd.dev/category: Ownership, policyd.dev/severity: {severity}}}"
+    text = (folder / "policy.yaml").read_text()
+    named = text.replace("{name: team}", f"{{name: team, annotations: {annotations}}}")
+    assert named != text
+    (folder / "policy.yaml").write_text(named)
+    log = run("apply", "-p", "policy.yaml", "pod.yaml")
+    (rule,) = log["tool"]["driver"]["rules"]
+    assert rule["properties"]["tags"] == ["kubernetes", "security", "Ownership"]
+    assert rule["properties"].get("security-severity") == score
+
+
+def test_a_policy_without_severity_is_not_about_security(folder: Path) -> None:
+    (rule,) = run("apply", "-p", "policy.yaml", "pod.yaml")["tool"]["driver"]["rules"]
+    assert rule["properties"]["tags"] == ["kubernetes"]
+    assert "security-severity" not in rule["properties"]
+
+
 def test_the_log_of_lint_has_the_remedy_of_every_rule(folder: Path) -> None:
     log = run("lint", "policy.yaml")
     assert [each["ruleId"] for each in log["results"]] == ["unguarded-field"]

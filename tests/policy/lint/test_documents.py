@@ -115,11 +115,6 @@ ROWS: list[tuple[str, list[JSONObject], list[tuple[str, str]]]] = [
     ("the name of the namespace", [policy(matchConstraints=in_namespaces("kubernetes.io/metadata.name"))], []),
     ("a binding's selector", [vap(), vap_binding(matchResources=in_namespaces("team"))], [
         ("unknown-namespace-labels", "spec.matchResources.namespaceSelector")]),
-    ("everything", [policy(matchConstraints={"resourceRules": [rule(apiGroups=["*"], resources=["*"])]})], [
-        ("wildcard", "spec.matchConstraints.resourceRules[0]")]),
-    ("everything, failing open", [policy(
-        failurePolicy="Ignore",
-        matchConstraints={"resourceRules": [rule(apiGroups=["*"], resources=["*/*"])]})], []),
     ("Kyverno", [{"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy", "metadata": {"name": "a"}}], [
         ("foreign-policy", "kind")]),
 ]  # fmt: skip

@@ -109,7 +109,8 @@ def test_only_what_is_read_is_kept() -> None:
     made["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": "x"}
     made["metadata"]["managedFields"] = [{}]
     kept = slim(made)
-    assert sorted(kept["metadata"]) == ["name", "namespace", "resourceVersion", "uid"]
+    names = ["creationTimestamp", "name", "namespace", "resourceVersion", "uid"]
+    assert sorted(kept["metadata"]) == names
     assert bundle_of(kept) == bundle_of(made)
 
 

@@ -15,7 +15,7 @@ from policyd.policy.live.loaded import Kept, LoadedPolicySet
 from policyd.policy.live.store import Reload, Store
 from policyd.policy.source.files import Bundle
 from policyd.server.loading import PolicyLoader
-from tests.builders.config_maps import BROKEN, forbidding, policy_map
+from tests.builders.config_maps import BROKEN, forbidding, of_day, policy_map
 from tests.builders.objects import config_map
 from tests.builders.policies import suite
 
@@ -26,10 +26,12 @@ class Maps:
     def __init__(self) -> None:
         self.current: dict[str, Bundle] = {}
         self.version = 0
+        self.days: dict[str, int] = {}  # when it was created, by name
 
     def put(self, name: str, **keys: JSONObject | str) -> None:
         self.version += 1
-        self.current[name] = bundle_of(policy_map(name, None, version=self.version, **keys))
+        made = policy_map(name, None, version=self.version, **keys)
+        self.current[name] = bundle_of(of_day(made, self.days.get(name, 20)))
 
     def fingerprint(self) -> Hashable:
         return tuple(each.version for each in self.read())
@@ -118,6 +120,33 @@ def test_a_name_that_another_team_has_is_held_back_whoever_sorts_first() -> None
     assert attempt.held == ("configmap/a",)
     assert loaded(store) == ["more", "same"]
     assert "same is defined twice" in attempt.errors[0]
+
+
+@pytest.mark.parametrize("edited", ["a", "b", "c"])
+def test_a_process_that_starts_uses_the_older_policy_of_a_name_and_keeps_it(edited: str) -> None:
+    """A running process holds the later one back; denying what it matches would help nobody."""
+    given = {"b": "old", "a": "new", "c": "other"}
+    maps = Maps()
+    maps.days = {"b": 1, "a": 2, "c": 3}
+    for name, key in given.items():
+        same = forbidding("same" if name != "c" else "more", key)
+        maps.put(name, p=same, q=forbidding(f"of-{name}"))
+        if name == "b":
+            running = store_of(maps)
+            running.start()
+    running.reload()
+    starting = store_of(maps)
+    starting.start()
+    assert loaded(starting) == ["more", "of-a", "of-b", "of-c", "same"]
+    kept = forbidding("same" if edited != "c" else "more", given[edited])
+    maps.put(edited, p=kept, q=forbidding(f"of-{edited}"), r=forbidding("added"))
+    for store in (running, starting):
+        store.reload()
+        assert store.last is not None and not store.last.succeeded
+        assert "Policy same is defined twice" in store.last.errors[0]
+        found = [each for each in store.current.policies if each.name == "same"]
+        assert [(each.state, each.source) for each in found] == [("active", "configmap/b/p.yaml")]
+    assert "added" in loaded(starting)
 
 
 def test_a_policy_moves_from_one_config_map_to_another_at_once() -> None:

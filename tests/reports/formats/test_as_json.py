@@ -65,6 +65,7 @@ def test_the_whole() -> None:
                 "policy": "require-labels",
                 "rule": "team",
                 "result": "fail",
+                "category": "Labels",
                 "severity": "medium",
                 "message": "metadata.labels must have the key team",
                 "rollout": "namespace stage is not in the 25 percent (its number is 61)",

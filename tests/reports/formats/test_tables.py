@@ -28,15 +28,16 @@ NAMESPACE         OBJECTS  FAIL  ERROR  WARN  SKIP  PASS
 mail                  231     0      0     1     0   300
 shop                 1000     1      1     0     1   928
 
-RESULT  NAMESPACE  OBJECT             POLICY          RULE            MESSAGE
-fail    shop       Deployment/web     require-labels  team            metadata.labels must have the \
-key team
-warn    mail       Deployment/imap    require-probes  validations[0]  containers[0] has no \
+RESULT  NAMESPACE  OBJECT             POLICY          RULE            SEVERITY  MESSAGE
+fail    shop       Deployment/web     require-labels  team            high      metadata.labels \
+must have the key team
+warn    mail       Deployment/imap    require-probes  validations[0]  low       containers[0] has no \
 readinessProbe
-fail    -          Namespace/stage    require-labels  team            metadata.labels must have the \
-key team (not enforced: namespace stage is not in the 25 percent (its number is 61))
-skip    shop       Deployment/legacy  require-labels  -               exception billing-legacy applies
-error   shop       Deployment/broken  require-labels  -               no such key: team
+fail    -          Namespace/stage    require-labels  team            medium    metadata.labels \
+must have the key team (not enforced: namespace stage is not in the 25 percent (its number is 61))
+skip    shop       Deployment/legacy  require-labels  -               high      exception \
+billing-legacy applies
+error   shop       Deployment/broken  require-labels  -               -         no such key: team
 
 1 policy (-) without a resource to scan
 1235 results: 2 fail, 1 error, 1 warn, 1 skip, 1230 pass

@@ -5,7 +5,7 @@ import pytest
 from policyd.errors import Fix
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.served import REMOVED, known_resources
-from policyd.policy.lint.resources import advise_rules
+from policyd.policy.lint.matching.resources import advise_rules
 from policyd.policy.lint.run import LintRun
 from tests.builders.objects import gadget_definition
 from tests.builders.policies import policy, rule, vap_binding

@@ -1,0 +1,182 @@
+"""Advice on policies that can lock a cluster: with failurePolicy Fail they match what nodes and the
+API server must write to work, and nobody can while the webhook is down.
+
+Only cluster-scoped resources and Leases matter: the webhooks leave out kube-system, kube-node-lease
+and policyd's own namespace.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from policyd.cel.syntax.ast import Checked, Ident, Select
+from policyd.cel.syntax.recursion import children
+from policyd.errors import Problem
+from policyd.policy.lint.run import LintRun
+from policyd.policy.model.base import LabelSelector
+from policyd.policy.model.expressions import CONDITION
+from policyd.policy.model.findings import FormProblem
+from policyd.policy.model.kinds import AnyPolicy
+from policyd.policy.model.match import MatchResources, NamedRuleWithOperations
+
+RULE = "cluster-lockout"
+WILDCARD_RULE = "wildcard"
+
+
+class Vital(NamedTuple):
+    """A resource that the cluster itself must write: ``without``, what happens if it cannot; and a
+    matchCondition that exempts who writes it, empty if that is anybody.
+    """
+
+    group: str
+    resource: str
+    subresources: tuple[str, ...]
+    without: str
+    condition: str = ""
+
+
+_NODES = (
+    "!('system:nodes' in request.userInfo.?groups.orValue([]) || 'system:bootstrappers' in "
+    "request.userInfo.?groups.orValue([]) || 'system:serviceaccounts:kube-system' in "
+    "request.userInfo.?groups.orValue([]))"
+)
+_API_SERVER = "request.userInfo.?username.orValue('') != 'system:apiserver'"
+_RBAC = "rbac.authorization.k8s.io"
+# kubernetes pkg/kubelet/kubelet_node_status.go, pkg/volume/csi/nodeinfomanager (the kubelet ends
+# without a CSINode), pkg/registry/rbac/rest/storage_rbac.go (the API server ends if it cannot
+# update its roles), kube-aggregator pkg/controllers/autoregister (it does not get ready).
+VITAL = (
+    Vital("", "nodes", ("status",), "no node can join or report that it is ready", _NODES),
+    Vital("certificates.k8s.io", "certificatesigningrequests", ("approval", "status"),
+          "no node gets or renews its certificate", _NODES),
+    Vital("storage.k8s.io", "csinodes", (), "no kubelet can start", _NODES),
+    Vital(_RBAC, "clusterroles", (), "an API server of another version cannot start", _API_SERVER),
+    Vital(_RBAC, "clusterrolebindings", (), "an API server of another version cannot start",
+          _API_SERVER),
+    Vital("apiregistration.k8s.io", "apiservices", ("status",),
+          "an API server of another version does not get ready", _API_SERVER),
+    Vital("coordination.k8s.io", "leases", (),
+          "controllers outside kube-system lose their leader elections"),
+)  # fmt: skip
+# What the cluster does with them; it deletes them, too, but can wait.
+_WRITES = ("CREATE", "UPDATE")
+# A webhook cannot have a condition that reads these.
+_ONLY_POLICIES_SEE = ("namespaceObject", "params", "variables")
+
+
+def advise_lockouts(run: LintRun) -> list[Problem]:
+    """Return the advice for all policies, in file order."""
+    spared = {
+        id(document)
+        for document, expression, checked in run.expressions
+        if expression.role is CONDITION and _exempts_users(checked)
+    }
+    return [
+        document.problem(finding, "advice")
+        for document in run.sources.documents
+        if isinstance(document.model, AnyPolicy) and document.model.spec.failure_policy == "Fail"
+        for finding in _findings(
+            document.model.spec.match_constraints, spared=id(document) in spared
+        )
+    ]
+
+
+def _findings(match: MatchResources, *, spared: bool) -> Iterator[FormProblem]:
+    for index, rule in enumerate(match.resource_rules):
+        path = ("spec", "matchConstraints", "resourceRules", index)
+        if rule.resource_names:
+            continue
+        if "*" in rule.api_groups and {"*", "*/*"}.intersection(rule.resources):
+            yield FormProblem(
+                path,
+                "the rule matches every resource and failurePolicy is Fail: nothing in the cluster "
+                "can change while the webhook is down",
+                "name the groups and resources that the policy checks",
+                rule=WILDCARD_RULE,
+            )
+        elif not spared and not _requires_labels(match.object_selector):
+            yield from _vital(rule, match, path)
+
+
+def _vital(
+    rule: NamedRuleWithOperations, match: MatchResources, path: tuple[str | int, ...]
+) -> Iterator[FormProblem]:
+    reported: set[Vital] = set()
+    for number, pattern in enumerate(rule.resources):
+        for each in VITAL:
+            names = [
+                name
+                for name in _names(each)
+                if _covers(pattern, name) and _is_written(each, name, rule, match)
+            ]
+            if not names or each in reported:
+                continue
+            reported.add(each)
+            shown = names[0] if pattern == names[0] else f"{pattern!r} includes {names[0]}"
+            yield FormProblem(
+                (*path, "resources", number),
+                f"{shown}, and failurePolicy is Fail: while the webhook is down, {each.without}",
+                _hint(each),
+                rule=RULE,
+            )
+
+
+def _hint(vital: Vital) -> str:
+    if not vital.condition:
+        return "set failurePolicy: Ignore, or match less"
+    return f"add the matchCondition {vital.condition}, set failurePolicy: Ignore, or match less"
+
+
+def _names(vital: Vital) -> list[str]:
+    return [vital.resource, *(f"{vital.resource}/{each}" for each in vital.subresources)]
+
+
+def _is_written(
+    vital: Vital, name: str, rule: NamedRuleWithOperations, match: MatchResources
+) -> bool:
+    """Whether the rule matches writes of the cluster that no other rule excludes."""
+    namespaced = vital.resource == "leases"
+    if rule.scope == ("Cluster" if namespaced else "Namespaced"):
+        return False
+    if not {vital.group, "*"}.intersection(rule.api_groups):
+        return False
+    excluding = [
+        each
+        for each in match.exclude_resource_rules
+        if {vital.group, "*"}.intersection(each.api_groups)
+        and any(_covers(pattern, name) for pattern in each.resources)
+        and not each.resource_names
+    ]
+    return any(
+        {operation, "*"}.intersection(rule.operations)
+        and not any({operation, "*"}.intersection(each.operations) for each in excluding)
+        for operation in _WRITES
+    )
+
+
+def _covers(pattern: str, name: str) -> bool:
+    """Whether an entry of ``resources`` is about a resource or subresource."""
+    wanted, slash, sub = pattern.partition("/")
+    resource, _, subresource = name.partition("/")
+    if wanted not in ("*", resource):
+        return False
+    return sub in ("*", subresource) if slash else not subresource
+
+
+def _requires_labels(selector: LabelSelector) -> bool:
+    """Whether a selector selects no objects without labels, as those of the cluster are."""
+    expressions = selector.match_expressions
+    return bool(selector.match_labels) or any(
+        each.operator in ("In", "Exists") for each in expressions
+    )
+
+
+def _exempts_users(checked: Checked) -> bool:
+    """Whether a condition is about the user, and one that the webhook can have."""
+    left, about_users = [checked.expr], False
+    while left:
+        node = left.pop()
+        if isinstance(node, Ident) and node.name in _ONLY_POLICIES_SEE:
+            return False
+        about_users = about_users or (isinstance(node, Select) and node.field == "userInfo")
+        left += children(node)
+    return about_users

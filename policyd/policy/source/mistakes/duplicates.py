@@ -1,0 +1,145 @@
+"""Documents of one name: each but the first gets a problem. Loads and compiles nothing.
+
+Within one bundle of sources the copy stays, as a broken policy. A copy in another bundle, such as
+another team's ConfigMap, is left out with all that is only about it: the policy in use is that of
+the bundle which was created first, and quarantining the copy would deny what it matches for both.
+The order does not depend on edits, so that all replicas come to the same result.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from policyd.errors import Problem
+from policyd.policy.model.kinds import KINDS
+from policyd.policy.source.documents import Document
+from policyd.policy.source.files import Bundle
+
+_POLICIES = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy")
+
+
+class SourceOrigin(NamedTuple):
+    """The bundle of a file; files without one, those of the operator, are the oldest."""
+
+    created: str = ""
+    bundle: str = ""
+
+
+Origins = Mapping[str, SourceOrigin]
+
+
+def origins_of(bundles: Iterable[Bundle]) -> Origins:
+    """Return the origin of each file in bundles, by name."""
+    return {
+        file.name: SourceOrigin(each.created, each.name) for each in bundles for file in each.files
+    }
+
+
+def without_duplicates(
+    documents: list[Document], origins: Origins
+) -> tuple[list[Document], list[Problem]]:
+    """Return the documents, each duplicate with a problem that names the first one; and the
+    problems of those that are left out.
+
+    The name of a Policy is unique across all policy kinds; a VAP and a MAP may share one.
+    """
+    taken: dict[tuple[str, ...], Document] = {}
+    result = list(documents)
+    left_out: set[tuple[str, str, str]] = set()  # bundle, name and kind of policies
+    order = sorted(range(len(documents)), key=lambda at: _origin(documents[at], origins))
+    for at in order:
+        document = documents[at]
+        if not document.name or document.kind == "PolicyTest":
+            continue
+        first = next(filter(None, map(taken.get, _rivals(document))), None)
+        if first is None:
+            taken[_identity(document, document.kind)] = document
+            continue
+        bundle = _origin(document, origins).bundle
+        unused = _is_policy(document) and bundle != _origin(first, origins).bundle
+        result[at] = document.with_problems(_duplicate(document, first, unused=unused))
+        if unused:
+            left_out.add((bundle, document.name, document.kind))
+    if not left_out:
+        return result, []
+    gone = [_is_left_out(each, _origin(each, origins).bundle, left_out) for each in result]
+    problems = [
+        found for each, out in zip(result, gone, strict=True) if out for found in each.problems
+    ]
+    return [each for each, out in zip(result, gone, strict=True) if not out], problems
+
+
+def _origin(document: Document, origins: Origins) -> SourceOrigin:
+    return origins.get(document.file, SourceOrigin())
+
+
+def _is_policy(document: Document) -> bool:
+    return document.is_policy and document.kind in _POLICIES
+
+
+def _is_left_out(document: Document, bundle: str, left_out: set[tuple[str, str, str]]) -> bool:
+    """Whether it is a copy that is left out, or about one and of the same bundle: it would bind,
+    stage or exempt the policy that is used instead.
+    """
+    return any((bundle, *each) in left_out for each in _about(document))
+
+
+def _about(document: Document) -> Iterator[tuple[str, str]]:
+    """Yield the names and kinds of the policies that a document is, binds, stages or exempts."""
+    if _is_policy(document):
+        yield document.name, document.kind
+        return
+    spec = document.raw.get("spec")
+    if not document.is_policy or not isinstance(spec, dict):
+        return
+    names = [spec.get("policyName")]
+    if document.kind == "PolicyException":
+        entries = spec.get("policies")
+        names = [each.get("name") for each in entries or () if isinstance(each, dict)]
+    bound = document.kind.removesuffix("Binding")
+    for name in names:
+        if isinstance(name, str):
+            yield from ((name, kind) for kind in ((bound,) if bound in _POLICIES else _POLICIES))
+
+
+def _identity(document: Document, kind: str) -> tuple[str, ...]:
+    if document.confined:  # teams know nothing of each other's names
+        return (kind, document.file.rpartition("/")[0], document.name)
+    if kind in KINDS and not _is_foreign_exception(document):
+        return (kind, document.name)
+    return (document.group, kind, document.namespace, document.name)
+
+
+def _is_foreign_exception(document: Document) -> bool:
+    """Whether it is a PolicyException of another engine, which has a namespace."""
+    return document.kind == "PolicyException" and not document.is_policy
+
+
+def _rivals(document: Document) -> list[tuple[str, ...]]:
+    """Return the identities that no earlier document may have."""
+    kinds = [document.kind]
+    if document.kind == "Policy":
+        kinds = list(_POLICIES)
+    elif document.kind in _POLICIES:
+        kinds.append("Policy")
+    return [_identity(document, kind) for kind in kinds]
+
+
+def _duplicate(document: Document, first: Document, *, unused: bool) -> Problem:
+    line, column = document.place("metadata.name")
+    there = first.place("metadata.name")[0]
+    before = f"{first.file}:{there}" if there else first.file
+    message, hint = f"{document.label} is defined twice: first in {before}", ""
+    if first.kind != document.kind:
+        message = f"{document.label} has the same name as the {first.kind} in {before}"
+        hint = "the name of a Policy must be unique across all policy kinds"
+    if unused:
+        hint = f"rename it: only the policy in {first.file} is used, which was created first"
+    return Problem(
+        message,
+        file=document.file,
+        line=line,
+        column=column,
+        path="metadata.name",
+        hint=hint,
+        rule="duplicate-name",
+    )
