@@ -71,7 +71,8 @@ def flat(config_map: JSONObject) -> JSONObject:
     be one.
     """
     metadata = _metadata(config_map)
-    kept = {key: str(metadata.get(key, ""))[:MAX_NAME] for key in ("name", "resourceVersion")}
+    names = ("name", "resourceVersion", "creationTimestamp")
+    kept = {key: str(metadata.get(key, ""))[:MAX_NAME] for key in names}
     keys = {field: dict(_strings(config_map, field)) for field in ("data", "binaryData")}
     return {"metadata": kept, **keys}
 
