@@ -5,7 +5,7 @@ ifdef K8S
 export POLICYD_KUBERNETES = $(K8S)
 endif
 
-.PHONY: demo test fuzz-cel fuzz asan differential check build bench bench-compare bench-released loadtest cov helm e2e node image audit tls-scan matrix clean
+.PHONY: acceptance demo test fuzz-cel fuzz asan differential check build bench bench-compare bench-released loadtest cov helm e2e node image audit tls-scan matrix clean
 
 demo: build            # a real server, real reviews, the answers explained
 	$(RUN)python tools/demo/run.py
@@ -50,9 +50,15 @@ cov: build             # coverage of Python and Cython, in a traced copy of the 
 helm:                  # for the tests of the chart, into build/node/bin; Go builds it (minutes)
 	tests/node/cluster/programs.sh helm
 
-e2e: build             # against a real kube-apiserver (K8S=1.36), which Go builds the first time (minutes)
+e2e: build             # against real kube-apiservers (K8S=1.36), which Go builds the first time (minutes)
 	$(RUN)python -m tests.e2e.cluster
-	tools/e2e
+	POLICYD_E2E=1 $(RUN)python -m pytest -p tests.e2e.required -n $(or $(E2E_PROCESSES),3) --dist loadfile tests/e2e
+
+acceptance: build      # all that `make test` and `make e2e` sample, both versions of Kubernetes, a node, every Python (hours)
+	POLICYD_SAMPLE=1 $(MAKE) test
+	POLICYD_SAMPLE=1 $(MAKE) e2e
+	POLICYD_SAMPLE=1 $(MAKE) e2e differential K8S=1.36
+	$(MAKE) helm node matrix
 
 node: build            # on a real single-node Kubernetes, built the first time (minutes): installs, disruptions; as root
 	$(RUN)python -m tests.node.programs

@@ -14,7 +14,7 @@ from tests.server.process import until
 WARNING = re.compile(r'299 - "((?:[^"\\]|\\.)*)"')
 APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
-PATIENCE = 60.0  # seconds for one answer
+PATIENCE = 240.0  # seconds for one answer
 
 
 @dataclass(frozen=True, slots=True)

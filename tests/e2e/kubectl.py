@@ -11,7 +11,7 @@ from policyd.json_types import JSONObject
 from tests.e2e.cluster import Cluster
 from tests.shared import BINARIES
 
-PATIENCE = 60.0  # seconds for one command
+PATIENCE = 240.0  # seconds for one command
 
 
 def kubeconfig_document(cluster: Cluster, authority: str, certificate: str, key: str) -> JSONObject:

@@ -3,8 +3,6 @@
 ``python -m pytest -p tests.e2e.required tests/e2e``. No tests here.
 """
 
-from collections.abc import Generator
-
 import pytest
 
 KEY = pytest.StashKey[int]()
@@ -12,19 +10,23 @@ KEY = pytest.StashKey[int]()
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[KEY] = 0
+    config.pluginmanager.register(Counting(config))
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item,
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    report = yield
-    item.config.stash[KEY] += report.when == "call" and report.passed
-    return report
+class Counting:
+    """Counts the tests that passed, those in the processes of xdist too."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._config.stash[KEY] += report.when == "call" and report.passed
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if not session.config.stash[KEY] and not session.exitstatus:
+    of_xdist = hasattr(session.config, "workerinput")
+    if not of_xdist and not session.config.stash[KEY] and not session.exitstatus:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 

@@ -30,7 +30,7 @@ from tests.e2e.webhook import configuration, write
 from tests.server.process import Process, until
 
 NAME = "managed"
-PATIENCE = 80.0  # seconds for what takes a minute
+PATIENCE = 300.0  # seconds for what takes a minute
 
 
 class Probe:
