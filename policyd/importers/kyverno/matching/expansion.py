@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from policyd.importers.kyverno.matching.autogen import descriptions
+from policyd.importers.kyverno.matching.targets import descriptions
 from policyd.json_types import JSON, JSONObject
 
 # Written so that Kyverno does not put the path of the template in; kind and apiVersion have none.
@@ -48,7 +48,7 @@ def _rule(
             text = text.replace(f"{root}.{part}", f"{root}.{'.'.join(template)}.{part}")
     made: dict[str, Any] = {**json.loads(text), "name": name[:63]}
     for block in (made.get("match"), made.get("exclude")):
-        for each in descriptions(block):
+        for each, _ in descriptions(block):
             if each.get("kinds") == ["Pod"]:
                 each["kinds"] = list(kinds)
     validate = made["validate"]

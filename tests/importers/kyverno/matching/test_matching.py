@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from policyd import build_review as build
 from policyd.json_types import JSON, JSONObject
+from tests.importers.converting import messages
 from tests.importers.kyverno.classic import (
     allows,
     cluster_policy,
@@ -33,6 +35,7 @@ def annotated(**annotations: str) -> JSONObject:
     return found
 
 
+WRITES = ["CREATE", "UPDATE", "DELETE"]
 IN_PROD = {**pod_of(), "metadata": {"name": "web", "namespace": "prod-eu"}}
 GENERATED = {**pod_of(), "metadata": {"generateName": "web-7d8f-", "namespace": "default"}}
 SECRET = thing("Secret", metadata={"namespace": "default"})
@@ -220,7 +223,17 @@ def test_a_custom_kind_has_the_plural_of_its_definition() -> None:
         ("Deployment/scale", ["apps"], ["*"], ["deployments/scale"], None),
         ("apps/v1/Deployment", ["apps"], ["v1"], ["deployments"], None),
         ("networking.k8s.io/*/Ingress", ["networking.k8s.io"], ["*"], ["ingresses"], None),
-        ("*/*", ["*"], ["*"], ["*/*"], None),
+        ("*/*", ["*"], ["*"], ["*/*"], [*WRITES, "CONNECT"]),
+        ("*", ["*"], ["*"], ["*"], None),
+        ("*/scale", ["*"], ["*"], ["*/scale"], None),
+        ("*/exec", ["*"], ["*"], ["*/exec"], ["CONNECT"]),
+        ("*/Pod/exec", [""], ["v1"], ["pods/exec"], ["CONNECT"]),
+        ("Pod.status", [""], ["v1"], ["pods/status"], None),
+        ("Pod/*", [""], ["v1"], ["pods/*"], [*WRITES, "CONNECT"]),
+        ("v10/Gadget", ["*"], ["v10"], ["gadgets"], None),
+        ("v1beta12/Gadget", ["*"], ["v1beta12"], ["gadgets"], None),
+        ("example.com/v1/Gadget/scale", ["example.com"], ["v1"], ["gadgets/scale"], None),
+        ("example.com/v1/Pod", ["example.com"], ["v1"], ["pods"], None),
     ],
 )
 def test_a_kind_is_a_resource(
@@ -231,7 +244,151 @@ def test_a_kind_is_a_resource(
     [found] = spec["matchConstraints"]["resourceRules"]
     assert (found["apiGroups"], found["apiVersions"]) == (groups, versions)
     assert found["resources"] == names
-    assert found["operations"] == (operations or ["CREATE", "UPDATE", "DELETE"])
+    assert found["operations"] == (operations or WRITES)
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("*/v1/Pod", "selects the subresource Pod of the kind v1"),
+        ("networking.k8s.io/Ingress", "selects the subresource Ingress"),
+        ("v1beta/Pod", "selects the subresource Pod of the kind v1beta"),
+        ("pods", "selects the kind pods, which nothing has"),
+        ("Pod/scale", "selects the subresource scale, which pods lack"),
+        ("Pod/ex*", "wildcards in the subresource"),
+        ("*Set/scale", "a subresource of kinds with wildcards"),
+        ("a/b/c/d/e", "does not name a kind"),
+    ],
+)
+@pytest.mark.parametrize("block", ["match", "exclude"])
+def test_what_selects_nothing_is_refused(kind: str, why: str, block: str) -> None:
+    blocks = {"match": {"any": [resources()]}, block: {"any": [resources(kind)]}}
+    found = reason(cluster_policy(matching(blocks["match"], blocks.get("exclude"))))
+    assert f"spec.rules[0].{block}.any[0].resources.kinds[0]: " in found
+    assert why in found
+
+
+@pytest.mark.parametrize("kind", ["Gadget", "v1/Gadget", "example.com/v1/Pod"])
+def test_a_resource_that_is_a_guess_has_a_remark(kind: str) -> None:
+    [remark] = imported(cluster_policy(matching({"any": [resources(kind)]}))).remarks
+    assert remark.path == "spec.rules[0].match"
+    assert f"has the kind {kind.rpartition('/')[2]}" in remark.message
+
+
+def for_subresource(obj: JSONObject, name: str, resource: JSONObject) -> JSONObject:
+    """A review of an update of a subresource."""
+    review = build(obj, operation="UPDATE")
+    review["request"] |= {"subResource": name, "requestSubResource": name}
+    review["request"] |= {"resource": resource, "requestResource": resource}
+    return review
+
+
+SCALE = for_subresource(
+    {
+        **thing("Scale", "autoscaling/v1", spec={"replicas": 1}),
+        "metadata": {"name": "web", "namespace": "prod-eu"},
+    },
+    "scale",
+    {"group": "apps", "version": "v1", "resource": "deployments"},
+)
+STATUS = for_subresource(IN_PROD, "status", {"group": "", "version": "v1", "resource": "pods"})
+
+
+@pytest.mark.parametrize(
+    ("kinds", "review", "expected"),
+    [
+        (["Deployment/scale", "Secret"], SCALE, True),
+        (["StatefulSet/scale", "Secret"], SCALE, False),
+        (["Deployment", "Secret"], SCALE, False),
+        (["*/scale", "Secret"], SCALE, True),
+        (["ap*/v1/Deployment/scale", "Secret"], SCALE, True),
+        (["ba*/v1/Deployment/scale", "Secret"], SCALE, False),
+        (["apps/v*/Deployment/scale"], SCALE, True),
+        (["apps/v2*/Deployment/scale"], SCALE, False),
+        (["Pod/status", "Secret"], STATUS, True),
+        (["Pod", "Secret"], STATUS, False),
+        (["*", "Secret"], STATUS, False),
+        (["Pod/*", "Secret"], STATUS, True),
+        (["*/*", "Secret"], STATUS, True),
+        (["Pod/status", "Pod"], build(IN_PROD), True),
+        (["Pod/status", "Secret"], build(IN_PROD), False),
+        (["Pod/*", "Secret"], build(IN_PROD), False),
+    ],
+)
+@pytest.mark.parametrize("several", [False, True])
+def test_subresources_are_told_apart(
+    kinds: list[str], review: JSONObject, expected: bool, several: bool
+) -> None:
+    inside = {"namespaces": ["prod-*"]}
+    entries = [{"resources": {"kinds": [each], **inside}} for each in kinds]
+    if not several:
+        entries = [{"resources": {"kinds": kinds, **inside}}]
+    if several:  # the other one names a subresource, and does not fit
+        entries.append({"resources": {"kinds": ["Service/status"], "namespaces": ["other"]}})
+    policy = imported(cluster_policy(matching({"any": entries})))
+    assert bool(messages(policy, review)) is expected
+
+
+CLUSTER_ROLE = thing("ClusterRole", "rbac.authorization.k8s.io/v1", rules=[])
+PROD = thing("Namespace", metadata={"name": "prod", "labels": {"tier": "a"}})
+TIER = {"namespaceSelector": {"matchLabels": {"tier": "a"}}}
+NO_TIER = {"namespaceSelector": {"matchExpressions": [{"key": "tier", "operator": "DoesNotExist"}]}}
+
+
+@pytest.mark.parametrize(
+    ("match", "exclude", "obj", "expected"),
+    [
+        (resources("*", namespaces=["a*"]), None, CLUSTER_ROLE, False),
+        (resources("*", namespaces=["*"]), None, CLUSTER_ROLE, True),
+        (resources("*", namespaces=["?*"]), None, CLUSTER_ROLE, False),
+        (resources("ClusterRole"), {"namespaces": ["kube-*"]}, CLUSTER_ROLE, True),
+        (resources("*", namespaces=["prod"]), None, PROD, True),
+        (resources("*"), {"namespaces": ["prod"]}, PROD, False),
+        # Labels of the namespace: cluster-scoped objects have none, Namespaces never fit.
+        (resources("*", **TIER), None, CLUSTER_ROLE, False),
+        (resources("*", **TIER), None, PROD, False),
+        (resources("*", **NO_TIER), None, CLUSTER_ROLE, True),
+        (resources("*", **NO_TIER), None, {**PROD, "metadata": {"name": "prod"}}, False),
+        (resources("ClusterRole"), TIER, CLUSTER_ROLE, True),
+        (resources("ClusterRole"), NO_TIER, CLUSTER_ROLE, False),
+    ],
+)
+def test_objects_without_a_namespace(
+    match: JSONObject, exclude: JSONObject | None, obj: JSONObject, expected: bool
+) -> None:
+    excluded = {"any": [{"resources": exclude}]} if exclude else None
+    assert applies({"any": [match]}, obj, excluded) is expected
+
+
+@pytest.mark.parametrize(("obj", "expected"), [(CLUSTER_ROLE, False), (PROD, False)])
+def test_a_namespaced_policy_is_not_about_cluster_scoped_objects(
+    obj: JSONObject, expected: bool
+) -> None:
+    policy = cluster_policy(matching({"any": [resources("*")]}))
+    policy |= {"kind": "Policy", "metadata": {"name": "p", "namespace": "prod"}}
+    assert allows(policy, obj) is not expected
+
+
+def test_actions_by_namespace_know_objects_without_one() -> None:
+    overrides = [{"action": "Audit", "namespaces": ["dev-*"]}]
+    rule = matching({"any": [resources("ClusterRole")]})
+    policy = cluster_policy(rule, validationFailureActionOverrides=overrides)
+    assert not allows(policy, CLUSTER_ROLE)
+    assert all(
+        "no such key" not in each for each in messages(imported(policy), build(CLUSTER_ROLE))
+    )
+
+
+def test_a_namespace_that_labels_of_its_own_exclude_has_a_remark() -> None:
+    excluded = {"any": [{"resources": TIER}]}
+    [remark] = imported(cluster_policy(matching({"any": [resources("*")]}, excluded))).remarks
+    assert "a Namespace is excluded by its own labels" in remark.message
+
+
+@pytest.mark.parametrize("kind", ["Pod", "Deployment", "ConfigMap"])
+def test_the_namespace_of_namespaced_kinds_needs_no_default(kind: str) -> None:
+    spec = spec_of(cluster_policy(matching({"any": [resources(kind, namespaces=["a"])]})))
+    assert spec["matchConditions"][0]["expression"] == "request.namespace == 'a'"
 
 
 @pytest.mark.parametrize(
