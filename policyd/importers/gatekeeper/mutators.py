@@ -59,6 +59,7 @@ class _Mutator:
         match = object_at(self._spec, "match", "spec")
         match = {**match, "kinds": self._kinds(match)}
         found = matched(match, "spec.match", self._others, subresources=False)
+        self.remarks += found.guesses
         spec: JSONObject = {"matchConstraints": found.constraints}
         if found.conditions:
             spec["matchConditions"] = found.conditions

@@ -19,7 +19,7 @@ from policyd.policy.kinds.subresources import SUBRESOURCES
 
 _CONNECTING = frozenset({"exec", "attach", "portforward", "proxy"})
 # Subresources whose objects are of the kind of the resource.
-_OF_THE_KIND = frozenset({"", "status", "ephemeralcontainers", "resize", "approval", "finalize"})
+OF_THE_KIND = frozenset({"", "status", "ephemeralcontainers", "resize", "approval", "finalize"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class MatchedResource:
     def kind(self) -> str:
         """Return the kind of the objects; empty if it is not that of the resource, or not one."""
         _, _, kind, subresource = self.selector
-        return kind if subresource in _OF_THE_KIND and not is_wild(kind) else ""
+        return kind if subresource in OF_THE_KIND and not is_wild(kind) else ""
 
 
 def target(text: str, definitions: Iterable[Mapping[str, JSON]] = ()) -> MatchedResource:
