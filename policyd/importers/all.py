@@ -9,6 +9,7 @@ from policyd.importers.kubernetes import policies as kubernetes
 from policyd.importers.kyverno import policies as kyverno
 from policyd.importers.kyverno.cel import policies as kyverno_cel
 from policyd.importers.model import Imported, ImportRemark, Refused
+from policyd.importers.naming import named
 from policyd.policy.source.documents import Document
 
 PolicyConverter = Callable[[Document, Sequence[Document]], list[Imported]]
@@ -95,7 +96,7 @@ def convert_all(
     taken = {id(each.source) for each in found}
     found += [each for each in _unclaimed(documents) if id(each.source) not in taken]
     order = {id(each): index for index, each in enumerate(documents)}
-    return sorted(found, key=lambda each: order[id(each.source)])
+    return named(sorted(found, key=lambda each: order[id(each.source)]))
 
 
 def convert(

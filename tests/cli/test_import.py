@@ -152,10 +152,44 @@ def test_policies_of_one_name_get_files_of_their_own(folder: Path) -> None:
     write(folder, {"two/p.yaml": vpol(), "two/q.yaml": [vpol(), vpol()]})
     run("two", "-o", "out")
     assert sorted(each.name for each in Path("out").iterdir()) == [
-        "named-q.yaml",
+        "named-validatingpolicy-q.yaml",
         "named-validatingpolicy.yaml",
         "named.yaml",
     ]
+
+
+def test_a_policy_of_another_file_with_the_same_name_is_in_the_way(folder: Path) -> None:
+    assert run("in", "-o", "out").exit_code == 0
+    write(folder, {"other/p.yaml": vpol()})
+    with pytest.raises(
+        ConfigError, match=r"out/a/named\.yaml has the Policy named, as named\.yaml"
+    ):
+        run("other", "-o", "out")
+    assert not Path("out/named.yaml").exists()
+
+
+def test_a_policy_with_the_name_of_a_suite_keeps_both(folder: Path) -> None:
+    write(folder, {"in/a/q.yaml": vpol("named-suite")})
+    assert run("in", "-o", "out").exit_code == 0
+    kinds = {
+        each.name: yaml.safe_load(each.read_text())["kind"] for each in Path("out/a").iterdir()
+    }
+    assert kinds == {
+        "named.yaml": "Policy",
+        "named-suite.yaml": "PolicyTest",
+        "named-suite-2.yaml": "Policy",
+    }
+
+
+def test_policies_of_one_name_load_together(folder: Path) -> None:
+    """The same name in two namespaces, of the cluster, in another kind, and in another case."""
+    named = {**vpol("same"), "kind": "NamespacedValidatingPolicy"}
+    spaces = [{**named, "metadata": {"name": "same", "namespace": each}} for each in "ab"]
+    write(folder, {"two/p.yaml": [vpol("same"), *spaces, vpol("Same"), vpol("a-same")]})
+    assert run("two", "-o", "out", "--strict").exit_code == 0
+    linted = CliRunner().invoke(policyd, ["lint", "out"])
+    assert linted.exit_code == 0, linted.output
+    assert len({each.name.lower() for each in Path("out").iterdir()}) == 5
 
 
 def test_verify_names_the_rows_that_disagree(folder: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from policyd.cli.importing.agreement import agreement
-from policyd.cli.importing.folder import paths_of, suite_path, write
+from policyd.cli.importing.folder import paths_of, require_new_names, suite_path, write
 from policyd.cli.importing.report import ReportedImport, imports_json, summary
 from policyd.cli.importing.texts import policy_text, stream, suite_text
 from policyd.cli.shared.output import counted, echo_json, echo_problems, format_option
@@ -164,6 +164,7 @@ def _print(found: Sequence[ReportedImport], form: str) -> None:
 
 def _write(folder: Path, found: Sequence[ReportedImport], form: str) -> None:
     paths = paths_of(found)
+    require_new_names(folder, paths)
     texts = _texts(paths)
     written = write(folder, texts)
     if form == "json":

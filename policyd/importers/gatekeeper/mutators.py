@@ -26,8 +26,8 @@ _PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "AssignImage": ("assignDomain", "assignPath", "assignTag", "pathTests"),
 }
 _METADATA: Mapping[str, str] = {
-    "name": "${object.metadata.name}",
-    "namespace": "${object.metadata.namespace}",
+    "name": "${object.metadata.?name.orValue('')}",
+    "namespace": "${object.metadata.?namespace.orValue('')}",
 }
 _DEFINITION = "CustomResourceDefinition"
 _CONDITIONS = ("MustExist", "MustNotExist")

@@ -187,8 +187,9 @@ class RuleConverter:
         """Return what PolicyExceptions exempt; they name the rule as Kyverno extended it, too."""
         kinds = {each.selector.kind for each in found.targets}
         rules: dict[str, set[str]] = {names[0]: kinds & {"Pod"} if len(names) > 1 else kinds}
+        cron = autogen.generated_name(names[0], cron=True)
         for each in names[1:]:
-            crons = each.startswith("autogen-cronjob-")
+            crons = each == cron
             rules[each] = {kind for kind in self._controllers if (kind == "CronJob") is crons}
 
         def holding(block: JSON, path: str) -> str:
@@ -205,7 +206,7 @@ class RuleConverter:
             return (name,)
         names = [name]
         if set(self._controllers) - {"CronJob"}:
-            names.append(f"autogen-{name}"[:63])
+            names.append(autogen.generated_name(name))
         if "CronJob" in self._controllers:
-            names.append(f"autogen-cronjob-{name}"[:63])
+            names.append(autogen.generated_name(name, cron=True))
         return tuple(names)

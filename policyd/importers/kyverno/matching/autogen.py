@@ -16,6 +16,7 @@ CONTROLLERS = (
 )
 # Rules whose names begin with this are those that Kyverno generated.
 GENERATED = "autogen-"
+_LONGEST = 63  # characters: Kyverno cuts the names that it generates
 
 
 def controllers(policy: JSONObject) -> tuple[str, ...]:
@@ -32,6 +33,15 @@ def controllers(policy: JSONObject) -> tuple[str, ...]:
         for each in CONTROLLERS
         if (crons if each == "CronJob" else each in wanted or wanted == {"all"})
     )
+
+
+def generated_name(rule: str, *, cron: bool = False) -> str:
+    """Return the name of the rule that Kyverno generates for controllers, or for CronJobs.
+
+    >>> generated_name("labels", cron=True)
+    'autogen-cronjob-labels'
+    """
+    return f"{GENERATED}{'cronjob-' if cron else ''}{rule}"[:_LONGEST]
 
 
 def is_extended(rule: JSONObject) -> bool:
