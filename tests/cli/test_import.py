@@ -158,6 +158,45 @@ def test_policies_of_one_name_get_files_of_their_own(folder: Path) -> None:
     ]
 
 
+def test_verify_names_the_rows_about_no_policy_and_tests_that_cannot_be_used(folder: Path) -> None:
+    test = kyverno_test(("good", "pass"))
+    test["results"][0]["policy"] = "nosuch"
+    unusable = {**test, "resources": ["absent.yaml"]}
+    write(folder, {"in/a/.kyverno-test/kyverno-test.yaml": [test, unusable]})
+    lines = run("in", "--verify").stderr.splitlines()
+    assert [each for each in lines if "not run" in each] == [
+        "in/a/.kyverno-test/kyverno-test.yaml:8: not run: nosuch, Pod good:  the sources have no "
+        "policy nosuch",
+        "in/a/.kyverno-test/kyverno-test.yaml:15: not run: the whole test:  the test cannot be used: "
+        "absent.yaml: no such file or directory",
+    ]
+
+
+def test_an_unknown_rule_fails_in_verify_and_in_test(folder: Path) -> None:
+    """Also of a policy with one rule, whose name is not part of the Policy's."""
+    match = {"any": [{"resources": {"kinds": ["Pod"]}}]}
+    rule = {"name": "r", "match": match, "validate": {"message": "m", "pattern": {"kind": "?*"}}}
+    policy = {
+        "apiVersion": "kyverno.io/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": "one"},
+        "spec": {"rules": [rule]},
+    }
+    rows = [{"rule": each} for each in ("r", "autogen-r", "", "nosuch")]
+    test = kyverno_test(*[("good", "pass")] * len(rows))
+    test["results"] = [
+        {**result, "policy": "one", **row}
+        for result, row in zip(test["results"], rows, strict=True)
+    ]
+    write(folder, {"in/a/p.yaml": policy, "in/a/.kyverno-test/kyverno-test.yaml": test})
+    done = run("in", "-o", "out", "--verify")
+    assert (done.exit_code, done.stdout.count("disagrees")) == (1, 1)
+    assert "the policy has no rule nosuch: it has r, autogen-r, autogen-cronjob-r" in done.stdout
+    tested = CliRunner().invoke(policyd, ["test", "out", "in", "--format", "json"])
+    cases = [each for each in json.loads(tested.stdout) if "kyverno-test" in each["file"]]
+    assert [each["passed"] for each in cases] == [True, True, True, False]
+
+
 def test_a_policy_of_another_file_with_the_same_name_is_in_the_way(folder: Path) -> None:
     assert run("in", "-o", "out").exit_code == 0
     write(folder, {"other/p.yaml": vpol()})

@@ -18,6 +18,7 @@ from policyd.importers.all import convert_all
 from policyd.importers.checking import checked
 from policyd.importers.proof.imports import ImportIndex
 from policyd.importers.proof.proving import prove, rows_of
+from policyd.importers.proof.rows import Proof
 from policyd.importers.proof.suites import suite_of
 from policyd.importers.reading import ImportSources, read_sources
 from policyd.versions import NEWEST, SPAN, KubernetesVersion
@@ -117,14 +118,15 @@ def command(
     if not found and not read.problems:
         listed = ", ".join(map(str, paths))
         raise ConfigError(f"no policies to import in {listed}\n  hint: {_NOTHING}")
+    stray: list[Proof] = []
     if verify or folder is not None:
-        found = _proved(read, found, version)
+        found, stray = _proved(read, found, version)
     if folder is None:
         _print(found, form)
     else:
         _write(folder, found, form)
     if verify and form != "json":
-        for line in agreement(found, terminal_width(err=folder is None)):
+        for line in agreement(found, stray, terminal_width(err=folder is None)):
             click.echo(line, err=folder is None)
     echo_problems(read.problems, err=True)
     if read.problems:
@@ -141,12 +143,14 @@ def _imported(read: ImportSources, version: KubernetesVersion) -> list[ReportedI
 
 def _proved(
     read: ImportSources, found: Sequence[ReportedImport], version: KubernetesVersion
-) -> list[ReportedImport]:
-    """Return the imports with the rows of the tests that are about them."""
+) -> tuple[list[ReportedImport], list[Proof]]:
+    """Return the imports with the rows of the tests that are about them, and the other rows."""
     imports = [each.checked for each in found]
     index = ImportIndex(imports, read.documents, version)
-    rows = rows_of(imports, prove(with_progress(read.tests, "testing"), index))
-    return [ReportedImport(one, proofs) for one, proofs in zip(imports, rows, strict=True)]
+    proofs = list(prove(with_progress(read.tests, "testing"), index))
+    rows = zip(imports, rows_of(imports, proofs), strict=True)
+    stray = [each for each in proofs if each.imported is None]
+    return [ReportedImport(one, about) for one, about in rows], stray
 
 
 def _disagrees(one: ReportedImport) -> bool:
