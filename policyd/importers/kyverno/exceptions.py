@@ -80,8 +80,9 @@ def _naming(
 ) -> Iterator[tuple[Document, frozenset[str]]]:
     """Yield the exceptions from the rule, with the kinds that it applies to under these names."""
     metadata = object_at(policy, "metadata", "")
-    own, namespace = metadata.get("name"), metadata.get("namespace")
-    full = f"{namespace}/{own}" if namespace else own
+    full, namespace = metadata.get("name"), metadata.get("namespace")
+    if namespace and policy.get("kind") == "Policy":
+        full = f"{namespace}/{full}"
     for each in others:
         if (each.kind, each.group) != ("PolicyException", _GROUP):
             continue
@@ -89,7 +90,7 @@ def _naming(
         kinds: set[str] = set()
         for entry in objects(object_at(each.raw, "spec", "").get("exceptions"), path):
             require_fields(entry, ("policyName", "ruleNames"), path)
-            if entry.get("policyName") in (full, own):
+            if entry.get("policyName") == full:
                 wanted = strings(entry.get("ruleNames"), f"{path}.ruleNames")
                 for name, applied in rules.items():
                     if any(fnmatchcase(name, pattern) for pattern in wanted):
