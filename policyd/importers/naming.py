@@ -6,22 +6,17 @@ If two have one name, the later one by kind, namespace, name and file has its ki
 its file.
 """
 
-import hashlib
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import PurePath
 
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark
+from policyd.importers.names import digest, valid_name
 from policyd.importers.origins import annotated
 from policyd.json_types import JSONObject
 from policyd.policy.source.documents import Document
-
-_LONGEST = 253  # characters: the limit of names in Kubernetes
-_FOREIGN = re.compile(r"[^a-z0-9.-]+")
-_DIGITS = 8  # of a hash in a name
 
 
 def named(imports: Sequence[Imported]) -> list[Imported]:
@@ -40,20 +35,6 @@ def named(imports: Sequence[Imported]) -> list[Imported]:
                 each = replace(each, remarks=(*each.remarks, _again(each.source, other)))
         found[at] = each
     return [found[at] for at in range(len(imports))]
-
-
-def valid_name(text: str) -> str:
-    """Return a text as the name of an object: in lower case, of letters, digits, dashes and dots.
-
-    >>> valid_name("No latest_tag."), valid_name("a.-b")
-    ('no-latest-tag', 'a.b')
-    """
-    labels = (label.strip("-") for label in _FOREIGN.sub("-", text.lower()).split("."))
-    name = ".".join(filter(None, labels)) or "policy"
-    if len(name) <= _LONGEST:
-        return name
-    kept = name[: _LONGEST - _DIGITS - 1].rstrip("-.")
-    return f"{kept}-{_hash(text)}"
 
 
 def _named(one: Imported, taken: set[str]) -> Imported:
@@ -76,7 +57,7 @@ def _bases(source: Document) -> Iterator[str]:
     file = PurePath(_file(source)).with_suffix("").as_posix()
     yield from map(valid_name, (own, kind, f"{kind}-{file.replace('/', '-')}"))
     for number in count(1):
-        yield valid_name(f"{own}-{_hash(f'{_order(source)} {number}')}")
+        yield valid_name(f"{own}-{digest(f'{_order(source)} {number}')}")
 
 
 def _different(names: Iterable[str]) -> Iterator[str]:
@@ -137,7 +118,3 @@ def _file(source: Document) -> str:
     if not source.root or source.file == "-":
         return PurePath(source.file).name
     return os.path.relpath(os.path.realpath(source.file), source.root)
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policyd.importers.model import Imported, ImportedDocument
-from policyd.importers.naming import named, valid_name
+from policyd.importers.names import valid_name
+from policyd.importers.naming import named
 from policyd.importers.origins import FROM, RULE
 from tests.importers.converting import document
 

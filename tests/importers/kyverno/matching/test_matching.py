@@ -9,24 +9,16 @@ from policyd.json_types import JSON, JSONObject
 from tests.importers.converting import messages
 from tests.importers.kyverno.classic import (
     allows,
+    applies,
     cluster_policy,
     imported,
     matching,
     pod_of,
     reason,
+    resources,
     spec_of,
     thing,
 )
-
-
-def applies(
-    match: JSONObject, obj: JSONObject, exclude: JSONObject | None = None, **more: Any
-) -> bool:
-    return not allows(cluster_policy(matching(match, exclude)), obj, **more)
-
-
-def resources(kind: str = "Pod", **fields: JSON) -> JSONObject:
-    return {"resources": {"kinds": [kind], **fields}}
 
 
 def annotated(**annotations: str) -> JSONObject:

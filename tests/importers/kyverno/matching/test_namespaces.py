@@ -7,13 +7,14 @@ from policyd.json_types import JSONObject
 from tests.importers.converting import messages
 from tests.importers.kyverno.classic import (
     allows,
+    applies,
     cluster_policy,
     imported,
     matching,
+    resources,
     spec_of,
     thing,
 )
-from tests.importers.kyverno.matching.test_matching import applies, resources
 
 CLUSTER_ROLE = thing("ClusterRole", "rbac.authorization.k8s.io/v1", rules=[])
 PROD = thing("Namespace", metadata={"name": "prod", "labels": {"tier": "a"}})
