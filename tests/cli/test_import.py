@@ -197,6 +197,27 @@ def test_an_unknown_rule_fails_in_verify_and_in_test(folder: Path) -> None:
     assert [each["passed"] for each in cases] == [True, True, True, False]
 
 
+def test_a_row_names_one_of_several_policies_by_its_namespace(folder: Path) -> None:
+    """Also after the import, and by the file that the test names."""
+    named = {**vpol("same"), "kind": "NamespacedValidatingPolicy"}
+    spaces = [{**named, "metadata": {"name": "same", "namespace": each}} for each in "ab"]
+    pods = [small_pod("bad", "a"), small_pod("bad", "c")]
+    test = kyverno_test(*[("bad", "fail")] * 3)
+    rows = (("a/same", "a/bad"), ("b/same", "a/bad"), ("same", "a/bad"))
+    for result, (policy, pod) in zip(test["results"], rows, strict=True):
+        result |= {"policy": policy, "resources": [pod]}
+    tests = {"two/p.yaml": spaces, "two/pods.yaml": pods, "two/t/kyverno-test.yaml": test}
+    write(folder, {**tests, "one/p.yaml": vpol("same")})
+    done = run("two", "one", "--verify")
+    assert "disagrees: NamespacedValidatingPolicy b/same, Pod a/bad:" in done.stderr
+    assert "not run: same, Pod a/bad:  there are several policies same: Namesp" in done.stderr
+    assert run("two", "one", "-o", "out").exit_code == 0
+    arguments = ["test", "out", "two/t", "--format", "json"]
+    cases = json.loads(CliRunner().invoke(policyd, arguments).stdout)
+    found = [each["passed"] for each in cases if "kyverno-test" in each["file"]]
+    assert found == [True, False, False]
+
+
 def test_a_policy_of_another_file_with_the_same_name_is_in_the_way(folder: Path) -> None:
     assert run("in", "-o", "out").exit_code == 0
     write(folder, {"other/p.yaml": vpol()})

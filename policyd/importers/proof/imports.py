@@ -109,7 +109,10 @@ class ImportedBefore:
             raise TestUnusable(
                 "its exceptions are those of Kyverno: policyd import converts them with policies"
             )
-        return lambda name: _only(self._imports, name)
+        given = [each for each in policies if files.has(test, each)]
+        known = {origin(each) for each in files.objects(test, given)}
+        meant = [each for each in self._imports if origin(each.imported.source) in known]
+        return lambda name: _only(meant, name) or _only(self._imports, name)
 
     def constrained(
         self, test: Document, constraint: str, template: str, files: TestFiles
