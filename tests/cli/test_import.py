@@ -206,8 +206,8 @@ def test_a_row_names_one_of_several_policies_by_its_namespace(folder: Path) -> N
     rows = (("a/same", "a/bad"), ("b/same", "a/bad"), ("same", "a/bad"))
     for result, (policy, pod) in zip(test["results"], rows, strict=True):
         result |= {"policy": policy, "resources": [pod]}
-    tests = {"two/p.yaml": spaces, "two/pods.yaml": pods, "two/t/kyverno-test.yaml": test}
-    write(folder, {**tests, "one/p.yaml": vpol("same")})
+    write(folder, {"two/p.yaml": spaces, "one/p.yaml": vpol("same")})
+    write(folder, {"two/pods.yaml": pods, "two/t/kyverno-test.yaml": test})
     done = run("two", "one", "--verify")
     assert "disagrees: NamespacedValidatingPolicy b/same, Pod a/bad:" in done.stderr
     assert "not run: same, Pod a/bad:  there are several policies same: Namesp" in done.stderr

@@ -142,7 +142,7 @@ def _guesses(kinds: JSONObject, path: str, others: Sequence[Document]) -> Iterat
             continue
         message = (
             f"neither Kubernetes nor a CustomResourceDefinition of the sources has the kind {kind} "
-            f"in the groups {', '.join(groups)}: the rule matches {plural(kind)}"
+            f"in the groups {', '.join(groups)}: taken for {plural(kind)}"
         )
         yield ImportRemark(f"{path}.kinds", message)
 

@@ -100,6 +100,12 @@ def _of_any_kind(text: str, selector: KindSelector) -> MatchedResource:
             f"{text} selects a subresource of kinds with wildcards, whose requests do not show the "
             "kind: name the kinds"
         )
+    known = {name for each in known_resources(()).values() for name in each.subresources}
+    if subresource not in ("", "*", *known):
+        raise ValueError(
+            f"{text} selects the subresource {subresource} of every kind, which no kind of "
+            "Kubernetes has: name the kind"
+        )
     resource = f"*/{subresource}" if subresource else "*"
     exact = kind == "*" and _whole(group, version)
     versions = (_version(version),)

@@ -115,7 +115,9 @@ class _Builder:
         if self._conditions:
             spec["matchConditions"] = self._conditions
         targets = tuple(each for _, found in self._kinds for each in found)
-        self._remarks += guesses([each for each in targets if each.derived], self._path)
+        excluded = [each for each in self._scope.targets.values() if each not in self._found]
+        self._remarks += guesses(self._found, f"{self._path}.match")
+        self._remarks += guesses(excluded, f"{self._path}.exclude")
         operations = frozenset(operation for each in rules for operation in each["operations"])
         return Matching(spec, targets, operations, tuple(self._remarks))
 

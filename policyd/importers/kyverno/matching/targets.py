@@ -50,17 +50,19 @@ def matched_by(rule: JSONObject, of: Mapping[str, MatchedResource]) -> list[Matc
     return [of[kind] for resources, _ in listed for kind in resources.get("kinds") or ()]
 
 
-def guesses(derived: Iterable[MatchedResource], path: str) -> list[ImportRemark]:
+def guesses(resources: Iterable[MatchedResource], path: str) -> list[ImportRemark]:
     """Return a remark for each kind whose resource follows from its name only."""
     found: list[ImportRemark] = []
-    for each in derived:
+    for each in resources:
+        if not each.derived:
+            continue
         kind, group = each.selector.kind, each.groups[0]
         within = "" if group == "*" else f" in the group {group}" if group else " in the core group"
         message = (
             f"neither Kubernetes nor a CustomResourceDefinition of the sources has the kind {kind}"
-            f"{within}: the rule matches {each.resources[0]}"
+            f"{within}: taken for {each.resources[0]}{'' if within else ' of any group'}"
         )
-        found.append(ImportRemark(f"{path}.match", message + ("" if within else " of any group")))
+        found.append(ImportRemark(path, message))
     return list(dict.fromkeys(found))
 
 

@@ -247,6 +247,7 @@ def test_a_kind_is_a_resource(
         ("v1beta/Pod", "selects the subresource Pod of the kind v1beta"),
         ("pods", "selects the kind pods, which nothing has"),
         ("Pod/scale", "selects the subresource scale, which pods lack"),
+        ("*/pods", "selects the subresource pods of every kind"),
         ("Pod/ex*", "wildcards in the subresource"),
         ("*Set/scale", "a subresource of kinds with wildcards"),
         ("a/b/c/d/e", "does not name a kind"),
@@ -264,6 +265,9 @@ def test_what_selects_nothing_is_refused(kind: str, why: str, block: str) -> Non
 def test_a_resource_that_is_a_guess_has_a_remark(kind: str) -> None:
     [remark] = imported(cluster_policy(matching({"any": [resources(kind)]}))).remarks
     assert remark.path == "spec.rules[0].match"
+    excluded = matching({"any": [resources()]}, {"any": [resources(kind)]})
+    [other] = imported(cluster_policy(excluded)).remarks
+    assert (other.path, other.message) == ("spec.rules[0].exclude", remark.message)
     assert f"has the kind {kind.rpartition('/')[2]}" in remark.message
 
 
