@@ -9,6 +9,7 @@ from policyd.importers.kubernetes import policies as kubernetes
 from policyd.importers.kyverno import policies as kyverno
 from policyd.importers.kyverno.cel import policies as kyverno_cel
 from policyd.importers.model import Imported, ImportRemark, Refused
+from policyd.importers.naming import named
 from policyd.policy.source.documents import Document
 
 PolicyConverter = Callable[[Document, Sequence[Document]], list[Imported]]
@@ -95,7 +96,7 @@ def convert_all(
     taken = {id(each.source) for each in found}
     found += [each for each in _unclaimed(documents) if id(each.source) not in taken]
     order = {id(each): index for index, each in enumerate(documents)}
-    return sorted(found, key=lambda each: order[id(each.source)])
+    return named(sorted(found, key=lambda each: order[id(each.source)]))
 
 
 def convert(
@@ -126,7 +127,7 @@ def _unclaimed(documents: Sequence[Document]) -> Iterator[Imported]:
     and those of kinds that nobody here knows.
     """
     policies = {(each.kind, each.name) for each in documents}
-    names = {each.name for each in documents if each.group in (KYVERNO, KYVERNO_CEL)}
+    names = {_excepted_as(each) for each in documents if each.group in (KYVERNO, KYVERNO_CEL)}
     templates = {_constraint_kind(each) for each in documents if each.group == TEMPLATES}
     for each in documents:
         if (each.group, each.kind) in _EXCEPTIONS:
@@ -162,7 +163,13 @@ def _excepted(exception: Document) -> list[str]:
     spec = _spec(exception)
     entries = [*_objects(spec.get("exceptions")), *_objects(spec.get("policyRefs"))]
     names = [each.get("policyName", each.get("name")) for each in entries]
-    return [name.rpartition("/")[2] for name in names if isinstance(name, str)]
+    return [name for name in names if isinstance(name, str)]
+
+
+def _excepted_as(policy: Document) -> str:
+    """Return the name by which exceptions refer to a policy."""
+    within = policy.namespace if (policy.group, policy.kind) == (KYVERNO, "Policy") else ""
+    return f"{within}/{policy.name}" if within else policy.name
 
 
 def _constraint_kind(template: Document) -> object:

@@ -1,14 +1,19 @@
-"""Check what was imported: every document must be a policy that policyd accepts. Converts
-nothing.
+"""Check what was imported: every document must be a policy that policyd accepts, and in which
+``policyd lint`` finds no error: an expression that can only fail, a value that nothing ever has.
+Converts nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from policyd.errors import PolicyError, Problem
 from policyd.importers.model import Imported, ImportRemark
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.lint.all import finder
+from policyd.policy.lint.rules import RULES
+from policyd.policy.lint.run import LintRun
+from policyd.policy.source.documents import Sources
 from policyd.policy.source.loader import load_built, require
 from policyd.versions import KubernetesVersion
 
@@ -22,21 +27,32 @@ class CheckedImport:
 
 
 def checked(imported: Imported, version: KubernetesVersion) -> CheckedImport:
-    """Compile the documents of an import. One that policyd would not load is not imported: what
-    cannot be evaluated must not replace a policy that can.
+    """Compile the documents of an import. One that policyd would not load, or that has errors, is
+    not imported: what cannot be evaluated must not replace a policy that can.
     """
     if not imported.documents:
         return CheckedImport(imported)
     try:
         sources = require(load_built([each.raw for each in imported.documents], version=version))
-        return CheckedImport(imported, compiler.compile_strict(sources))
+        policies = compiler.compile_strict(sources)
     except PolicyError as error:
-        reasons = _reasons(error.problems)
-        return CheckedImport(replace(imported, documents=(), rules={}, reasons=reasons))
+        return _refused(imported, "is not valid", error.problems)
+    errors = _lint_errors(sources)
+    if errors:
+        return _refused(imported, "fails `policyd lint`", errors)
+    return CheckedImport(imported, policies)
 
 
-def _reasons(problems: Sequence[Problem]) -> tuple[ImportRemark, ...]:
-    return tuple(
-        ImportRemark("", f"what it became is not valid: {each.path}: {each.text}")
-        for each in problems
+def _lint_errors(sources: Sources) -> list[Problem]:
+    errors = (rule for rule in RULES.values() if rule.severity == "error")
+    run = LintRun(sources)
+    names = dict.fromkeys(name for rule in errors for name in rule.found_by)
+    found = (problem for name in names for problem in finder(name)(run))
+    return [problem for problem in found if problem.severity == "error"]
+
+
+def _refused(imported: Imported, what: str, problems: Iterable[Problem]) -> CheckedImport:
+    reasons = tuple(
+        ImportRemark("", f"what it became {what}: {each.path}: {each.text}") for each in problems
     )
+    return CheckedImport(replace(imported, documents=(), rules={}, reasons=reasons))

@@ -59,7 +59,7 @@ class Imported:
     all. ``rules`` names the policies that came of each rule of the source, by the names that the
     tests of the source use (``""``: the source policy has no rules of its own). ``kind_of_rule`` is
     what a statistic counts by: ``pattern``, ``deny``, ``foreach``, ``cel``, ``patchStrategicMerge``
-    and so on.
+    and so on. ``base`` is what the names of the documents begin with.
     """
 
     source: Document
@@ -68,6 +68,7 @@ class Imported:
     remarks: tuple[ImportRemark, ...] = ()
     rules: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kind_of_rule: tuple[str, ...] = ()
+    base: str = ""
 
     @property
     def state(self) -> ImportState:

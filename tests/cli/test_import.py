@@ -152,10 +152,104 @@ def test_policies_of_one_name_get_files_of_their_own(folder: Path) -> None:
     write(folder, {"two/p.yaml": vpol(), "two/q.yaml": [vpol(), vpol()]})
     run("two", "-o", "out")
     assert sorted(each.name for each in Path("out").iterdir()) == [
-        "named-q.yaml",
+        "named-validatingpolicy-q.yaml",
         "named-validatingpolicy.yaml",
         "named.yaml",
     ]
+
+
+def test_verify_names_the_rows_about_no_policy_and_tests_that_cannot_be_used(folder: Path) -> None:
+    test = kyverno_test(("good", "pass"))
+    test["results"][0]["policy"] = "nosuch"
+    unusable = {**test, "resources": ["absent.yaml"]}
+    write(folder, {"in/a/.kyverno-test/kyverno-test.yaml": [test, unusable]})
+    lines = run("in", "--verify").stderr.splitlines()
+    assert [each for each in lines if "not run" in each] == [
+        "in/a/.kyverno-test/kyverno-test.yaml:8: not run: nosuch, Pod good:  the sources have no "
+        "policy nosuch",
+        "in/a/.kyverno-test/kyverno-test.yaml:15: not run: the whole test:  the test cannot be used: "
+        "absent.yaml: no such file or directory",
+    ]
+
+
+def test_an_unknown_rule_fails_in_verify_and_in_test(folder: Path) -> None:
+    """Also of a policy with one rule, whose name is not part of the Policy's."""
+    match = {"any": [{"resources": {"kinds": ["Pod"]}}]}
+    rule = {"name": "r", "match": match, "validate": {"message": "m", "pattern": {"kind": "?*"}}}
+    policy = {
+        "apiVersion": "kyverno.io/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": "one"},
+        "spec": {"rules": [rule]},
+    }
+    rows = [{"rule": each} for each in ("r", "autogen-r", "", "nosuch")]
+    test = kyverno_test(*[("good", "pass")] * len(rows))
+    test["results"] = [
+        {**result, "policy": "one", **row}
+        for result, row in zip(test["results"], rows, strict=True)
+    ]
+    write(folder, {"in/a/p.yaml": policy, "in/a/.kyverno-test/kyverno-test.yaml": test})
+    done = run("in", "-o", "out", "--verify")
+    assert (done.exit_code, done.stdout.count("disagrees")) == (1, 1)
+    assert "the policy has no rule nosuch: it has r, autogen-r, autogen-cronjob-r" in done.stdout
+    tested = CliRunner().invoke(policyd, ["test", "out", "in", "--format", "json"])
+    cases = [each for each in json.loads(tested.stdout) if "kyverno-test" in each["file"]]
+    assert [each["passed"] for each in cases] == [True, True, True, False]
+
+
+def test_a_row_names_one_of_several_policies_by_its_namespace(folder: Path) -> None:
+    """Also after the import, and by the file that the test names."""
+    named = {**vpol("same"), "kind": "NamespacedValidatingPolicy"}
+    spaces = [{**named, "metadata": {"name": "same", "namespace": each}} for each in "ab"]
+    pods = [small_pod("bad", "a"), small_pod("bad", "c")]
+    test = kyverno_test(*[("bad", "fail")] * 3)
+    rows = (("a/same", "a/bad"), ("b/same", "a/bad"), ("same", "a/bad"))
+    for result, (policy, pod) in zip(test["results"], rows, strict=True):
+        result |= {"policy": policy, "resources": [pod]}
+    write(folder, {"two/p.yaml": spaces, "one/p.yaml": vpol("same")})
+    write(folder, {"two/pods.yaml": pods, "two/t/kyverno-test.yaml": test})
+    done = run("two", "one", "--verify")
+    assert "disagrees: NamespacedValidatingPolicy b/same, Pod a/bad:" in done.stderr
+    assert "not run: same, Pod a/bad:  there are several policies same: Namesp" in done.stderr
+    assert run("two", "one", "-o", "out").exit_code == 0
+    arguments = ["test", "out", "two/t", "--format", "json"]
+    cases = json.loads(CliRunner().invoke(policyd, arguments).stdout)
+    found = [each["passed"] for each in cases if "kyverno-test" in each["file"]]
+    assert found == [True, False, False]
+
+
+def test_a_policy_of_another_file_with_the_same_name_is_in_the_way(folder: Path) -> None:
+    assert run("in", "-o", "out").exit_code == 0
+    write(folder, {"other/p.yaml": vpol()})
+    with pytest.raises(
+        ConfigError, match=r"out/a/named\.yaml has the Policy named, as named\.yaml"
+    ):
+        run("other", "-o", "out")
+    assert not Path("out/named.yaml").exists()
+
+
+def test_a_policy_with_the_name_of_a_suite_keeps_both(folder: Path) -> None:
+    write(folder, {"in/a/q.yaml": vpol("named-suite")})
+    assert run("in", "-o", "out").exit_code == 0
+    kinds = {
+        each.name: yaml.safe_load(each.read_text())["kind"] for each in Path("out/a").iterdir()
+    }
+    assert kinds == {
+        "named.yaml": "Policy",
+        "named-suite.yaml": "PolicyTest",
+        "named-suite-2.yaml": "Policy",
+    }
+
+
+def test_policies_of_one_name_load_together(folder: Path) -> None:
+    """The same name in two namespaces, of the cluster, in another kind, and in another case."""
+    named = {**vpol("same"), "kind": "NamespacedValidatingPolicy"}
+    spaces = [{**named, "metadata": {"name": "same", "namespace": each}} for each in "ab"]
+    write(folder, {"two/p.yaml": [vpol("same"), *spaces, vpol("Same"), vpol("a-same")]})
+    assert run("two", "-o", "out", "--strict").exit_code == 0
+    linted = CliRunner().invoke(policyd, ["lint", "out"])
+    assert linted.exit_code == 0, linted.output
+    assert len({each.name.lower() for each in Path("out").iterdir()}) == 5
 
 
 def test_verify_names_the_rows_that_disagree(folder: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from policyd.importers.all import CONVERTERS, convert_all
 from policyd.importers.reading import read_sources
 from policyd.json_types import JSONObject
-from tests.importers.sources import TABLE, denying, imported, small_pod, source, write
+from tests.importers.sources import PODS, TABLE, denying, imported, small_pod, source, write
 
 KUBERNETES = "admissionregistration.k8s.io/v1"
 
@@ -87,6 +87,43 @@ def test_a_result_that_does_not_load_is_not_imported(tmp_path: Path) -> None:
     assert "what it became is not valid: spec.validations[0].expression" in (
         found.imported.reasons[0].message
     )
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        (
+            {
+                "mutations": [
+                    {
+                        "patchType": "ApplyConfiguration",
+                        "applyConfiguration": {
+                            "expression": "Object{spec: Object.spec{nodeSelector: {'a': 'b'}}}"
+                        },
+                    }
+                ]
+            },
+            "atomic values can only be replaced",
+        ),
+        (
+            {"validations": [{"expression": "object.spec.restartPolicy != 'always'"}]},
+            "'always' is never the value of this field",
+        ),
+        (
+            {"validations": [{"expression": "quantity('1Gb').isInteger()"}]},
+            "1Gb",
+        ),
+    ],
+)
+def test_a_result_that_lint_has_errors_in_is_not_imported(
+    tmp_path: Path, spec: JSONObject, why: str
+) -> None:
+    write(tmp_path, {"a.yaml": source(rules={"r": {"matchConstraints": PODS, **spec}})})
+    (found,) = imported(read_sources([tmp_path]))
+    assert (found.imported.documents, found.policies) == ((), None)
+    [reason] = found.imported.reasons
+    assert reason.message.startswith("what it became fails `policyd lint`: spec.")
+    assert why in reason.message
 
 
 def test_every_kind_has_a_converter() -> None:

@@ -13,12 +13,18 @@ from policyd.importers.statistics import KindCount, by_kind
 _HEADS = ("kind of rule", "policies", "imported", "refused", "rows", "agree")
 
 
-def agreement(imports: Sequence[ReportedImport], width: int | None) -> Iterator[str]:
-    """Yield a line for each row that disagrees or cannot be run, then the counts."""
+def agreement(
+    imports: Sequence[ReportedImport], stray: Sequence[Proof], width: int | None
+) -> Iterator[str]:
+    """Yield a line for each row that disagrees or cannot be run, then the counts. ``stray`` are the
+    rows about no policy of the sources.
+    """
     for one in imports:
         for proof in one.proofs:
             if one.imported.documents and proof.state != "agrees":
-                yield _row(one, proof, width)
+                yield _row(one.label, proof, width)
+    for proof in stray:
+        yield _row(proof.row.policy, proof, width)
     counted = [(one.imported, [each.state == "agrees" for each in ran(one)]) for one in imports]
     yield ""
     yield from _table(by_kind(counted))
@@ -31,13 +37,13 @@ def ran(one: ReportedImport) -> list[Proof]:
     return [each for each in one.proofs if each.state != "not run"]
 
 
-def _row(one: ReportedImport, proof: Proof, width: int | None) -> str:
+def _row(policy: str, proof: Proof, width: int | None) -> str:
     row = proof.row
     place = f"{shortest(row.test.file)}:{row.line}"
     color = "red" if proof.state == "disagrees" else "yellow"
-    rule = f" {row.rule}" if row.rule else ""
     state = styled(proof.state, fg=color)
-    return table_row((f"{place}: {state}: {one.label}{rule}, {row.subject}:",), proof.reason, width)
+    about = ", ".join(filter(None, (f"{policy} {row.rule}".strip(), row.subject)))
+    return table_row((f"{place}: {state}: {about or 'the whole test'}:",), proof.reason, width)
 
 
 def _table(counts: Sequence[KindCount]) -> Iterator[str]:

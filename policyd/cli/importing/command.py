@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from policyd.cli.importing.agreement import agreement
-from policyd.cli.importing.folder import paths_of, suite_path, write
+from policyd.cli.importing.folder import paths_of, require_new_names, suite_path, write
 from policyd.cli.importing.report import ReportedImport, imports_json, summary
 from policyd.cli.importing.texts import policy_text, stream, suite_text
 from policyd.cli.shared.output import counted, echo_json, echo_problems, format_option
@@ -18,6 +18,7 @@ from policyd.importers.all import convert_all
 from policyd.importers.checking import checked
 from policyd.importers.proof.imports import ImportIndex
 from policyd.importers.proof.proving import prove, rows_of
+from policyd.importers.proof.rows import Proof
 from policyd.importers.proof.suites import suite_of
 from policyd.importers.reading import ImportSources, read_sources
 from policyd.versions import NEWEST, SPAN, KubernetesVersion
@@ -117,14 +118,15 @@ def command(
     if not found and not read.problems:
         listed = ", ".join(map(str, paths))
         raise ConfigError(f"no policies to import in {listed}\n  hint: {_NOTHING}")
+    stray: list[Proof] = []
     if verify or folder is not None:
-        found = _proved(read, found, version)
+        found, stray = _proved(read, found, version)
     if folder is None:
         _print(found, form)
     else:
         _write(folder, found, form)
     if verify and form != "json":
-        for line in agreement(found, terminal_width(err=folder is None)):
+        for line in agreement(found, stray, terminal_width(err=folder is None)):
             click.echo(line, err=folder is None)
     echo_problems(read.problems, err=True)
     if read.problems:
@@ -141,12 +143,14 @@ def _imported(read: ImportSources, version: KubernetesVersion) -> list[ReportedI
 
 def _proved(
     read: ImportSources, found: Sequence[ReportedImport], version: KubernetesVersion
-) -> list[ReportedImport]:
-    """Return the imports with the rows of the tests that are about them."""
+) -> tuple[list[ReportedImport], list[Proof]]:
+    """Return the imports with the rows of the tests that are about them, and the other rows."""
     imports = [each.checked for each in found]
     index = ImportIndex(imports, read.documents, version)
-    rows = rows_of(imports, prove(with_progress(read.tests, "testing"), index))
-    return [ReportedImport(one, proofs) for one, proofs in zip(imports, rows, strict=True)]
+    proofs = list(prove(with_progress(read.tests, "testing"), index))
+    rows = zip(imports, rows_of(imports, proofs), strict=True)
+    stray = [each for each in proofs if each.imported is None]
+    return [ReportedImport(one, about) for one, about in rows], stray
 
 
 def _disagrees(one: ReportedImport) -> bool:
@@ -164,6 +168,7 @@ def _print(found: Sequence[ReportedImport], form: str) -> None:
 
 def _write(folder: Path, found: Sequence[ReportedImport], form: str) -> None:
     paths = paths_of(found)
+    require_new_names(folder, paths)
     texts = _texts(paths)
     written = write(folder, texts)
     if form == "json":

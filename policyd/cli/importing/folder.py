@@ -3,41 +3,66 @@ Never overwrites what is there: an imported policy belongs to those who maintain
 """
 
 import os
-import string
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from policyd.cli.importing.report import ReportedImport
 from policyd.errors import ConfigError
-from policyd.policy.source.documents import Document
+from policyd.policy.source.files import read
+from policyd.policy.source.splitting import split
 from policyd.regular_files import replace_file
 
 _MODE = 0o644
-_SAFE = frozenset(string.ascii_letters + string.digits + "-_.")
+_POLICY = ("policyd.dev", "Policy")
 _SUFFIX, _SUITE = ".yaml", "-suite.yaml"
 
 
 def paths_of(imports: Sequence[ReportedImport]) -> dict[Path, ReportedImport]:
     """Return a path in the folder for each imported policy: below the folder of its source, with
-    the name of the policy, and where two have one name in one folder, with that of its file, too.
+    the name of the policy. No two differ in case only, and none is that of another one's suite.
     """
     found: dict[Path, ReportedImport] = {}
+    taken: set[str] = set()
     for each in imports:
-        if not each.imported.documents:
-            continue
-        source = each.imported.source
-        folder = _folder(each)
-        stem = _safe(source.name)
-        names = (f"{stem}-{each}" if each else stem for each in _endings(source))
-        path = next(path for name in names if (path := folder / f"{name}{_SUFFIX}") not in found)
-        found[path] = each
+        if each.imported.documents:
+            ways = (f"{each.imported.base}{f'-{n}' if n > 1 else ''}" for n in count(1))
+            paths = (_folder(each) / f"{name}{_SUFFIX}" for name in ways)
+            path = next(path for path in paths if taken.isdisjoint(_claimed(path)))
+            taken.update(_claimed(path))
+            found[path] = each
     return found
+
+
+def _claimed(path: Path) -> set[str]:
+    return {str(path).lower(), str(suite_path(path)).lower()}
 
 
 def suite_path(policy: Path) -> Path:
     """Return the path of the suite beside a policy's file."""
     return policy.with_name(f"{policy.name.removesuffix(_SUFFIX)}{_SUITE}")
+
+
+def require_new_names(folder: Path, paths: Mapping[Path, ReportedImport]) -> None:
+    """Raise ConfigError if another file of the folder has a Policy of a name that will be written:
+    policyd loads neither of two policies with one name.
+    """
+    if not folder.is_dir():
+        return
+    names = {
+        document.name: path for path, each in paths.items() for document in each.imported.documents
+    }
+    ours = {os.path.realpath(folder / path) for path in paths}
+    taken = []
+    files, _ = read([folder])
+    for file in files:
+        documents = split(file.name, file.data, file.root)[0] if file.real not in ours else ()
+        for each in documents:
+            if (each.group, each.kind) == _POLICY and each.name in names:
+                taken.append(f"{file.name} has the Policy {each.name}, as {names[each.name]} would")
+    if taken:
+        listed = "\n".join(taken)
+        raise ConfigError(f"{listed}\n  hint: choose an empty directory, and compare the policies")
 
 
 def write(folder: Path, texts: Mapping[Path, str]) -> list[Path]:
@@ -65,16 +90,3 @@ def _folder(one: ReportedImport) -> Path:
         return Path()
     inner = os.path.relpath(Path(os.path.realpath(source.file)).parent, source.root)
     return Path() if inner.startswith("..") else Path(inner)
-
-
-def _endings(source: Document) -> Iterator[str]:
-    """Yield what tells the files of policies with one name apart."""
-    yield ""
-    yield _safe(PurePath(source.file).stem)
-    yield _safe(source.kind.lower())
-    yield from map(str, count(2))
-
-
-def _safe(name: str) -> str:
-    """Return a name that is one of a visible file."""
-    return "".join(each if each in _SAFE else "-" for each in name).lstrip(".") or "policy"

@@ -4,13 +4,14 @@ Semantics: Gatekeeper pkg/mutation/match/match.go. Its webhook is sent what its 
 by default creates and updates of all resources and of some sub-resources.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from policyd.export.expressions.selectors import wildcard_expression
 from policyd.importers.fields import object_at, objects, require_fields, strings
-from policyd.importers.model import Refused
+from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSONObject
+from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.plural import plural
 from policyd.policy.kinds.subresources import SUBRESOURCES
 from policyd.policy.source.documents import Document
@@ -36,10 +37,13 @@ _NAMESPACE = "request.?namespace.orValue('')"
 
 @dataclass(frozen=True, slots=True)
 class TranslatedMatch:
-    """``constraints`` and ``conditions`` of a Policy. ``pods_only``: the only kind is Pod."""
+    """``constraints`` and ``conditions`` of a Policy. ``guesses`` are remarks about kinds whose
+    resource follows from their name only.
+    """
 
     constraints: JSONObject
-    conditions: list[JSONObject] = field(default_factory=list)
+    conditions: list[JSONObject]
+    guesses: tuple[ImportRemark, ...] = ()
 
 
 def matched(
@@ -60,9 +64,11 @@ def matched(
         raise Refused(f"{path}.source", text)
     kinds = objects(match.get("kinds"), f"{path}.kinds") or [{}]
     rules: list[JSONObject] = []
+    guesses: list[ImportRemark] = []
     for index, each in enumerate(kinds):
         here = f"{path}.kinds[{index}]"
         require_fields(each, ("apiGroups", "apiVersions", "kinds"), here)
+        guesses += _guesses(each, here, others)
         rules += _rules(each, here, others, list(operations), subresources)
     scope = match.get("scope") or "*"
     if scope in ("Cluster", "Namespaced"):
@@ -77,7 +83,8 @@ def matched(
         selector = object_at(match, given, path)
         if selector:
             found[wanted] = selector
-    return TranslatedMatch(found, _conditions(match, path, "DELETE" in operations))
+    conditions = _conditions(match, path, "DELETE" in operations)
+    return TranslatedMatch(found, conditions, tuple(guesses))
 
 
 def _rules(
@@ -126,14 +133,34 @@ def _subresource(kind: str) -> tuple[str, str] | None:
     return None
 
 
+def _guesses(kinds: JSONObject, path: str, others: Sequence[Document]) -> Iterator[ImportRemark]:
+    groups = kinds.get("apiGroups") or ["*"]
+    builtin = {(version.rpartition("/")[0], kind) for version, kind in BUILTIN_KINDS}
+    for kind in kinds.get("kinds") or ():
+        known = any(name == kind and ({"*", group} & {*groups}) for group, name in builtin)
+        if kind == "*" or known or _subresource(kind) or _defined(kind, groups, others):
+            continue
+        message = (
+            f"neither Kubernetes nor a CustomResourceDefinition of the sources has the kind {kind} "
+            f"in the groups {', '.join(groups)}: taken for {plural(kind)}"
+        )
+        yield ImportRemark(f"{path}.kinds", message)
+
+
 def _resource(kind: str, groups: list[str], others: Sequence[Document]) -> str:
+    return _defined(kind, groups, others) or plural(kind)
+
+
+def _defined(kind: str, groups: list[str], others: Sequence[Document]) -> str:
+    """Return the plural of a kind by its CustomResourceDefinition; empty if there is none."""
     for each in others:
         if each.kind == "CustomResourceDefinition":
             spec = object_at(each.raw, "spec", "")
             names = object_at(spec, "names", "spec")
-            if names.get("kind") == kind and spec.get("group") in groups and names.get("plural"):
+            within = spec.get("group") in groups or "*" in groups
+            if names.get("kind") == kind and within and names.get("plural"):
                 return str(names["plural"])
-    return plural(kind)
+    return ""
 
 
 def _conditions(match: JSONObject, path: str, deletes: bool) -> list[JSONObject]:

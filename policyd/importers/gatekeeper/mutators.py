@@ -26,8 +26,8 @@ _PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "AssignImage": ("assignDomain", "assignPath", "assignTag", "pathTests"),
 }
 _METADATA: Mapping[str, str] = {
-    "name": "${object.metadata.name}",
-    "namespace": "${object.metadata.namespace}",
+    "name": "${object.metadata.?name.orValue('')}",
+    "namespace": "${object.metadata.?namespace.orValue('')}",
 }
 _DEFINITION = "CustomResourceDefinition"
 _CONDITIONS = ("MustExist", "MustNotExist")
@@ -59,6 +59,7 @@ class _Mutator:
         match = object_at(self._spec, "match", "spec")
         match = {**match, "kinds": self._kinds(match)}
         found = matched(match, "spec.match", self._others, subresources=False)
+        self.remarks += found.guesses
         spec: JSONObject = {"matchConstraints": found.constraints}
         if found.conditions:
             spec["matchConditions"] = found.conditions

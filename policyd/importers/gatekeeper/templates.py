@@ -92,6 +92,7 @@ class _Template:
             operations = ["CREATE", "UPDATE", "DELETE"]
         match = matched(object_at(spec, "match", "spec"), "spec.match", others, operations)
         actions, remarks = validation_actions(spec, "spec")
+        remarks += match.guesses
         deletes = "DELETE" in operations
         body = self._body(deletes)
         if deletes:

@@ -1,17 +1,15 @@
 """The Policy that one rule becomes: its name, and its parts put together. Translates nothing."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from policyd.importers.kyverno.rule import RuleParts
 from policyd.importers.kyverno.settings import NamespacedAction
 from policyd.importers.model import ImportedDocument, ImportRemark
+from policyd.importers.names import LONGEST, valid_name
 from policyd.json_types import JSON, FieldPath, JSONObject
 
-_LONGEST = 253  # characters: the limit of names in Kubernetes
-_FOREIGN = re.compile(r"[^a-z0-9.-]+")
 _ORDER = (
     "description",
     "matchConstraints",
@@ -60,17 +58,14 @@ def policy_names(policy: str, rules: Sequence[str], *, ordered: bool) -> list[st
     """
     if len(rules) == 1:
         return [policy]
-    names = [f"{policy}-{_name(rule)}" for rule in rules]
+    own = list(map(valid_name, rules))
+    names = [f"{policy}-{rule}" for rule in own]
     if ordered and names != sorted(names):
         width = len(str(len(rules)))
-        names = [f"{policy}-{i:0{width}}-{_name(rule)}" for i, rule in enumerate(rules, 1)]
-    if len(set(names)) < len(names) or max(map(len, names)) > _LONGEST:
+        names = [f"{policy}-{i:0{width}}-{rule}" for i, rule in enumerate(own, 1)]
+    if len(set(names)) < len(names) or max(map(len, names)) > LONGEST:
         names = [f"{policy}-{number}" for number in range(1, len(rules) + 1)]
     return names
-
-
-def _name(rule: str) -> str:
-    return _FOREIGN.sub("-", rule.lower()).strip("-.")
 
 
 def joined(*parts: RuleParts) -> RuleParts:

@@ -10,6 +10,8 @@ from fnmatch import fnmatchcase
 from policyd.export.expressions.literals import string_literal
 from policyd.export.expressions.selectors import joined, selector_expression, wildcard_expression
 from policyd.importers.fields import object_at, objects, require_fields, strings
+from policyd.importers.kyverno.matching.globs import is_wild
+from policyd.importers.kyverno.matching.selectors import selected
 from policyd.importers.kyverno.rule import RuleParts
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
@@ -57,7 +59,7 @@ def exceptions(
         for index, entry in enumerate(_entries(object_at(spec, "match", path), f"{path}.match")):
             criteria = _criteria(entry, f"{path}.match")
             named = _kinds(entry, f"{path}.match")
-            exempt = kinds if named is None else kinds & named
+            exempt = kinds if named is None else _both(kinds, named)
             if not exempt:
                 continue
             name = document.name if index == 0 else f"{document.name}-{index + 1}"
@@ -78,8 +80,9 @@ def _naming(
 ) -> Iterator[tuple[Document, frozenset[str]]]:
     """Yield the exceptions from the rule, with the kinds that it applies to under these names."""
     metadata = object_at(policy, "metadata", "")
-    own, namespace = metadata.get("name"), metadata.get("namespace")
-    full = f"{namespace}/{own}" if namespace else own
+    full, namespace = metadata.get("name"), metadata.get("namespace")
+    if namespace and policy.get("kind") == "Policy":
+        full = f"{namespace}/{full}"
     for each in others:
         if (each.kind, each.group) != ("PolicyException", _GROUP):
             continue
@@ -87,7 +90,7 @@ def _naming(
         kinds: set[str] = set()
         for entry in objects(object_at(each.raw, "spec", "").get("exceptions"), path):
             require_fields(entry, ("policyName", "ruleNames"), path)
-            if entry.get("policyName") in (full, own):
+            if entry.get("policyName") == full:
                 wanted = strings(entry.get("ruleNames"), f"{path}.ruleNames")
                 for name, applied in rules.items():
                     if any(fnmatchcase(name, pattern) for pattern in wanted):
@@ -116,11 +119,21 @@ def _kinds(entry: JSONObject, path: str) -> frozenset[str] | None:
         return None
     found = []
     for each in given:
-        kind = each.rpartition("/")[2].rpartition(".")[2]
-        if not kind[:1].isupper() or {"*", "?"} & set(each):
+        try:
+            selector = selected(each)
+        except ValueError as error:
+            raise Refused(f"{path}.kinds", str(error)) from error
+        if selector.subresource or is_wild(selector.kind):
             raise Refused(f"{path}.kinds", f"exceptions for {each} cannot be imported")
-        found.append(kind)
+        found.append(selector.kind)
     return frozenset(found)
+
+
+def _both(kinds: frozenset[str], named: frozenset[str]) -> frozenset[str]:
+    """Return the kinds that an exception names, of those that a rule is about: it may name one of
+    any.
+    """
+    return frozenset(each for each in named if any(fnmatchcase(each, kind) for kind in kinds))
 
 
 def _criteria(entry: JSONObject, path: str) -> list[JSONObject]:

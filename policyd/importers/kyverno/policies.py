@@ -10,6 +10,8 @@ from policyd.importers.model import Imported, ImportRemark, Refused
 from policyd.json_types import JSONObject
 from policyd.policy.source.documents import Document
 
+_GENERATED = "left out, as Kyverno does: it generates rules whose names begin with autogen- itself"
+
 
 def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     """Convert a ClusterPolicy or Policy; ``others`` are all documents of the sources.
@@ -35,6 +37,8 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
             try:
                 if isinstance(rule, ImportRemark):
                     reasons.append(rule)
+                elif converter.is_generated(rule):
+                    remarks.append(ImportRemark(f"spec.rules[{index}].name", _GENERATED))
                 else:
                     converted.append(converter.convert(rule, f"spec.rules[{index}]"))
             except Refused as refusal:

@@ -1,6 +1,6 @@
 """One rule of a ClusterPolicy or Policy: what it applies to, and what its body contributes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
@@ -11,10 +11,12 @@ from policyd.importers.kyverno.context import bound
 from policyd.importers.kyverno.documents import ConvertedRule, joined, without_unused
 from policyd.importers.kyverno.exceptions import exceptions
 from policyd.importers.kyverno.matching import autogen, expansion, operations
+from policyd.importers.kyverno.matching.kinds import MatchedResource
 from policyd.importers.kyverno.matching.matching import Matching, MatchScope, matching
+from policyd.importers.kyverno.matching.targets import namespace_of, targets
 from policyd.importers.kyverno.pod_security import rules as pod_security
 from policyd.importers.kyverno.rule import RuleParts
-from policyd.importers.model import Refused
+from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.documents import Document
 
@@ -23,6 +25,10 @@ _REFUSED = {
     "verifyImages": "policyd does not verify signatures of images",
     "imageExtractors": "policyd does not look up images",
 }
+_SUBRESOURCES = (
+    "Kyverno takes it for a rule for Pods and extends it to their controllers; the import does "
+    "not, since their requests are for no subresource of Pods"
+)
 _PODS = ("spec", "spec.containers")
 _TEMPLATES = ("spec", "spec.template", "spec.template.spec", "spec.template.spec.containers")
 # Fields that all objects of a kind have; of other kinds nothing is known.
@@ -53,14 +59,25 @@ class RuleConverter:
         self._others = others
         self._definitions = [each.raw for each in others if each.kind == "CustomResourceDefinition"]
 
+    def is_generated(self, rule: JSONObject) -> bool:
+        """Return whether Kyverno replaces a rule by one that it generates itself."""
+        rules = self._spec["rules"]
+        extends = bool(self._controllers) and any(map(autogen.is_extended, rules))
+        return extends and str(rule.get("name", "")).startswith(autogen.GENERATED)
+
     def convert(self, rule: JSONObject, path: str) -> list[ConvertedRule]:
         """Convert one rule to one Policy, or to one for each check of `podSecurity`.
 
         Raises Refused.
         """
-        extended = bool(self._controllers) and autogen.is_extended(rule)
-        if not (extended and expansion.reads_controller(rule)):
-            return self._converted(rule, path, self._controllers)
+        controllers = self._controllers if autogen.is_extended(rule) else ()
+        if controllers and autogen.only_subresources(rule):
+            return [
+                replace(each, remarks=(*each.remarks, ImportRemark(f"{path}.match", _SUBRESOURCES)))
+                for each in self._converted(rule, path, ())
+            ]
+        if not (controllers and expansion.reads_controller(rule)):
+            return self._converted(rule, path, controllers)
         result = []
         for suffix, each in expansion.expanded(rule, self._controllers):
             for made in self._converted(each, path, ()):
@@ -78,12 +95,14 @@ class RuleConverter:
         if rule.get("celPreconditions") and kind != "cel":
             raise Refused(f"{path}.celPreconditions", "Kyverno has them only beside `validate.cel`")
         ours = operations.split(rule.get("preconditions"))
-        found = matching(rule, path, self._scope(rule, kind, ours, controllers))
+        resources = targets(rule, path, self._definitions)
+        scope = self._scope(rule, kind, ours, resources, controllers)
+        found = matching(rule, path, scope)
         root = self._vocabulary(found)
-        scope, context = self._context(rule, path, root)
+        vocabulary, context = self._context(rule, path, root)
         condition = self._preconditions(ours.rest, rule, path, root)
         bodies = (
-            {"": self._body(rule, path, scope)}
+            {"": self._body(rule, path, vocabulary)}
             if kind != "podSecurity"
             else {
                 each.name: RuleParts(each.spec)
@@ -92,10 +111,11 @@ class RuleConverter:
         )
         names = self._names(rule, found)
         exempt = self._exceptions(names, found, root)
-        actions = settings.actions(self._spec, rule.get("validate") or {}, path)
+        within = namespace_of(found.targets, namespaced=bool(scope.namespace))
+        actions = settings.actions(self._spec, rule.get("validate") or {}, path, within)
         result = []
         for suffix, own in bodies.items():
-            matched = RuleParts(found.spec, found.remarks, found.comments)
+            matched = RuleParts(found.spec, found.remarks)
             whole = without_unused(joined(matched, self._common, exempt, condition, context, own))
             name = str(rule.get("name", ""))
             result.append(
@@ -112,7 +132,12 @@ class RuleConverter:
             raise Refused(path, str(error)) from error
 
     def _scope(
-        self, rule: JSONObject, kind: str, ours: operations.Operations, controllers: tuple[str, ...]
+        self,
+        rule: JSONObject,
+        kind: str,
+        ours: operations.Operations,
+        resources: Mapping[str, MatchedResource],
+        controllers: tuple[str, ...],
     ) -> MatchScope:
         usual: tuple[str, ...] = ("CREATE", "UPDATE")
         if kind in ("deny", "foreach") and not operations.reads_object(
@@ -124,10 +149,12 @@ class RuleConverter:
         namespace = (
             metadata.get("namespace") or "default" if self._policy["kind"] == "Policy" else ""
         )
-        return MatchScope(usual, ours.allowed, controllers, namespace, self._definitions)
+        return MatchScope(
+            usual, ours.allowed, resources, "validate" in rule, controllers, namespace
+        )
 
     def _vocabulary(self, found: Matching) -> Vocabulary:
-        kinds = {each.selector.kind for each in found.targets}
+        kinds = {each.kind for each in found.targets}
         present: set[str] = set(_PRESENT.get(next(iter(kinds)), ())) if len(kinds) == 1 else set()
         if len(kinds) > 1:
             present = set.intersection(*(set(_PRESENT.get(each, ())) for each in kinds))
@@ -160,8 +187,9 @@ class RuleConverter:
         """Return what PolicyExceptions exempt; they name the rule as Kyverno extended it, too."""
         kinds = {each.selector.kind for each in found.targets}
         rules: dict[str, set[str]] = {names[0]: kinds & {"Pod"} if len(names) > 1 else kinds}
+        cron = autogen.generated_name(names[0], cron=True)
         for each in names[1:]:
-            crons = each.startswith("autogen-cronjob-")
+            crons = each == cron
             rules[each] = {kind for kind in self._controllers if (kind == "CronJob") is crons}
 
         def holding(block: JSON, path: str) -> str:
@@ -178,7 +206,7 @@ class RuleConverter:
             return (name,)
         names = [name]
         if set(self._controllers) - {"CronJob"}:
-            names.append(f"autogen-{name}"[:63])
+            names.append(autogen.generated_name(name))
         if "CronJob" in self._controllers:
-            names.append(f"autogen-cronjob-{name}"[:63])
+            names.append(autogen.generated_name(name, cron=True))
         return tuple(names)

@@ -84,8 +84,11 @@ def settings(spec: JSONObject) -> tuple[JSONObject, list[ImportRemark]]:
     return result, remarks
 
 
-def actions(spec: JSONObject, validate: JSONObject, path: str) -> list[NamespacedAction]:
-    """Return what a failed validation does, by namespaces; the rule's own fields win.
+def actions(
+    spec: JSONObject, validate: JSONObject, path: str, namespace: str
+) -> list[NamespacedAction]:
+    """Return what a failed validation does, by namespaces; the rule's own fields win. ``namespace``
+    is CEL of the namespace of a request.
 
     The first override that names a namespace decides (kyverno pkg/engine/api/engineresponse.go).
     """
@@ -106,7 +109,8 @@ def actions(spec: JSONObject, validate: JSONObject, path: str) -> list[Namespace
         done = _actions(each.get("action") or default, warns, f"{at}[{index}]")
         names = tuple(each.get("namespaces") or ())
         earlier = [name for other, given in decided if other != done for name in given]
-        test = every(among("request.namespace", names), negated(_before(names, earlier)))
+        before = among(namespace, _before(names, earlier))
+        test = every(among(namespace, names), negated(before))
         tests[done] = some(tests.get(done, FALSE), test)
         decided.append((done, names))
     tests.pop(usual, None)
@@ -120,11 +124,10 @@ def actions(spec: JSONObject, validate: JSONObject, path: str) -> list[Namespace
     return result
 
 
-def _before(names: Sequence[str], earlier: Sequence[str]) -> Bool:
-    """Test that a namespace is among those that an earlier override names, if that is possible."""
+def _before(names: Sequence[str], earlier: Sequence[str]) -> list[str]:
+    """Return the names of earlier overrides that one of these may fit."""
     wild = any(map(is_wild, names))
-    possible = [each for each in earlier if wild or is_wild(each) or each in names]
-    return among("request.namespace", possible)
+    return [each for each in earlier if wild or is_wild(each) or each in names]
 
 
 def _actions(action: str, warns: bool, path: str) -> tuple[str, ...]:

@@ -43,6 +43,10 @@ class TestFiles:
             raise TestUnusable(f"{name}: expected objects")
         return values
 
+    def has(self, test: Document, name: str) -> bool:
+        """Whether there is a file or folder that a test names."""
+        return (Path(os.path.realpath(test.file)).parent / name).exists()
+
     def paths(self, test: Document, names: Iterable[str]) -> Iterator[str]:
         """Yield the real paths of what a test names."""
         folder = Path(os.path.realpath(test.file)).parent

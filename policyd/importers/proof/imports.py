@@ -4,11 +4,14 @@ tests.
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from policyd.importers.all import CONVERTERS, ConverterTable, convert
 from policyd.importers.checking import CheckedImport, checked
+from policyd.importers.kyverno.matching.autogen import generated_name
 from policyd.importers.model import Imported, ImportedDocument
+from policyd.importers.origins import origin, origin_of
 from policyd.importers.proof.files import TestFiles
 from policyd.importers.proof.rows import TestUnusable
 from policyd.policy.compile import compiler
@@ -59,11 +62,8 @@ class ImportIndex:
     ) -> PolicyByName:
         more = files.objects(test, exceptions)
         within = self._within(files.paths(test, policies))
-        found = {
-            each.imported.source.name: self._excepting(each, more) if more else each
-            for each in within
-        }
-        return found.get
+        found = [self._excepting(each, more) if more else each for each in within]
+        return lambda name: _only(found, name)
 
     def constrained(
         self, test: Document, constraint: str, template: str, files: TestFiles
@@ -91,13 +91,16 @@ class ImportIndex:
 
 
 class ImportedBefore:
-    """Policies of policyd, found by the names that an import gives them: that of the source policy,
-    or of several Policies each with the name of its rule.
-    """
+    """Policies of policyd, found by the annotations that say where they were imported from."""
 
     def __init__(self, sources: Sources) -> None:
-        self._policies = sources.of_kind("Policy")
-        self._compiled: CompiledPolicySet = compiler.compile_strict(sources)
+        compiled = compiler.compile_strict(sources)
+        origins: dict[str, list[tuple[str, Document]]] = {}
+        for each in sources.of_kind("Policy"):
+            source, rule = origin_of(each)
+            if source:
+                origins.setdefault(source, []).append((rule, each))
+        self._imports = [_before(source, found, compiled) for source, found in origins.items()]
 
     def named(
         self, test: Document, policies: Sequence[str], exceptions: Sequence[str], files: TestFiles
@@ -106,30 +109,52 @@ class ImportedBefore:
             raise TestUnusable(
                 "its exceptions are those of Kyverno: policyd import converts them with policies"
             )
-        return self._named
+        given = [each for each in policies if files.has(test, each)]
+        known = {origin(each) for each in files.objects(test, given)}
+        meant = [each for each in self._imports if origin(each.imported.source) in known]
+        return lambda name: _only(meant, name) or _only(self._imports, name)
 
     def constrained(
         self, test: Document, constraint: str, template: str, files: TestFiles
     ) -> CheckedImport | None:
-        found = files.objects(test, [constraint]) if constraint else []
-        return self._named(found[0].name) if found else None
-
-    def _named(self, name: str) -> CheckedImport | None:
-        whole = [each for each in self._policies if each.name == name]
-        rules = [each for each in self._policies if each.name.startswith(f"{name}-")]
-        found = whole or rules
-        if not found:
-            return None
-        names: dict[str, tuple[str, ...]] = {"": tuple(each.name for each in found)}
-        if not whole:
-            for each in found:
-                rule = _without_number(each.name.removeprefix(f"{name}-"))
-                names[rule] = (*names.get(rule, ()), each.name)
-        documents = tuple(ImportedDocument(each.raw) for each in found)
-        return CheckedImport(Imported(found[0], documents, rules=names), self._compiled)
+        for each in files.objects(test, [constraint]) if constraint else ():
+            for one in self._imports:
+                if origin(one.imported.source) == origin(each):
+                    return one
+        return None
 
 
-def _without_number(rule: str) -> str:
-    """Return the name of a rule without the number that keeps mutations in their order."""
-    number, _, rest = rule.partition("-")
-    return rest if rest and number.isdigit() else rule
+def _only(imports: Iterable[CheckedImport], name: str) -> CheckedImport | None:
+    """Return the import of the policy ``NAME`` or ``NAMESPACE/NAME``. Raises TestUnusable if there
+    are several.
+    """
+    namespace, _, own = name.rpartition("/")
+    found = [
+        each
+        for each in imports
+        if each.imported.source.name == own and namespace in ("", each.imported.source.namespace)
+    ]
+    if len(found) > 1:
+        listed = ", ".join(origin(each.imported.source) for each in found)
+        raise TestUnusable(f"there are several policies {name}: {listed}")
+    return found[0] if found else None
+
+
+def _before(
+    source: str, found: Sequence[tuple[str, Document]], compiled: CompiledPolicySet
+) -> CheckedImport:
+    """Return an import that was done before, from the Policies that it wrote, by their rules."""
+    kind, _, name = source.partition("/")
+    namespace, _, name = name.rpartition("/")
+    first = found[0][1]
+    rules: dict[str, tuple[str, ...]] = {}
+    for rule, each in found:
+        extended = bool(each.raw["spec"].get("podControllers"))
+        known = [rule]
+        if rule and extended:
+            known += [generated_name(rule), generated_name(rule, cron=True)]
+        for one in known:
+            rules[one] = (*rules.get(one, ()), each.name)
+    document = replace(first, kind=kind, namespace=namespace, name=name)
+    documents = tuple(ImportedDocument(each.raw) for _, each in found)
+    return CheckedImport(Imported(document, documents, rules=rules), compiled)

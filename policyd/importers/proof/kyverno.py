@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from policyd.importers.checking import CheckedImport
+from policyd.importers.model import Imported
 from policyd.importers.proof.evaluating import ProofRequest, decide
 from policyd.importers.proof.files import TestFiles
 from policyd.importers.proof.imports import TestedPolicies
@@ -66,17 +67,19 @@ class _KyvernoRun:
         row = TestRow(
             document, result.path, result.policy, result.rule, str(subject), result.result
         )
-        one = self._policy(result.policy)
+        try:
+            one = self._policy(result.policy)
+        except TestUnusable as error:
+            return Proof(row, "not run", reason=str(error))
         if one is None:
             reason = f"the sources have no policy {result.policy}"
             return Proof(row, "not run", reason=reason)
         imported = one.imported
         if one.policies is None:
             return Proof(row, "not run", reason="not imported", imported=imported)
-        names = next((imported.rules[each] for each in result.rules if each in imported.rules), ())
-        names = names or imported.rules.get("", ())
+        names = _meant(imported, result)
         if not names:
-            reason = f"the policy has no rule {result.rule}"
+            reason = f"the policy has no rule {result.rule}: it has {', '.join(imported.rules)}"
             return Proof(row, "disagrees", reason=reason, imported=imported)
         try:
             return self._proved(row, result, subject, one, names)
@@ -115,9 +118,9 @@ class _KyvernoRun:
         trial = self._trial(result, resource, one, values)
         mutating = _mutating(one)
         mutates = any(name in names for name in mutating)
-        # Kyverno mutates by all rules of a policy first; a skipped mutation is about its own rule.
-        evaluated = names if mutates and not result.patched else {*names, *mutating}
-        found = decide(one.policies, trial, names, evaluated)
+        # Kyverno mutates by all rules of a policy first, but reports on each.
+        found = decide(one.policies, trial, names, {*names, *mutating})
+        alone = decide(one.policies, trial, names) if mutates else found
         if found.messages:
             word, detail = "fail", found.messages[0]
         elif found.errors:
@@ -125,7 +128,7 @@ class _KyvernoRun:
         else:
             word, detail = "pass", ""
         reason = _compared(result, word, detail)
-        if not reason and mutates and result.result == "skip" and found.changed:
+        if not reason and mutates and result.result == "skip" and alone.changed:
             reason = "the object is changed"
         if not reason and result.patched:
             reason = self._patched(result, resource, found.after)
@@ -183,6 +186,15 @@ class _KyvernoRun:
         if result.result == "fail":
             return "" if differing else "the object is as the test expects it not to be"
         return f"differs from {result.patched} in {', '.join(differing)}" if differing else ""
+
+
+def _meant(imported: Imported, result: ExpectedResult) -> Sequence[str]:
+    """Return the names of the Policies that a row is about: those of its rule, or all of them if it
+    names none, or the source has no rules. Empty: there is no such rule.
+    """
+    if not result.rule or "" in imported.rules:
+        return [each.name for each in imported.documents]
+    return next((imported.rules[each] for each in result.rules if each in imported.rules), ())
 
 
 def _compared(result: ExpectedResult, word: str, detail: str) -> str:

@@ -71,8 +71,9 @@ class TestSubject:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedResult:
-    """One entry of ``results``. ``policy`` is without its namespace. ``patched``: the file of the
-    object after mutation; empty if the result names none.
+    """One entry of ``results``. ``policy`` is ``NAME`` or ``NAMESPACE/NAME``; an empty ``rule``
+    stands for all of them. ``patched``: the file of the object after mutation; empty if the result
+    names none.
     """
 
     path: str
@@ -146,7 +147,7 @@ def _results(raw: JSONObject) -> Iterator[ExpectedResult]:
             raise TestUnusable(f"{path}.patchedResources: expected one file, got {len(patched)}")
         yield ExpectedResult(
             path,
-            text(each, "policy").rpartition("/")[2],
+            text(each, "policy"),
             text(each, "rule"),
             result,
             tuple(_subjects(each)),

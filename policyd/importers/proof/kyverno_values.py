@@ -38,7 +38,8 @@ class TestValues:
         for each in self.documents:
             found |= mapping(each, "globalValues")
             for policy in objects(each, "policies"):
-                if text(policy, "name").rpartition("/")[2] != result.policy:
+                name = text(policy, "name").rpartition("/")[2]
+                if name != result.policy.rpartition("/")[2]:
                     continue
                 for rule in objects(policy, "rules"):
                     if rule.get("name") in result.rules:

@@ -146,6 +146,16 @@ def test_kinds_of_sub_resources_are_matched_where_they_are_sent() -> None:
     assert (rule["resources"], rule["operations"]) == (["pods/exec"], ["CONNECT"])
 
 
+def test_a_kind_that_nothing_defines_has_a_remark() -> None:
+    match = {"kinds": [{"apiGroups": ["example.com"], "kinds": ["Ox", "*", "Pod"]}]}
+    found = imported(match=match)
+    assert [each.message.split(":")[0] for each in found.remarks] == [
+        f"neither Kubernetes nor a CustomResourceDefinition of the sources has the kind {kind} in "
+        "the groups example.com"
+        for kind in ("Ox", "Pod")
+    ]
+
+
 def test_custom_resources_have_the_plural_of_their_definition() -> None:
     definition = {
         "apiVersion": "apiextensions.k8s.io/v1",

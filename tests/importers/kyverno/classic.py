@@ -72,6 +72,18 @@ def allows(
     return policies.evaluate(policyd.build_review(obj, **request), "validate").allowed
 
 
+def applies(
+    match: JSONObject, obj: JSONObject, exclude: JSONObject | None = None, **more: Any
+) -> bool:
+    """Whether a rule that denies all that it applies to denies an object."""
+    return not allows(cluster_policy(matching(match, exclude)), obj, **more)
+
+
+def resources(kind: str = "Pod", **fields: JSON) -> JSONObject:
+    """An entry of ``match`` or ``exclude``."""
+    return {"resources": {"kinds": [kind], **fields}}
+
+
 def pod_of(name: str = "web", *, labels: JSONObject | None = None, **spec: JSON) -> JSONObject:
     """A Pod with one container, in the namespace default."""
     metadata: JSONObject = {"name": name, "namespace": "default"}

@@ -91,6 +91,19 @@ def test_an_exception_for_all_kinds_is_one_of_the_policy(
     assert found == {"exceptions": [{"name": "legacy", **(expected or resources)}]}
 
 
+def test_an_exception_for_one_kind_from_a_rule_for_any() -> None:
+    given = document(exception({"kinds": ["Pod"]}))
+    [found] = exceptions(POLICY, {"r": ["*"]}, [given], condition).spec["matchConditions"]
+    assert found["expression"] == "!(request.kind.kind in ['Pod'])"
+
+
+@pytest.mark.parametrize(("named", "exempt"), [("sample", False), ("team/sample", True)])
+def test_an_exception_from_a_policy_of_a_namespace_names_it(named: str, exempt: bool) -> None:
+    policy = {**POLICY, "kind": "Policy", "metadata": {"name": "sample", "namespace": "team"}}
+    given = document(exception({"kinds": ["*"]}, policy=named))
+    assert bool(exceptions(policy, {"r": ["Pod"]}, [given], condition).spec) is exempt
+
+
 def test_users_and_groups_are_alternatives() -> None:
     found = parts(exception({"kinds": ["*"]}, subjects=[ALICE, ADMINS, BUILDER]))
     assert found["exceptions"] == [
@@ -113,6 +126,7 @@ def test_users_and_groups_are_alternatives() -> None:
         (exception({"kinds": ["*"]}, ["other"]), False, False),
         (exception({"kinds": ["*"]}, policy="other"), False, False),
         (exception({"kinds": ["Service"]}), False, False),
+        (exception({"kinds": ["v1/Pod", "apps/*/Deployment"]}), True, True),
         (exception({"kinds": ["Deployment"], "namespaces": ["bank"]}), False, False),
     ],
 )

@@ -127,7 +127,28 @@ def test_a_row_without_its_subject_is_not_run(
 
 def test_an_unknown_rule_disagrees(tmp_path: Path) -> None:
     (proof,) = run(tmp_path, kyverno_test(result("pass", rule="x")))
-    assert (proof.state, proof.reason) == ("disagrees", "the policy has no rule x")
+    assert (proof.state, proof.reason) == ("disagrees", "the policy has no rule x: it has r")
+
+
+def test_without_a_rule_all_of_them_count(tmp_path: Path) -> None:
+    rules = {"r": denying("true"), "s": denying()}
+    rows = [result("pass", rule=""), result("fail", "bad", rule=""), result("pass", "bad", rule="")]
+    proofs = run(tmp_path, kyverno_test(*rows), rules)
+    assert [each.state for each in proofs] == ["agrees", "agrees", "disagrees"]
+
+
+def test_a_mutation_is_skipped_where_another_rule_changes_the_object(tmp_path: Path) -> None:
+    labelled = mutating({"metadata": {"labels": {"a": "b"}}})
+    never = {"matchConditions": [{"name": "never", "expression": "false"}]}
+    rules = {"r": labelled, "s": {**mutating({"metadata": {"labels": {"c": "d"}}}), **never}}
+    write(tmp_path, {"patched.yaml": small_pod("good", a="b")})
+    rows = [
+        result(word, rule=rule, patchedResources="patched.yaml")
+        for word, rule in (("pass", "r"), ("skip", "s"), ("skip", "r"))
+    ]
+    proofs = run(tmp_path, kyverno_test(*rows), rules)
+    assert [each.state for each in proofs] == ["agrees", "agrees", "disagrees"]
+    assert proofs[2].reason == "the object is changed"
 
 
 @pytest.mark.parametrize(

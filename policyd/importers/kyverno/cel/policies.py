@@ -7,6 +7,7 @@ of v1alpha1 and v1beta1 are the same.
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from policyd.export.expressions.literals import string_literal
 from policyd.importers.fields import object_at, objects, require_fields
 from policyd.importers.kyverno.cel.exceptions import exceptions_for
 from policyd.importers.kyverno.cel.metadata import description_of, metadata_of
@@ -81,6 +82,7 @@ class _Conversion:
         self._document = document
         self._others = others
         self._kind = kind
+        self._namespaced = document.kind.startswith(_NAMESPACED)
         self._spec = object_at(document.raw, "spec", "")
         self.remarks: list[ImportRemark] = []
         self.comments: dict[FieldPath, str] = {}
@@ -163,13 +165,17 @@ class _Conversion:
 
     def _constraints(self) -> JSONObject:
         given = object_at(self._spec, "matchConstraints", "spec")
-        return {key: value for key, value in given.items() if value not in (None, {}, [])}
+        found = {key: value for key, value in given.items() if value not in (None, {}, [])}
+        if self._namespaced:  # a Namespace is not in the namespace of its name
+            rules = objects(found.get("resourceRules"), "spec.matchConstraints.resourceRules")
+            found["resourceRules"] = [{**each, "scope": "Namespaced"} for each in rules]
+        return found
 
     def _namespace(self) -> Iterable[JSONObject]:
         """A Namespaced kind is about the objects of its own namespace."""
-        if self._document.kind.startswith(_NAMESPACED):
+        if self._namespaced:
             namespace = self._document.namespace or "default"
-            test = f"request.?namespace.orValue('') == '{namespace}'"
+            test = f"request.namespace == {string_literal(namespace)}"
             yield {"name": "own-namespace", "expression": test}
 
     def _param(self) -> JSONObject:

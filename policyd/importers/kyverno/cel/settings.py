@@ -65,13 +65,13 @@ def pod_controllers(spec: JSONObject, path: str) -> PodControllers:
 
 
 def only_pods(spec: JSONObject) -> bool:
-    """Whether Kyverno generates rules for controllers: one rule for ``pods``, and no selector
-    (pkg/cel/autogen/support.go).
+    """Whether Kyverno generates rules for controllers: one rule for ``pods``, and no selector of
+    objects (pkg/cel/autogen/support.go).
     """
     match = spec.get("matchConstraints") or {}
-    for selector in (match.get("namespaceSelector"), match.get("objectSelector")):
-        if selector and (selector.get("matchLabels") or selector.get("matchExpressions")):
-            return False
+    selector = match.get("objectSelector") or {}
+    if selector.get("matchLabels") or selector.get("matchExpressions"):
+        return False
     rules = match.get("resourceRules") or []
     if match.get("excludeResourceRules") or len(rules) != 1 or rules[0].get("resourceNames"):
         return False

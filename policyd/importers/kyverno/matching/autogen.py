@@ -1,9 +1,8 @@
 """Whether Kyverno extends a rule for Pods to their controllers (pkg/autogen/v1/autogen.go)."""
 
-from collections.abc import Iterator
-
-from policyd.importers.kyverno.matching.kinds import selected
-from policyd.json_types import JSON, JSONObject
+from policyd.importers.kyverno.matching.selectors import selected
+from policyd.importers.kyverno.matching.targets import descriptions
+from policyd.json_types import JSONObject
 
 ANNOTATION = "pod-policies.kyverno.io/autogen-controllers"
 CONTROLLERS = (
@@ -15,7 +14,9 @@ CONTROLLERS = (
     "ReplicationController",
     "CronJob",
 )
-_RESTRICTIONS = ("name", "names", "selector", "annotations")
+# Rules whose names begin with this are those that Kyverno generated.
+GENERATED = "autogen-"
+_LONGEST = 63  # characters: Kyverno cuts the names that it generates
 
 
 def controllers(policy: JSONObject) -> tuple[str, ...]:
@@ -23,27 +24,44 @@ def controllers(policy: JSONObject) -> tuple[str, ...]:
     if not _possible(policy):
         return ()
     annotations = (policy.get("metadata") or {}).get("annotations") or {}
-    if ANNOTATION not in annotations:
-        return CONTROLLERS
-    wanted = str(annotations[ANNOTATION]).split(",")
-    return CONTROLLERS if "all" in wanted else tuple(each for each in CONTROLLERS if each in wanted)
+    given = str(annotations.get(ANNOTATION, "all"))
+    wanted = {*given.split(",")} - {"CronJob"}
+    # Kyverno looks for these two in the whole string.
+    crons = "CronJob" in given or "all" in given
+    return tuple(
+        each
+        for each in CONTROLLERS
+        if (crons if each == "CronJob" else each in wanted or wanted == {"all"})
+    )
+
+
+def generated_name(rule: str, *, cron: bool = False) -> str:
+    """Return the name of the rule that Kyverno generates for controllers, or for CronJobs.
+
+    >>> generated_name("labels", cron=True)
+    'autogen-cronjob-labels'
+    """
+    return f"{GENERATED}{'cronjob-' if cron else ''}{rule}"[:_LONGEST]
 
 
 def is_extended(rule: JSONObject) -> bool:
-    """Return whether a rule matches Pods, and does not exclude other kinds only."""
-    excluded = [kind for each in descriptions(rule.get("exclude")) for kind in _kinds(each)]
-    matched = [kind for each in descriptions(rule.get("match")) for kind in _kinds(each)]
-    return "Pod" in matched and (not excluded or "Pod" in excluded)
+    """Return whether a rule matches Pods, and does not exclude other kinds only. To Kyverno, kinds
+    such as ``Pod/exec`` are Pods here.
+    """
+    excluded = [kind for each, _ in descriptions(rule.get("exclude")) for kind in _kinds(each)]
+    matched = [kind for each, _ in descriptions(rule.get("match")) for kind in _kinds(each)]
+    named = not str(rule.get("name", "")).startswith(GENERATED)
+    return named and "Pod" in matched and (not excluded or "Pod" in excluded)
 
 
-def descriptions(block: JSON) -> Iterator[JSONObject]:
-    """Yield the ``resources`` of a block: of each entry, or its own."""
-    if not isinstance(block, dict):
-        return
-    for entry in (*(block.get("any") or ()), *(block.get("all") or ()), block):
-        resources = entry.get("resources") if isinstance(entry, dict) else None
-        if isinstance(resources, dict):
-            yield resources
+def only_subresources(rule: JSONObject) -> bool:
+    """Return whether all that a rule matches of Pods are their subresources."""
+    kinds = [
+        selected(str(kind))
+        for each, _ in descriptions(rule.get("match"))
+        for kind in each.get("kinds") or ()
+    ]
+    return all(each.subresource for each in kinds if each.kind == "Pod")
 
 
 def _possible(policy: JSONObject) -> bool:
@@ -54,13 +72,17 @@ def _possible(policy: JSONObject) -> bool:
         if rule.get("generate") or any(each.get("patchesJson6902") for each in patches):
             return False
         for block in (rule.get("match"), rule.get("exclude")):
-            for each in descriptions(block):
+            for each, _ in descriptions(block):
                 kinds = _kinds(each)
-                if any(each.get(name) for name in _RESTRICTIONS):
+                if each.get("name") or each.get("names"):
+                    return False
+                if any(each.get(name) is not None for name in ("selector", "annotations")):
                     return False
                 if len(kinds) > 1 and "Pod" in kinds:
                     return False
-                needed = needed or any(kind in ("Pod", *CONTROLLERS) for kind in kinds)
+                # As written: `v1/Pod` and `Pod/exec` alone extend nothing.
+                written = each.get("kinds") or ()
+                needed = needed or any(kind in ("Pod", *CONTROLLERS) for kind in written)
     return needed
 
 

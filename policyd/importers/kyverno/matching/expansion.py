@@ -8,7 +8,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from policyd.importers.kyverno.matching.autogen import descriptions
+from policyd.importers.kyverno.matching.autogen import generated_name
+from policyd.importers.kyverno.matching.targets import descriptions
 from policyd.json_types import JSON, JSONObject
 
 # Written so that Kyverno does not put the path of the template in; kind and apiVersion have none.
@@ -33,9 +34,10 @@ def expanded(rule: JSONObject, controllers: Sequence[str]) -> list[tuple[str, JS
     result = [("pods", rule)]
     others = [each for each in controllers if each != "CronJob"]
     if others:
-        result.append(("controllers", _rule(rule, f"autogen-{name}", others, _TEMPLATE)))
+        result.append(("controllers", _rule(rule, generated_name(name), others, _TEMPLATE)))
     if "CronJob" in controllers:
-        result.append(("cronjobs", _rule(rule, f"autogen-cronjob-{name}", ["CronJob"], _JOB)))
+        cron = generated_name(name, cron=True)
+        result.append(("cronjobs", _rule(rule, cron, ["CronJob"], _JOB)))
     return result
 
 
@@ -46,9 +48,9 @@ def _rule(
     for root in ("request.object", "request.oldObject"):
         for part in ("spec", "metadata"):
             text = text.replace(f"{root}.{part}", f"{root}.{'.'.join(template)}.{part}")
-    made: dict[str, Any] = {**json.loads(text), "name": name[:63]}
+    made: dict[str, Any] = {**json.loads(text), "name": name}
     for block in (made.get("match"), made.get("exclude")):
-        for each in descriptions(block):
+        for each, _ in descriptions(block):
             if each.get("kinds") == ["Pod"]:
                 each["kinds"] = list(kinds)
     validate = made["validate"]

@@ -75,17 +75,27 @@ def _some_object(test: Bool) -> Bool:
     return Bool(f"[object, oldObject].exists(o, o != null && {test.within(Rank.AND)})")
 
 
-def read(entry: JSONObject, path: str, deletes: bool) -> Filter:
-    """Read an entry of ``any`` or ``all``, or the fields of a block that has neither.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the requests of a rule are like. ``namespace`` is CEL of the namespace. ``deletes``:
+    DELETE is among the operations; if a collection is deleted, requests have no name.
+    """
 
-    ``deletes``: DELETE is among the operations; if a collection is deleted, requests have no name.
+    namespace: str
+    deletes: bool
+
+
+def read(entry: JSONObject, path: str, about: Reading) -> Filter:
+    """Read an entry of ``any`` or ``all``, or the fields of a block that has neither.
 
     Raises Refused for what a request does not show.
     """
     resources = entry.get("resources") or {}
-    request = [_namespaces(resources), _subjects(entry, path), _roles(entry, path)]
+    namespaces = resources.get("namespaces") or ()
+    within = among(about.namespace, namespaces) if namespaces else TRUE
+    request = [within, _subjects(entry, path), _roles(entry, path)]
     names: list[str] = [resources["name"]] if resources.get("name") else []
-    named = [_names(each, deletes) for each in (names, resources.get("names") or [])]
+    named = [_names(each, about.deletes) for each in (names, resources.get("names") or [])]
     request += [each.request for each in named]
     labels = _requirements(resources.get("selector"), f"{path}.resources.selector")
     at = f"{path}.resources.namespaceSelector"
@@ -101,11 +111,6 @@ def read(entry: JSONObject, path: str, deletes: bool) -> Filter:
         tuple(_without_wildcards(namespace_labels, at)),
         bool(entry.get("clusterRoles")),
     )
-
-
-def _namespaces(resources: JSONObject) -> Bool:
-    names = resources.get("namespaces") or ()
-    return among("request.namespace", names) if names else TRUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +199,15 @@ def opposite(requirement: JSONObject) -> JSONObject:
     {'key': 'app', 'operator': 'DoesNotExist'}
     """
     return {**requirement, "operator": _OPPOSITES[requirement["operator"]]}
+
+
+def holds_without_labels(requirement: JSONObject) -> bool:
+    """Return whether an object without labels meets a requirement.
+
+    >>> holds_without_labels({"key": "app", "operator": "NotIn", "values": ["web"]})
+    True
+    """
+    return requirement["operator"] in ("NotIn", "DoesNotExist")
 
 
 def _labelled(each: JSONObject) -> Bool:

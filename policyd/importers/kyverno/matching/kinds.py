@@ -5,36 +5,30 @@ cluster: the plural of a custom kind comes from its CustomResourceDefinition, if
 sources, else from the rule that nearly all kinds follow.
 """
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import NamedTuple
 
 from policyd.importers.kyverno.matching.globs import is_wild
+from policyd.importers.kyverno.matching.selectors import KindSelector, selected
 from policyd.json_types import JSON
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.plural import plural
+from policyd.policy.kinds.served import known_resources
 from policyd.policy.kinds.subresources import SUBRESOURCES
 
-# kyverno pkg/utils/kube/kind.go
-_VERSION = re.compile(r"v\d((alpha|beta)\d)?|\*")
 _CONNECTING = frozenset({"exec", "attach", "portforward", "proxy"})
-
-
-class KindSelector(NamedTuple):
-    """What a string of ``kinds`` selects; parts may have wildcards, and are ``*`` if not given."""
-
-    group: str
-    version: str
-    kind: str
-    subresource: str
+# Subresources whose objects are of the kind of the resource.
+OF_THE_KIND = frozenset({"", "status", "ephemeralcontainers", "resize", "approval", "finalize"})
 
 
 @dataclass(frozen=True, slots=True)
 class MatchedResource:
-    """The resources of a selector. ``exact``: they have no other kinds than the selected ones.
-    ``connects``: requests for them are CONNECT. ``derived``: the kind is unknown, and the plural
+    """The resources of a selector. ``exact``: match rules can say it; else a condition must compare
+    group, version or kind with wildcards.
+
+    ``connects`` and ``writes``: whether requests for them can be CONNECT, and anything else.
+    ``namespaced``: all of them are known to be. ``derived``: the kind is unknown, and the plural
     follows from its name.
     """
 
@@ -44,59 +38,92 @@ class MatchedResource:
     selector: KindSelector
     exact: bool = True
     connects: bool = False
+    writes: bool = True
+    namespaced: bool = False
     derived: bool = False
 
-
-def selected(text: str) -> KindSelector:
-    """Read a selector (kyverno pkg/utils/kube/kind.go, ParseKindSelector).
-
-    >>> selected("apps/v1/Deployment")
-    KindSelector(group='apps', version='v1', kind='Deployment', subresource='')
-    >>> selected("Pod.status")
-    KindSelector(group='*', version='*', kind='Pod', subresource='status')
-    """
-    first, _, last = text.rpartition("/")
-    parts = [*first.split("/")] if first else []
-    parts += last.split(".", 1)
-    if len(parts) == 2 and parts != ["*", "*"] and _VERSION.fullmatch(parts[0]):
-        parts = ["*", *parts, ""]
-    elif len(parts) == 2:
-        parts = ["*", "*", *parts]
-    elif len(parts) == 3:
-        parts = ["*", *parts] if _VERSION.fullmatch(parts[0]) and parts[0] != "*" else [*parts, ""]
-    elif len(parts) == 1:
-        parts = ["*", "*", *parts, ""]
-    if len(parts) != 4 or not parts[2]:
-        raise ValueError(f"{text!r} does not name a kind")
-    return KindSelector(*parts)
+    @property
+    def kind(self) -> str:
+        """Return the kind of the objects; empty if it is not that of the resource, or not one."""
+        _, _, kind, subresource = self.selector
+        return kind if subresource in OF_THE_KIND and not is_wild(kind) else ""
 
 
 def target(text: str, definitions: Iterable[Mapping[str, JSON]] = ()) -> MatchedResource:
     """Return the resources that a string of ``kinds`` selects.
 
-    ``definitions`` are CustomResourceDefinitions. Raises ValueError for what names no kind.
+    ``definitions`` are CustomResourceDefinitions. Raises ValueError for what selects nothing, and
+    for what match rules and conditions cannot say.
     """
     selector = selected(text)
     group, version, kind, subresource = selector
-    versions = ("*",) if is_wild(version) else (version,)
+    if subresource != subresource.lower():
+        raise ValueError(
+            f"{text} selects the subresource {subresource} of the kind {kind}, which nothing has"
+        )
+    if is_wild(subresource) and subresource != "*":
+        raise ValueError(f"{text} has wildcards in the subresource, which match rules cannot say")
     if is_wild(kind):
-        resource = f"*/{subresource}" if subresource else "*"
-        exact = kind == "*" and _whole(group, version)
-        return MatchedResource((_group(group),), versions, (resource,), selector, exact)
+        return _of_any_kind(text, selector)
     special = _only_subresource(selector)
     if special is not None:
         return special
-    found = _known(selector, definitions)
+    crds = list(definitions)
+    found = _known(selector, crds)
+    if not found and kind == kind.lower():
+        raise ValueError(f"{text} selects the kind {kind}, which nothing has")
     name = found[0][1] if found else plural(kind)
     groups = tuple(dict.fromkeys(each for each, _ in found)) or (_group(group),)
-    if version == "*" and groups == ("",):
-        versions = ("v1",)
-    resources: tuple[str, ...] = (f"{name}/{subresource}",) if subresource else (name,)
-    if kind == "Pod" and not subresource:
-        resources = ("pods", "pods/ephemeralcontainers")  # CheckKind's allowEphemeralContainers
-    connects = subresource in _CONNECTING
-    exact = _whole("*" if found else group, version)
-    return MatchedResource(groups, versions, resources, selector, exact, connects, not found)
+    versions = ("v1",) if version == "*" and groups == ("",) else (_version(version),)
+    known = known_resources(crds)
+    served = [known[key] for key in found if key in known]
+    exists = any(subresource in ("", "*", *each.subresources) for each in served)
+    if served and not exists:
+        raise ValueError(f"{text} selects the subresource {subresource}, which {name} lack")
+    return MatchedResource(
+        groups,
+        versions,
+        _resources(name, subresource, pods=name == "pods" and "" in groups),
+        selector,
+        # In match rules, pods/* is pods too; to Kyverno, Pod/* is its subresources only.
+        _whole("*" if found else group, version) and subresource != "*",
+        *_reached(subresource),
+        bool(served) and len(served) == len(found) and all(each.namespaced for each in served),
+        not found,
+    )
+
+
+def _of_any_kind(text: str, selector: KindSelector) -> MatchedResource:
+    group, version, kind, subresource = selector
+    if subresource and kind != "*":
+        raise ValueError(
+            f"{text} selects a subresource of kinds with wildcards, whose requests do not show the "
+            "kind: name the kinds"
+        )
+    known = {name for each in known_resources(()).values() for name in each.subresources}
+    if subresource not in ("", "*", *known):
+        raise ValueError(
+            f"{text} selects the subresource {subresource} of every kind, which no kind of "
+            "Kubernetes has: name the kind"
+        )
+    resource = f"*/{subresource}" if subresource else "*"
+    exact = kind == "*" and _whole(group, version)
+    versions = (_version(version),)
+    return MatchedResource(
+        (_group(group),), versions, (resource,), selector, exact, *_reached(subresource)
+    )
+
+
+def _resources(name: str, subresource: str, *, pods: bool) -> tuple[str, ...]:
+    if subresource:
+        return (f"{name}/{subresource}",)
+    # CheckKind's allowEphemeralContainers
+    return (name, f"{name}/ephemeralcontainers") if pods else (name,)
+
+
+def _reached(subresource: str) -> tuple[bool, bool]:
+    """Return whether requests for a subresource can be CONNECT, and anything else."""
+    return subresource in _CONNECTING or subresource == "*", subresource not in _CONNECTING
 
 
 def _whole(group: str, version: str) -> bool:
@@ -106,6 +133,10 @@ def _whole(group: str, version: str) -> bool:
 
 def _group(group: str) -> str:
     return "*" if is_wild(group) else group
+
+
+def _version(version: str) -> str:
+    return "*" if is_wild(version) else version
 
 
 def _only_subresource(selector: KindSelector) -> MatchedResource | None:
@@ -120,12 +151,15 @@ def _only_subresource(selector: KindSelector) -> MatchedResource | None:
         groups = ("",) if found.resource else ("*",)
         versions = ("v1",) if found.resource else ("*",)
         connects = found.operation == "CONNECT"
-        return MatchedResource(groups, versions, (resource,), selector, True, connects)
+        namespaced = bool(found.resource) and found.namespaced
+        return MatchedResource(
+            groups, versions, (resource,), selector, True, connects, not connects, namespaced
+        )
     return None
 
 
 def _known(
-    selector: KindSelector, definitions: Iterable[Mapping[str, JSON]]
+    selector: KindSelector, definitions: Sequence[Mapping[str, JSON]]
 ) -> list[tuple[str, str]]:
     """Return group and plural of built-in resources of a kind, and of those of the sources."""
     found = {

@@ -1,17 +1,31 @@
 """`match`, `exclude` and the operations of a rule, as matchConstraints and matchConditions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from policyd.export.patterns.text import FALSE, TRUE, Bool, every, negated, relation, some, string
 from policyd.importers.kyverno.matching import autogen
-from policyd.importers.kyverno.matching.filters import Filter, label_selector, opposite, read
+from policyd.importers.kyverno.matching.filters import (
+    Filter,
+    Reading,
+    holds_without_labels,
+    label_selector,
+    opposite,
+    read,
+)
 from policyd.importers.kyverno.matching.globs import among
-from policyd.importers.kyverno.matching.kinds import MatchedResource, target
+from policyd.importers.kyverno.matching.kinds import MatchedResource
 from policyd.importers.kyverno.matching.rules import resource_rules
+from policyd.importers.kyverno.matching.targets import (
+    descriptions,
+    guesses,
+    kind_test,
+    matched_by,
+    namespace_of,
+)
 from policyd.importers.kyverno.negation import tidied
 from policyd.importers.model import ImportRemark, Refused
-from policyd.json_types import JSON, FieldPath, JSONObject
+from policyd.json_types import JSON, JSONObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +33,17 @@ class MatchScope:
     """What besides a rule decides which requests it applies to.
 
     ``usual`` are the operations of a filter that names none, ``allowed`` those that the
-    preconditions leave. ``controllers`` are the kinds that the rule is extended to, ``namespace``
-    that of a namespaced policy. ``definitions`` are CustomResourceDefinitions.
+    preconditions leave. ``connects``: it applies to CONNECT where its kinds can be connected to.
+    ``controllers`` are the kinds that the rule is extended to, ``namespace`` that of a namespaced
+    policy. ``targets`` are the resources of all kinds that the rule names.
     """
 
     usual: tuple[str, ...]
     allowed: frozenset[str]
+    targets: Mapping[str, MatchedResource]
+    connects: bool = True
     controllers: tuple[str, ...] = ()
     namespace: str = ""
-    definitions: Sequence[Mapping[str, JSON]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +56,15 @@ class Matching:
     targets: tuple[MatchedResource, ...]
     operations: frozenset[str]
     remarks: tuple[ImportRemark, ...] = ()
-    comments: Mapping[FieldPath, str] = field(default_factory=dict)
+
+
+# Namespace objects, which no selector of namespaces fits in Kyverno.
+_NAMESPACES: JSONObject = {
+    "apiGroups": [""],
+    "apiVersions": ["v1"],
+    "operations": ["*"],
+    "resources": ["namespaces"],
+}
 
 
 def matching(rule: JSONObject, path: str, scope: MatchScope) -> Matching:
@@ -51,18 +75,22 @@ def matching(rule: JSONObject, path: str, scope: MatchScope) -> Matching:
 class _Builder:
     def __init__(self, rule: JSONObject, path: str, scope: MatchScope) -> None:
         self._scope = scope
-        deletes = _deletes(rule, scope)
-        self._every, self._filters = _filters(rule.get("match"), f"{path}.match", deletes)
-        excluded = _filters(rule.get("exclude"), f"{path}.exclude", deletes)
+        self._found = matched_by(rule, scope.targets)
+        self._namespaced = all(each.namespaced for each in self._found)
+        self._namespace = namespace_of(self._found, namespaced=bool(scope.namespace))
+        reading = Reading(self._namespace, _deletes(rule, scope))
+        self._every, self._filters = _filters(rule.get("match"), f"{path}.match", reading)
+        excluded = _filters(rule.get("exclude"), f"{path}.exclude", reading)
         self._all_excluded, self._excluded = excluded
         self._path = path
-        self._extended = bool(scope.controllers) and autogen.is_extended(rule)
+        self._extended = bool(scope.controllers)
         self._kinds: list[tuple[Filter, tuple[MatchedResource, ...]]] = []
         self._namespace_labels: list[JSONObject] = []
         self._excludes: list[JSONObject] = []
         self._conditions: list[JSONObject] = []
         self._remarks: list[ImportRemark] = []
         self._dropped = frozenset[str]()
+        self._within_namespaces = bool(scope.namespace)
 
     def build(self) -> Matching:
         self._targets()
@@ -76,28 +104,26 @@ class _Builder:
         constraints: JSONObject = {"resourceRules": rules}
         self._matched(constraints)
         self._exclude(constraints)
+        if self._within_namespaces and not self._namespaced:
+            constraints["resourceRules"] = [{**each, "scope": "Namespaced"} for each in rules]
         return self._result(constraints, rules)
 
     def _result(self, constraints: JSONObject, rules: list[JSONObject]) -> Matching:
-        comments: dict[FieldPath, str] = {}
         spec: JSONObject = {"matchConstraints": constraints}
         if self._extended:
             spec["podControllers"] = True
         if self._conditions:
             spec["matchConditions"] = self._conditions
         targets = tuple(each for _, found in self._kinds for each in found)
-        unknown = sorted({each.selector.kind for each in targets if _is_unknown(each)})
-        if unknown:
-            comments["matchConstraints",] = (
-                f"Kyverno's {', '.join(unknown)} named no group: this matches that of any group."
-            )
+        excluded = [each for each in self._scope.targets.values() if each not in self._found]
+        self._remarks += guesses(self._found, f"{self._path}.match")
+        self._remarks += guesses(excluded, f"{self._path}.exclude")
         operations = frozenset(operation for each in rules for operation in each["operations"])
-        return Matching(spec, targets, operations, tuple(self._remarks), comments)
+        return Matching(spec, targets, operations, tuple(self._remarks))
 
     def _targets(self) -> None:
         for each in self._filters:
-            found = tuple(self._target(kind, each.path) for kind in each.kinds)
-            self._kinds.append((each, found))
+            self._kinds.append((each, self._targets_of(each)))
         named = [(each, found) for each, found in self._kinds if found]
         if not named or (not self._every and len(named) < len(self._kinds)):
             raise Refused(f"{self._path}.match", "an entry names no kinds")
@@ -106,14 +132,13 @@ class _Builder:
                 raise Refused(f"{self._path}.match.all", "its entries name different kinds")
             self._kinds = named[:1]
 
-    def _target(self, kind: str, path: str) -> MatchedResource:
-        try:
-            return target(kind, self._scope.definitions)
-        except ValueError as error:
-            raise Refused(f"{path}.resources.kinds", str(error)) from error
+    def _targets_of(self, given: Filter) -> tuple[MatchedResource, ...]:
+        return tuple(self._scope.targets[kind] for kind in given.kinds)
 
     def _operations(self, given: Filter, of: MatchedResource) -> tuple[str, ...]:
-        usual = ("CONNECT",) if of.connects else self._scope.usual
+        usual = self._scope.usual if of.writes else ()
+        if of.connects and self._scope.connects and "CONNECT" not in usual:
+            usual = (*usual, "CONNECT")
         listed = given.operations or usual
         if self._every:
             for each in self._filters:
@@ -130,7 +155,7 @@ class _Builder:
     def _matched(self, constraints: JSONObject) -> None:
         if self._scope.namespace:
             name = string(self._scope.namespace)
-            self._condition("namespace", relation("request.namespace", "==", name))
+            self._condition("namespace", relation(self._namespace, "==", name))
         if self._extended and len(self._scope.controllers) < len(autogen.CONTROLLERS):
             kinds = ["Pod", *self._scope.controllers]
             self._condition("controllers", among("request.kind.kind", kinds))
@@ -148,7 +173,7 @@ class _Builder:
         if selector:
             constraints["objectSelector"] = label_selector(selector)
         for each in self._filters:
-            self._namespace_labels += each.namespace_labels
+            self._select_namespaces(each)
         tests = [each.test(without_labels=selector is not None) for each in self._filters]
         self._condition("matched", every(*tests))
 
@@ -175,23 +200,29 @@ class _Builder:
             self._condition("kinds", self._kind_test(found))
 
     def _kind_test(self, found: Sequence[MatchedResource]) -> Bool:
-        if self._extended and all(each.exact for each in found):
-            # With podControllers the object is a Pod, whatever the kind of the request is.
-            return among("object.kind", [each.selector.kind for each in found])
-        tests = []
-        plain = [each for each in found if each.exact]
-        if plain:
-            tests.append(among("request.kind.kind", [each.selector.kind for each in plain]))
-        for each in found:
-            if not each.exact:
-                tests.append(
-                    every(
-                        among("request.kind.group", [each.selector.group]),
-                        among("request.kind.version", [each.selector.version]),
-                        among("request.kind.kind", [each.selector.kind]),
-                    )
-                )
-        return some(*tests)
+        return kind_test(found, self._found, self._scope.controllers if self._extended else ())
+
+    # Labels of the namespace: to Kubernetes, every cluster-scoped object fits any selector, and a
+    # Namespace is selected by its own labels; to Kyverno, cluster-scoped objects have none.
+
+    def _select_namespaces(self, given: Filter) -> None:
+        self._namespace_labels += given.namespace_labels
+        if not all(map(holds_without_labels, given.namespace_labels)):
+            self._within_namespaces = True
+        elif given.namespace_labels and self._may_be_namespaces():
+            self._excludes.append(_NAMESPACES)
+
+    def _exclude_namespaces(self, requirement: JSONObject, path: str) -> None:
+        self._namespace_labels.append(opposite(requirement))
+        if self._may_be_namespaces():
+            message = "a Namespace is excluded by its own labels; Kyverno does not exclude any"
+            self._remarks.append(ImportRemark(f"{path}.resources.namespaceSelector", message))
+        elif holds_without_labels(requirement):
+            self._within_namespaces = True
+
+    def _may_be_namespaces(self) -> bool:
+        names = {name for each in self._found for name in each.resources}
+        return not names.isdisjoint(("*", "*/*", "namespaces")) and not self._within_namespaces
 
     # What `exclude` exempts.
 
@@ -213,7 +244,7 @@ class _Builder:
     def _exclude_one(self, each: Filter) -> None:
         if each.only_kinds:
             if each.kinds:
-                found = [self._target(kind, each.path) for kind in each.kinds]
+                found = self._targets_of(each)
                 operations = each.operations or ("*",)
                 if not all(kind.exact for kind in found):
                     self._condition("not-excluded", negated(self._kind_test(found)))
@@ -228,7 +259,7 @@ class _Builder:
                     f"{each.path}.resources.namespaceSelector",
                     "excludes by labels of the namespace and something else",
                 )
-            self._namespace_labels.append(opposite(labels[0]))
+            self._exclude_namespaces(labels[0], each.path)
             return
         self._condition("not-excluded", each.spared(among_them))
 
@@ -237,7 +268,7 @@ class _Builder:
         tests = []
         matched = {kind for one in self._filters for kind in one.kinds}
         if each.kinds and not matched <= set(each.kinds):
-            tests.append(self._kind_test([self._target(kind, each.path) for kind in each.kinds]))
+            tests.append(self._kind_test(self._targets_of(each)))
         if each.operations:
             tests.append(among("request.operation", each.operations))
         return every(*tests)
@@ -264,13 +295,11 @@ class _Builder:
 
 
 def _deletes(rule: JSONObject, scope: MatchScope) -> bool:
-    named = [
-        each.get("operations") or scope.usual for each in autogen.descriptions(rule.get("match"))
-    ]
+    named = [each.get("operations") or scope.usual for each, _ in descriptions(rule.get("match"))]
     return any("DELETE" in each for each in named) and "DELETE" in scope.allowed
 
 
-def _filters(block: JSON, path: str, deletes: bool) -> tuple[bool, list[Filter]]:
+def _filters(block: JSON, path: str, reading: Reading) -> tuple[bool, list[Filter]]:
     """Return whether all entries of a block have to fit, and the entries."""
     if not block:
         return False, []
@@ -278,11 +307,7 @@ def _filters(block: JSON, path: str, deletes: bool) -> tuple[bool, list[Filter]]
         entries = block.get(name)
         if entries:
             return name == "all", [
-                read(each, f"{path}.{name}[{index}]", deletes) for index, each in enumerate(entries)
+                read(each, f"{path}.{name}[{index}]", reading) for index, each in enumerate(entries)
             ]
     own = {name: value for name, value in block.items() if name not in ("any", "all")}
-    return False, [read(own, path, deletes)] if own else []
-
-
-def _is_unknown(found: MatchedResource) -> bool:
-    return found.derived and found.selector.group == "*"
+    return False, [read(own, path, reading)] if own else []

@@ -1,14 +1,14 @@
 """The schemas of the kinds that a rule of Kyverno names: Overlays merge by them."""
 
-from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 from policyd._core.schema.types import Field
-from policyd.json_types import JSON, JSONObject
+from policyd.importers.kyverno.matching.kinds import OF_THE_KIND
+from policyd.importers.kyverno.matching.selectors import selected
+from policyd.importers.kyverno.matching.targets import descriptions
+from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
-
-# Subresources whose objects are of the kind itself.
-_OF_THE_KIND = ("status", "ephemeralcontainers", "resize")
 
 
 def schemas_of(rule: JSONObject) -> list[Field] | None:
@@ -17,8 +17,9 @@ def schemas_of(rule: JSONObject) -> list[Field] | None:
     """
     builtin = Schemas.builtin()
     found: list[Field] = []
-    for name in _kinds(rule.get("match")):
-        known = _known(name)
+    matched = descriptions(rule.get("match"))
+    for text in (each for resources, _ in matched for each in resources.get("kinds") or ()):
+        known = _known(text)
         if not known:
             return None
         for api_version, kind in known:
@@ -30,30 +31,20 @@ def schemas_of(rule: JSONObject) -> list[Field] | None:
     return found or None
 
 
-def _kinds(match: JSON) -> Iterator[str]:
-    if isinstance(match, list):
-        for each in match:
-            yield from _kinds(each)
-    elif isinstance(match, dict):
-        for key, value in match.items():
-            if key == "resources" and isinstance(value, dict):
-                kinds = value.get("kinds")
-                yield from (str(each) for each in kinds) if isinstance(kinds, list) else ()
-            elif key in ("any", "all"):
-                yield from _kinds(value)
-
-
-def _known(name: str) -> list[tuple[str, str]]:
-    """Return (apiVersion, kind) of what a name such as ``apps/v1/Deployment`` stands for."""
-    *rest, kind = name.split("/")
-    if kind in _OF_THE_KIND and rest:
-        *rest, kind = rest
-    elif kind[:1].islower() or "*" in kind or "?" in kind:
+def _known(text: str) -> list[tuple[str, str]]:
+    """Return (apiVersion, kind) of what a selector such as ``apps/v1/Deployment`` stands for, if
+    the objects of its requests are of that kind.
+    """
+    group, version, kind, subresource = selected(text)
+    if subresource not in OF_THE_KIND:
         return []
-    api_version = "/".join(each for each in rest if each != "*")
-    found = [gvk for gvk in BUILTIN_KINDS if gvk[1] == kind]
-    if api_version:
-        found = [gvk for gvk in found if api_version in (gvk[0], *gvk[0].split("/"))]
+    found = [
+        (api_version, name)
+        for api_version, name in BUILTIN_KINDS
+        if name == kind
+        and fnmatchcase(api_version.rpartition("/")[0], group)
+        and fnmatchcase(api_version.rpartition("/")[2], version)
+    ]
     return found[:1]
 
 

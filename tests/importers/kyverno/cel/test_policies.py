@@ -57,6 +57,32 @@ def test_a_policy_for_pods_is_one_for_their_controllers() -> None:
     assert found.rules == {"": ("sample",)}
 
 
+@pytest.mark.parametrize(
+    ("selectors", "extended"),
+    [
+        ({"namespaceSelector": {"matchLabels": {"a": "b"}}}, True),
+        ({"objectSelector": {"matchLabels": {"a": "b"}}}, False),
+        ({"objectSelector": {}}, True),
+    ],
+)
+def test_a_selector_of_namespaces_is_kept_for_controllers(
+    selectors: JSONObject, extended: bool
+) -> None:
+    spec = spec_of(
+        converted(convert, source(matchConstraints={"resourceRules": [PODS], **selectors}))
+    )
+    assert bool(spec.get("podControllers")) is extended
+    kept = {key: value for key, value in selectors.items() if value}
+    assert {key: spec["matchConstraints"].get(key) for key in kept} == kept
+
+
+def test_a_namespaced_policy_is_about_no_cluster_scoped_object() -> None:
+    [rule] = spec_of(converted(convert, source("NamespacedValidatingPolicy", "a")))[
+        "matchConstraints"
+    ]["resourceRules"]
+    assert rule == {**PODS, "scope": "Namespaced"}
+
+
 def test_metadata_is_kept_and_the_description_is_a_field() -> None:
     raw = source()
     raw["metadata"]["labels"] = {"team": "a"}

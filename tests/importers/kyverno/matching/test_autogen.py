@@ -18,6 +18,7 @@ from tests.importers.kyverno.classic import (
 
 ANNOTATION = "pod-policies.kyverno.io/autogen-controllers"
 NOT_LATEST = {"spec": {"containers": [{"image": "!*:latest"}]}}
+DENY = {"message": "no", "deny": {}}
 LATEST = [{**CONTAINER, "image": "nginx:latest"}]
 
 
@@ -48,7 +49,13 @@ def is_extended(*rules: JSONObject) -> bool:
     ("resources", "extended"),
     [
         ({"kinds": ["Pod"]}, True),
-        ({"kinds": ["v1/Pod"], "namespaces": ["prod"]}, True),
+        ({"kinds": ["Pod"], "namespaces": ["prod"]}, True),
+        ({"kinds": ["Pod"], "namespaceSelector": {"matchLabels": {"a": "b"}}}, True),
+        ({"kinds": ["v1/Pod"]}, False),
+        ({"kinds": ["Pod/exec"]}, False),
+        ({"kinds": ["*/Pod/status"]}, False),
+        ({"kinds": ["Pod"], "selector": {}}, False),
+        ({"kinds": ["Pod"], "annotations": {}}, False),
         ({"kinds": ["Pod", "Deployment"]}, False),
         ({"kinds": ["Pod"], "names": ["web"]}, False),
         ({"kinds": ["Pod"], "selector": {"matchLabels": {"a": "b"}}}, False),
@@ -63,6 +70,56 @@ def test_what_is_extended(resources: JSONObject, extended: bool) -> None:
 def test_one_rule_with_a_name_keeps_the_others_from_being_extended() -> None:
     named = matching({"any": [{"resources": {"kinds": ["Secret"], "names": ["a"]}}]}, name="s")
     assert not is_extended(pattern(NOT_LATEST), named)
+
+
+def test_a_version_is_no_obstacle_beside_a_rule_that_names_a_kind_alone() -> None:
+    found = imported(
+        cluster_policy(
+            pattern(NOT_LATEST, "v1/Pod", name="a"), pattern({"spec": {}}, "Deployment", name="b")
+        )
+    )
+    assert [bool(each.raw["spec"].get("podControllers")) for each in found.documents] == [
+        True,
+        False,
+    ]
+
+
+def test_a_subresource_beside_pods_is_not_extended_with_a_remark() -> None:
+    found = imported(
+        cluster_policy(pattern(NOT_LATEST, name="a"), rule_of(DENY, "Pod/exec", name="b"))
+    )
+    assert [bool(each.raw["spec"].get("podControllers")) for each in found.documents] == [
+        True,
+        False,
+    ]
+    [remark] = found.remarks
+    assert remark.path == "spec.rules[1].match"
+
+
+def test_rules_that_kyverno_generated_are_left_out_where_it_generates_them() -> None:
+    generated = pattern({"spec": {"template": NOT_LATEST}}, "Deployment", name="autogen-r")
+    found = imported(cluster_policy(pattern(NOT_LATEST), generated))
+    assert ([each.name for each in found.documents], found.remarks[0].path) == (
+        ["p"],
+        "spec.rules[1].name",
+    )
+    assert len(imported(cluster_policy(generated)).documents) == 1
+
+
+@pytest.mark.parametrize(
+    ("annotation", "names"),
+    [
+        ("all", ["autogen-r", "autogen-cronjob-r"]),
+        ("none", []),
+        ("", []),
+        ("CronJob", ["autogen-cronjob-r"]),
+        ("Deployment, CronJob", ["autogen-r", "autogen-cronjob-r"]),
+        ("Job, Deployment", ["autogen-r"]),
+    ],
+)
+def test_names_by_annotation(annotation: str, names: list[str]) -> None:
+    policy = cluster_policy(pattern(NOT_LATEST), annotations={ANNOTATION: annotation})
+    assert [*imported(policy).rules] == ["r", *names]
 
 
 def test_names_of_the_generated_rules() -> None:

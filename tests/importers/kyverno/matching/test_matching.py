@@ -4,27 +4,21 @@ from typing import Any
 
 import pytest
 
+from policyd import build_review as build
 from policyd.json_types import JSON, JSONObject
+from tests.importers.converting import messages
 from tests.importers.kyverno.classic import (
     allows,
+    applies,
     cluster_policy,
     imported,
     matching,
     pod_of,
     reason,
+    resources,
     spec_of,
     thing,
 )
-
-
-def applies(
-    match: JSONObject, obj: JSONObject, exclude: JSONObject | None = None, **more: Any
-) -> bool:
-    return not allows(cluster_policy(matching(match, exclude)), obj, **more)
-
-
-def resources(kind: str = "Pod", **fields: JSON) -> JSONObject:
-    return {"resources": {"kinds": [kind], **fields}}
 
 
 def annotated(**annotations: str) -> JSONObject:
@@ -33,6 +27,7 @@ def annotated(**annotations: str) -> JSONObject:
     return found
 
 
+WRITES = ["CREATE", "UPDATE", "DELETE"]
 IN_PROD = {**pod_of(), "metadata": {"name": "web", "namespace": "prod-eu"}}
 GENERATED = {**pod_of(), "metadata": {"generateName": "web-7d8f-", "namespace": "default"}}
 SECRET = thing("Secret", metadata={"namespace": "default"})
@@ -220,7 +215,17 @@ def test_a_custom_kind_has_the_plural_of_its_definition() -> None:
         ("Deployment/scale", ["apps"], ["*"], ["deployments/scale"], None),
         ("apps/v1/Deployment", ["apps"], ["v1"], ["deployments"], None),
         ("networking.k8s.io/*/Ingress", ["networking.k8s.io"], ["*"], ["ingresses"], None),
-        ("*/*", ["*"], ["*"], ["*/*"], None),
+        ("*/*", ["*"], ["*"], ["*/*"], [*WRITES, "CONNECT"]),
+        ("*", ["*"], ["*"], ["*"], None),
+        ("*/scale", ["*"], ["*"], ["*/scale"], None),
+        ("*/exec", ["*"], ["*"], ["*/exec"], ["CONNECT"]),
+        ("*/Pod/exec", [""], ["v1"], ["pods/exec"], ["CONNECT"]),
+        ("Pod.status", [""], ["v1"], ["pods/status"], None),
+        ("Pod/*", [""], ["v1"], ["pods/*"], [*WRITES, "CONNECT"]),
+        ("v10/Gadget", ["*"], ["v10"], ["gadgets"], None),
+        ("v1beta12/Gadget", ["*"], ["v1beta12"], ["gadgets"], None),
+        ("example.com/v1/Gadget/scale", ["example.com"], ["v1"], ["gadgets/scale"], None),
+        ("example.com/v1/Pod", ["example.com"], ["v1"], ["pods"], None),
     ],
 )
 def test_a_kind_is_a_resource(
@@ -231,7 +236,93 @@ def test_a_kind_is_a_resource(
     [found] = spec["matchConstraints"]["resourceRules"]
     assert (found["apiGroups"], found["apiVersions"]) == (groups, versions)
     assert found["resources"] == names
-    assert found["operations"] == (operations or ["CREATE", "UPDATE", "DELETE"])
+    assert found["operations"] == (operations or WRITES)
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("*/v1/Pod", "selects the subresource Pod of the kind v1"),
+        ("networking.k8s.io/Ingress", "selects the subresource Ingress"),
+        ("v1beta/Pod", "selects the subresource Pod of the kind v1beta"),
+        ("pods", "selects the kind pods, which nothing has"),
+        ("Pod/scale", "selects the subresource scale, which pods lack"),
+        ("*/pods", "selects the subresource pods of every kind"),
+        ("Pod/ex*", "wildcards in the subresource"),
+        ("*Set/scale", "a subresource of kinds with wildcards"),
+        ("a/b/c/d/e", "does not name a kind"),
+    ],
+)
+@pytest.mark.parametrize("block", ["match", "exclude"])
+def test_what_selects_nothing_is_refused(kind: str, why: str, block: str) -> None:
+    blocks = {"match": {"any": [resources()]}, block: {"any": [resources(kind)]}}
+    found = reason(cluster_policy(matching(blocks["match"], blocks.get("exclude"))))
+    assert f"spec.rules[0].{block}.any[0].resources.kinds[0]: " in found
+    assert why in found
+
+
+@pytest.mark.parametrize("kind", ["Gadget", "v1/Gadget", "example.com/v1/Pod"])
+def test_a_resource_that_is_a_guess_has_a_remark(kind: str) -> None:
+    [remark] = imported(cluster_policy(matching({"any": [resources(kind)]}))).remarks
+    assert remark.path == "spec.rules[0].match"
+    excluded = matching({"any": [resources()]}, {"any": [resources(kind)]})
+    [other] = imported(cluster_policy(excluded)).remarks
+    assert (other.path, other.message) == ("spec.rules[0].exclude", remark.message)
+    assert f"has the kind {kind.rpartition('/')[2]}" in remark.message
+
+
+def for_subresource(obj: JSONObject, name: str, resource: JSONObject) -> JSONObject:
+    """A review of an update of a subresource."""
+    review = build(obj, operation="UPDATE")
+    review["request"] |= {"subResource": name, "requestSubResource": name}
+    review["request"] |= {"resource": resource, "requestResource": resource}
+    return review
+
+
+SCALE = for_subresource(
+    {
+        **thing("Scale", "autoscaling/v1", spec={"replicas": 1}),
+        "metadata": {"name": "web", "namespace": "prod-eu"},
+    },
+    "scale",
+    {"group": "apps", "version": "v1", "resource": "deployments"},
+)
+STATUS = for_subresource(IN_PROD, "status", {"group": "", "version": "v1", "resource": "pods"})
+
+
+@pytest.mark.parametrize(
+    ("kinds", "review", "expected"),
+    [
+        (["Deployment/scale", "Secret"], SCALE, True),
+        (["StatefulSet/scale", "Secret"], SCALE, False),
+        (["Deployment", "Secret"], SCALE, False),
+        (["*/scale", "Secret"], SCALE, True),
+        (["ap*/v1/Deployment/scale", "Secret"], SCALE, True),
+        (["ba*/v1/Deployment/scale", "Secret"], SCALE, False),
+        (["apps/v*/Deployment/scale"], SCALE, True),
+        (["apps/v2*/Deployment/scale"], SCALE, False),
+        (["Pod/status", "Secret"], STATUS, True),
+        (["Pod", "Secret"], STATUS, False),
+        (["*", "Secret"], STATUS, False),
+        (["Pod/*", "Secret"], STATUS, True),
+        (["*/*", "Secret"], STATUS, True),
+        (["Pod/status", "Pod"], build(IN_PROD), True),
+        (["Pod/status", "Secret"], build(IN_PROD), False),
+        (["Pod/*", "Secret"], build(IN_PROD), False),
+    ],
+)
+@pytest.mark.parametrize("several", [False, True])
+def test_subresources_are_told_apart(
+    kinds: list[str], review: JSONObject, expected: bool, several: bool
+) -> None:
+    inside = {"namespaces": ["prod-*"]}
+    entries = [{"resources": {"kinds": [each], **inside}} for each in kinds]
+    if not several:
+        entries = [{"resources": {"kinds": kinds, **inside}}]
+    if several:  # the other one names a subresource, and does not fit
+        entries.append({"resources": {"kinds": ["Service/status"], "namespaces": ["other"]}})
+    policy = imported(cluster_policy(matching({"any": entries})))
+    assert bool(messages(policy, review)) is expected
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,117 @@
+"""The resources that a rule is about: what its kinds select, how a request for one is recognised,
+and whether it can be without a namespace.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from policyd.export.patterns.text import TRUE, Bool, every, relation, some, string
+from policyd.importers.kyverno.matching.globs import among
+from policyd.importers.kyverno.matching.kinds import MatchedResource, target
+from policyd.importers.model import ImportRemark, Refused
+from policyd.json_types import JSON, JSONObject
+
+_NAMESPACE = "request.namespace"
+_SUBRESOURCE = "request.?subResource.orValue('')"
+
+
+def descriptions(block: JSON, path: str = "") -> Iterator[tuple[JSONObject, str]]:
+    """Yield the ``resources`` of a block with their paths: of each entry, or its own."""
+    if not isinstance(block, dict):
+        return
+    listed = [
+        (entry, f"{path}.{name}[{index}]")
+        for name in ("any", "all")
+        for index, entry in enumerate(block.get(name) or ())
+    ]
+    for entry, at in (*listed, (block, path)):
+        resources = entry.get("resources") if isinstance(entry, dict) else None
+        if isinstance(resources, dict):
+            yield resources, f"{at}.resources"
+
+
+def targets(
+    rule: JSONObject, path: str, definitions: Sequence[Mapping[str, JSON]]
+) -> dict[str, MatchedResource]:
+    """Return the resources of every kind that a rule names. Raises Refused."""
+    found: dict[str, MatchedResource] = {}
+    for name in ("match", "exclude"):
+        for resources, at in descriptions(rule.get(name), f"{path}.{name}"):
+            for index, kind in enumerate(resources.get("kinds") or ()):
+                try:
+                    found[kind] = target(kind, definitions)
+                except ValueError as error:
+                    raise Refused(f"{at}.kinds[{index}]", str(error)) from error
+    return found
+
+
+def matched_by(rule: JSONObject, of: Mapping[str, MatchedResource]) -> list[MatchedResource]:
+    """Return the resources of the kinds that the ``match`` of a rule names."""
+    listed = descriptions(rule.get("match"))
+    return [of[kind] for resources, _ in listed for kind in resources.get("kinds") or ()]
+
+
+def guesses(resources: Iterable[MatchedResource], path: str) -> list[ImportRemark]:
+    """Return a remark for each kind whose resource follows from its name only."""
+    found: list[ImportRemark] = []
+    for each in resources:
+        if not each.derived:
+            continue
+        kind, group = each.selector.kind, each.groups[0]
+        within = "" if group == "*" else f" in the group {group}" if group else " in the core group"
+        message = (
+            f"neither Kubernetes nor a CustomResourceDefinition of the sources has the kind {kind}"
+            f"{within}: taken for {each.resources[0]}{'' if within else ' of any group'}"
+        )
+        found.append(ImportRemark(path, message))
+    return list(dict.fromkeys(found))
+
+
+def namespace_of(found: Iterable[MatchedResource], *, namespaced: bool = False) -> str:
+    """Return CEL of the namespace of a request, as Kyverno has it: empty for cluster-scoped
+    objects, whose requests have none. ``namespaced``: the rule is about no others.
+    """
+    if namespaced or all(each.namespaced for each in found):
+        return _NAMESPACE
+    return f"{_NAMESPACE.replace('.', '.?')}.orValue('')"
+
+
+def kind_test(
+    found: Sequence[MatchedResource], among_them: Iterable[MatchedResource], extended: Sequence[str]
+) -> Bool:
+    """Test that a request is for one of these resources.
+
+    ``among_them``: all that the rule is about. ``extended`` are the kinds to which a rule for Pods
+    is extended.
+    """
+    apart = any(each.selector.subresource for each in among_them)
+    plain = [each for each in found if each.exact and not each.selector.subresource]
+    tests = []
+    if plain:
+        kinds = [each.selector.kind for each in plain]
+        kinds += extended if "Pod" in kinds else ()
+        whole = some(*(_whole(each) for each in plain)) if apart else TRUE
+        tests.append(every(among("request.kind.kind", kinds), whole))
+    return some(*tests, *(_one(each, apart) for each in found if each not in plain))
+
+
+def _one(found: MatchedResource, apart: bool) -> Bool:
+    group, version, kind, subresource = found.selector
+    # The kind of a request for a subresource is that of its object, such as Scale.
+    of = "request.resource" if subresource else "request.kind"
+    tests = [among(f"{of}.group", [group]), among(f"{of}.version", [version])]
+    if not subresource:
+        return every(*tests, among("request.kind.kind", [kind]), _whole(found) if apart else TRUE)
+    if found.exact and kind != "*":
+        tests = [among("request.resource.group", found.groups)]
+    if kind != "*":
+        name = found.resources[0].partition("/")[0]
+        tests.append(relation("request.resource.resource", "==", string(name)))
+        if subresource == "*":
+            return every(*tests, relation(_SUBRESOURCE, "!=", "''"))
+    return every(*tests, among(_SUBRESOURCE, [subresource]))
+
+
+def _whole(found: MatchedResource) -> Bool:
+    """Test that a request is for the resource itself, or for the subresources that belong to it."""
+    subresources = [name.partition("/")[2] for name in found.resources]
+    return among(_SUBRESOURCE, subresources)

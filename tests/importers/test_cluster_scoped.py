@@ -1,0 +1,112 @@
+"""Nothing that an import generates is an error for objects without a namespace."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import policyd
+from policyd.importers.all import convert_all
+from policyd.json_types import JSON, JSONObject
+from tests.importers.converting import document
+from tests.importers.kyverno.classic import cluster_policy, matching
+
+ROLE: JSONObject = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "ClusterRole",
+    "metadata": {"name": "it"},
+    "rules": [],
+}
+OBJECTS = (
+    ROLE,
+    {**ROLE, "metadata": {"generateName": "it-"}},
+    {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}},
+    {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "it"}, "spec": {}},
+)
+LABELS = {"matchLabels": {"a": "b"}}
+WITHIN: tuple[JSONObject, ...] = (
+    {"namespaces": ["team"]},
+    {"namespaces": ["te*", "other", "a?"]},
+    {"namespaces": ["*"]},
+    {"names": ["it*"], "namespaces": ["team"]},
+    {"annotations": {"a": "b"}, "namespaces": ["team"]},
+    {"selector": LABELS, "namespaces": ["team"]},
+    {"namespaceSelector": LABELS},
+    {"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}},
+)
+ANY = {"resources": {"kinds": ["*"]}}
+EVERYTHING = [
+    {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["*"]}
+]
+LABEL = {"patchStrategicMerge": {"metadata": {"labels": {"a": "b"}}}}
+
+
+def classic() -> Iterator[list[JSONObject]]:
+    """Every filter in every place where Kyverno has one."""
+    for within in WITHIN:
+        entry = {"resources": {"kinds": ["*"], **within}}
+        for match in (entry, {"any": [entry]}, {"all": [entry]}):
+            yield [cluster_policy(matching(match))]
+            mutating = matching(match, mutate=LABEL)
+            del mutating["validate"]
+            yield [cluster_policy(mutating)]
+        if "namespaceSelector" not in within:
+            yield [cluster_policy(matching({"any": [entry, {"resources": {"kinds": ["Pod"]}}]}))]
+        for exclude in ({"resources": within}, {"any": [{"resources": within}]}, entry):
+            if "namespaceSelector" not in within or "kinds" not in str(exclude):
+                yield [cluster_policy(matching({"any": [ANY]}, exclude))]
+    actions = [
+        {"action": "Audit", "namespaces": ["dev-*"]},
+        {"action": "Enforce", "namespaces": ["*"]},
+    ]
+    everything = matching({"any": [ANY]})
+    yield [cluster_policy(everything, validationFailureActionOverrides=actions)]
+    yield [{**cluster_policy(everything), **named("Policy", "kyverno.io/v1")}]
+    for resources in ({"namespaces": ["team"]}, {"kinds": ["Pod"], "namespaces": ["team"]}):
+        match = {"any": [{"resources": resources}]}
+        spec = {"exceptions": [{"policyName": "p", "ruleNames": ["*"]}], "match": match}
+        yield [
+            cluster_policy(everything),
+            {**named("PolicyException", "kyverno.io/v2"), "spec": spec},
+        ]
+
+
+def cel() -> Iterator[list[JSONObject]]:
+    for prefix in ("", "Namespaced"):
+        policy = named(f"{prefix}ValidatingPolicy", "policies.kyverno.io/v1")
+        spec: JSONObject = {"matchConstraints": {"resourceRules": EVERYTHING}}
+        spec["validations"] = [{"expression": "object.metadata.?labels.a.orValue('') == 'b'"}]
+        yield [{**policy, "spec": spec}]
+
+
+def gatekeeper() -> Iterator[list[JSONObject]]:
+    for match in ({"namespaces": ["team"]}, {"excludedNamespaces": ["te*", "*"]}, {"name": "it*"}):
+        for field in ("name", "namespace"):
+            origin = {"assign": {"fromMetadata": {"field": field}}}
+            spec = {"location": 'metadata.labels."a"', "parameters": origin, "match": match}
+            mutator = named("AssignMetadata", "mutations.gatekeeper.sh/v1")
+            yield [{**mutator, "spec": spec}]
+
+
+def named(kind: str, api_version: str) -> JSONObject:
+    namespaced = kind.startswith("Namespaced") or kind in ("Policy", "PolicyException")
+    namespace = {"namespace": "team"} if namespaced else {}
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "p", **namespace}}
+
+
+def errors(sources: list[JSONObject]) -> JSON:
+    found = convert_all([document(each) for each in sources])
+    assert found[0].documents, found[0].reasons
+    raw = [each.raw for one in found for each in one.documents]
+    policies = policyd.PolicySet.from_documents(*raw)
+    reviews = [policyd.build_review(each) for each in OBJECTS]
+    results = [
+        policies.evaluate(each, phase) for each in reviews for phase in ("mutate", "validate")
+    ]
+    return [each.message for result in results for each in result.violations if each.error] + [
+        result.message for result in results if "no such key" in (result.message or "")
+    ]
+
+
+@pytest.mark.parametrize("sources", [*classic(), *cel(), *gatekeeper()])
+def test_no_condition_is_an_error(sources: list[JSONObject]) -> None:
+    assert errors(sources) == []
