@@ -16,7 +16,8 @@ from policyd.errors import Problem
 from policyd.policy.source.tree import WalkFault, shown, walk
 from policyd.regular_files import open_regular
 
-SUFFIXES = (".yaml", ".yml", ".json")
+_SUFFIXES = (".yaml", ".yml", ".json")
+_PACKED = ".gz"
 MAX_BYTES = 64 * 1024 * 1024  # of one file, decompressed; real sources have a few MiB
 
 
@@ -112,7 +113,7 @@ def unpacked(name: str, data: bytes, most: int = MAX_BYTES) -> bytes:
 
 
 def _unpacked(name: str, file: BinaryIO, most: int) -> bytes:
-    if name.endswith(".gz"):
+    if is_packed(name):
         with gzip.GzipFile(fileobj=file) as packed:
             data = packed.read(most + 1)
     else:
@@ -123,9 +124,37 @@ def _unpacked(name: str, file: BinaryIO, most: int) -> bytes:
     return data
 
 
+# Names: upper case counts as lower case, so that a policy in A.YAML is not left out without a word.
+
+
 def is_source(name: str) -> bool:
     """Whether to read a file of a directory: YAML or JSON, maybe compressed, not hidden."""
-    return not name.startswith(".") and name.removesuffix(".gz").endswith(SUFFIXES)
+    return not name.startswith(".") and without_packing(name).lower().endswith(_SUFFIXES)
+
+
+def is_capture(name: str) -> bool:
+    """Whether a file of a directory has recorded reviews: ``.jsonl``, maybe compressed."""
+    return ".jsonl" in name.lower()
+
+
+def is_json(name: str) -> bool:
+    """Whether a source has JSON."""
+    return without_packing(name).lower().endswith(".json")
+
+
+def is_packed(name: str) -> bool:
+    """Whether a file is compressed."""
+    return name.lower().endswith(_PACKED)
+
+
+def without_packing(name: str) -> str:
+    """Return the name of the file that is compressed: ``a.yaml`` for ``a.yaml.gz``."""
+    return name[: -len(_PACKED)] if is_packed(name) else name
+
+
+def captures_in(folder: Path) -> list[Path]:
+    """Return the files with recorded reviews below a folder."""
+    return sorted(each for each in folder.rglob("*") if is_capture(each.name) and each.is_file())
 
 
 def _expand(path: str | Path, problems: list[Problem]) -> Iterator[str]:
