@@ -22,7 +22,9 @@ class Problem:
     ``spec.validations[0].expression``. ``excerpt`` is printed below the message: for CEL the
     expression with a caret. ``rule`` is a stable name for filters. ``summary`` says in plain words
     what a ``message`` of a parser means; it is empty if the message is plain itself. ``fix`` is
-    what ``policyd lint --fix`` writes; None if there is no certain correction.
+    what ``policyd lint --fix`` writes; None if there is no certain correction. ``document`` is what
+    identifies the document at fault in its file: its label, or a hash of a text without one; empty
+    if the file is at fault.
     """
 
     message: str
@@ -36,6 +38,7 @@ class Problem:
     severity: Severity = "error"
     summary: str = ""
     fix: Fix | None = None
+    document: str = ""
 
     @property
     def text(self) -> str:

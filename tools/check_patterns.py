@@ -54,6 +54,7 @@ ALLOWED = {
     "policyd/importers/kyverno/mutate/loops.py": "a path of identifiers, without spaces",
     "policyd/importers/kyverno/mutate/operations.py": "a variable at the end of a line",
     "policyd/importers/kyverno/mutate/texts.py": "a variable, a reference, an identifier",
+    "policyd/policy/live/holding.py": "a line in the message of an error",
     "policyd/mutation/overlays/strings.py": "one of two literal texts",
     "policyd/mutation/overlays/tree.py": "marks of another language in an overlay",
     "policyd/pattern/leaves.py": "a range of numbers, marks of another language in a pattern",

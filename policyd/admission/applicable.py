@@ -10,7 +10,7 @@ from policyd._core.values.errors import CelError
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import NO_VALIDATIONS, Invocation, Matched
 from policyd.admission.lookups.sources import ParamSource
-from policyd.admission.metadata import metadata_string
+from policyd.admission.metadata import name_so_far
 from policyd.admission.staging import stage_of
 from policyd.admission.subject import Subjects
 from policyd.errors import Unanswered
@@ -237,7 +237,7 @@ class Applicable:
         asked = Excepted(
             request.operation,
             request.namespace,
-            request.name or metadata_string(request, "generateName"),
+            name_so_far(request),
             request.user_info,
             labels,
             request.kind,

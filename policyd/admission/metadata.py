@@ -1,14 +1,43 @@
-"""Read the metadata of a request's object, for answers and logs. An unreadable part is absent."""
+"""Read the metadata of a request's object, and find its name. An unreadable part is absent.
+
+generateName counts only while the API server makes a name of it: whoever may update an object can
+change it.
+"""
 
 from typing import Any
 
 from policyd.admission.review import AdmissionRequest
+from policyd.policy.kinds.generated_names import is_made_of, unfinished
 
 
 def metadata_string(request: AdmissionRequest, key: str) -> str:
     """Return a string of the object's metadata, of oldObject's if there is no object, or ""."""
     found = _metadata(request).get(key)
     return found if isinstance(found, str) else ""
+
+
+def object_name(request: AdmissionRequest) -> str:
+    """Return the name of the object, or "" if it has none yet. The requests of a deletecollection
+    name the object only by ``oldObject``.
+    """
+    if request.name or request.sub_resource:
+        return request.name
+    return metadata_string(request, "name")
+
+
+def generated_from(request: AdmissionRequest) -> str:
+    """Return the generateName of which the API server will make, or has just made, the name of the
+    object; "" if it has not.
+    """
+    if request.operation != "CREATE" or request.sub_resource:
+        return ""
+    prefix, name = metadata_string(request, "generateName"), object_name(request)
+    return prefix if not name or is_made_of(name, prefix) else ""
+
+
+def name_so_far(request: AdmissionRequest) -> str:
+    """Return the name of the object, with UNKNOWN for what the API server has not made yet."""
+    return object_name(request) or unfinished(generated_from(request))
 
 
 def controller_of(request: AdmissionRequest) -> str:

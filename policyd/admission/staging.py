@@ -5,7 +5,7 @@ expression.
 from typing import NamedTuple
 
 from policyd._core.match.matcher import MatchInput
-from policyd.admission.metadata import metadata_string
+from policyd.admission.metadata import generated_from, object_name
 from policyd.admission.review import AdmissionRequest
 from policyd.policy.compile.rollouts import CompiledRollout, number_of
 
@@ -51,7 +51,7 @@ def stage_of(
 
 def _share(percent: int, policy: str, request: AdmissionRequest) -> Stage:
     # Each retry of a create without a name gets another one from the API server.
-    name = metadata_string(request, "generateName") or request.name
+    name = generated_from(request) or object_name(request)
     number = number_of(policy, request.namespace, request.kind[2], name)
     of = f"namespace {request.namespace}" if request.namespace else f"{request.kind[2]} {name}"
     enforced = number < percent

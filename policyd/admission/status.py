@@ -6,7 +6,7 @@ invalid: FIELD: CAUSE``, with one line for each cause if there are several.
 
 from collections.abc import Sequence
 
-from policyd.admission.metadata import metadata_string
+from policyd.admission.metadata import metadata_string, object_name
 from policyd.admission.review import AdmissionRequest, Cause, ObjectDetails
 from policyd.texts import MAX_CAUSES_CHARS, MAX_STATUS_CHARS
 
@@ -50,8 +50,7 @@ def details_of(request: AdmissionRequest) -> ObjectDetails:
     the resource as its kind.
     """
     asked = request.raw.get("requestResource") or request.raw["resource"]
-    name = request.name or metadata_string(request, "name")
-    name = name or metadata_string(request, "generateName") or NAMELESS
+    name = object_name(request) or metadata_string(request, "generateName") or NAMELESS
     return ObjectDetails(name, asked.get("group") or "", asked["resource"])
 
 

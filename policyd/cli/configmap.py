@@ -17,6 +17,7 @@ from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
 from policyd.policy.model.names import dns_subdomain
 from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.files import is_json, without_packing
 from policyd.policy.source.loader import load
 from policyd.policy.source.splitting import split
 from policyd.policy.source.yaml_output import dump
@@ -151,10 +152,9 @@ def _files(sources: Sources) -> Iterator[PackedFile]:
         for index, part in enumerate(parts[1:], 1):
             if not part.startswith("---"):
                 parts[index] = f"---\n{part}"
-        bare = file.removesuffix(".gz")
         yield PackedFile(
             file=file,
-            suffix=".json" if bare.endswith(".json") else ".yaml",
+            suffix=".json" if is_json(file) else ".yaml",
             text=_readable(file, "".join(parts)),
             policies=tuple(
                 each.name for each in documents if each.is_policy and each.kind in _POLICIES
@@ -193,7 +193,7 @@ def _stem(file: str, paths: tuple[Path, ...]) -> str:
     """Return the path of a file in its folder as a key: ``a/b.yaml`` is ``a.b``."""
     if file == "-":
         return "stdin"
-    path = Path(file.removesuffix(".gz")).with_suffix("")
+    path = Path(without_packing(file)).with_suffix("")
     folder = next((each for each in paths if each.is_dir() and path.is_relative_to(each)), None)
     inner = path.name if folder is None else ".".join(path.relative_to(folder).parts)
     return _BAD_IN_KEY.sub("-", inner).lstrip(".")

@@ -22,7 +22,7 @@ from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admitter
 from policyd.offline.replaying import WHAT, DecisionChange, Recorded, changes, read_line
 from policyd.policy.compile import compiler
-from policyd.policy.source.files import read_bytes
+from policyd.policy.source.files import captures_in, read_bytes
 from policyd.policy.source.loader import load
 from policyd.versions import KubernetesVersion
 
@@ -132,7 +132,7 @@ def _lines(captures: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
     for capture in captures:
         files = [capture]
         if capture.is_dir():
-            files = sorted(each for each in capture.rglob("*.jsonl*") if each.is_file())
+            files = captures_in(capture)
         for file in files:
             try:
                 data = read_bytes(file, pipes=file == capture)

@@ -13,13 +13,21 @@ from policyd.export.expressions.selectors import joined, selector_expression, wi
 from policyd.export.model import Reason
 from policyd.json_types import JSONObject
 from policyd.policy.compile.exemptions import end_of
+from policyd.policy.kinds.generated_names import MOST_PREFIX, UNKNOWN
 from policyd.policy.model.kinds import Exception_
 
+_OBJECT = "(object != null ? object : oldObject)"
 # The labels of the object that a policy evaluates: the old one if there is no new one.
-LABELS = "(object != null ? object : oldObject).?metadata.?labels"
-# ``request`` has no name while the object has none.
-_GENERATED = "(object != null ? object : oldObject).?metadata.?generateName.orValue('')"
-_NAME = f"request.?name.orValue({_GENERATED})"
+LABELS = f"{_OBJECT}.?metadata.?labels"
+# As policyd.policy.kinds.generated_names.unfinished: MutatingAdmissionPolicies see some objects
+# before the API server makes their names.
+_KEPT = f"'^([[:ascii:]]{{{MOST_PREFIX}}}|[[:ascii:]]{{1,{MOST_PREFIX - 1}}}$)'"
+_UNFINISHED = (
+    f"{_OBJECT}.?metadata.?generateName"
+    f".optMap(g, g.matches({_KEPT}) ? g.find({_KEPT}) + '{UNKNOWN}' : '').orValue('')"
+)
+# ``request`` has no name while the object has none, and none in a deletecollection.
+_NAME = f"request.?name.orValue({_OBJECT}.?metadata.?name.orValue({_UNFINISHED}))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +103,12 @@ def _applies(exception: Exception_, labels: str) -> str:
         terms.append(f"request.operation in [{names}]")
     for patterns, value in (
         (exception.namespaces, "request.?namespace.orValue('')"),
-        (exception.names, _NAME),
         (exception.users, "request.?userInfo.?username.orValue('')"),
     ):
         if patterns:
             terms.append(wildcard_expression(patterns, value))
+    if exception.names:
+        terms.append(f"[{_NAME}].exists(n, {wildcard_expression(exception.names, 'n')})")
     if exception.groups:
         test = wildcard_expression(exception.groups, "g")
         terms.append(f"request.?userInfo.?groups.orValue([]).exists(g, {test})")

@@ -16,11 +16,12 @@ class ImportRemark:
 
     ``path`` is the field of the source document that it is about, such as
     ``spec.rules[0].validate.deny``; ``message`` is one sentence in plain words, without a full
-    stop.
+    stop. ``scans``: it is about scans only, and requests are decided as by the source.
     """
 
     path: str
     message: str
+    scans: bool = False
 
 
 class Refused(Exception):
@@ -76,3 +77,8 @@ class Imported:
         if self.reasons:
             return "not imported"
         return "with remarks" if self.remarks else "imported"
+
+    @property
+    def same(self) -> bool:
+        """Whether requests are decided as by the source: no remark is about them."""
+        return not self.reasons and all(each.scans for each in self.remarks)

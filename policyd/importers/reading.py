@@ -64,7 +64,7 @@ def read_tests(paths: Sequence[Path]) -> tuple[list[Document], list[Problem]]:
     hidden, problems = read([each for each in _hidden_tests(paths) if each not in known])
     tests: list[Document] = []
     for file in [*visible, *hidden]:
-        is_kyverno = PurePath(file.name).name in KYVERNO_FILES
+        is_kyverno = _is_kyverno_test(file)
         if is_kyverno or GATEKEEPER_TESTS.encode() in file.data:
             found, wrong = documents_of(file)
             tests += filter(is_test, found)
@@ -74,7 +74,7 @@ def read_tests(paths: Sequence[Path]) -> tuple[list[Document], list[Problem]]:
 
 def documents_of(file: SourceFile) -> tuple[list[Document], list[Problem]]:
     """Return the documents of a file; a test of Kyverno without apiVersion gets one."""
-    if PurePath(file.name).name not in KYVERNO_FILES:
+    if not _is_kyverno_test(file):
         return split(file.name, file.data, file.root)
     located, problems = read_located(file.name, file.data)
     found = []
@@ -97,6 +97,10 @@ def is_test(document: Document) -> bool:
 def is_beside_tests(document: Document) -> bool:
     """Whether a document is only for Kyverno's command line: values, users, contexts of tests."""
     return document.group == KYVERNO_TESTS
+
+
+def _is_kyverno_test(file: SourceFile) -> bool:
+    return PurePath(file.name).name.lower() in KYVERNO_FILES
 
 
 def _kyverno_test(raw: dict[str, object], file: SourceFile, index: int, origin: Origin) -> Document:

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from policyd.admission.confidential import WITHHELD, is_confidential
-from policyd.admission.metadata import controller_of, metadata_string
+from policyd.admission.metadata import controller_of, generated_from, object_name
 from policyd.admission.recorder import PolicyEvent
 from policyd.admission.review import AdmissionRequest
 
@@ -31,7 +31,7 @@ class Named(NamedTuple):
 
 def named(request: AdmissionRequest) -> Named:
     """Return what names a request."""
-    name = request.name
+    name = object_name(request)
     return Named(
         request.uid,
         request.operation,
@@ -39,7 +39,7 @@ def named(request: AdmissionRequest) -> Named:
         request.sub_resource,
         request.namespace,
         name,
-        "" if name else metadata_string(request, "generateName"),
+        "" if name else generated_from(request),
         controller_of(request),
         request.user_info.get("username") or "",
         request.dry_run,

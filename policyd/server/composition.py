@@ -21,7 +21,7 @@ import uvloop
 
 from policyd.admission.with_cluster import review_with
 from policyd.config import Settings
-from policyd.errors import PolicydError
+from policyd.errors import PolicydError, Problem
 from policyd.http.app import create_app
 from policyd.http.endpoints import ReviewEvaluator
 from policyd.http.lifecycle import Lifecycle
@@ -70,7 +70,7 @@ class Server:
         load: Callable[..., LoadedPolicySet],
         evaluate: ReviewEvaluator,
         *,
-        verify: Callable[[Any], Sequence[str]] = lambda _: (),
+        verify: Callable[[Any], Sequence[Problem]] = lambda _: (),
         image: Callable[[str], bytes] = lambda _: b"",
         restore: Callable[..., Kept] | None = None,
         sources: Callable[[Any], Any] | None = None,

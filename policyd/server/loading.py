@@ -125,8 +125,8 @@ class PolicyLoader:
             del self._compiled[older]
         return found
 
-    def verify(self, policies: CompiledPolicySet) -> list[str]:
-        """Return a message for each failing case of the suites in ``policies``, the set loaded
+    def verify(self, policies: CompiledPolicySet) -> list[Problem]:
+        """Return a problem for each failing case of the suites in ``policies``, the set loaded
         last.
         """
         sources, self._sources = self._sources, None
@@ -137,7 +137,7 @@ class PolicyLoader:
             self._last_tested = compiler.compile_sources(
                 sources, self._last_tested, breathe=self._breathe
             )
-            return [str(each) for each in failures(self._last_tested, self._breathe)]
+            return failures(self._last_tested, self._breathe)
 
 
 def _errors(policies: CompiledPolicySet) -> list[Problem]:

@@ -46,6 +46,29 @@ def vpol(name: str = "named", **more: Any) -> JSONObject:
     }
 
 
+# A remark: policyd scans with all policies. Requests are decided alike.
+NO_SCANS = {"background": {"enabled": False}}
+CLUSTER_POLICY: JSONObject = {
+    "apiVersion": "kyverno.io/v1",
+    "kind": "ClusterPolicy",
+    "metadata": {"name": "named"},
+    "spec": {
+        "rules": [
+            {
+                "name": "team",
+                "match": {"any": [{"resources": {"kinds": ["Pod"], "operations": ["CREATE"]}}]},
+                "validate": {
+                    "failureAction": "Enforce",
+                    "allowExistingViolations": False,
+                    "message": "the team is missing",
+                    "pattern": {"metadata": {"labels": {"team": "?*"}}},
+                },
+            }
+        ],
+    },
+}
+
+
 def kyverno_test(*results: tuple[str, str]) -> JSONObject:
     return {
         "apiVersion": "cli.kyverno.io/v1alpha1",
@@ -267,6 +290,13 @@ def test_verify_names_the_rows_that_disagree(folder: Path) -> None:
     [
         ({"p.yaml": vpol()}, True, 0),
         ({"p.yaml": vpol(), "r.yaml": REGO}, True, 1),
+        ({"p.yaml": vpol(evaluation=NO_SCANS)}, True, 0),
+        (
+            {"p.yaml": {**CLUSTER_POLICY, "spec": {**CLUSTER_POLICY["spec"], "background": False}}},
+            True,
+            0,
+        ),
+        ({"p.yaml": vpol(evaluation=NO_SCANS, validationActions=["Deny", "Warn"])}, True, 1),
         ({"p.yaml": vpol(), "r.yaml": REGO}, False, 0),
         ({"p.yaml": vpol(), "bad.yaml": "a: ["}, False, 2),
     ],

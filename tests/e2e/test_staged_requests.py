@@ -101,23 +101,37 @@ def test_updates_of_what_violated_before_are_not_denied(
 def test_an_exception_by_name_holds_for_generated_names(
     client: Client, install: Install, namespace: str
 ) -> None:
-    maps = rule("configmaps", operations=["CREATE"])
+    """By an exact name never, and by a pattern if every name matches that can be made."""
+    maps = rule("configmaps", operations=["CREATE", "DELETE"])
+    no_bad = {**NO_BAD, "expression": f"object == null || {NO_BAD['expression']}"}
+    no_deletion = demand("request.operation != 'DELETE'", "stays")
     server = install(
-        policy("both", maps, validations=[NO_BAD], mutations=[STAMP]),
-        policy_exception("e", "both", resources=[{"names": ["legacy-*"]}]),
+        policy("both", maps, validations=[no_bad, no_deletion], mutations=[STAMP]),
+        policy_exception("e", "both", resources=[{"names": ["legacy-*", "exact"]}]),
     )
 
-    def create(base: str) -> tuple[int, bool]:
-        made = config_map("x", namespace, data={"bad": "yes"})
+    def create(base: str, bad: bool = True) -> tuple[int, bool]:
+        made = config_map("x", namespace, data={"bad": "yes"} if bad else {"good": "yes"})
         made["metadata"] = {"namespace": namespace, "generateName": base}
         answer = client.create(made)
         return answer.status, "stamp" in answer.body.get("metadata", {}).get("labels", {})
 
     assert create("legacy-") == (201, False)
     assert create("new-")[0] == 422
+    assert create("exact", bad=False) == (201, True)
     used = written(server, "exemption", 2)
     assert [(each["exception"], each.get("generateName")) for each in used] == [
         ("e", "legacy-"),
         ("e", None),
     ]
     assert used[1]["name"].startswith("legacy-")
+    # A deletecollection names each object only by the old one.
+    path = f"/api/v1/namespaces/{namespace}/configmaps"
+    names = [each["metadata"]["name"] for each in client.send("GET", path).body["items"]]
+    statuses = {
+        name: client.send("DELETE", f"{path}?fieldSelector=metadata.name%3D{name}").status
+        for name in names
+        if name.startswith(("legacy-", "exact"))
+    }
+    assert statuses == {name: 200 if name.startswith("legacy-") else 422 for name in statuses}
+    assert len(statuses) == 2

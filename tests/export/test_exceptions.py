@@ -14,6 +14,7 @@ from policyd.export.expressions.selectors import selector_expression, wildcard_e
 from policyd.json_types import JSONObject
 from policyd.policy.compile.compiler import compile_strict
 from policyd.policy.compile.exemptions import Excepted
+from policyd.policy.kinds.generated_names import unfinished
 from policyd.policy.model.base import LabelSelector
 from policyd.policy.model.kinds import Exception_
 from policyd.policy.source.loader import load_built
@@ -98,24 +99,41 @@ def test_an_exception_from_a_validation_hides_its_errors() -> None:
     assert lifting.lifted("w", "object.gone") == "object.gone"
 
 
-@pytest.mark.parametrize(
-    ("request_", "metadata", "applies"),
-    [
-        ({"name": "legacy-1"}, {}, True),
-        ({"name": "new"}, {"generateName": "legacy-"}, False),
-        ({}, {"generateName": "legacy-"}, True),
-        ({}, {"generateName": "new-"}, False),
-        ({}, {}, False),
-    ],
+@given(
+    st.lists(st.text("ab-*?", max_size=8), min_size=1, max_size=3),
+    st.sampled_from(({"name": "ab-aa"}, {})),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "name": st.sampled_from(("ab-", "b")),
+            "generateName": st.sampled_from(
+                (
+                    "",
+                    "a",
+                    "ab-",
+                    "a" * 57,
+                    "a" * 58,
+                    "a" * 57 + "b-",
+                    "é",
+                    "a" * 57 + "é",
+                    "aé" * 30,
+                )
+            ),
+        },
+    ),
 )
-def test_an_object_without_a_name_has_its_generate_name(
-    request_: JSONObject, metadata: JSONObject, applies: bool
+def test_a_name_that_is_not_made_yet_matches_as_in_policyd(
+    patterns: list[str], request_: JSONObject, metadata: JSONObject
 ) -> None:
-    legacy = Exception_.validated({"name": "a", "names": ["legacy-*"]})
-    ((_, text),) = exported_exceptions([legacy], NOW).whole
-    new: JSONObject = {"metadata": metadata}
-    assert holds(text, request=request_, object=new, oldObject=None) is applies
-    assert holds(text, request=request_, object=None, oldObject=new) is applies
+    """Of an object that is deleted, ``metadata`` is that of the old one."""
+    exception = Exception_.validated({"name": "a", "names": patterns})
+    ((_, text),) = exported_exceptions([exception], NOW).whole
+    name = request_.get("name") or metadata.get("name")
+    name = name or unfinished(metadata.get("generateName", ""))
+    expected = any(Wildcard(pattern).matches(name) for pattern in patterns)
+    seen: JSONObject = {"metadata": metadata}
+    assert holds(text, request=request_, object=seen, oldObject=None) is expected
+    assert holds(text, request=request_, object=None, oldObject=seen) is expected
 
 
 def test_params_that_are_looked_up_before_exceptions_are_refused() -> None:

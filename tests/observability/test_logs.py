@@ -76,6 +76,15 @@ OWNERS = [
             {"object": None, "oldObject": {"metadata": {"ownerReferences": OWNERS}}},
             {"name": "settings", "owner": "ReplicaSet/web-7d9f"},
         ),
+        (
+            {
+                "operation": "DELETE",
+                "name": "",
+                "object": None,
+                "oldObject": {"metadata": {"name": "web-x7k2p", "generateName": "web-"}},
+            },
+            {"name": "web-x7k2p"},
+        ),
         ({"object": {"metadata": {"ownerReferences": 5}}}, {"name": "settings"}),
         (
             {

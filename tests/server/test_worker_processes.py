@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from policyd.config import Settings
+from policyd.errors import Problem
 from policyd.server.capture import Capture
 from policyd.server.workers.board import Board
 from policyd.server.workers.dividing import part_of
@@ -181,9 +182,9 @@ class Counting:
         self.loads += 1
         return load(paths, version)
 
-    def verify(self, policies: FakeSet) -> list[str]:
+    def verify(self, policies: FakeSet) -> list[Problem]:
         self.tests += 1
-        return [f"{policies.generation} fails"]
+        return [Problem(f"{policies.generation} fails")]
 
 
 def test_a_set_is_loaded_and_tested_once_for_all_workers(tmp_path: Path) -> None:
@@ -193,7 +194,7 @@ def test_a_set_is_loaded_and_tested_once_for_all_workers(tmp_path: Path) -> None
     first = preloaded.load([sources], version=lambda: NEWEST)
     failures = preloaded.verify(first)
     assert (counting.loads, counting.tests) == (1, 1)
-    assert failures == [f"{first.generation} fails"]
+    assert failures == [Problem(f"{first.generation} fails")]
     second = preloaded.load([sources], version=lambda: NEWEST)  # a reload
     preloaded.verify(second)
     assert (counting.loads, counting.tests) == (2, 2)

@@ -13,6 +13,7 @@ from policyd.cli.apply.splicing import CannotSplice, Splice, Splicer, edited
 from policyd.errors import ConfigError
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.documents import Document
+from policyd.policy.source.files import without_packing
 from policyd.policy.source.places import Chunk, Origin
 from policyd.policy.source.splitting import NOT_AN_OBJECT, read_located, split
 from policyd.policy.source.yaml_output import dump
@@ -179,7 +180,7 @@ def _relative(name: str, roots: Sequence[Path]) -> Path:
     """Return the path relative to the input directory; the bare name of a file named directly."""
     if name == "-":
         return Path(_STDIN)
-    path = Path(name.removesuffix(".gz"))
+    path = Path(without_packing(name))
     for root in roots:
         if path.is_relative_to(root):
             return path.relative_to(root)

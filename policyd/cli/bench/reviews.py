@@ -1,6 +1,6 @@
 """Read the reviews of a benchmark: captures, manifests, or the built-in ones. Measures nothing."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from policyd.errors import ConfigError, ReviewError
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import BOTH
 from policyd.offline.replaying import read_line
-from policyd.policy.source.files import read_bytes
+from policyd.policy.source.files import captures_in, is_capture, is_source, read_bytes
 
 REVIEWS_HINT = (
     "give files of policyd serve --capture (.jsonl, .jsonl.gz) or manifests (.yaml, .json), or "
@@ -40,10 +40,10 @@ def read_reviews(paths: Sequence[Path]) -> ReviewsToMeasure:
     captures, others = [], []
     for path in paths:
         if path.is_dir():
-            found = sorted(each for each in path.rglob("*.jsonl*") if each.is_file())
+            found = captures_in(path)
             captures += found
             others += [path] if not found or _has_manifests(path) else []
-        elif str(path) == "-" or ".jsonl" in path.name:
+        elif str(path) == "-" or is_capture(path.name):
             captures.append(path)
         else:
             others.append(path)
@@ -68,12 +68,7 @@ def read_reviews(paths: Sequence[Path]) -> ReviewsToMeasure:
 
 
 def _has_manifests(folder: Path) -> bool:
-    return any(_of_suffixes(folder, ("*.yaml", "*.yml", "*.json")))
-
-
-def _of_suffixes(folder: Path, globs: Iterable[str]) -> Iterator[Path]:
-    for glob in globs:
-        yield from folder.rglob(glob)
+    return any(is_source(each.name) for each in folder.rglob("*"))
 
 
 def _recorded(file: Path, *, pipe: bool) -> Iterator[Review]:

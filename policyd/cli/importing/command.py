@@ -77,7 +77,8 @@ _NOTHING = (
 @click.option(
     "--strict",
     is_flag=True,
-    help="Exit with status 1 unless everything is imported without a remark.",
+    help="Exit with status 1 unless everything is imported without a remark. Remarks that are only "
+    "about scans do not count.",
 )
 @click.option(
     "--verify",
@@ -131,7 +132,7 @@ def command(
     echo_problems(read.problems, err=True)
     if read.problems:
         raise SystemExit(2)
-    failed = strict and any(each.imported.state != "imported" for each in found)
+    failed = strict and not all(each.imported.same for each in found)
     if failed or (verify and any(_disagrees(each) for each in found)):
         raise SystemExit(1)
 

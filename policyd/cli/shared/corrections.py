@@ -11,7 +11,7 @@ import click
 from policyd.errors import Problem
 from policyd.policy.lint.fixes.editing import Correction, corrected
 from policyd.policy.source.documents import Sources
-from policyd.policy.source.files import SourceFile
+from policyd.policy.source.files import SourceFile, is_packed
 from policyd.regular_files import replace_file
 
 _BOM = b"\xef\xbb\xbf"
@@ -76,7 +76,7 @@ def _correct(
     result, edits = [], list[Correction]()
     for file in files:
         listed = by_file.get(file.name, [])
-        if listed and not file.name.endswith(".gz"):
+        if listed and not is_packed(file.name):
             mark = _BOM if file.data.startswith(_BOM) else b""
             found = corrected(file.name, file.data.removeprefix(_BOM).decode(), listed)
             edits += found.edits

@@ -25,7 +25,7 @@ from policyd.cli.shared.settings import with_options
 from policyd.errors import ConfigError, PolicySchemaError, ReviewError
 from policyd.json_types import JSONObject
 from policyd.policy.source.documents import Document
-from policyd.policy.source.files import SourceFile, read_bytes
+from policyd.policy.source.files import SourceFile, is_packed, read_bytes
 from policyd.policy.source.loader import read_one
 from policyd.policy.suite.reviews import namespace
 
@@ -212,7 +212,7 @@ def content(file: BinaryIO) -> bytes:
     """Read a whole file, decompressed if its name ends in ``.gz``. Raises ConfigError."""
     name = name_of(file)
     try:
-        return read_bytes(name) if name.endswith(".gz") else file.read()
+        return read_bytes(name) if is_packed(name) else file.read()
     except (OSError, EOFError, zlib.error, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ConfigError(f"{name}: {reason}") from None

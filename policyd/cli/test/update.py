@@ -19,7 +19,7 @@ from policyd.errors import ConfigError, Problem
 from policyd.json_types import JSONObject
 from policyd.policy.checks.suite import NO_EXPECTATION
 from policyd.policy.source.documents import Document, Sources
-from policyd.policy.source.files import read_bytes
+from policyd.policy.source.files import is_packed, read_bytes
 from policyd.policy.source.modelling import with_model
 from policyd.policy.suite.observed import corrected, observed
 from policyd.policy.suite.runner import IDEMPOTENT
@@ -184,7 +184,7 @@ def _diff(file: str, before: str, after: str) -> Iterator[str]:
 
 
 def _read(file: str) -> str:
-    if file == "-" or file.endswith(".gz"):
+    if file == "-" or is_packed(file):
         raise SpliceError("only plain files can be changed")
     return read_bytes(file).decode("utf-8")
 

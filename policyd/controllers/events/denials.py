@@ -7,7 +7,12 @@ request, the Event is about the owner: ``kubectl describe replicaset`` says why 
 from typing import NamedTuple
 
 from policyd.admission.confidential import WITHHELD, is_confidential
-from policyd.admission.metadata import controller_reference, metadata_string
+from policyd.admission.metadata import (
+    controller_reference,
+    generated_from,
+    metadata_string,
+    object_name,
+)
 from policyd.admission.recorder import PolicyEvent
 from policyd.admission.review import AdmissionRequest
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
@@ -21,11 +26,6 @@ DEFAULT_NAMESPACE = "default"
 MOST_NOTE_BYTES = 1024
 _CUT = "…"
 _MOST_NAME = 253  # characters of the longest name in Kubernetes
-# What the API server appends to generateName, and what it keeps of that before
-# (k8s.io/apimachinery, pkg/util/rand; k8s.io/apiserver, pkg/storage/names).
-_SUFFIX_CHARS = frozenset("bcdfghjklmnpqrstvwxz2456789")
-_SUFFIX_LENGTH = 5
-_MOST_PREFIX = 58
 _EVENT_GROUPS = ("", "events.k8s.io")
 # (group, resource) -> (apiVersion, kind), for requests to subresources: objects may be of others.
 _KINDS = {
@@ -64,10 +64,10 @@ def reported(request: AdmissionRequest, event: PolicyEvent) -> ReportedDenial | 
     """
     if event.effect != "denied" or request.dry_run or _about_events(request):
         return None
-    name = request.name or metadata_string(request, "name")
+    name = object_name(request)
     shown, message = name, event.message
-    prefix = metadata_string(request, "generateName")
-    if prefix and (not name or _generated(name, prefix)):
+    prefix = generated_from(request)
+    if prefix:
         # Each attempt has another name, and the same Event.
         name, shown = prefix, f"{prefix}*"
         if request.name:
@@ -86,13 +86,6 @@ def reported(request: AdmissionRequest, event: PolicyEvent) -> ReportedDenial | 
 def _about_events(request: AdmissionRequest) -> bool:
     group, _, resource = request.resource
     return resource == "events" and group in _EVENT_GROUPS
-
-
-def _generated(name: str, prefix: str) -> bool:
-    """Whether the API server made a name of this generateName."""
-    start, suffix = name[:-_SUFFIX_LENGTH], name[-_SUFFIX_LENGTH:]
-    made = len(suffix) == _SUFFIX_LENGTH and _SUFFIX_CHARS.issuperset(suffix)
-    return made and start == prefix[:_MOST_PREFIX]
 
 
 def _regarding(request: AdmissionRequest, name: str) -> Regarding:

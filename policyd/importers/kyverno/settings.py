@@ -64,7 +64,7 @@ def settings(spec: JSONObject) -> tuple[JSONObject, list[ImportRemark]]:
     """
     remarks: list[ImportRemark] = []
     if spec.get("background") is False:
-        remarks.append(ImportRemark("spec.background", SCANNED))
+        remarks.append(ImportRemark("spec.background", SCANNED, scans=True))
     if spec.get("admission") is False:
         raise Refused("spec.admission", "the policy is for background scans only")
     if spec.get("applyRules") == "One" and len(spec.get("rules") or ()) > 1:

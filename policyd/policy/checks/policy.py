@@ -15,7 +15,7 @@ from policyd.policy.checks.match import (
 from policyd.policy.checks.rollout import check_policy_rollout
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Exception_, Policy
-from policyd.policy.model.match import MatchResources, Variable
+from policyd.policy.model.match import Variable, matches_pods
 
 MAX_TIMEOUT = 30  # seconds: the longest that the API server waits for a webhook
 _TAKEN_NAMES = ("object", "variables", "_")
@@ -44,7 +44,8 @@ def check_policy(policy: Policy) -> Iterator[FormProblem]:
     if timeout is not None and not (math.isfinite(timeout) and 0 < timeout <= MAX_TIMEOUT):
         wrong = f"must be more than 0 and at most {MAX_TIMEOUT} seconds"
         yield from invalid(("spec", "timeoutSeconds"), timeout, [wrong])
-    if spec.pod_controllers and not _matches_pods(spec.match_constraints):
+    rules = spec.match_constraints.resource_rules
+    if spec.pod_controllers and not any(matches_pods(rule.plain()) for rule in rules):
         wrong = "no resource rule matches pods, so podControllers has no effect"
         hint = "write apiGroups: [''], apiVersions: [v1], resources: [pods] in a rule"
         yield FormProblem(("spec", "podControllers"), f"Invalid value: true: {wrong}", hint)
@@ -71,14 +72,6 @@ def _check_variable_names(variables: Sequence[Variable]) -> Iterator[FormProblem
         if variable.name in _TAKEN_NAMES:
             wrong = "is misleading; choose another name"
             yield from invalid((*path, index, "name"), variable.name, [wrong])
-
-
-def _matches_pods(match: MatchResources) -> bool:
-    return any(
-        {"", "*"}.intersection(rule.api_groups)
-        and {"pods", "*", "*/*", "pods/*"}.intersection(rule.resources)
-        for rule in match.resource_rules
-    )
 
 
 def _check_exceptions(

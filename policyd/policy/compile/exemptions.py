@@ -38,7 +38,8 @@ def _now() -> datetime:
 
 
 class Excepted(NamedTuple):
-    """What exceptions see of a request. ``labels`` are those of the object that the policy
+    """What exceptions see of a request. ``name`` may be ``unfinished``
+    (``policy/kinds/generated_names.py``). ``labels`` are those of the object that the policy
     evaluates (None: they cannot be read, and no selector matches). ``is_namespace``: the object is
     a Namespace, whose namespace is its own name.
     """

@@ -1,6 +1,9 @@
 """``podControllers``: convert pod templates to Pods, and write changes back. Evaluates nothing."""
 
+from collections.abc import Iterable
+
 from policyd.json_types import JSON, JSONObject
+from policyd.policy.model.match import matches_pods
 
 # Plural resource -> API group of the kinds that make Pods from a template.
 CONTROLLERS = {
@@ -21,26 +24,29 @@ _OPERATIONS = ("CREATE", "UPDATE")
 
 def controller_constraints(constraints: JSONObject) -> JSONObject:
     """Derive the matchConstraints for pod controllers from those for Pods; without resourceRules
-    if none names Pods.
+    if none is about Pods.
+
+    An exclude rule with resourceNames excludes single Pods; the Pods of a controller have other
+    names, so nothing is derived from it.
     """
     rules = controller_rules(constraints.get("resourceRules") or [])
-    excludes = controller_rules(constraints.get("excludeResourceRules") or [])
+    excludes = controller_rules(
+        rule
+        for rule in constraints.get("excludeResourceRules") or []
+        if not rule.get("resourceNames")
+    )
     return {**constraints, "resourceRules": rules, "excludeResourceRules": excludes}
 
 
-def controller_rules(rules: list[JSONObject]) -> list[JSONObject]:
-    """Derive the match rules for pod controllers from those that name ``pods`` of the core group.
+def controller_rules(rules: Iterable[JSONObject]) -> list[JSONObject]:
+    """Derive the match rules for pod controllers from those that match Pods.
 
     The same operations without DELETE and CONNECT, no resourceNames, no subresources.
     """
     derived: list[JSONObject] = []
     for rule in rules:
-        if not _names_pods(rule):
-            continue
-        operations = _operations(rule)
-        if not operations:
-            continue
-        for group in ("apps", "", "batch"):
+        operations: list[JSON] = _operations(rule) if matches_pods(rule) else []
+        for group in ("apps", "", "batch") if operations else ():
             resources: list[JSON] = [name for name, owner in CONTROLLERS.items() if owner == group]
             derived.append(
                 {
@@ -54,17 +60,8 @@ def controller_rules(rules: list[JSONObject]) -> list[JSONObject]:
     return derived
 
 
-def _names_pods(rule: JSONObject) -> bool:
-    groups, resources = rule.get("apiGroups"), rule.get("resources")
-    if not isinstance(groups, list) or not isinstance(resources, list):
-        return False
-    return ("" in groups or "*" in groups) and ("pods" in resources or "pods/*" in resources)
-
-
 def _operations(rule: JSONObject) -> list[JSON]:
-    given = rule.get("operations")
-    if not isinstance(given, list):
-        return []
+    given = rule.get("operations") or ()
     return [op for op in _OPERATIONS if op in given or "*" in given]
 
 

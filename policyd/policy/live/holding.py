@@ -2,6 +2,7 @@
 errors: an error of one must not keep out what others changed. Compiles nothing.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -14,19 +15,20 @@ from policyd.policy.source.files import Bundle
 MAX_TRIALS = 32
 
 PolicySet = TypeVar("PolicySet")
-Error = TypeVar("Error", str, Problem)
+# The line of another document in a message: "first in policies/a.yaml:12".
+_LINE = re.compile(r":[0-9]+")
 
 
 class Trial(NamedTuple, Generic[PolicySet]):
     """A set that can be used, its errors (of broken policies in quarantine), its bundles."""
 
     policies: PolicySet
-    errors: tuple[str, ...]
+    errors: tuple[Problem, ...]
     bundles: Mapping[str, Bundle]
 
 
 # Loads these bundles: the set and its errors; no set if there is nothing to use.
-Try = Callable[[Sequence[Path | Bundle]], tuple[PolicySet | None, tuple[str, ...]]]
+Try = Callable[[Sequence[Path | Bundle]], tuple[PolicySet | None, tuple[Problem, ...]]]
 
 
 class BundleState(NamedTuple):
@@ -46,12 +48,14 @@ def bundles_of(given: Iterable[Path | Bundle]) -> dict[str, Bundle]:
     return {each.name: each for each in given if isinstance(each, Bundle)}
 
 
-def added(errors: Iterable[Error], known: Iterable[Error]) -> list[Error]:
-    """Return the errors that are not known. Numbers do not count: other lines, same errors."""
-    left = Counter(map(_numberless, known))
+def added(errors: Iterable[Problem], known: Iterable[Problem]) -> list[Problem]:
+    """Return the errors that are not known: those of another document or field, or with another
+    message. The same error at another line is known.
+    """
+    left = Counter(map(_identity, known))
     found = []
     for error in errors:
-        key = _numberless(error)
+        key = _identity(error)
         if left[key] > 0:
             left[key] -= 1
         else:
@@ -59,16 +63,15 @@ def added(errors: Iterable[Error], known: Iterable[Error]) -> list[Error]:
     return found
 
 
-def _numberless(error: object) -> str:
-    """Return what identifies an error: its first line without the places in it."""
-    first = str(error).partition("\n")[0]
-    return "".join(each for each in first if not each.isdigit())
+def _identity(error: Problem) -> tuple[str, ...]:
+    """Return what stays the same of an error when other documents of its file change."""
+    return error.file, error.document, error.path, _LINE.sub(":", error.message)
 
 
 def step_by_step(
     used: Mapping[str, Bundle],
     latest: Mapping[str, Bundle],
-    known: Iterable[str],
+    known: Iterable[Problem],
     attempt: Try[PolicySet],
 ) -> Trial[PolicySet] | None:
     """Return the set with as many changes as add no error to the ``known`` ones; None if that is

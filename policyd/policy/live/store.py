@@ -55,7 +55,7 @@ class Store:
 
     ``load`` compiles the sources: it raises PolicyError if there is nothing to serve at all, and
     may return a set with quarantined policies, which only the first load accepts. ``verify`` runs
-    the suites of a set and returns a message for each failure. ``on_reload`` is called after every
+    the suites of a set and returns a problem for each failure. ``on_reload`` is called after every
     attempt. ``mendable`` are the rules of problems that may disappear without a change of the
     sources: such problems of the set in use do not block a new set. ``allow_empty``: accept a set
     without policies. ``last_good``: where sets without errors are kept for the next start.
@@ -67,7 +67,7 @@ class Store:
         load: Callable[[Sequence[Any]], LoadedPolicySet],
         *,
         live: PolicySource | None = None,
-        verify: Callable[[Any], Sequence[str]] = lambda _: (),
+        verify: Callable[[Any], Sequence[Problem]] = lambda _: (),
         on_reload: Callable[[Reload], None] = lambda _: None,
         mendable: Container[str] = (),
         allow_empty: bool = False,
@@ -90,7 +90,7 @@ class Store:
         self._retry_at = 0.0
         self._current: LoadedPolicySet | None = None
         self._state: Fingerprint = ()
-        self._accepted: frozenset[str] = frozenset()
+        self._accepted: frozenset[Problem] = frozenset()
         self._loading = asyncio.Lock()
         # Whether a requested reload waits for another to end.
         self._wanted = False
@@ -242,18 +242,18 @@ class Store:
     def _failing(self) -> bool:
         return self.last is not None and not self.last.succeeded
 
-    async def _replace(self, tolerated: frozenset[str], *, again: bool = False) -> None:
+    async def _replace(self, tolerated: frozenset[Problem], *, again: bool = False) -> None:
         """Reload. ``again``: nothing changed, so do not report the same errors again."""
         async with self._loading:
             await self._renew(tolerated, again=again)
 
-    async def _renew(self, tolerated: frozenset[str], *, again: bool = False) -> None:
+    async def _renew(self, tolerated: frozenset[Problem], *, again: bool = False) -> None:
         """Run one reload; the caller ensures that no other is running."""
         attempt = await asyncio.to_thread(self._attempt, tolerated)
         policies, errors = attempt.policies, attempt.errors
         self._retry = min(2 * self._retry, LONGEST_RETRY_SECONDS) if again else RETRY_SECONDS
         self._retry_at = monotonic() + self._retry
-        known = again and self.last is not None and errors == self.last.errors
+        known = again and self.last is not None and _texts(errors) == self.last.errors
         swaps = policies is not None and _state(policies) != _state(self.current)
         self._finish(attempt, quiet=known and not swaps)
         await asyncio.to_thread(self._keep)
@@ -282,20 +282,20 @@ class Store:
         bundles = bundles_of(given)
         self._latest = bundles
         if isinstance(made, PolicyError):
-            return _Attempt(None, _texts(made), bundles, made)
+            return _Attempt(None, _problems(made), bundles, made)
         return _Attempt(made, self._faults(made, given), bundles)
 
     def _tried(
         self, given: Sequence[Path | Bundle]
-    ) -> tuple[LoadedPolicySet | None, tuple[str, ...]]:
+    ) -> tuple[LoadedPolicySet | None, tuple[Problem, ...]]:
         """Return the set of these bundles, and its errors."""
         try:
             policies = self._load(given)
         except PolicyError as error:
-            return None, _texts(error)
+            return None, _problems(error)
         return policies, self._faults(policies, given)
 
-    def _attempt(self, tolerated: frozenset[str]) -> "_Attempt":
+    def _attempt(self, tolerated: frozenset[Problem]) -> "_Attempt":
         """Return a usable set and the errors of the sources; no set if they have errors that are
         not ``tolerated``, unless it can be made without the bundles that have them.
 
@@ -311,29 +311,31 @@ class Store:
         except Exception as defect:
             # The set in use stays on any error, even a bug of the compiler (design 4); an exception
             # here would end the watch, and the server would miss later changes.
-            return _Attempt(None, (f"{type(defect).__name__}: {defect}",), {})
+            return _Attempt(None, (Problem(f"{type(defect).__name__}: {defect}"),), {})
         if part is None:
             return whole._replace(policies=None)
         return _Attempt(part.policies, whole.errors, part.bundles, accepted=part.errors)
 
-    def _tolerable(self, whole: "_Attempt", tolerated: frozenset[str]) -> bool:
+    def _tolerable(self, whole: "_Attempt", tolerated: frozenset[Problem]) -> bool:
         """Whether a set can replace that in use. One of bundles may have the errors of that."""
-        if whole.bundles:
-            return not added(whole.errors, tolerated | self._accepted)
-        return tolerated.issuperset(whole.errors)
+        known = tolerated | self._accepted if whole.bundles else tolerated
+        return not added(whole.errors, known)
 
-    def _waiting(self) -> frozenset[str]:
+    def _waiting(self) -> frozenset[Problem]:
         """Return the problems of the set in use that may disappear by themselves."""
-        problems = self.current.problems
-        return frozenset(str(each) for each in problems if each.rule in self._mendable)
+        return frozenset(each for each in self.current.problems if each.rule in self._mendable)
 
-    def _faults(self, policies: LoadedPolicySet, given: Sequence[Path | Bundle]) -> tuple[str, ...]:
+    def _faults(
+        self, policies: LoadedPolicySet, given: Sequence[Path | Bundle]
+    ) -> tuple[Problem, ...]:
         """Return why a set must not replace another: errors in its sources, and failing suites."""
-        errors = [str(problem) for problem in policies.problems if problem.severity == "error"]
+        errors = [problem for problem in policies.problems if problem.severity == "error"]
+        lost: list[str] = []
         if self._current is not None:
-            errors += truncated(self._current, policies, exists_in(given))
+            lost += truncated(self._current, policies, exists_in(given))
         if not self._allow_empty:
-            errors += emptied(self._current, policies)
+            lost += emptied(self._current, policies)
+        errors += (Problem(reason, rule="lost") for reason in lost)
         return (*errors, *self._verify(policies))
 
     def _finish(self, attempt: "_Attempt", *, quiet: bool = False) -> Reload:
@@ -351,9 +353,10 @@ class Store:
             return outcome
         return self._report(outcome)
 
-    def _outcome(self, errors: tuple[str, ...], *, at_start: bool = False) -> Reload:
+    def _outcome(self, errors: tuple[Problem, ...], *, at_start: bool = False) -> Reload:
         held = tuple(differing(self._used, self._latest)) if errors else ()
-        return Reload(not errors, self.current.generation, time(), errors, at_start, held)
+        texts = _texts(errors)
+        return Reload(not errors, self.current.generation, time(), texts, at_start, held)
 
     def _keep(self) -> None:
         """Keep the set in use for the next start if it has no errors."""
@@ -372,14 +375,18 @@ class _Attempt(NamedTuple):
     """
 
     policies: LoadedPolicySet | None
-    errors: tuple[str, ...]
+    errors: tuple[Problem, ...]
     bundles: Mapping[str, Bundle]
     broken: PolicyError | None = None
-    accepted: tuple[str, ...] | None = None
+    accepted: tuple[Problem, ...] | None = None
 
 
-def _texts(error: PolicyError) -> tuple[str, ...]:
-    return tuple(str(problem) for problem in error.problems) or (str(error),)
+def _problems(error: PolicyError) -> tuple[Problem, ...]:
+    return error.problems or (Problem(str(error)),)
+
+
+def _texts(errors: tuple[Problem, ...]) -> tuple[str, ...]:
+    return tuple(map(str, errors))
 
 
 def _state(policies: LoadedPolicySet) -> tuple[str, KubernetesVersion]:

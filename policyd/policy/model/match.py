@@ -5,6 +5,7 @@ Defaults are those of the API server (kubernetes ``pkg/apis/admissionregistratio
 
 from typing import Literal
 
+from policyd.json_types import JSONObject
 from policyd.policy.model.base import GoString, LabelSelector, Model
 from policyd.policy.model.shapes import Many
 
@@ -37,6 +38,16 @@ class MatchResources(Model):
     resource_rules: Many[NamedRuleWithOperations] = ()
     exclude_resource_rules: Many[NamedRuleWithOperations] = ()
     match_policy: MatchPolicy = "Equivalent"
+
+
+def matches_pods(rule: JSONObject) -> bool:
+    """Whether a rule, as plain JSON, matches Pods themselves, not only their subresources."""
+    return bool(
+        {"", "*"}.intersection(rule.get("apiGroups") or ())
+        and {"v1", "*"}.intersection(rule.get("apiVersions") or ())
+        and {"pods", "pods/*", "*", "*/*"}.intersection(rule.get("resources") or ())
+        and rule.get("scope") != "Cluster"
+    )
 
 
 class MatchCondition(Model):

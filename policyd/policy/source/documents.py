@@ -96,7 +96,9 @@ class Document:
         A problem without a line is about the whole string.
         """
         line, column = self.place_in(path, problem.line, problem.column)
-        return replace(problem, file=self.file, line=line, column=column, path=path)
+        return replace(
+            problem, file=self.file, line=line, column=column, path=path, document=self.label
+        )
 
     def problem(self, finding: FormProblem, severity: Severity = "error") -> Problem:
         """Return the problem with its place in the file and, where it helps, a marked excerpt."""
@@ -113,6 +115,7 @@ class Document:
             rule=finding.rule,
             severity=severity,
             fix=finding.fix,
+            document=self.label,
         )
 
     def plain_scalars(self, path: FieldPath) -> Iterator[PlainScalar]:

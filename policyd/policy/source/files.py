@@ -18,6 +18,7 @@ from policyd.policy.source.tree import WalkFault, shown, walk
 from policyd.regular_files import open_regular
 
 SUFFIXES = (".yaml", ".yml", ".json")
+_PACKED = ".gz"
 # Bytes, decompressed, of one file; real sources have a few MiB. A server reads no more in one set.
 MAX_BYTES = 64 * 2**20
 # Bytes of a file of a ConfigMap, decompressed, and of all files of one: a ConfigMap has at most
@@ -150,7 +151,7 @@ def unpacked(
 
 
 def _unpacked(name: str, file: BinaryIO, most: int, breathe: Callable[[], None]) -> bytes:
-    if name.endswith(".gz"):
+    if is_packed(name):
         with gzip.GzipFile(fileobj=file) as packed:
             return _bounded(packed, most, breathe)
     return _bounded(file, most, breathe)
@@ -174,9 +175,37 @@ def bytes_text(size: int) -> str:
     return f"{size >> 20} MiB" if size >> 20 else f"{size >> 10} KiB"
 
 
+# Names: upper case counts as lower case, so that a policy in A.YAML is not left out without a word.
+
+
 def is_source(name: str) -> bool:
     """Whether to read a file of a directory: YAML or JSON, maybe compressed, not hidden."""
-    return not name.startswith(".") and name.removesuffix(".gz").endswith(SUFFIXES)
+    return not name.startswith(".") and without_packing(name).lower().endswith(SUFFIXES)
+
+
+def is_capture(name: str) -> bool:
+    """Whether a file of a directory has recorded reviews: ``.jsonl``, maybe compressed."""
+    return ".jsonl" in name.lower()
+
+
+def is_json(name: str) -> bool:
+    """Whether a source has JSON."""
+    return without_packing(name).lower().endswith(".json")
+
+
+def is_packed(name: str) -> bool:
+    """Whether a file is compressed."""
+    return name.lower().endswith(_PACKED)
+
+
+def without_packing(name: str) -> str:
+    """Return the name of the file that is compressed: ``a.yaml`` for ``a.yaml.gz``."""
+    return name[: -len(_PACKED)] if is_packed(name) else name
+
+
+def captures_in(folder: Path) -> list[Path]:
+    """Return the files with recorded reviews below a folder."""
+    return sorted(each for each in folder.rglob("*") if is_capture(each.name) and each.is_file())
 
 
 def _expand(path: str | Path, problems: list[Problem]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from hashlib import sha256
 from math import isfinite
 from pathlib import PurePath
 from typing import Any
@@ -121,6 +122,7 @@ def _syntax_problem(chunk: Chunk, error: YamlError) -> Problem:
         excerpt=chunk.excerpt(line, error.column),
         rule="syntax",
         summary=explanation.summary,
+        document=sha256(chunk.text.encode("utf-8", "surrogatepass")).hexdigest(),
     )
 
 

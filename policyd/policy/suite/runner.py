@@ -130,6 +130,7 @@ def problems(results: list[CaseResult]) -> list[Problem]:
             file=result.file,
             line=result.line,
             rule="suite",
+            document=f"PolicyTest {result.suite}",
         )
         for result in results
         if not result.passed

@@ -4,7 +4,7 @@ import gc
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from policyd.errors import PolicyError
+from policyd.errors import PolicyError, Problem
 from policyd.policy.live.store import LoadedPolicySet
 from policyd.policy.live.watch import Fingerprint, fingerprint
 
@@ -17,14 +17,14 @@ class Preloaded:
     def __init__(
         self,
         load: Callable[..., LoadedPolicySet],
-        verify: Callable[[Any], Sequence[str]] = lambda _: (),
+        verify: Callable[[Any], Sequence[Problem]] = lambda _: (),
     ) -> None:
         self._load = load
         self._verify = verify
         self._state: Fingerprint = ()
         self._version: object = None
         self._policies: LoadedPolicySet | None = None
-        self._failures: Sequence[str] = ()
+        self._failures: Sequence[Problem] = ()
         self._tested: LoadedPolicySet | None = None
 
     def prepare(self, paths: Sequence[Any], version: Any) -> None:
@@ -64,6 +64,6 @@ class Preloaded:
         self._tested = policies
         return policies
 
-    def verify(self, policies: Any) -> Sequence[str]:
+    def verify(self, policies: Any) -> Sequence[Problem]:
         """Return the failures of the suites of a set."""
         return self._failures if policies is self._tested else self._verify(policies)

@@ -59,7 +59,7 @@ def owned(by: Any, **fields: Any) -> AdmissionRequest:
         pytest.param(owned({**REPLICA_SET, "uid": 7}), POD, "shop", id="malformed reference"),
         pytest.param(
             of_controller(operation="UPDATE"),
-            Regarding("v1", "Pod", "shop", "web-7d9f-", "of-this-attempt"),
+            Regarding("v1", "Pod", "shop", "web-7d9f-x2vqk", "of-this-attempt"),
             "shop",
             id="update of what exists",
         ),

@@ -153,7 +153,7 @@ def test_a_suite_runs_with_the_files_of_its_own_config_map(fields: JSONObject, e
     loader = PolicyLoader()
     policies = loader.load([bundle_of(made), bundle_of(other)])
     assert policies.problems == ()
-    failures = loader.verify(policies)
+    failures = [str(each) for each in loader.verify(policies)]
     assert [error in each for each in failures] == ([True] if error else [])
 
 

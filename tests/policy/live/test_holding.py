@@ -1,13 +1,16 @@
 """Bundles of sources: an error in one keeps only its own changes out."""
 
 import json
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
+from policyd.errors import Problem
 from policyd.json_types import JSONObject
 from policyd.policy.live.config_maps import bundle_of
 from policyd.policy.live.holding import BundleState, added
@@ -17,7 +20,7 @@ from policyd.policy.source.files import Bundle
 from policyd.server.loading import PolicyLoader
 from tests.builders.config_maps import BROKEN, forbidding, of_day, policy_map
 from tests.builders.objects import config_map
-from tests.builders.policies import suite
+from tests.builders.policies import demand, policy, suite
 
 
 class Maps:
@@ -48,7 +51,7 @@ def store_of(maps: Maps, *paths: Path, **options: object) -> Store:
     return Store(paths, loader.load, live=maps, verify=loader.verify, **options)  # type: ignore[arg-type]
 
 
-def started(**maps: JSONObject) -> tuple[Maps, Store]:
+def started(**maps: JSONObject | str) -> tuple[Maps, Store]:
     made = Maps()
     for name, document in maps.items():
         made.put(name, p=document)
@@ -323,16 +326,72 @@ def test_the_last_good_set_is_served_while_sources_cannot_be_read() -> None:
     assert store.last is not None and store.last.errors == ("not read yet",)
 
 
+ERROR = Problem("undeclared reference", "a.yaml", 3, 5, "spec.x", document="Policy p1")
+
+
 @pytest.mark.parametrize(
-    ("errors", "known", "new"),
+    ("changes", "known"),
     [
-        (["a:1:2: x"], ["a:9:9: x"], []),
-        (["a:1: x", "a:2: x"], ["a:1: x"], ["a:2: x"]),
-        (["a: x\n  y"], ["a: x\n  z"], []),
-        (["b: x"], ["a: x"], ["b: x"]),
+        ({"line": 30, "column": 1, "excerpt": "x", "hint": "y", "summary": "z"}, True),
+        ({"file": "b.yaml"}, False),
+        ({"document": "Policy p2"}, False),
+        ({"path": "spec.y"}, False),
+        ({"message": "undeclared reference to 'x'"}, False),
     ],
 )
-def test_an_error_is_known_by_its_file_and_text(
-    errors: list[str], known: list[str], new: list[str]
+def test_an_error_is_known_by_its_document_field_and_message(
+    changes: dict[str, Any], known: bool
 ) -> None:
-    assert added(errors, known) == new
+    other = replace(ERROR, **changes)
+    assert added([other], [ERROR]) == ([] if known else [other])
+    assert added([ERROR, other], [ERROR, ERROR]) == ([] if known else [other])
+    assert added([other, other, other], [ERROR, other]) == [other] * (1 if known else 2)
+
+
+def test_the_line_of_another_document_in_a_message_does_not_count() -> None:
+    first, later, elsewhere = (
+        replace(ERROR, message=f"p1 is defined twice: first in {place}")
+        for place in ("a.yaml:3", "a.yaml:17", "a2.yaml:3")
+    )
+    assert added([later], [first]) == []
+    assert added([elsewhere], [first]) == [elsewhere]
+
+
+def documents(*given: JSONObject | str) -> str:
+    """One file with several documents."""
+    return "\n---\n".join(each if isinstance(each, str) else json.dumps(each) for each in given)
+
+
+CYCLE = "a: &x [*x]"
+BREAKAGES: dict[
+    str, tuple[Callable[[str], JSONObject | str], Callable[[str], JSONObject | str]]
+] = {
+    "an expression": (forbidding, lambda name: policy(name, validations=[demand("nope", "no")])),
+    "a field": (forbidding, lambda name: {**forbidding(name), "specs": {}}),
+    "a text that is no YAML": (forbidding, lambda name: f"# {name}\n{CYCLE}"),
+    "a document without a kind": (forbidding, lambda name: {"metadata": {"name": name}}),
+    "a suite": (
+        lambda name: suite(name=name, cases=[CASE]),
+        lambda name: suite(name=name, cases=[{**CASE, "expect": {"allowed": False}}]),
+    ),
+}
+
+
+@pytest.mark.parametrize("about", BREAKAGES)
+@pytest.mark.parametrize("names", [("one", "two"), ("p1", "p2")])
+def test_breakage_that_moves_to_another_document_of_a_file_is_held_back(
+    about: str, names: tuple[str, str]
+) -> None:
+    """What is accepted at start, where there is no former set, is that document's breakage."""
+    good, bad = BREAKAGES[about]
+    one, two = names
+    kept = forbidding("kept")
+    maps, store = started(a=documents(kept, bad(one), good(two)), b=forbidding("other"))
+    assert store.last is not None and not store.last.succeeded
+    maps.put("a", p=documents(kept, "# later\n\n", bad(one), good(two)), q=forbidding("more"))
+    assert store.reload().held == ()  # the same error at another line
+    before = store.current
+    maps.put("a", p=documents(kept, good(one), bad(two)))
+    assert store.reload().held == ("configmap/a",) and store.current is before
+    maps.put("a", p=documents(kept, good(one), good(two)))
+    assert store.reload().succeeded

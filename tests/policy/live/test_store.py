@@ -106,7 +106,7 @@ def test_reloads_that_were_asked_for_do_not_queue_up(tmp_path: Path) -> None:
 
 def test_failing_suite_refuses_a_new_set_but_not_the_first(tmp_path: Path) -> None:
     source(tmp_path, "allow one")
-    failures: list[str] = ["case 'x' failed"]
+    failures = [Problem("case 'x' failed")]
     store = Store([tmp_path], load, verify=lambda _: failures)
     store.start()
     assert store.last is not None and store.last.errors == ("case 'x' failed",)

@@ -107,7 +107,7 @@ def evaluation_remarks(spec: JSONObject, path: str) -> list[ImportRemark]:
         text = "it is not evaluated at admission, but only in scans"
         raise Refused(f"{here}.admission", text)
     if _enabled(given, "background", here) is False:
-        return [ImportRemark(f"{here}.background", SCANNED)]
+        return [ImportRemark(f"{here}.background", SCANNED, scans=True)]
     return []
 
 
