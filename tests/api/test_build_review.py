@@ -44,7 +44,7 @@ OPERATIONS: list[tuple[tuple[Any, ...], str, Any, Any]] = [
 @pytest.mark.parametrize(("objects", "operation", "object_", "old"), OPERATIONS)
 def test_operations(objects: tuple[Any, ...], operation: str, object_: Any, old: Any) -> None:
     before = copy.deepcopy(objects)
-    found = request(*objects)
+    found = request(*objects, defaults=False)
     assert (found["operation"], found["object"], found["oldObject"]) == (operation, object_, old)
     assert objects == before
 

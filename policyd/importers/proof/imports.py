@@ -13,6 +13,8 @@ from policyd.importers.proof.files import TestFiles
 from policyd.importers.proof.rows import TestUnusable
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.kinds.definitions import definitions_among
+from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.source.documents import Document, Sources
 from policyd.versions import KubernetesVersion
 
@@ -22,6 +24,10 @@ PolicyByName = Callable[[str], CheckedImport | None]
 
 class TestedPolicies(Protocol):
     """What tests find their policies in."""
+
+    @property
+    def mapper(self) -> ResourceMapper:
+        """The resources of the kinds that the sources define."""
 
     def named(
         self, test: Document, policies: Sequence[str], exceptions: Sequence[str], files: TestFiles
@@ -49,6 +55,8 @@ class ImportIndex:
         self._documents = documents
         self._version = version
         self._converters = converters
+        defined = definitions_among(each.raw for each in documents)
+        self.mapper = BUILT_IN.with_definitions(defined)
         self._by_file: dict[str, list[CheckedImport]] = {}
         for each in imports:
             file = os.path.realpath(each.imported.source.file)
@@ -98,6 +106,7 @@ class ImportedBefore:
     def __init__(self, sources: Sources) -> None:
         self._policies = sources.of_kind("Policy")
         self._compiled: CompiledPolicySet = compiler.compile_strict(sources)
+        self.mapper = self._compiled.mapper
 
     def named(
         self, test: Document, policies: Sequence[str], exceptions: Sequence[str], files: TestFiles

@@ -214,7 +214,7 @@ class KindSchemas:
         names, group = spec.get("names") or {}, spec.get("group", "")
         for version in spec.get("versions") or ():
             schema = (version.get("schema") or {}).get("openAPIV3Schema")
-            if version.get("served"):
+            if version.get("served", True):
                 gvk = (group, version.get("name", ""), names.get("kind", ""))
                 self._resources[group, gvk[1], names.get("plural", "")] = gvk
                 self._found[gvk] = None if schema is None else as_object(as_published(schema))

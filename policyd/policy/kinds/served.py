@@ -216,7 +216,7 @@ def known_resources(crds: Iterable[Mapping[str, Any]]) -> Resources:
     for crd in crds:
         spec = crd.get("spec") or {}
         names, group = spec.get("names") or {}, spec.get("group", "")
-        served = [each for each in spec.get("versions") or () if each.get("served")]
+        served = [each for each in spec.get("versions") or () if each.get("served", True)]
         subresources = {name for each in served for name in each.get("subresources") or ()}
         versions = tuple(each.get("name", "") for each in served)
         found[group, names.get("plural", "")] = Resource(
