@@ -238,6 +238,10 @@ class KindSchemas:
         """Return the versions in which a resource is served."""
         return [key[1] for key in self._resources if (key[0], key[2]) == (group, resource)]
 
+    def versions_of(self, group: str, kind: str) -> list[str]:
+        """Return the versions in which a kind is served."""
+        return [gvk[1] for gvk in self._resources.values() if (gvk[0], gvk[2]) == (group, kind)]
+
     def find(self, gvk: _Gvk) -> JSONObject | None:
         """Return the schema of a kind's objects."""
         if gvk not in self._found:
