@@ -66,6 +66,22 @@ def test_documents_may_hold_what_yaml_decoders_make_of_dates() -> None:
     assert PolicySet.from_documents(dated).names == ("a",)
 
 
+def test_documents_may_be_iterables() -> None:
+    whole = PolicySet.from_documents(A, B)
+    for given in ((A, [B]), ([A, B],), ((A, B),), (iter([A, B]),), ([A], [B]), ([], A, B)):
+        assert PolicySet.from_documents(*given).generation == whole.generation
+    assert PolicySet.from_documents([]).names == ()
+    with pytest.raises(PolicyError) as raised:
+        PolicySet.from_documents([A], {**B, "spec": 1})
+    assert [each.file for each in raised.value.problems] == ["documents[1]"]
+
+
+@pytest.mark.parametrize("given", ["a.yaml", b"{}", 3, None, [A, "b"], [[A]], Path("policies")])
+def test_what_is_no_document(given: Any) -> None:
+    with pytest.raises(TypeError, match=r"^expected (objects|an iterable)"):
+        PolicySet.from_documents(given)
+
+
 def test_equal_sources_have_equal_generations(folder: Path) -> None:
     assert PolicySet.from_documents(A).generation == PolicySet.from_documents(A).generation
     assert PolicySet.from_documents(A).generation != PolicySet.from_documents(B).generation
