@@ -74,4 +74,4 @@ if not TYPE_CHECKING:  # a type checker reports names that are not in __all__
         return value
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+        return sorted(__all__)

@@ -39,9 +39,10 @@ def asgi(
     ``/mutate``): the paths, status codes and bodies of ``policyd serve``. ``GET /livez``,
     ``/readyz`` and ``/healthz`` answer ``ok``. There is no page of metrics or policies.
 
-    ``policies`` is a set, or a function that returns the current set and is called for each
-    request, so that a program can replace its policies. ``lookups`` provides the cluster data that
-    policies need.
+    ``policies`` is a set, or a function that returns the current set, so that a program can replace
+    its policies. The function is called here, so that a mistake is found at once, and for each
+    request. ``lookups`` provides the cluster data that policies need. Raises ``TypeError`` for
+    anything else.
 
     ``timeout`` is in seconds: a request is answered within it, or within the ``?timeout=10s`` of
     its URL if that is shorter, less 10 % and at least 20 ms. ``body_timeout`` is how many seconds a
@@ -50,14 +51,32 @@ def asgi(
     memory for the requests and responses in progress, get a 503 with Retry-After. The defaults are
     those of ``policyd serve``.
     """
+    current = _current(policies)
+    current()
     return PolicyApp(
-        policies if callable(policies) else lambda: policies,
+        current,
         lookups,
         InFlight(_shared(max_in_flight), _shared(max_in_flight_bytes)),
         timeout=timeout,
         max_body_bytes=max_body_bytes,
         body_timeout=body_timeout,
     )
+
+
+def _current(policies: PolicySet | Callable[[], PolicySet]) -> Callable[[], PolicySet]:
+    """Return a function that returns the set in use, or raises TypeError if it is none."""
+
+    def current() -> PolicySet:
+        found: object = policies() if callable(policies) else policies
+        if not isinstance(found, PolicySet):
+            got = "a function that returned " if callable(policies) else ""
+            raise TypeError(
+                f"expected a PolicySet, or a function that returns one, got {got}{found!r:.80}: "
+                "load the policies first, as in asgi(PolicySet.load('policies/'))"
+            )
+        return found
+
+    return current
 
 
 class PolicyApp:

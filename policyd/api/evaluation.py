@@ -18,6 +18,7 @@ from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode
 from policyd.admission.with_cluster import review_with
 from policyd.api.lookups import LookupCluster, Lookups
 from policyd.api.result import Action, PolicyViolation, ReviewResult
+from policyd.defaulting.defaults import Defaults
 from policyd.json_types import JSON
 from policyd.offline.admitting import BOTH, Turns, WebhookAnswer
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -96,13 +97,19 @@ def call_of(review: Mapping[str, JSON] | bytes, webhook: str, timeout: float | N
 
 
 class Result:
-    """Builds the ReviewResult of one request from the responses of its webhooks."""
+    """Builds the ReviewResult of one request from the responses of its webhooks. ``defaults`` are
+    those that the API server adds to what mutations changed; None: it adds none.
+    """
 
     def __init__(
-        self, review: Mapping[str, JSON] | bytes, webhook: str | None, timeout: float | None
+        self,
+        review: Mapping[str, JSON] | bytes,
+        webhook: str | None,
+        timeout: float | None,
+        defaults: Defaults | None,
     ) -> None:
         webhooks = BOTH if webhook is None else (_webhook(webhook),)
-        self._turns = Turns(_request(review), webhooks)
+        self._turns = Turns(_request(review), webhooks, defaults, built=False)
         self._deadline = _deadline(timeout)
         self._answers: list[WebhookAnswer] = []
         self._violations: list[PolicyViolation] = []
@@ -151,6 +158,7 @@ def _violation(finding: Finding) -> PolicyViolation:
         index=finding.index,
         error=finding.error,
         rollout=finding.rollout,
+        field=finding.field,
     )
 
 

@@ -1,6 +1,6 @@
 """PolicySet: load policies and evaluate AdmissionReviews with them. Starts no server."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Self
@@ -21,7 +21,7 @@ from policyd.json_types import JSON
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
 from policyd.policy.source.documents import Sources
-from policyd.versions import NEWEST, KubernetesVersion, supported
+from policyd.versions import NEWEST, SPAN, KubernetesVersion, supported
 
 _SHOWN_NAMES = 5
 
@@ -56,7 +56,7 @@ class PolicySet:
         (``.gz``), except names that start with a dot. ``-`` is standard input. A path that does not
         exist or cannot be read is a problem of the ``PolicyError``.
         """
-        version = supported(str(kubernetes_version))
+        version = _version(kubernetes_version)
         listed = [paths] if isinstance(paths, str | PathLike) else paths
         sources = loader.load([Path(each) for each in listed], version=version)
         return cls._compile(sources, authorizer)
@@ -73,24 +73,26 @@ class PolicySet:
         """Load the policies of YAML or JSON text with any number of documents; problems have
         ``name`` as their file.
         """
-        version = supported(str(kubernetes_version))
+        version = _version(kubernetes_version)
         return cls._compile(loader.load_text(text, name, version=version), authorizer)
 
     @classmethod
     def from_documents(
         cls,
-        *documents: Mapping[str, JSON],
+        *documents: Mapping[str, JSON] | Iterable[Mapping[str, JSON]],
         kubernetes_version: str | KubernetesVersion = NEWEST,
         authorizer: Authorizer | None = None,
     ) -> Self:
         """Load policies from objects as returned by a JSON or YAML decoder; the objects are not
-        kept.
+        kept. Each argument is an object, or an iterable of objects such as ``yaml.safe_load_all``
+        returns.
 
-        Problems have ``documents[0]`` (the first argument) as their file, and line and column 0.
+        Problems have ``documents[0]`` (the first object) as their file, and line and column 0.
         Raises ``TypeError`` for values that JSON cannot represent.
         """
-        version = supported(str(kubernetes_version))
-        return cls._compile(loader.load_built(documents, version=version), authorizer)
+        version = _version(kubernetes_version)
+        objects = [*_objects(documents)]
+        return cls._compile(loader.load_built(objects, version=version), authorizer)
 
     @classmethod
     def _compile(cls, sources: Sources, authorizer: Authorizer | None) -> Self:
@@ -156,15 +158,17 @@ class PolicySet:
         *,
         timeout: float | None = None,
         authorizer: Authorizer | None = None,
+        defaults: bool = True,
     ) -> ReviewResult:
         """Return the decision about an AdmissionReview, with its patch and every violation.
 
-        Does what the API server does with both webhooks: mutates, then validates the mutated
-        object; a denial ends the sequence. ``webhook`` selects one of them. The other arguments are
-        those of ``review``; ``timeout`` is for both webhooks together.
+        Does what the API server does with both webhooks: mutates, adds its defaults to what was
+        changed, then validates the mutated object; a denial ends the sequence. ``webhook`` selects
+        one of them. ``defaults=False`` adds none, for a review built without. The other arguments
+        are those of ``review``; ``timeout`` is for both webhooks together.
         """
         evaluator = self._with(authorizer)
-        result = Result(review, webhook, timeout)
+        result = Result(review, webhook, timeout, evaluator.policies.defaults if defaults else None)
         for call in result.calls():
             result.add(call, evaluator.answer(call))
         return result.finish()
@@ -196,10 +200,11 @@ class PolicySet:
         lookups: Lookups | None = None,
         timeout: float | None = None,
         authorizer: Authorizer | None = None,
+        defaults: bool = True,
     ) -> ReviewResult:
         """Do ``evaluate`` with lookups, as ``areview`` does."""
         evaluator = self._with(authorizer)
-        result = Result(review, webhook, timeout)
+        result = Result(review, webhook, timeout, evaluator.policies.defaults if defaults else None)
         for call in result.calls():
             result.add(call, await evaluator.look_up(call, lookups))
         return result.finish()
@@ -217,3 +222,33 @@ class PolicySet:
         if authorizer is None:
             return self._evaluator
         return Evaluator(self._evaluator.policies, authorizer)
+
+
+def _version(given: str | KubernetesVersion) -> KubernetesVersion:
+    try:
+        return supported(str(given))
+    except ValueError:
+        raise ValueError(
+            f"unsupported Kubernetes version {str(given)!r}: expected {SPAN}"
+        ) from None
+
+
+def _objects(
+    documents: Iterable[Mapping[str, JSON] | Iterable[Mapping[str, JSON]]],
+) -> Iterator[Mapping[str, JSON]]:
+    """Yield the objects of the arguments of ``from_documents``."""
+    for each in documents:
+        if isinstance(each, Mapping):
+            yield each
+            continue
+        if isinstance(each, str | bytes | PathLike) or not isinstance(each, Iterable):
+            raise TypeError(
+                f"expected objects (dicts), or iterables of them, got {type(each).__name__}: "
+                "from_text takes YAML or JSON, load takes paths"
+            )
+        for obj in each:
+            if not isinstance(obj, Mapping):
+                raise TypeError(
+                    f"expected objects (dicts), got {type(obj).__name__} in an iterable"
+                )
+            yield obj

@@ -3,8 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from policyd.api.policy_set import PolicySet
+from policyd.defaulting.defaults import Defaults
 from policyd.json_types import JSON
-from policyd.policy.kinds.builtin import BUILTIN_KINDS
+from policyd.mutation.schemas.schemas import Schemas
+from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.suite import reviews
 
 RequestOperation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
@@ -17,12 +20,14 @@ def build_review(
     operation: RequestOperation | None = None,
     *,
     user: str = reviews.DEFAULT_USER,
-    groups: Sequence[str] = ("system:authenticated",),
+    groups: Sequence[str] = reviews.DEFAULT_GROUPS,
     name: str | None = None,
     namespace: str | None = None,
     resource: str | None = None,
     subresource: str = "",
     dry_run: bool = False,
+    defaults: bool = True,
+    policies: PolicySet | None = None,
 ) -> dict[str, JSON]:
     """Return the AdmissionReview (admission.k8s.io/v1) of a request for ``object``, as a dict that
     can be changed.
@@ -31,66 +36,94 @@ def build_review(
     is. A DELETE takes its object from either argument and sends it as oldObject; an UPDATE without
     ``old`` changes nothing; the ``object`` of CONNECT is its options, such as PodExecOptions.
 
-    ``namespace`` defaults to that of the object, else to ``default`` for namespaced kinds; unknown
-    kinds count as namespaced unless it is ``""``. It is written into the object, as the API server
-    does (k8s.io/apiserver pkg/registry/rest/meta.go, EnsureObjectNamespaceMatchesRequestNamespace).
-    ``name`` defaults to that of the object; a CONNECT needs it.
+    The objects get the defaults that the API server adds before admission, unless ``defaults`` is
+    false. ``policies`` is the set that will evaluate the review: the CustomResourceDefinitions
+    among its documents say which resource a custom kind is, whether it is namespaced, and which
+    defaults it has; without them its plural is derived from the kind, and it is namespaced.
+    Kubernetes' own defaults are those of the set's Kubernetes version, else of the newest.
 
-    ``resource`` is the plural of the kind; give it for a custom resource with an irregular plural,
-    or if the resource has another group and version than the object: ``"v1/pods"`` with
-    ``subresource="exec"``, ``"apps/v1/deployments"`` with ``"scale"``.
+    ``namespace`` defaults to that of the object, else to ``default`` for namespaced kinds. It is
+    written into the object, as the API server does. ``name`` defaults to that of the object; a
+    CONNECT needs it.
 
-    Raises ``ValueError`` for an object without apiVersion or kind, an unknown operation, and a
-    namespace that contradicts the object or its kind.
+    ``resource`` is the plural of the kind; give it for a custom resource with an irregular plural
+    that ``policies`` does not define, or if the resource has another group and version than the
+    object: ``"v1/pods"`` with ``subresource="exec"``, ``"apps/v1/deployments"`` for a Scale.
+
+    Raises ``ValueError`` for an object without apiVersion or kind, a List, an unknown operation, a
+    Scale without a resource, and a namespace that contradicts the object or its kind; ``TypeError``
+    for an object that is not a dict.
     """
     seen = object if object is not None else old
     if seen is None:
         raise ValueError("object or old is needed")
     for each in (object, old):
-        _check(each)
+        if each is not None:
+            _check(each)
     if operation not in (None, *_OPERATIONS):
         raise ValueError(f"operation must be one of {', '.join(_OPERATIONS)}, not {operation!r}")
+    mapper = BUILT_IN if policies is None else policies._evaluator.policies.mapper
     overrides: dict[str, Any] = {"name": name, "subResource": subresource or None}
-    if namespace is not None:
-        _check_namespace(seen, namespace)
-        overrides["namespace"] = namespace
     if resource is not None:
-        overrides["resource"] = _resource(resource, str(seen["apiVersion"]))
-    review = reviews.build_review(
-        None if object is None else dict(object),
-        old_object=None if old is None else dict(old),
-        operation=operation,
-        user=user,
-        groups=groups,
-        overrides=overrides,
-    )
+        kind = (str(seen["apiVersion"]), str(seen["kind"]))
+        overrides["resource"] = reviews.resource_of(resource, *kind, mapper)
+    if namespace is not None:
+        _check_namespace(seen, namespace, overrides.get("resource"), mapper)
+        overrides["namespace"] = namespace
+    try:
+        review = reviews.build_review(
+            None if object is None else dict(object),
+            old_object=None if old is None else dict(old),
+            operation=operation,
+            user=user,
+            groups=groups,
+            overrides=overrides,
+            mapper=mapper,
+        )
+    except reviews.ResourceNeeded as error:
+        raise ValueError(f'{error}: name it, as in resource="apps/v1/deployments"') from None
     request = review["request"]
     if dry_run:
         request["dryRun"] = True
         if request["options"] is not None:
             request["options"] = {**request["options"], "dryRun": ["All"]}
-    return reviews.in_namespace(review)
+    return _defaults(policies).review(review) if defaults else reviews.in_namespace(review)
 
 
-def _check(obj: Mapping[str, JSON] | None) -> None:
+def _defaults(policies: PolicySet | None) -> Defaults:
+    return (
+        Defaults(Schemas.builtin()) if policies is None else policies._evaluator.policies.defaults
+    )
+
+
+def _check(obj: Mapping[str, JSON]) -> None:
+    if not isinstance(obj, Mapping):
+        raise TypeError(
+            f"expected an object as a dict, got {type(obj).__name__}: decode it first, for example "
+            "with yaml.safe_load"
+        )
     for field in ("apiVersion", "kind"):
-        value = "" if obj is None else obj.get(field)
-        if obj is not None and not (isinstance(value, str) and value):
+        value = obj.get(field)
+        if not (isinstance(value, str) and value):
             raise ValueError(f"the object needs {field}, a string; got {value!r}")
+    if str(obj["kind"]).endswith("List") and isinstance(obj.get("items"), list):
+        raise ValueError(
+            f"a {obj['kind']} has several objects, and a request is about one: call build_review "
+            "for each of its items"
+        )
 
 
-def _check_namespace(obj: Mapping[str, JSON], namespace: str) -> None:
-    kind = str(obj["kind"])
-    if namespace and not BUILTIN_KINDS.get((str(obj["apiVersion"]), kind), True):
+def _check_namespace(
+    obj: Mapping[str, JSON],
+    namespace: str,
+    resource: Mapping[str, str] | None,
+    mapper: ResourceMapper,
+) -> None:
+    home, kind = str(obj["apiVersion"]), str(obj["kind"])
+    found = mapper.of(home, kind).gvr if resource is None else resource
+    if namespace and not reviews.is_namespaced(home, kind, found, mapper):
         raise ValueError(f"a {kind} is cluster-scoped, so it has no namespace {namespace!r}")
     metadata = obj.get("metadata")
     own = metadata.get("namespace") if isinstance(metadata, Mapping) else None
     if own and own != namespace:
         raise ValueError(f"the object is in namespace {own!r}, not in {namespace!r}")
-
-
-def _resource(named: str, api_version: str) -> dict[str, str]:
-    """Parse ``pods``, ``v1/pods`` or ``apps/v1/deployments``; ``pods`` has the object's group."""
-    version, slash, resource = named.rpartition("/")
-    group, _, version = (version if slash else api_version).rpartition("/")
-    return {"group": group, "version": version, "resource": resource}

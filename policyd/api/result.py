@@ -20,6 +20,8 @@ class PolicyViolation:
     ``ReviewResult.message`` begins with. ``reason`` is a StatusReason of Kubernetes (``Invalid``,
     ``Forbidden`` …; k8s.io/apimachinery pkg/apis/meta/v1/types.go). ``actions`` are the binding's
     validationActions. ``index`` counts ``spec.validations`` from 0; 0 for an error without one.
+    ``field`` is the path of the field at fault, as in ``status.details.causes`` of a review's
+    response (``spec.containers[0].image``); empty if it is not known.
 
     ``rollout`` is why the rollout of the policy does not enforce a denial; empty otherwise. Then
     ``actions`` are those of the rollout.
@@ -37,6 +39,7 @@ class PolicyViolation:
     index: int = 0
     error: bool = False
     rollout: str = ""
+    field: str = ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

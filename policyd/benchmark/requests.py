@@ -11,10 +11,10 @@ import orjson
 from policyd.admission import engine
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.review import API_VERSION, KIND, decode
+from policyd.defaulting.defaults import Defaults
 from policyd.errors import ReviewError
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import BOTH, Turns
-from policyd.offline.defaulting.defaults import Defaults
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
 
@@ -59,7 +59,7 @@ def requests_of(
         if not webhooks:
             continue
         try:
-            turns = Turns(decode(dict(each.review)), webhooks, defaults if each.built else None)
+            turns = Turns(decode(dict(each.review)), webhooks, defaults, built=each.built)
             for request, webhook in turns:
                 call = WebhookRequest(each.place, webhook, body_of(request.raw))
                 response = engine.review(

@@ -267,7 +267,9 @@ def not_idempotent(policies: CompiledPolicySet, sources: Sources) -> Iterator[Pr
             message = f"the policies of the suite cannot be loaded: {first}"
             yield Problem(message, file=document.file, line=line, column=column, path="policies")
             continue
-        for case in runner.run(document, chosen.admit, within=chosen.admitting):
+        for case in runner.run(
+            document, chosen.admit, within=chosen.admitting, mapper=chosen.mapper
+        ):
             found = [each.found for each in case.mismatches if each.key == runner.IDEMPOTENT]
             if case.error:
                 message = f"case {case.name!r} cannot be run: {case.error}"

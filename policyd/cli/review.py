@@ -25,7 +25,6 @@ from policyd.cli.shared.request import (
 from policyd.cli.shared.version import version_option
 from policyd.errors import ReviewError
 from policyd.json_types import JSON, JSONObject
-from policyd.offline.defaulting.defaults import Defaults
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.loader import load
@@ -95,12 +94,13 @@ def command(
         _answer_lines(policies, webhook, request, authorizer, file)
         return
     if as_object:
-        (given,), namespaces, objects = request.read_one(file)
+        (given,), namespaces, definitions = request.read_one(file, policies.mapper)
+        policies = policies.with_definitions(definitions)
         for each in namespaces:
             policies = policies.with_namespace(each)
         body: bytes | JSONObject = given.review
         if request.defaults and given.is_built:
-            body = Defaults.of(policies, objects).review(given.review)
+            body = policies.defaults.review(given.review)
     else:
         body = content(file)
         if body.lstrip()[:1] != b"{":

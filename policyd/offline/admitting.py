@@ -2,7 +2,7 @@
 validating one. For commands that do this with many objects; the responses are the server's.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -17,8 +17,8 @@ from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.lookups.sources import NamespaceSource, ParamSource
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, Cause, decode
 from policyd.admission.subject import Subjects
+from policyd.defaulting.defaults import Defaults
 from policyd.json_types import JSON, JSONObject
-from policyd.offline.defaulting.defaults import Defaults
 from policyd.offline.ignored import EffectRecorder, IgnoredError, UnappliedMutation
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
@@ -46,13 +46,15 @@ def in_turn(
     webhooks: tuple[Webhook, ...],
     call: Callable[[AdmissionRequest, Webhook], AdmissionResponse],
     defaults: Defaults | None = None,
+    *,
+    built: bool = True,
 ) -> Iterator[WebhookAnswer]:
     """Call the webhooks one after the other: each gets the object as the previous one left it, and
     a denial ends the sequence. Raises ReviewError if ``review`` is not an AdmissionReview.
-    ``defaults`` are those that its objects, which are manifests, lack.
+    ``defaults`` and ``built`` are those of ``Turns``.
     """
     request = decode(review if isinstance(review, bytes) else dict(review))
-    turns = Turns(request, webhooks, defaults)
+    turns = Turns(request, webhooks, defaults, built=built)
     for request, webhook in turns:
         yield turns.add(call(request, webhook))
 
@@ -61,7 +63,8 @@ class Turns:
     """The requests of webhooks that are called one after the other. The caller calls them,
     synchronously or not, and adds each response before it takes the next request.
 
-    Like the API server, it applies ``defaults`` before the first webhook and after each change.
+    Like the API server, it applies ``defaults`` after each change, and before the first webhook if
+    the request was ``built`` from manifests, which lack them. None: it applies none.
     """
 
     def __init__(
@@ -69,10 +72,13 @@ class Turns:
         request: AdmissionRequest,
         webhooks: tuple[Webhook, ...],
         defaults: Defaults | None = None,
+        *,
+        built: bool = True,
     ) -> None:
         self._defaults = defaults
+        self._built = built
         self._manifest = request.object
-        if defaults is not None:
+        if defaults is not None and built:
             request = AdmissionRequest(defaults.request(request.raw), request.unreadable)
         self._request = request
         self._webhooks = webhooks
@@ -97,15 +103,12 @@ class Turns:
 
     def _change(self, operations: list[JSONObject], after: JSON) -> list[JSONObject]:
         """Take over the patched object; return the operations as they change the manifest."""
-        request = self._request
-        changed = after
-        if self._defaults is None:
-            self._manifest = after
+        request, defaults = self._request, self._defaults
+        if defaults is not None and self._built:
+            operations, self._manifest = defaults.changes(self._manifest, request.object, after)
         else:
-            operations, self._manifest = self._defaults.changes(
-                self._manifest, request.object, after
-            )
-            changed = self._defaults.applied(after)
+            self._manifest = after
+        changed = after if defaults is None else defaults.applied(after)
         self._request = AdmissionRequest({**request.raw, "object": changed}, request.unreadable)
         return operations
 
@@ -173,18 +176,6 @@ class Admitter:
         """Return the same with one more Namespace object beside those of the sources."""
         policies = self._policies.with_namespace(namespace)
         return Admitter(policies, self._authorizer, params=self._params, defaults=self._defaults)
-
-    def defaulting(self, manifests: Iterable[JSONObject]) -> "Admitter":
-        """Return the same for manifests, which lack the API server's defaults; among them may be
-        the definitions of their kinds.
-        """
-        return Admitter(
-            self._policies,
-            self._authorizer,
-            namespaces=self._namespaces,
-            params=self._params,
-            defaults=Defaults.of(self._policies, manifests),
-        )
 
     def admit(
         self,

@@ -54,7 +54,7 @@ class ExplainedPolicies:
     ) -> CaseAnswer:
         """Return the combined response of the webhooks, called in order; raises ReviewError."""
         answers, notes = [], CaseNotes()
-        defaults = self._explainer.defaults() if defaulted else None
+        defaults = self._explainer.defaults if defaulted else None
         explained = self._explainer.explained(
             review, webhooks, self._authorizer, recorder=notes, defaults=defaults
         )

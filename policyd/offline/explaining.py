@@ -16,10 +16,10 @@ from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.recorder import NullRecorder, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, to_dict
 from policyd.admission.subject import Subjects
+from policyd.defaulting.defaults import Defaults
 from policyd.errors import InternalError
 from policyd.json_types import JSON, JSONObject
 from policyd.offline.admitting import BOTH, WebhookAnswer, in_turn
-from policyd.offline.defaulting.defaults import Defaults
 from policyd.offline.matching import MatchReason, why
 from policyd.offline.observing import Notes, StoryObserver
 from policyd.offline.stories import PolicyStory, WebhookStory
@@ -27,6 +27,7 @@ from policyd.policy.compile import compiler
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.controllers import CONTROLLERS, controller_constraints
+from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source.documents import Document, Sources
 
@@ -61,16 +62,22 @@ class Explainer:
         """The names of the policies, in the order of decisions."""
         return tuple(policy.name for policy in self._plain.policies)
 
-    def defaults(self, manifests: Iterable[JSONObject] = ()) -> Defaults:
-        """Return the defaults of the kinds that the policies know, or that manifests define."""
-        return Defaults.of(self._plain, manifests)
+    @property
+    def mapper(self) -> ResourceMapper:
+        """The resources of the kinds that the policies know."""
+        return self._plain.mapper
+
+    @property
+    def defaults(self) -> Defaults:
+        """The defaults of the kinds that the policies know."""
+        return self._plain.defaults
 
     def knowing(self, namespace: JSONObject) -> "Explainer":
         """Return the same with one more Namespace object."""
         return self.changed(lambda policies: policies.with_namespace(namespace))
 
     def changed(self, change: Callable[[CompiledPolicySet], CompiledPolicySet]) -> "Explainer":
-        """Return the same policies with other namespaces or params."""
+        """Return the same policies with other namespaces, params or definitions."""
         return Explainer(self._documents, self._tracer, change(self._plain), change(self._traced))
 
     def explain(
@@ -80,15 +87,19 @@ class Explainer:
         authorizer: Authorizer | None = None,
         *,
         defaults: Defaults | None = None,
+        built: bool = True,
     ) -> list[WebhookStory]:
         """Return the stories of the webhooks, called one after the other as the API server does:
         the validating one sees the object that the mutating one returned. A denial is the last.
-        ``defaults`` are those that the objects lack, if the review was built from manifests.
+        ``defaults`` and ``built`` are those of ``Turns``.
 
         Raises ReviewError.
         """
         return [
-            story for _, story in self.explained(review, webhooks, authorizer, defaults=defaults)
+            story
+            for _, story in self.explained(
+                review, webhooks, authorizer, defaults=defaults, built=built
+            )
         ]
 
     def explained(
@@ -99,6 +110,7 @@ class Explainer:
         *,
         recorder: Recorder | None = None,
         defaults: Defaults | None = None,
+        built: bool = True,
     ) -> Iterator[tuple[WebhookAnswer, WebhookStory]]:
         """Do the same as ``explain``, with the response of each webhook; ``recorder`` gets what
         happens.
@@ -110,7 +122,7 @@ class Explainer:
             policies.append(stories)
             return response
 
-        for each in in_turn(review, tuple(webhooks), call, defaults):
+        for each in in_turn(review, tuple(webhooks), call, defaults, built=built):
             response = to_dict(each.response)["response"]
             yield (
                 each,

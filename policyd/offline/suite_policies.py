@@ -1,18 +1,21 @@
 """The policies that a suite tests, in the form that the suite runner takes. Runs no cases."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from policyd.admission import engine
 from policyd.admission.lookups.authorizer import Authorizer, StaticAuthorizer
 from policyd.admission.recorder import NullRecorder, PolicyEvent, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, to_dict
+from policyd.defaulting.defaults import Defaults
 from policyd.errors import PolicyError
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import WebhookAnswer, in_turn
-from policyd.offline.defaulting.defaults import Defaults
 from policyd.policy.compile import compiler
+from policyd.policy.compile.params import stored
 from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.kinds.definitions import definitions_among
+from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.model.kinds import PolicyTest
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source import loader
@@ -62,7 +65,12 @@ class SuitePolicies:
     @property
     def defaults(self) -> Defaults:
         """The defaults of the kinds that the policies know."""
-        return Defaults.of(self._compiled)
+        return self._compiled.defaults
+
+    @property
+    def mapper(self) -> ResourceMapper:
+        """The resources of the kinds that the policies know."""
+        return self._compiled.mapper
 
     def call(
         self, request: AdmissionRequest, webhook: Webhook, recorder: Recorder | None = None
@@ -117,12 +125,18 @@ def at_stage(compiled: CompiledPolicySet, *, staged: bool) -> CompiledPolicySet:
 
 
 def with_state(compiled: CompiledPolicySet, state: CaseState) -> CompiledPolicySet:
-    """Return the same policies with the namespaces and params of a case."""
+    """Return the same policies with the namespaces and params of a case. Definitions among the
+    params count as those of the policies.
+    """
+    compiled = compiled.with_definitions(definitions_among(state.params))
     for namespace in state.namespaces:
         compiled = compiled.with_namespace(namespace)
-    if state.params:
-        compiled = compiled.with_params(compiled.params.including(state.params))
-    return compiled
+    if not state.params:
+        return compiled
+    params: Sequence[JSONObject] = state.params
+    if state.defaults:
+        params = [stored(each, compiled.mapper, compiled.defaults) for each in params]
+    return compiled.with_params(compiled.params.including(params))
 
 
 def authorizer_in(state: CaseState, usual: Authorizer | None) -> Authorizer | None:

@@ -170,5 +170,7 @@ def _failures(policies: CompiledPolicySet, document: Document) -> list[Problem]:
     except (Outside, PolicyError) as error:
         message = f"{document.label} cannot run: {error}"
         return [Problem(message, file=document.file, rule="suite")]
-    results = runner.run(document, evaluate.admit, within=evaluate.admitting)
+    results = runner.run(
+        document, evaluate.admit, within=evaluate.admitting, mapper=evaluate.mapper
+    )
     return runner.problems(results)

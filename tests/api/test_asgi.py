@@ -180,6 +180,26 @@ def test_a_function_gives_the_set_in_use() -> None:
     assert app.post("/admission/validate/policy/no", content=BODY).status_code == 404
 
 
+WRONG_SETS: list[tuple[Any, str]] = [
+    ("policies/", "got 'policies/': load the policies first"),
+    (None, "got None: load"),
+    (lambda: None, "got a function that returned None: load"),
+    (lambda: "policies/", "got a function that returned 'policies/': load"),
+]
+
+
+@pytest.mark.parametrize(("policies", "wrong"), WRONG_SETS)
+def test_what_is_no_set_of_policies_is_refused_at_once(policies: Any, wrong: str) -> None:
+    with pytest.raises(TypeError, match=wrong):
+        policyd.asgi(policies)
+
+
+def test_a_function_is_tried_at_once() -> None:
+    loaded: dict[str, PolicySet] = {}
+    with pytest.raises(KeyError, match="policies"):
+        policyd.asgi(lambda: loaded["policies"])
+
+
 def test_lookups_are_asked() -> None:
     class Bob(Lookups):
         async def authorize(self, attributes: Attributes) -> AccessDecision | Failure:

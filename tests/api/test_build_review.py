@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 
 from policyd import PolicySet, build_review
+from policyd.cli.shared.manifests import Requester
 from policyd.json_types import JSONObject
+from policyd.policy.suite.reviews import build_review as in_suites
 from tests.api.objects import POD, requiring
+from tests.builders.objects import container, definition, pod
 
 OLD: JSONObject = {**POD, "metadata": {"name": "web", "labels": {"old": "yes"}}}
 PLACED: JSONObject = {**POD, "metadata": {"name": "web", "namespace": "default"}}
@@ -20,6 +23,7 @@ ROLE: JSONObject = {
 NAMESPACE: JSONObject = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
 EXEC: JSONObject = {"apiVersion": "v1", "kind": "PodExecOptions", "command": ["sh"]}
 SCALE: JSONObject = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web"}}
+LIST: JSONObject = {"apiVersion": "v1", "kind": "List", "items": [POD]}
 CUSTOM: JSONObject = {"apiVersion": "example.com/v1", "kind": "Box", "metadata": {"name": "b"}}
 
 
@@ -44,7 +48,7 @@ OPERATIONS: list[tuple[tuple[Any, ...], str, Any, Any]] = [
 @pytest.mark.parametrize(("objects", "operation", "object_", "old"), OPERATIONS)
 def test_operations(objects: tuple[Any, ...], operation: str, object_: Any, old: Any) -> None:
     before = copy.deepcopy(objects)
-    found = request(*objects)
+    found = request(*objects, defaults=False)
     assert (found["operation"], found["object"], found["oldObject"]) == (operation, object_, old)
     assert objects == before
 
@@ -126,6 +130,51 @@ def test_the_review_may_be_changed() -> None:
     )
 
 
+def test_objects_have_their_defaults() -> None:
+    spec = request(POD)["object"]["spec"]
+    assert (spec["restartPolicy"], spec["containers"][0]["imagePullPolicy"]) == (
+        "Always",
+        "IfNotPresent",
+    )
+    assert request(POD, OLD)["oldObject"]["spec"]["restartPolicy"] == "Always"
+    assert "restartPolicy" not in request(POD, defaults=False)["object"]["spec"]
+    assert request(EXEC, operation="CONNECT")["object"] == EXEC
+
+
+def test_the_set_knows_custom_kinds_and_its_version() -> None:
+    schema = {"type": "object", "properties": {"size": {"type": "integer", "default": 3}}}
+    box = definition(
+        "Box", "example.com", schema, names={"kind": "Box", "plural": "boxen"}, scope="Cluster"
+    )
+    policies = PolicySet.from_documents(box)
+    found = request({**CUSTOM, "spec": {}}, policies=policies)
+    assert found["resource"]["resource"] == "boxen"
+    assert "namespace" not in found and found["object"]["spec"] == {"size": 3}
+    with pytest.raises(ValueError, match="a Box is cluster-scoped, so it has no namespace 'shop'"):
+        request(CUSTOM, policies=policies, namespace="shop")
+    # A Pod's own resources were filled in until 1.37.
+    small = pod(
+        container(resources={"limits": {"cpu": "1"}}), resources={"limits": {"memory": "1Gi"}}
+    )
+    filled = {
+        version: request(small, policies=PolicySet.from_documents([], kubernetes_version=version))
+        for version in ("1.36", "1.37")
+    }
+    assert filled["1.36"] != filled["1.37"] == request(small)
+
+
+def test_what_is_cluster_scoped_loses_its_namespace() -> None:
+    placed = {**ROLE, "metadata": {"name": "all", "namespace": "shop"}}
+    found = request(placed)
+    assert "namespace" not in found and found["object"]["metadata"] == {"name": "all"}
+
+
+def test_one_default_user() -> None:
+    default = {"username": "policyd", "groups": ["system:authenticated"]}
+    assert request(POD)["userInfo"] == default == Requester().user_info
+    assert in_suites(POD)["request"]["userInfo"] == default
+
+
 WRONG: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
     ((None,), {}, "object or old is needed"),
     (({"kind": "Pod"},), {}, "the object needs apiVersion, a string; got None"),
@@ -134,6 +183,11 @@ WRONG: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
     ((POD, None, "PATCH"), {}, "operation must be one of CREATE, UPDATE, DELETE, CONNECT"),
     ((ROLE,), {"namespace": "shop"}, "a ClusterRole is cluster-scoped, so it has no namespace"),
     ((PLACED,), {"namespace": "shop"}, "the object is in namespace 'default', not in 'shop'"),
+    ((LIST,), {}, "a List has several objects, .* call build_review for each of its items"),
+    (({**LIST, "apiVersion": "v1", "kind": "PodList"},), {}, "a PodList has several objects"),
+    ((SCALE,), {}, 'many resources have the subresource scale .* resource="apps/v1/deployments"'),
+    ((SCALE,), {"resource": "nothing"}, "expected GROUP/VERSION/RESOURCE"),
+    ((POD,), {"resource": "a/b/c/d"}, "expected RESOURCE, VERSION/RESOURCE or"),
 ]
 
 
@@ -143,3 +197,12 @@ def test_what_cannot_be_a_request(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         build_review(*objects, **given)
+
+
+@pytest.mark.parametrize("given", ["kind: Pod", b"{}", [POD], 3])
+def test_what_is_no_decoded_object(given: Any) -> None:
+    wrong = "expected an object as a dict, got .*: decode it first, for example with yaml.safe_load"
+    with pytest.raises(TypeError, match=wrong):
+        build_review(given)
+    with pytest.raises(TypeError, match=wrong):
+        build_review(POD, given)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from policyd import KubernetesVersion, PolicyError, PolicySet, Problem
 from policyd.json_types import JSONObject
+from policyd.versions import NEWEST, OLDEST
 from tests.api.objects import in_tree, requiring
 
 A, B = requiring("a", "true"), requiring("b", "true")
@@ -64,6 +66,22 @@ def test_documents_may_hold_what_yaml_decoders_make_of_dates() -> None:
     assert PolicySet.from_documents(dated).names == ("a",)
 
 
+def test_documents_may_be_iterables() -> None:
+    whole = PolicySet.from_documents(A, B)
+    for given in ((A, [B]), ([A, B],), ((A, B),), (iter([A, B]),), ([A], [B]), ([], A, B)):
+        assert PolicySet.from_documents(*given).generation == whole.generation
+    assert PolicySet.from_documents([]).names == ()
+    with pytest.raises(PolicyError) as raised:
+        PolicySet.from_documents([A], {**B, "spec": 1})
+    assert [each.file for each in raised.value.problems] == ["documents[1]"]
+
+
+@pytest.mark.parametrize("given", ["a.yaml", b"{}", 3, None, [A, "b"], [[A]], Path("policies")])
+def test_what_is_no_document(given: Any) -> None:
+    with pytest.raises(TypeError, match=r"^expected (objects|an iterable)"):
+        PolicySet.from_documents(given)
+
+
 def test_equal_sources_have_equal_generations(folder: Path) -> None:
     assert PolicySet.from_documents(A).generation == PolicySet.from_documents(A).generation
     assert PolicySet.from_documents(A).generation != PolicySet.from_documents(B).generation
@@ -82,7 +100,8 @@ def test_the_kubernetes_version_is_a_string_or_the_type(version: Any, folder: Pa
 
 @pytest.mark.parametrize("version", ["1.29", "new", ""])
 def test_other_versions_are_refused(version: str) -> None:
-    with pytest.raises(ValueError, match=r"a Kubernetes version, 1\.30 to 1\.37"):
+    wrong = re.escape(f"unsupported Kubernetes version {version!r}: expected {OLDEST} to {NEWEST}")
+    with pytest.raises(ValueError, match=f"^{wrong}$"):
         PolicySet.from_documents(A, kubernetes_version=version)
 
 

@@ -20,6 +20,7 @@ from policyd import (
 )
 from policyd.json_types import JSONObject
 from tests.api.objects import POD, RULE, in_tree, labels, requiring
+from tests.builders.policies import json_patch
 
 REVIEW = build_review(POD)
 ASKS = "authorizer.group('').resource('pods').check('create').allowed()"
@@ -180,6 +181,31 @@ def test_a_mutation_that_fails_is_the_last_word() -> None:
     assert (result.allowed, result.code, result.patch) == (False, 403, [])
     assert [each.policy for each in result.violations] == ["broken"]
     assert result.object == REVIEW["request"]["object"]
+
+
+def test_a_violation_names_its_field() -> None:
+    named = {"pattern": {"spec": {"containers": [{"image": "*:v*"}]}}, "message": "no"}
+    policies = PolicySet.from_documents(requiring("named", validations=[named]))
+    result = policies.evaluate(REVIEW)
+    (cause,) = policies.review(REVIEW)["response"]["status"]["details"]["causes"]
+    assert [each.field for each in result.violations] == [cause["field"]]
+    assert cause["field"] == "spec.containers[0].image"
+    assert [each.field for each in evaluated(requiring("none", "false")).violations] == [""]
+
+
+def test_what_mutations_add_has_defaults_when_it_is_validated() -> None:
+    added = json_patch(
+        "[JSONPatch{op: 'add', path: '/spec/containers/-',"
+        " value: Object.spec.containers{name: 'side', image: 'side:1'}}]"
+    )
+    pulled = "object.spec.containers.all(c, has(c.imagePullPolicy))"
+    documents = (requiring("adds", mutations=[added]), requiring("pulled", pulled))
+    result = evaluated(*documents)
+    assert result.allowed
+    # The patch is the policy's own.
+    assert [each["value"] for each in result.patch] == [{"name": "side", "image": "side:1"}]
+    plain = build_review(POD, defaults=False)
+    assert not evaluated(*documents, review=plain, defaults=False).allowed
 
 
 def test_delete_has_no_object_after_it() -> None:

@@ -7,7 +7,6 @@ from policyd.benchmark.corpus import corpus
 from policyd.benchmark.requests import Review, WebhookRequest, digest, requests_of
 from policyd.errors import ReviewError
 from policyd.json_types import JSONObject
-from policyd.offline.defaulting.defaults import Defaults
 from policyd.policy.suite.reviews import build_review
 from tests.builders.objects import pod
 from tests.builders.policies import demand, denying, labelling, policy
@@ -54,7 +53,7 @@ def test_nothing_follows_a_denial() -> None:
 
 def test_manifests_get_defaults_and_recorded_reviews_do_not() -> None:
     policies = compiled(denying())
-    defaults = Defaults.of(policies)
+    defaults = policies.defaults
     built, recorded = requests_of(
         policies, [given(pod(), built=True), given(pod())], defaults=defaults
     )

@@ -14,7 +14,7 @@ from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import OBJECT_META, builtin_table
 from tests.shared import ROOT
 
-DATA = ROOT / "tests/offline/data"
+DATA = ROOT / "tests/defaulting/data"
 
 
 def _documents(file: Path) -> list[JSONObject]:

@@ -58,10 +58,10 @@ def test_a_review_is_answered_as_the_webhook_would(policies: str) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ((), "CREATE default by policyd of "),
-        (("--operation", "UPDATE"), "UPDATE default by policyd of  after web"),
+        ((), "CREATE default by policyd of system:authenticated"),
+        (("--operation", "UPDATE"), "UPDATE default by policyd of system:authenticated after web"),
         (("--user", "bob", "--group", "a", "--group", "b"), "CREATE default by bob of a,b"),
-        (("--old", "OLD"), "UPDATE default by policyd of  after before"),
+        (("--old", "OLD"), "UPDATE default by policyd of system:authenticated after before"),
     ],
 )
 def test_a_manifest_becomes_a_review(

@@ -1,4 +1,4 @@
-"""Record the defaults of a real API server as rows for ``tests/offline/test_recorded_defaults.py``:
+"""Record the defaults of a real API server as rows for ``tests/defaulting/test_recorded_defaults.py``:
 a manifest, and the object that a mutating webhook is sent for it.
 
     POLICYD_KUBERNETES=1.36 python -m tests.e2e.record_defaults

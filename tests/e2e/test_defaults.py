@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from policyd.defaulting.defaults import Defaults
 from policyd.mutation.schemas.schemas import Schemas
-from policyd.offline.defaulting.defaults import Defaults
 from policyd.versions import KubernetesVersion
 from tests.builders.samples import DEFINITIONS, Samples, comparable, every_kind, rows_of
 from tests.e2e.capture import EXEMPT, FLAGS, Capture, capturing

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from policyd._core.schema.types import SchemaType
+from policyd.defaulting.defaults import Defaults
 from policyd.mutation.schemas.schemas import Schemas
-from policyd.offline.defaulting.defaults import Defaults
 from policyd.policy.kinds.object_types import ALWAYS_THERE
 from tests.builders.samples import every_kind
 

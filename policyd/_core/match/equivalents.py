@@ -88,7 +88,12 @@ class Equivalents:
     @classmethod
     def of_crds(cls, crds: Iterable[Mapping[str, Any]]) -> "Equivalents":
         """The table with the built-in families and those of CustomResourceDefinitions."""
-        return cls.of((*BUILT_IN, *(_family(crd["spec"]) for crd in crds)))
+        return cls.of(BUILT_IN).with_crds(crds)
+
+    def with_crds(self, crds: Iterable[Mapping[str, Any]]) -> "Equivalents":
+        """This table with the families of CustomResourceDefinitions."""
+        added = Equivalents.of(_family(crd["spec"]) for crd in crds)
+        return Equivalents(MappingProxyType({**self.families, **added.families}))
 
 
 def _family(spec: Mapping[str, Any]) -> Family:

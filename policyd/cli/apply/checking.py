@@ -4,9 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns
+from typing import NamedTuple
 
 import click
 
+from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cli.apply.checked import CheckedObject, Tally
 from policyd.cli.apply.explain_hint import explain_hint
 from policyd.cli.apply.output import ReportOptions, write
@@ -15,13 +17,18 @@ from policyd.cli.shared.manifests import (
     Manifests,
     OldObjects,
     Requester,
+    definitions_of,
+    echo_assumptions,
     is_namespace,
     read_manifests,
 )
 from policyd.cli.shared.output import counted, echo_problems, echo_skipped
 from policyd.cli.shared.terminal.progress import with_progress
-from policyd.errors import ConfigError
+from policyd.errors import ConfigError, PolicySchemaError
+from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admitter
+from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.source.documents import Document
 from policyd.policy.suite.reviews import namespace
 
@@ -50,9 +57,18 @@ class ManifestOptions:
         return self != ManifestOptions(())
 
 
+class BuiltReview(NamedTuple):
+    """The request for an object; ``updated``: there was an old version of it."""
+
+    document: Document
+    review: JSONObject
+    updated: bool
+
+
 def check_manifests(
     options: ManifestOptions,
-    admitter: Admitter,
+    policies: CompiledPolicySet,
+    authorizer: Authorizer | None,
     requester: Requester,
     report: ReportOptions,
 ) -> int:
@@ -63,10 +79,13 @@ def check_manifests(
         manifests.required()
         raise ConfigError(f"no manifests in {', '.join(map(str, options.resources))}")
     old = read_manifests(options.old, options.excluded).required()
+    requester.require_one_kind(manifests.documents)
+    policies = policies.with_definitions(definitions_of(manifests.documents))
+    echo_assumptions(manifests.documents, requester, policies.mapper)
     before = OldObjects(manifests, old, requester)
-    if options.defaults:
-        admitter = admitter.defaulting(each.raw for each in manifests.documents)
-    checked = list(_check(admitter, manifests.documents, before, requester, options.labels))
+    built = _built(manifests, before, requester, policies.mapper)
+    defaults = policies.defaults if options.defaults else None
+    checked = list(_check(Admitter(policies, authorizer, defaults=defaults), built, options.labels))
     tally = Tally(
         skipped_files=manifests.skipped_files,
         skipped_documents=manifests.skipped_documents,
@@ -83,20 +102,30 @@ def check_manifests(
     return status
 
 
+def _built(
+    manifests: Manifests, before: OldObjects, requester: Requester, mapper: ResourceMapper
+) -> list[BuiltReview]:
+    """Return the request for each object. Problems are added to those of the files."""
+    built: list[BuiltReview] = []
+    for document in manifests.documents:
+        old = before.of(document)
+        try:
+            review = requester.review(document, old, mapper)
+        except PolicySchemaError as error:
+            manifests.problems += error.problems
+            continue
+        built.append(BuiltReview(document, review, old is not None))
+    return built
+
+
 def _check(
-    admitter: Admitter,
-    documents: Sequence[Document],
-    before: OldObjects,
-    requester: Requester,
-    labels: dict[str, str] | None,
+    admitter: Admitter, built: Sequence[BuiltReview], labels: dict[str, str] | None
 ) -> Iterator[CheckedObject]:
     """Yield each object with its result, in order."""
-    for document in documents:
-        if is_namespace(document):
-            admitter = admitter.knowing(document.raw)
-    for document in with_progress(documents, "checking"):
-        old_object = before.of(document)
-        review = requester.review(document, old_object)
+    for each in built:
+        if is_namespace(each.document):
+            admitter = admitter.knowing(each.document.raw)
+    for document, review, updated in with_progress(built, "checking"):
         chosen = admitter
         name = review["request"].get("namespace")
         if labels is not None and name:
@@ -105,7 +134,7 @@ def _check(
         admission = chosen.admit(review)
         seconds = (perf_counter_ns() - started) / 1e9
         sent = review["request"]["object"]
-        yield CheckedObject(document, admission, seconds, old_object is not None, sent)
+        yield CheckedObject(document, admission, seconds, updated, sent)
 
 
 def _write(

@@ -21,10 +21,17 @@ from policyd.cli.shared.policies import (
     policies_option,
     require_policies,
 )
-from policyd.cli.shared.request import DEFAULTS, GROUP, NAMESPACE_LABELS, OLD, OPERATION, USER
+from policyd.cli.shared.request import (
+    DEFAULTS,
+    GROUP,
+    NAMESPACE_LABELS,
+    OLD,
+    OPERATION,
+    RESOURCE,
+    USER,
+)
 from policyd.cli.shared.sarif import ReportRule
 from policyd.cli.shared.version import version_of, version_option
-from policyd.offline.admitting import Admitter
 from policyd.policy.compile import compiler
 from policyd.policy.source.classification import classification_of
 from policyd.policy.source.documents import Sources
@@ -74,8 +81,8 @@ Exit status: 0 if every object is admitted, 1 if at least one is denied, also by
 are checked all the same), 3 if no object is denied but part of the cluster could not be read.
 """
 _OF_MANIFESTS = (
-    "PATHS, --operation, --old, --exclude, --namespace-labels, --no-defaults, --output-dir and "
-    "--mutated cannot be combined with --cluster"
+    "PATHS, --operation, --old, --exclude, --resource, --namespace-labels, --no-defaults, "
+    "--output-dir and --mutated cannot be combined with --cluster"
 )
 
 
@@ -85,6 +92,7 @@ _OF_MANIFESTS = (
 @OLD
 @USER
 @GROUP
+@RESOURCE
 @NAMESPACE_LABELS
 @authorizer_option
 @DEFAULTS
@@ -158,6 +166,7 @@ def command(
     verbose: bool,
     cluster: ClusterOptions | None,
     namespace: str | None,
+    resource: str | None,
     version: KubernetesVersion | None,
     resources: tuple[Path, ...],
 ) -> None:
@@ -178,7 +187,7 @@ def command(
     options = ManifestOptions(
         resources, old, excluded, namespace_labels, output_dir, mutated, defaults
     )
-    if cluster is not None and (operation or options.given):
+    if cluster is not None and (operation or resource or options.given):
         raise click.UsageError(_OF_MANIFESTS)
     if cluster is None and not resources:
         raise click.UsageError("Missing argument 'PATHS...' (or --cluster).")
@@ -190,12 +199,11 @@ def command(
     policies = compiler.compile_strict(sources)
     if enforce_all:
         policies = policies.enforced
-    requester = Requester(operation, user, groups, namespace)
+    requester = Requester(operation, user, groups, namespace, resource)
     style = TextOptions(diff=diff, verbose=verbose, err=mutated)
     report = ReportOptions(form, style, _rules(sources), fail_on)
     if cluster is None:
-        admitter = Admitter(policies, authorizer)
-        raise SystemExit(check_manifests(options, admitter, requester, report))
+        raise SystemExit(check_manifests(options, policies, authorizer, requester, report))
     status = scan_cluster(
         cluster,
         sources=sources,

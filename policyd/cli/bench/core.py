@@ -22,7 +22,6 @@ from policyd.cli.shared.policies import policies_option, require_policies
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
-from policyd.offline.defaulting.defaults import Defaults
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.documents import Sources
@@ -127,7 +126,8 @@ def command(
     former = saving.former(NAME)
     sources = require_policies(load(paths, version=version), paths)
     policies = compiler.compile_strict(sources)
-    given = read_reviews(reviews)
+    given = read_reviews(reviews, policies.mapper)
+    policies = policies.with_definitions(given.definitions)
     for each in given.namespaces:
         policies = policies.with_namespace(each)
     now = Saved(
@@ -177,8 +177,7 @@ def _measured(
     report: Report,
     authorizer: Authorizer | None,
 ) -> CoreResult:
-    defaults = Defaults.of(policies, given.manifests)
-    calls = requests_of(policies, given.reviews, authorizer, defaults)
+    calls = requests_of(policies, given.reviews, authorizer, policies.defaults)
     if not calls:
         raise ConfigError(
             "there is nothing to measure: no review is for a webhook that these policies use"

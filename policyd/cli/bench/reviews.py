@@ -6,12 +6,19 @@ from pathlib import Path
 
 from policyd.benchmark.corpus import corpus
 from policyd.benchmark.requests import Review
-from policyd.cli.shared.manifests import Requester, is_namespace, read_manifests
+from policyd.cli.shared.manifests import (
+    Requester,
+    definitions_of,
+    echo_assumptions,
+    is_namespace,
+    read_manifests,
+)
 from policyd.cli.shared.output import echo_skipped
 from policyd.errors import ConfigError, ReviewError
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import BOTH
 from policyd.offline.replaying import read_line
+from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.source.files import captures_in, is_capture, is_source, read_bytes
 
 REVIEWS_HINT = (
@@ -22,16 +29,17 @@ REVIEWS_HINT = (
 
 @dataclass(frozen=True, slots=True)
 class ReviewsToMeasure:
-    """The reviews, the Namespace objects among the manifests, and all manifests."""
+    """The reviews, and the Namespaces and CustomResourceDefinitions among the manifests."""
 
     reviews: tuple[Review, ...]
     namespaces: tuple[JSONObject, ...] = ()
-    manifests: tuple[JSONObject, ...] = ()
+    definitions: tuple[JSONObject, ...] = ()
 
 
-def read_reviews(paths: Sequence[Path]) -> ReviewsToMeasure:
+def read_reviews(paths: Sequence[Path], mapper: ResourceMapper) -> ReviewsToMeasure:
     """Read files and directories: recorded reviews in .jsonl files, and manifests in others. -
-    is standard input, with one review per line. Without paths: the built-in reviews.
+    is standard input, with one review per line. Without paths: the built-in reviews. ``mapper``
+    knows the kinds of the policies.
 
     Raises ConfigError, ReviewError and PolicySchemaError.
     """
@@ -51,19 +59,23 @@ def read_reviews(paths: Sequence[Path]) -> ReviewsToMeasure:
     manifests = read_manifests(others).required()
     echo_skipped(manifests.skipped)
     requester = Requester()
+    definitions = definitions_of(manifests.documents)
+    mapper = mapper.with_definitions(definitions)
+    manifests_only = [each for each in manifests.documents if each.kind != "AdmissionReview"]
+    echo_assumptions(manifests_only, requester, mapper)
     built = []
     for each in manifests.documents:
         place = f"{each.file}:{each.place()[0]}"
         if each.kind == "AdmissionReview":
             built.append(Review(place, each.raw, BOTH))
         else:
-            built.append(Review(place, requester.review(each, None), BOTH, built=True))
+            built.append(Review(place, requester.review(each, None, mapper), BOTH, built=True))
     if not recorded and not built:
         raise ConfigError(f"no reviews in {', '.join(map(str, paths))}\n  hint: {REVIEWS_HINT}")
     return ReviewsToMeasure(
         (*recorded, *built),
         tuple(each.raw for each in manifests.documents if is_namespace(each)),
-        tuple(each.raw for each in manifests.documents),
+        tuple(definitions),
     )
 
 

@@ -22,12 +22,11 @@ from policyd.cli.bench.values import Unit
 from policyd.cli.shared.output import echo_json, format_option
 from policyd.cli.shared.settings import with_options
 from policyd.cli.shared.terminal.progress import counting
+from policyd.defaulting.defaults import Defaults
+from policyd.mutation.schemas.schemas import Schemas
 from policyd.offline.admitting import BOTH
-from policyd.offline.defaulting.defaults import Defaults
-from policyd.policy.compile import compiler
+from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.model.suite import Webhook
-from policyd.policy.source.loader import load_built
-from policyd.versions import NEWEST
 
 NAME = "server"
 ROUNDS = 10
@@ -208,7 +207,7 @@ def command(
     other is measured too. The CPU time of the server (--admin) suffers least from that.
     """
     former = saving.former(NAME)
-    given = read_reviews(reviews)
+    given = read_reviews(reviews, BUILT_IN)
     requests = _requests(given, BOTH if webhook == "both" else (webhook,))  # type: ignore[arg-type]
     load = options.load
     state = None if options.admin is None else options.admin.read()
@@ -242,7 +241,7 @@ def _requests(given: ReviewsToMeasure, webhooks: tuple[Webhook, ...]) -> list[We
     """Return the requests, with the API server's defaults for manifests. The server mutates and
     validates the same object.
     """
-    defaults = Defaults.of(compiler.compile_strict(load_built((), version=NEWEST)), given.manifests)
+    defaults = Defaults(Schemas.builtin().with_crds(given.definitions))
     made = []
     for each in given.reviews:
         request = each.review["request"]

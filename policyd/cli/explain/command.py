@@ -108,8 +108,9 @@ def command(
     subexpression, then the other policies, with the reason why they did not act.
     """
     sources = require_policies(require(load(paths, version=version)), paths)
-    given, namespaces, objects = request.read(file)
     explainer = Explainer.of_sources(sources)
+    given, namespaces, definitions = request.read(file, explainer.mapper)
+    explainer = explainer.changed(lambda policies: policies.with_definitions(definitions))
     if enforce_all:
         explainer = explainer.changed(lambda policies: policies.enforced)
     everything = only is not None or len(explainer.names) == 1
@@ -118,12 +119,13 @@ def command(
         raise ConfigError(f"--policy {only}: no such policy; there are: {known}")
     for known_namespace in namespaces:
         explainer = explainer.knowing(known_namespace)
-    defaults = explainer.defaults(objects) if request.defaults else None
+    defaults = explainer.defaults if request.defaults else None
     for number, each in enumerate(given):
         namespace = request.namespace(each, several=len(given) > 1)
         chosen = explainer if namespace is None else explainer.knowing(namespace)
-        lacking = defaults if each.is_built else None
-        stories = chosen.explain(each.review, _WEBHOOKS[webhook], authorizer, defaults=lacking)
+        stories = chosen.explain(
+            each.review, _WEBHOOKS[webhook], authorizer, defaults=defaults, built=each.is_built
+        )
         if only is not None:
             stories = [story.only(only) for story in stories]
         if form == "json":
@@ -133,7 +135,9 @@ def command(
             click.echo(("\n" if number else "") + _heading(each))
         style = TreeStyle(_width(), everything)
         sent = each.review.get("request") or {}
-        echo_wrapped("\n".join(text(stories, sent, style, defaulted=lacking is not None)))
+        echo_wrapped(
+            "\n".join(text(stories, sent, style, defaulted=defaults is not None and each.is_built))
+        )
 
 
 def _place(given: GivenReview) -> JSONObject:

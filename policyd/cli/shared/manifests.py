@@ -5,54 +5,99 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from policyd.errors import PolicySchemaError, Problem
+from policyd.cli.shared.output import echo_warning
+from policyd.errors import ConfigError, PolicySchemaError, Problem
 from policyd.json_types import JSONObject
+from policyd.policy.kinds.definitions import definitions_among, is_definition, problems_among
+from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.source.documents import Document
 from policyd.policy.source.files import SourceFile, read
 from policyd.policy.source.splitting import NOT_AN_OBJECT, split
 from policyd.policy.source.tree import shown
-from policyd.policy.suite.reviews import build_review, in_namespace
+from policyd.policy.suite.reviews import (
+    DEFAULT_GROUPS,
+    DEFAULT_NAMESPACE,
+    DEFAULT_USER,
+    ResourceNeeded,
+    assumption,
+    build_review,
+    in_namespace,
+    resource_of,
+)
 
 Identity = tuple[str, str, str, str]
-_DEFAULT_NAMESPACE = "default"
+_RESOURCE_HINT = "name the resource, as in --resource apps/v1/deployments"
+_UNUSED = "this CustomResourceDefinition is not used: "
 _TEMPLATE_HINT = "policyd reads no templates: render the chart first, with helm template"
 
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """The user, operation and namespace of requests built from manifests.
+    """The user, operation, resource and namespace of requests built from manifests.
 
-    ``operation`` None: CREATE, or UPDATE if there is an old object. ``user`` None: policyd.
-    ``namespace``: of objects that name none; None: default.
+    ``operation`` None: CREATE, or UPDATE if there is an old object. ``user`` None and no groups:
+    those that every request without them has. ``namespace``: of objects that name none; None:
+    default. ``resource`` None: it follows from the kind of each object.
     """
 
     operation: str | None = None
     user: str | None = None
     groups: tuple[str, ...] = ()
     namespace: str | None = None
+    resource: str | None = None
 
     @property
     def user_info(self) -> JSONObject:
         """The ``userInfo`` of the requests."""
-        return {"username": self.user or "policyd", "groups": list(self.groups)}
+        groups = list(self.groups or DEFAULT_GROUPS)
+        return {"username": self.user or DEFAULT_USER, "groups": groups}
 
-    def review(self, document: Document, old: JSONObject | None) -> JSONObject:
-        """Build the AdmissionReview that the API server would send for a manifest."""
-        review = build_review(
-            document.raw,
-            old_object=old,
-            operation=self.operation,
-            overrides={"userInfo": self.user_info},
-        )
-        request = review["request"]
-        scoped = "namespace" in request and not is_namespace(document)
-        if self.namespace and not document.namespace and scoped:
-            request["namespace"] = self.namespace
+    def review(
+        self, document: Document, old: JSONObject | None, mapper: ResourceMapper
+    ) -> JSONObject:
+        """Build the AdmissionReview that the API server would send for a manifest. Raises
+        PolicySchemaError if its resource has to be given.
+        """
+        overrides = {"userInfo": self.user_info, "resource": self.resource_of(document, mapper)}
+        try:
+            review = build_review(
+                document.raw,
+                old_object=old,
+                operation=self.operation,
+                overrides=overrides,
+                mapper=mapper,
+                default_namespace=self.namespace or DEFAULT_NAMESPACE,
+            )
+        except ResourceNeeded as error:
+            line, column = document.place("kind")
+            problem = Problem(str(error), document.file, line, column, hint=_RESOURCE_HINT)
+            raise PolicySchemaError([problem]) from None
         return in_namespace(review)
+
+    def resource_of(self, document: Document, mapper: ResourceMapper) -> JSONObject | None:
+        """Return the resource that is given for an object; None: it is derived. Namespaces and
+        CustomResourceDefinitions, which only describe the cluster, keep theirs.
+        """
+        if self.resource is None or _describes_cluster(document):
+            return None
+        try:
+            return resource_of(self.resource, document.api_version, document.kind, mapper)
+        except ValueError as error:
+            raise ConfigError(f"--resource: {error}") from None
+
+    def require_one_kind(self, documents: Iterable[Document]) -> None:
+        """Raise ConfigError if a resource is given and these objects are of several kinds."""
+        if self.resource is None:
+            return
+        kinds = {each.kind: each for each in documents if not _describes_cluster(each)}
+        if len(kinds) > 1:
+            raise ConfigError(
+                f"--resource is the resource of one kind, but there are {', '.join(kinds)}"
+            )
 
     def identity(self, document: Document) -> Identity:
         """Return group, kind, namespace and name, which identify an object."""
-        namespace = document.namespace or self.namespace or _DEFAULT_NAMESPACE
+        namespace = document.namespace or self.namespace or DEFAULT_NAMESPACE
         return (document.group, document.kind, namespace, document.name)
 
 
@@ -108,9 +153,39 @@ def read_manifests(paths: Sequence[Path], excluded: Sequence[str] = ()) -> Manif
     return manifests
 
 
+def definitions_of(documents: Iterable[Document]) -> list[JSONObject]:
+    """Return the CustomResourceDefinitions among manifests, with a warning on standard error for
+    each that cannot be used.
+    """
+    documents = list(documents)
+    for problem in problems_among(documents):
+        echo_warning(replace(problem, message=_UNUSED + problem.message))
+    return definitions_among(each.raw for each in documents)
+
+
+def echo_assumptions(
+    documents: Iterable[Document], requester: Requester, mapper: ResourceMapper
+) -> None:
+    """Print a remark on standard error for each kind of manifests whose resource is assumed."""
+    seen: set[tuple[str, str]] = set()
+    for document in documents:
+        kind = (document.api_version, document.kind)
+        if kind in seen or document.is_policy:
+            continue
+        seen.add(kind)
+        found = assumption(*kind, requester.resource_of(document, mapper), mapper)
+        if found is not None:
+            line, column = document.place("kind")
+            echo_warning(Problem(found.text, document.file, line, column, hint=found.hint))
+
+
 def is_namespace(document: Document) -> bool:
     """Whether the object is a Namespace, whose labels and fields policies can see."""
     return document.kind == "Namespace" and not document.group
+
+
+def _describes_cluster(document: Document) -> bool:
+    return is_namespace(document) or is_definition(document.raw)
 
 
 def is_excluded(name: str, globs: Iterable[str]) -> bool:

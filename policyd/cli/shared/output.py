@@ -53,6 +53,14 @@ def echo_problems(problems: Iterable[Problem], *, err: bool = False) -> None:
         echo_wrapped(problem_text(problem), err=err)
 
 
+def echo_warning(problem: Problem) -> None:
+    """Print a problem that ends nothing, on standard error."""
+    place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part)
+    path = f"{problem.path}: " if problem.path else ""
+    line = f"{styled(place, bold=True)}: {styled('warning', fg='yellow')}: {path}{problem.message}"
+    echo_wrapped("\n".join((line, *problem_details(problem))), err=True)
+
+
 def echo_skipped(problems: Iterable[Problem]) -> None:
     """Print a warning on standard error for each document that is not a Kubernetes object."""
     for problem in problems:

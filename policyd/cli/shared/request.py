@@ -16,6 +16,8 @@ from policyd.cli.shared.manifests import (
     Manifests,
     OldObjects,
     Requester,
+    definitions_of,
+    echo_assumptions,
     is_namespace,
     read_manifests,
 )
@@ -24,6 +26,7 @@ from policyd.cli.shared.selection import SELECT, Selection, selectors
 from policyd.cli.shared.settings import with_options
 from policyd.errors import ConfigError, PolicySchemaError, ReviewError
 from policyd.json_types import JSONObject
+from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.source.documents import Document
 from policyd.policy.source.files import SourceFile, is_packed, read_bytes
 from policyd.policy.source.loader import read_one
@@ -52,11 +55,11 @@ class GivenReview(NamedTuple):
 
 
 class GivenReviews(NamedTuple):
-    """The reviews of a file, the Namespace objects in it, and all its objects."""
+    """The reviews of a file, and the Namespaces and CustomResourceDefinitions in it."""
 
     reviews: list[GivenReview]
     namespaces: list[JSONObject]
-    objects: list[JSONObject]
+    definitions: list[JSONObject]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +78,10 @@ class RequestOptions:
         given = self.old or self.select or not self.defaults
         return bool(given) or self.requester != Requester()
 
-    def read(self, file: BinaryIO) -> GivenReviews:
+    def read(self, file: BinaryIO, mapper: ResourceMapper) -> GivenReviews:
         """Read the AdmissionReviews in the file, and build one from each manifest in it that is
-        selected. What is not a Kubernetes object is skipped with a warning.
+        selected. What is not a Kubernetes object is skipped with a warning. ``mapper`` knows the
+        kinds of the policies.
         """
         name = name_of(file)
         manifests = Manifests()
@@ -93,18 +97,22 @@ class RequestOptions:
             )
         old = OldObjects(manifests, read_manifests(self.old).required(), self.requester)
         namespaces = [each.raw for each in documents if is_namespace(each)]
-        objects = [each.raw for each in documents]
+        definitions = definitions_of(documents)
+        mapper = mapper.with_definitions(definitions)
         if self.select is not None:
             documents = self.select.of(documents, self.requester, name)
+        built = [each for each in documents if not _is_review(each)]
+        self.requester.require_one_kind(built)
+        echo_assumptions(built, self.requester, mapper)
         reviews = [
-            each.raw if _is_review(each) else self.requester.review(each, old.of(each))
+            each.raw if _is_review(each) else self.requester.review(each, old.of(each), mapper)
             for each in documents
         ]
-        return GivenReviews(list(map(GivenReview, reviews, documents)), namespaces, objects)
+        return GivenReviews(list(map(GivenReview, reviews, documents)), namespaces, definitions)
 
-    def read_one(self, file: BinaryIO) -> GivenReviews:
+    def read_one(self, file: BinaryIO, mapper: ResourceMapper) -> GivenReviews:
         """Do the same for a command that evaluates one request."""
-        found = self.read(file)
+        found = self.read(file, mapper)
         if len(found.reviews) > 1:
             named = selectors([each.document for each in found.reviews if each.document])
             raise ConfigError(
@@ -142,19 +150,22 @@ def request_options(function: Callable[..., Any]) -> Callable[..., Any]:
         user: str | None,
         groups: tuple[str, ...],
         default_namespace: str | None,
+        resource: str | None,
         namespace_labels: dict[str, str] | None,
         select: Selection | None,
         defaults: bool,
         **others: Any,
     ) -> Any:
-        requester = Requester(operation, user, groups, default_namespace)
+        requester = Requester(operation, user, groups, default_namespace, resource)
         given = RequestOptions(requester, old, namespace_labels, select, defaults)
         return function(request=given, **others)
 
     return with_options(command, _OPTIONS)
 
 
-FOR_MANIFESTS = "--select, --operation, --old, --user, --group, --namespace and --no-defaults"
+FOR_MANIFESTS = (
+    "--select, --operation, --old, --resource, --user, --group, --namespace and --no-defaults"
+)
 OPERATION = click.option(
     "--operation",
     type=click.Choice(OPERATIONS),
@@ -176,7 +187,13 @@ GROUP = click.option(
     "groups",
     multiple=True,
     metavar="NAME",
-    help="Add a group of the user; may be repeated.",
+    help="Add a group of the user; may be repeated.  [default: system:authenticated]",
+)
+RESOURCE = click.option(
+    "--resource",
+    metavar="[[GROUP/]VERSION/]RESOURCE",
+    help="Set the resource of the request where it does not follow from the kind of the manifests, "
+    "as apps/v1/deployments for a Scale.",
 )
 NAMESPACE = click.option(
     "-n",
@@ -200,7 +217,9 @@ DEFAULTS = click.option(
     help="Evaluate manifests as they are, without the defaults that the API server adds before "
     "admission.",
 )
-_OPTIONS = (SELECT, OPERATION, OLD, USER, GROUP, NAMESPACE, NAMESPACE_LABELS, DEFAULTS)
+_OPTIONS = (
+    SELECT, OPERATION, OLD, USER, GROUP, NAMESPACE, RESOURCE, NAMESPACE_LABELS, DEFAULTS,
+)  # fmt: skip
 
 
 def name_of(file: BinaryIO) -> str:

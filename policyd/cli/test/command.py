@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import click
 
-from policyd.cli.shared.output import counted, format_option
+from policyd.cli.shared.output import counted, echo_warning, format_option
 from policyd.cli.shared.request import DEFAULTS
 from policyd.cli.shared.version import version_option
 from policyd.cli.test.foreign import load_tested, run_foreign
@@ -17,10 +17,11 @@ from policyd.cli.test.output import FORMATS, SuiteResults, write
 from policyd.cli.test.run import RunOptions, run, suites_of
 from policyd.cli.test.update import drafted
 from policyd.cli.test.update import update as write_expectations
-from policyd.errors import ConfigError
+from policyd.errors import ConfigError, Problem
 from policyd.importers.reading import read_tests
 from policyd.policy.source.documents import Document, Sources
 from policyd.policy.source.loader import load, require
+from policyd.policy.suite.reviews import Assumption
 from policyd.policy.suite.runner import selected
 from policyd.versions import KubernetesVersion
 
@@ -160,6 +161,7 @@ def command(
         options = _only_failed(suites, options)
     results = _run(sources, suites, options, loaded.foreign)
     note_failures(results)
+    _echo_assumed(results)
     write(form, results, verbose)
     if not results.passed:
         raise SystemExit(1)
@@ -224,6 +226,16 @@ def _run(
     if options.select is not None and not any(each.cases for each in results.suites):
         raise ConfigError(f"--run {options.select.pattern!r} matches no case")
     return results
+
+
+def _echo_assumed(results: SuiteResults) -> None:
+    """Print a remark for each kind of objects whose resource is assumed."""
+    seen: set[Assumption] = set()
+    for case in (each.result for suite in results.suites for each in suite.cases):
+        if case.assumed is not None and case.assumed not in seen:
+            seen.add(case.assumed)
+            text, hint = case.assumed
+            echo_warning(Problem(text, case.file, case.line, hint=hint))
 
 
 def _only_failed(suites: Sequence[Document], options: RunOptions) -> RunOptions:

@@ -158,6 +158,7 @@ class _SuitePolicies:
             evaluator.admit,
             within=evaluator.admitting,
             defaults=self._defaults,
+            mapper=self._policies.mapper,
         )
 
     def _record(self, story: WebhookStory) -> None:

@@ -10,19 +10,18 @@ from policyd._core.match.equivalents import Equivalents
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.review import decode
 from policyd.cli.shared.authorizer import authorizer_option
-from policyd.cli.shared.manifests import Manifests, is_namespace, read_manifests
+from policyd.cli.shared.manifests import Manifests, definitions_of, is_namespace, read_manifests
 from policyd.cli.shared.output import echo_json, format_option, shortest, styled
 from policyd.cli.shared.request import GivenReview, RequestOptions, name_of, request_options
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.version import version_option
 from policyd.cli.webhooks.calls_output import calls_json, calls_text
 from policyd.cli.webhooks.options import files_option
+from policyd.defaulting.defaults import Defaults
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
-from policyd.offline.defaulting.defaults import Defaults
-from policyd.policy.kinds.definitions import KIND as DEFINITION
-from policyd.policy.kinds.definitions import usable
+from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.source.documents import Document
 from policyd.versions import KubernetesVersion
 from policyd.webhooks.calls import called_of, hooks_of
@@ -96,8 +95,9 @@ def command(
         raise click.UsageError("-f - and FILE cannot both be standard input")
     found = _given(read_manifests(files).required(), files, version)
     hooks = hooks_of(found.configurations)
-    given, namespaces, objects = request.read(file)
-    definitions = [*found.definitions, *filter(_is_definition, objects)]
+    mapper = BUILT_IN.with_definitions(found.definitions)
+    given, namespaces, more = request.read(file, mapper)
+    definitions = [*found.definitions, *more]
     equivalents = Equivalents.of_crds(definitions)
     defaults = Defaults(Schemas.builtin().with_crds(definitions), version)
     for number, each in enumerate(given):
@@ -137,17 +137,13 @@ def _given(manifests: Manifests, files: Sequence[Path], version: KubernetesVersi
     return _Given(
         [each.raw for each in documents],
         [each.raw for each in manifests.documents if is_namespace(each)],
-        [each.raw for each in manifests.documents if _is_definition(each.raw)],
+        definitions_of(manifests.documents),
     )
 
 
 def _refused(document: Document, version: KubernetesVersion) -> Iterator[str]:
     for problem in problems(document.raw, version=version):
         yield f"the API server refuses {document.label}: {problem}"
-
-
-def _is_definition(obj: JSONObject) -> bool:
-    return obj.get("kind") == DEFINITION and usable(obj)
 
 
 def _place(given: GivenReview) -> JSONObject:

@@ -47,7 +47,7 @@ def decide(
     TestUnusable if the request cannot be evaluated.
     """
     seen = names if evaluated is None else evaluated
-    state = CaseState(params=trial.params, namespaces=trial.namespaces)
+    state = CaseState(params=trial.params, namespaces=trial.namespaces, defaults=False)
     # The tests' own tools know no rights of users but those that a test gives them.
     admitter = Admitter(with_state(policies, state), StaticAuthorizer(()))
     try:

@@ -16,8 +16,10 @@ from policyd.importers.proof.gatekeeper_suites import (
 from policyd.importers.proof.imports import TestedPolicies
 from policyd.importers.proof.rows import Proof, TestRow, TestUnusable
 from policyd.json_types import JSONObject
+from policyd.policy.kinds.definitions import definitions_among
+from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.source.documents import Document
-from policyd.policy.suite.reviews import build_review, in_namespace, namespace
+from policyd.policy.suite.reviews import ResourceNeeded, build_review, in_namespace, namespace
 
 _REVIEW = ("admission.k8s.io", "AdmissionReview")
 # What policyd takes from an AdmissionReview of a test, which need not be whole.
@@ -61,7 +63,7 @@ def _proved(
             continue
         assert one is not None
         try:
-            yield _case(row, document, case, one, files)
+            yield _case(row, document, case, one, files, mapper=policies.mapper)
         except TestUnusable as error:
             yield Proof(row, "not run", reason=str(error), imported=imported)
 
@@ -77,7 +79,13 @@ def _import_of(
 
 
 def _case(
-    row: TestRow, document: Document, case: GatekeeperCase, one: CheckedImport, files: TestFiles
+    row: TestRow,
+    document: Document,
+    case: GatekeeperCase,
+    one: CheckedImport,
+    files: TestFiles,
+    *,
+    mapper: ResourceMapper,
 ) -> Proof:
     assert one.policies is not None
     if not case.object or not case.assertions:
@@ -86,7 +94,8 @@ def _case(
     if len(found) != 1:
         raise TestUnusable(f"{case.object}: expected one object, got {len(found)}")
     inventory = files.objects(document, case.inventory)
-    review = _review(found[0])
+    mapper = mapper.with_definitions(definitions_among(each.raw for each in inventory))
+    review = _review(found[0], mapper)
     known = {each.name: each.raw for each in inventory if each.kind == "Namespace"}
     within = review["request"].get("namespace")
     if within and within not in known:
@@ -107,21 +116,27 @@ def _case(
     )
 
 
-def _review(document: Document) -> JSONObject:
+def _review(document: Document, mapper: ResourceMapper) -> JSONObject:
     """Return the request that creates an object, or that an AdmissionReview describes."""
+    try:
+        return in_namespace(_built(document, mapper))
+    except ResourceNeeded as error:
+        raise TestUnusable(str(error)) from None
+
+
+def _built(document: Document, mapper: ResourceMapper) -> JSONObject:
     if (document.group, document.kind) != _REVIEW:
-        return in_namespace(build_review(document.raw))
+        return build_review(document.raw, mapper=mapper)
     request = document.raw.get("request")
     if not isinstance(request, dict) or not (request.get("object") or request.get("oldObject")):
         raise TestUnusable(f"{document.file}: the AdmissionReview has no object")
     overrides = {key: value for key, value in request.items() if key not in _BUILT}
-    return in_namespace(
-        build_review(
-            request.get("object"),
-            old_object=request.get("oldObject"),
-            operation=request.get("operation"),
-            overrides=overrides,
-        )
+    return build_review(
+        request.get("object"),
+        old_object=request.get("oldObject"),
+        operation=request.get("operation"),
+        overrides=overrides,
+        mapper=mapper,
     )
 
 

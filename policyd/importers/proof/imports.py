@@ -16,6 +16,8 @@ from policyd.importers.proof.files import TestFiles
 from policyd.importers.proof.rows import TestUnusable
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.kinds.definitions import definitions_among
+from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.source.documents import Document, Sources
 from policyd.versions import KubernetesVersion
 
@@ -25,6 +27,10 @@ PolicyByName = Callable[[str], CheckedImport | None]
 
 class TestedPolicies(Protocol):
     """What tests find their policies in."""
+
+    @property
+    def mapper(self) -> ResourceMapper:
+        """The resources of the kinds that the sources define."""
 
     def named(
         self, test: Document, policies: Sequence[str], exceptions: Sequence[str], files: TestFiles
@@ -52,6 +58,8 @@ class ImportIndex:
         self._documents = documents
         self._version = version
         self._converters = converters
+        defined = definitions_among(each.raw for each in documents)
+        self.mapper = BUILT_IN.with_definitions(defined)
         self._by_file: dict[str, list[CheckedImport]] = {}
         for each in imports:
             file = os.path.realpath(each.imported.source.file)
@@ -101,6 +109,7 @@ class ImportedBefore:
             if source:
                 origins.setdefault(source, []).append((rule, each))
         self._imports = [_before(source, found, compiled) for source, found in origins.items()]
+        self.mapper = compiled.mapper
 
     def named(
         self, test: Document, policies: Sequence[str], exceptions: Sequence[str], files: TestFiles

@@ -23,8 +23,9 @@ from policyd.importers.proof.kyverno_values import (
 from policyd.importers.proof.patched import differences
 from policyd.importers.proof.rows import Proof, TestRow, TestUnusable
 from policyd.json_types import JSONObject
+from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.source.documents import Document
-from policyd.policy.suite.reviews import build_review, in_namespace, namespace
+from policyd.policy.suite.reviews import ResourceNeeded, build_review, in_namespace, namespace
 
 _DENIED = frozenset({"fail", "warn"})
 _ADMITTED = frozenset({"pass", "skip"})
@@ -56,6 +57,8 @@ class _KyvernoRun:
         self._values: TestValues = read_values(test, files)
         self._params = [each.raw for each in files.objects(test.document, test.params)]
         self._params += context_objects(test, files)
+        defined = definitions_among(each.raw for each in self._resources)
+        self._mapper = policies.mapper.with_definitions(defined)
         self._policy = policies.named(test.document, test.policies, test.exceptions, files)
         self._namespaces = {
             each.name: each.raw for each in self._resources if each.kind == "Namespace"
@@ -154,14 +157,17 @@ class _KyvernoRun:
         if described is not None:
             fields |= _of_subresource(described)
         old, given = fields.pop("oldObject", None), fields.pop("namespace", "")
-        review = in_namespace(
-            build_review(
+        try:
+            built = build_review(
                 fields.pop("object", resource.raw),
                 old_object=old,
                 operation=str(operation),
                 overrides=fields,
+                mapper=self._mapper,
             )
-        )
+        except ResourceNeeded as error:
+            raise TestUnusable(str(error)) from None
+        review = in_namespace(built)
         request = review["request"]
         if given:  # a value of the variable only: the object keeps its own
             request["namespace"] = given

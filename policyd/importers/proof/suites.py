@@ -69,7 +69,7 @@ def _case(policies: SuitePolicies, group: Sequence[Proof]) -> JSONObject:
     proof = group[0]
     assert proof.review is not None
     request = proof.review["request"]
-    state = CaseState(params=proof.params, namespaces=proof.namespaces)
+    state = CaseState(params=proof.params, namespaces=proof.namespaces, defaults=False)
     admit = policies.knowing(state).admit
     answer = admit(proof.review, ("mutate", "validate"))
     case: JSONObject = {"name": _name(group), "request": _request(request)}
@@ -108,6 +108,8 @@ def _request(request: JSONObject) -> JSONObject:
     for name in _FIELDS:
         if request.get(name) != built.get(name) and request.get(name) is not None:
             found[name] = request[name]
+    if "namespace" in built and "namespace" not in request:
+        found["namespace"] = ""  # of a kind that only a definition says to be cluster-scoped
     if obj is not None:
         found["object"] = obj
     if old is not None and not _same(old, obj):

@@ -176,7 +176,7 @@ def custom_kinds(document: JSONObject, table: Table) -> Iterable[KindSchema]:
     spec = document.get("spec") or {}
     for version in spec.get("versions") or ():
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
-        if not version.get("served") or schema is None:
+        if not version.get("served", True) or schema is None:
             continue
         gvk = Gvk(spec["group"], version["name"], spec["names"]["kind"])
         root = Builder(table.definition).field(as_object(as_published(schema)), preserve=False)

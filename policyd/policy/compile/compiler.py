@@ -2,7 +2,7 @@
 reads no files and evaluates nothing.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from policyd._core.eval.program import Program
@@ -12,6 +12,7 @@ from policyd._core.match.matcher import MatchRules
 from policyd._core.plan.mutation import MutationPlan
 from policyd._core.plan.mutation_steps import ExpressionStep, OverlayStep
 from policyd._core.plan.validation import PlannedValidation, ValidationPlan
+from policyd.defaulting.defaults import Defaults
 from policyd.errors import PolicyError, Problem
 from policyd.json_types import JSON, FieldPath, JSONObject
 from policyd.pattern import Pattern, compile_any_pattern, compile_pattern
@@ -29,12 +30,13 @@ from policyd.policy.compile.expressions import Expressions
 from policyd.policy.compile.match_rules import SharedRules, controller_rules
 from policyd.policy.compile.missing_schemas import merges, missing
 from policyd.policy.compile.overlays import KnownKinds, OverlayCompiler, bind, needed
-from policyd.policy.compile.params import Namespaces, ParamStore
+from policyd.policy.compile.params import Namespaces, ParamStore, stored
 from policyd.policy.compile.policy_set import CompiledPolicySet, CounterRegistry
 from policyd.policy.compile.repeated import RepeatedExpressions
 from policyd.policy.compile.reuse import made_of, reusable
 from policyd.policy.compile.rollouts import PolicyRollouts, rollout_of
 from policyd.policy.kinds.definitions import definitions
+from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.model import kinds as model
 from policyd.policy.model.expressions import CONDITION, mutations_of
 from policyd.policy.model.kinds import AnyBinding, AnyPolicy
@@ -96,20 +98,38 @@ def compile_sources(
         if policy is not None:
             policies.append(_excepted(policy, document, attachments))
         breathe()
+    mapper, defaults = BUILT_IN.with_definitions(crds), Defaults(kinds.schemas, sources.version)
     return CompiledPolicySet(
         policies,
         generation=sources.generation,
-        params=ParamStore([document.raw for document in others], crds),
+        params=ParamStore(_params(others, policies, mapper, defaults), crds),
         namespaces=Namespaces(document.raw for document in others if document.kind == "Namespace"),
         schemas=kinds.schemas,
         equivalents=Equivalents.of_crds(crds),
         registry=registry,
+        mapper=mapper,
         problems=problems,
         suites=sources.of_kind("PolicyTest"),
         exception_ends=ends_of(sources),
         version=sources.version,
         files=held(sources.documents),
     )
+
+
+def _params(
+    documents: Iterable[Document],
+    policies: Iterable[CompiledPolicy],
+    mapper: ResourceMapper,
+    defaults: Defaults,
+) -> Iterator[JSONObject]:
+    """Yield the objects among the documents, as the API server stores them if policies have params
+    of their kinds. A kind may be written in another version.
+    """
+    kinds = {each.param_kind for each in policies if each.param_kind is not None}
+    wanted = {(home.rpartition("/")[0], kind) for home, kind in kinds}
+    for each in documents:
+        is_param = (each.group, each.kind) in wanted
+        yield stored(each.raw, mapper, defaults) if is_param else each.raw
 
 
 def _excepted(

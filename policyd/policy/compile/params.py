@@ -1,12 +1,15 @@
 """Parameter objects and namespaces of the policy sources, without a cluster. Compiles nothing."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from policyd._core.match.selectors import Selector
+from policyd.defaulting.defaults import Defaults
+from policyd.defaulting.placing import placed
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.compile.compiled import CompiledParamRef
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
+from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.model.base import labels_of
 
 NAME_LABEL = "kubernetes.io/metadata.name"
@@ -32,9 +35,9 @@ class ParamStore:
     """
 
     def __init__(self, objects: Iterable[JSONObject], crds: Iterable[JSONObject] = ()) -> None:
-        objects, crds = tuple(objects), tuple(crds)
-        self._objects, self._crds = objects, crds
-        scopes = dict(_crd_scopes(crds))
+        self._objects = objects = tuple(objects)
+        self._crds = crds = tuple(crds)
+        self._mapper = mapper = BUILT_IN.with_definitions(crds)
         found: dict[tuple[str, str], dict[tuple[str, str], JSONObject]] = {}
         for obj in objects:
             kind = (str(obj.get("apiVersion")), str(obj.get("kind")))
@@ -42,27 +45,32 @@ class ParamStore:
             meta = metadata if isinstance(metadata, dict) else {}
             key = (str(meta.get("namespace") or ""), str(meta.get("name") or ""))
             found.setdefault(kind, {})[key] = obj
-        for versions in map(_versions_alike, crds):
-            _convert(found, versions)
+        for kinds in mapper.convertible:
+            _convert(found, kinds)
         self._found = found
-        self._defined = frozenset(scopes)
         self._kinds: dict[tuple[str, str], KnownParamKind] = {}
-        for kind in {*found, *scopes}:
-            guessed = any(ns for ns, _ in found.get(kind, ()))
-            namespaced = BUILTIN_KINDS.get(kind, scopes.get(kind, guessed))
+        for kind, members in found.items():
+            namespaced = mapper.namespaced_kind(kind)
+            if namespaced is None:
+                namespaced = any(where for where, _ in members)
             self._kinds[kind] = self.kind_in(kind, namespaced)
 
     def including(self, objects: Iterable[JSONObject]) -> "ParamStore":
         """Return these params and more, which replace those of the same kind and name."""
         return ParamStore((*self._objects, *objects), self._crds)
 
+    def defining(self, crds: Iterable[JSONObject]) -> "ParamStore":
+        """Return these params, whose kinds are also known by these CustomResourceDefinitions."""
+        return ParamStore(self._objects, (*self._crds, *crds))
+
     def kind(self, param_kind: tuple[str, str]) -> KnownParamKind:
         """Return the kind with its objects; raises ParamError for an unknown kind."""
         known = self._kinds.get(param_kind)
         if known is not None:
             return known
-        if param_kind in BUILTIN_KINDS:
-            return KnownParamKind(BUILTIN_KINDS[param_kind], True, {}, param_kind)
+        namespaced = self._mapper.namespaced_kind(param_kind)
+        if namespaced is not None:
+            return KnownParamKind(namespaced, param_kind in BUILTIN_KINDS, {}, param_kind)
         raise ParamError(unknown_kind(param_kind))
 
     def kind_in(self, param_kind: tuple[str, str], namespaced: bool) -> KnownParamKind:
@@ -72,11 +80,11 @@ class ParamStore:
 
     def knows(self, param_kind: tuple[str, str]) -> bool:
         """Whether the sources have objects or a definition of the kind."""
-        return param_kind in self._kinds
+        return param_kind in self._kinds or self._mapper.namespaced_kind(param_kind) is not None
 
     def is_certain(self, param_kind: tuple[str, str]) -> bool:
         """Whether the scope of the kind is certain, so that a cluster can only add objects."""
-        return param_kind in BUILTIN_KINDS or param_kind in self._defined
+        return self._mapper.namespaced_kind(param_kind) is not None
 
     def settles(self, param_kind: tuple[str, str], ref: CompiledParamRef | None) -> bool:
         """Whether the sources alone determine the params of ``ref`` for every request."""
@@ -213,40 +221,26 @@ def _sorted(
     keyed = {
         ((ns or "default") if namespaced else "", name): obj for (ns, name), obj in members.items()
     }
-    return dict(sorted(keyed.items()))
+    return {key: placed(obj, key[0]) for key, obj in sorted(keyed.items())}
 
 
-def _crd_scopes(crds: Iterable[JSONObject]) -> Iterable[tuple[tuple[str, str], bool]]:
-    """Yield the kinds that definitions serve, and whether each is namespaced."""
-    for crd in crds:
-        for kind, served in _versions(crd):
-            if served:
-                yield kind, crd["spec"].get("scope") == "Namespaced"
-
-
-def _versions(crd: JSONObject) -> Iterator[tuple[tuple[str, str], bool]]:
-    """Yield the versions of a definition as (apiVersion, kind), and whether each is served."""
-    spec = crd.get("spec")
-    if not isinstance(spec, dict):
-        return
-    names, versions = spec.get("names"), spec.get("versions")
-    kind = names.get("kind") if isinstance(names, dict) else None
-    for version in versions if isinstance(versions, list) else []:
-        if isinstance(version, dict):
-            name = f"{spec.get('group')}/{version.get('name')}"
-            yield (name, str(kind)), version.get("served") is not False
-
-
-def _versions_alike(crd: JSONObject) -> list[tuple[str, str]]:
-    """Return the versions whose objects differ only in apiVersion: conversion None."""
-    spec = crd.get("spec")
-    conversion = spec.get("conversion") if isinstance(spec, dict) else None
-    strategy = conversion.get("strategy") if isinstance(conversion, dict) else None
-    return [kind for kind, _ in _versions(crd)] if strategy in (None, "None") else []
+def stored(obj: JSONObject, mapper: ResourceMapper, defaults: Defaults) -> JSONObject:
+    """Return a param as the API server stores it: with the defaults of the version in which it is
+    written, and of that in which it is kept.
+    """
+    home, kind = str(obj.get("apiVersion")), str(obj.get("kind"))
+    written: JSONObject = defaults.applied(obj)
+    defined = mapper.defined(home, kind)
+    if defined is None or not defined.convertible or not defined.stored:
+        return written
+    group = home.rpartition("/")[0]
+    kept = defaults.applied({**written, "apiVersion": f"{group}/{defined.stored}"})
+    return {**kept, "apiVersion": home}
 
 
 def _convert(
-    found: dict[tuple[str, str], dict[tuple[str, str], JSONObject]], versions: list[tuple[str, str]]
+    found: dict[tuple[str, str], dict[tuple[str, str], JSONObject]],
+    versions: Iterable[tuple[str, str]],
 ) -> None:
     """Add the objects of each version to the others, except where they have their own."""
     written = {kind: found[kind].copy() for kind in versions if kind in found}

@@ -2,7 +2,7 @@
 nothing.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -13,11 +13,13 @@ from policyd._core.match.equivalents import Equivalents
 from policyd._core.match.matcher import Index
 from policyd._core.plan.mutation import MutationPlan
 from policyd._core.plan.validation import ValidationPlan
+from policyd.defaulting.defaults import Defaults
 from policyd.errors import Problem
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.params import Namespaces, ParamStore
+from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source.documents import Document
 from policyd.versions import NEWEST, KubernetesVersion
@@ -62,6 +64,7 @@ class CompiledPolicySet:
         schemas: Schemas,
         equivalents: Equivalents,
         registry: CounterRegistry,
+        mapper: ResourceMapper = BUILT_IN,
         problems: Iterable[Problem] = (),
         suites: Iterable[Document] = (),
         exception_ends: Iterable[datetime | None] = (),
@@ -75,6 +78,7 @@ class CompiledPolicySet:
         self.schemas = schemas
         self.equivalents = equivalents
         self.registry = registry
+        self.mapper = mapper
         self.problems = tuple(problems)
         self.suites = tuple(suites)
         self.exception_ends = tuple(exception_ends)
@@ -117,6 +121,24 @@ class CompiledPolicySet:
         """Return the same policies with other params, for evaluation without a cluster."""
         return self._with(params=params)
 
+    def with_definitions(self, crds: Sequence[JSONObject]) -> "CompiledPolicySet":
+        """Return the same policies, evaluated as if these usable CustomResourceDefinitions were
+        among their documents.
+        """
+        if not crds:
+            return self
+        return self._with(
+            mapper=self.mapper.with_definitions(crds),
+            schemas=self.schemas.with_crds(crds),
+            equivalents=self.equivalents.with_crds(crds),
+            params=self.params.defining(crds),
+        )
+
+    @property
+    def defaults(self) -> Defaults:
+        """The defaults of the kinds that the policies know, in their version of Kubernetes."""
+        return Defaults(self.schemas, self.version)
+
     def without(self, parts: Collection[tuple[str, Webhook]]) -> "CompiledPolicySet":
         """Return the same set without what these policies, by name, do at these webhooks."""
         return self._of(_remaining(self.policies, parts)) if parts else self
@@ -144,6 +166,7 @@ class CompiledPolicySet:
             schemas=self.schemas,
             equivalents=self.equivalents,
             registry=self.registry,
+            mapper=self.mapper,
             problems=self.problems,
             suites=self.suites,
             exception_ends=self.exception_ends,
@@ -151,7 +174,7 @@ class CompiledPolicySet:
             files=self.files,
         )
 
-    def _with(self, **fields: Namespaces | ParamStore) -> "CompiledPolicySet":
+    def _with(self, **fields: object) -> "CompiledPolicySet":
         copy = object.__new__(CompiledPolicySet)
         copy.__dict__.update(self.__dict__, **fields)
         for stage in ("enforced", "staged"):

@@ -49,3 +49,16 @@ BUILTIN_KINDS: dict[tuple[str, str], bool] = {
     for api_version, names in _SERVED.items()
     for name in names.split()
 }
+
+# (group, kind) -> the same of the kinds that are served only if a feature gate is on.
+OTHER_SCOPES: dict[tuple[str, str], bool] = {
+    ("certificates.k8s.io", "ClusterTrustBundle"): False,
+    ("certificates.k8s.io", "PodCertificateRequest"): True,
+    ("coordination.k8s.io", "LeaseCandidate"): True,
+    ("internal.apiserver.k8s.io", "StorageVersion"): False,
+    ("resource.k8s.io", "DeviceTaintRule"): False,
+    ("resource.k8s.io", "ResourcePoolStatusRequest"): False,
+    ("scheduling.k8s.io", "PodGroup"): True,
+    ("scheduling.k8s.io", "Workload"): True,
+    ("storagemigration.k8s.io", "StorageVersionMigration"): False,
+}

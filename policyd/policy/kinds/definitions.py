@@ -1,15 +1,15 @@
 """CustomResourceDefinitions among the documents: only well-formed ones are used.
 
-Only the fields that policyd reads are checked (names, versions, the shape of the schemas); the API
-server checks the rest.
+Only the fields that policyd reads are checked (names, scope, versions, the shape of the schemas);
+the API server checks the rest.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from policyd.errors import Problem
-from policyd.json_types import FieldPath
+from policyd.json_types import JSON, FieldPath, JSONObject
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.source.documents import Document, Sources
 
@@ -41,7 +41,26 @@ def definitions(sources: Sources) -> UsableDefinitions:
     return UsableDefinitions(tuple(good), tuple(problems))
 
 
-def usable(crd: dict[str, Any]) -> bool:
+def definitions_among(objects: Iterable[JSON]) -> list[JSONObject]:
+    """Return the usable definitions among plain objects."""
+    return [each for each in objects if is_definition(each) and usable(each)]
+
+
+def problems_among(documents: Iterable[Document]) -> Iterator[Problem]:
+    """Yield why definitions among documents, such as manifests, are not used."""
+    for document in documents:
+        if is_definition(document.raw):
+            yield from map(document.problem, _check(document.raw))
+
+
+def is_definition(obj: JSON) -> bool:
+    """Whether an object is meant to be a CustomResourceDefinition, of any version."""
+    if not isinstance(obj, dict) or obj.get("kind") != KIND:
+        return False
+    return str(obj.get("apiVersion")).startswith(f"{_GROUP}/")
+
+
+def usable(crd: JSONObject) -> bool:
     """Whether the fields that are read of a definition are valid."""
     return next(_check(crd), None) is None
 
@@ -61,6 +80,10 @@ def _check(raw: dict[str, Any]) -> Iterator[FormProblem]:
         yield from _text(names, "plural", ("spec", "names"))
     else:
         yield _wrong(("spec", "names"), "an object")
+    if spec.get("scope", "Cluster") not in ("Cluster", "Namespaced"):
+        yield _wrong(("spec", "scope"), "Namespaced or Cluster")
+    if not isinstance(spec.get("conversion"), dict | None):
+        yield _wrong(("spec", "conversion"), "an object")
     versions = spec.get("versions")
     if not isinstance(versions, list):
         yield _wrong(("spec", "versions"), "a list")
@@ -71,6 +94,11 @@ def _check(raw: dict[str, Any]) -> Iterator[FormProblem]:
             yield _wrong(at, "an object")
             continue
         yield from _text(version, "name", at)
+        for field in ("served", "storage"):
+            if not isinstance(version.get(field, False), bool):
+                yield _wrong((*at, field), "true or false")
+        if not isinstance(version.get("subresources"), dict | None):
+            yield _wrong((*at, "subresources"), "an object")
         holder = version.get("schema")
         if not isinstance(holder, dict | None):
             yield _wrong((*at, "schema"), "an object")
@@ -109,7 +137,10 @@ def _texts(value: Any) -> bool:
 
 
 _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "type": (_is(str), "a text"),
+    **dict.fromkeys(
+        ("go", "type", "via", "x-kubernetes-patch-merge-key", "x-kubernetes-patch-strategy"),
+        (_is(str), "a text"),
+    ),
     "format": (_is(str), "a text"),
     "properties": (_is(dict), "an object"),
     "nullable": (_is(bool), "true or false"),

@@ -214,7 +214,7 @@ class KindSchemas:
         names, group = spec.get("names") or {}, spec.get("group", "")
         for version in spec.get("versions") or ():
             schema = (version.get("schema") or {}).get("openAPIV3Schema")
-            if version.get("served"):
+            if version.get("served", True):
                 gvk = (group, version.get("name", ""), names.get("kind", ""))
                 self._resources[group, gvk[1], names.get("plural", "")] = gvk
                 self._found[gvk] = None if schema is None else as_object(as_published(schema))
@@ -237,6 +237,10 @@ class KindSchemas:
     def versions(self, group: str, resource: str) -> list[str]:
         """Return the versions in which a resource is served."""
         return [key[1] for key in self._resources if (key[0], key[2]) == (group, resource)]
+
+    def versions_of(self, group: str, kind: str) -> list[str]:
+        """Return the versions in which a kind is served."""
+        return [gvk[1] for gvk in self._resources.values() if (gvk[0], gvk[2]) == (group, kind)]
 
     def find(self, gvk: _Gvk) -> JSONObject | None:
         """Return the schema of a kind's objects."""

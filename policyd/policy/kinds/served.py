@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from policyd.mutation.schemas.schemas import builtin_table
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
+from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.kinds.plural import plural
 
 WRITES = frozenset({"CREATE", "UPDATE", "DELETE"})
@@ -212,17 +213,18 @@ Resources = Mapping[tuple[str, str], Resource]  # by group and plural name
 
 def known_resources(crds: Iterable[Mapping[str, Any]]) -> Resources:
     """Return the resources of Kubernetes and of these CustomResourceDefinitions (plain JSON)."""
-    found = dict(_builtin())
+    found, crds = dict(_builtin()), tuple(crds)
+    mapper = BUILT_IN.with_definitions(crds)
     for crd in crds:
         spec = crd.get("spec") or {}
         names, group = spec.get("names") or {}, spec.get("group", "")
-        served = [each for each in spec.get("versions") or () if each.get("served")]
+        served = [each for each in spec.get("versions") or () if each.get("served", True)]
         subresources = {name for each in served for name in each.get("subresources") or ()}
         versions = tuple(each.get("name", "") for each in served)
         found[group, names.get("plural", "")] = Resource(
             versions,
             versions,
-            spec.get("scope") == "Namespaced",
+            mapper.namespaced(group, names.get("plural", "")),
             subresources=tuple(sorted(subresources)),
             aliases=_aliases(names),
         )
@@ -238,12 +240,10 @@ def _aliases(names: Mapping[str, Any]) -> frozenset[str]:
 @functools.cache
 def _builtin() -> Resources:
     versions: dict[tuple[str, str], list[str]] = {}
-    namespaced: dict[tuple[str, str], bool] = {}
     aliases: dict[tuple[str, str], frozenset[str]] = {}
-    for (api_version, kind), inside in BUILTIN_KINDS.items():
+    for api_version, kind in BUILTIN_KINDS:
         group, _, version = api_version.rpartition("/")
         versions.setdefault((group, plural(kind)), []).append(version)
-        namespaced[group, plural(kind)] = inside
         short = _SHORT_NAMES.get(plural(kind), "").split()
         aliases[group, plural(kind)] = frozenset({kind.lower(), *short})
     usual = {key: tuple(listed) for key, listed in versions.items()}
@@ -256,7 +256,7 @@ def _builtin() -> Resources:
         (group, name): Resource(
             tuple(listed),
             usual.get((group, name), ()),
-            namespaced.get((group, name)),
+            BUILT_IN.namespaced(group, name),
             _SPECIAL.get((group, name), WRITES),
             tuple(_SUBRESOURCES.get(group, {}).get(name, "").split()),
             aliases.get((group, name), frozenset()),

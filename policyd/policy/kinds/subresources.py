@@ -5,13 +5,12 @@ from typing import NamedTuple
 
 class Subresource(NamedTuple):
     """The target of a request, and its operation. ``resource`` is empty if many have the
-    subresource; ``namespaced``: whether the resource is.
+    subresource.
     """
 
     resource: str
     subresource: str
     operation: str = "CONNECT"
-    namespaced: bool = True
 
 
 # (apiVersion, kind) -> the subresource; the resources are in the core group, v1.
@@ -21,7 +20,7 @@ SUBRESOURCES: dict[tuple[str, str], Subresource] = {
     ("v1", "PodPortForwardOptions"): Subresource("pods", "portforward"),
     ("v1", "PodProxyOptions"): Subresource("pods", "proxy"),
     ("v1", "ServiceProxyOptions"): Subresource("services", "proxy"),
-    ("v1", "NodeProxyOptions"): Subresource("nodes", "proxy", namespaced=False),
+    ("v1", "NodeProxyOptions"): Subresource("nodes", "proxy"),
     ("v1", "Binding"): Subresource("pods", "binding", "CREATE"),
     ("policy/v1", "Eviction"): Subresource("pods", "eviction", "CREATE"),
     ("authentication.k8s.io/v1", "TokenRequest"): Subresource("serviceaccounts", "token", "CREATE"),

@@ -15,7 +15,6 @@ from policyd.cel.hints.explaining import hint_at
 from policyd.cel.syntax.source import Issue, Source
 from policyd.errors import CelTypeError, Problem
 from policyd.mutation.schemas.schemas import Gvk
-from policyd.policy.kinds.plural import plural
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import (
     Checkable,
@@ -60,7 +59,7 @@ def _other_version(
 ) -> str:
     """Return the hint at a version of a kind that has what the expression reads."""
     for gvk in reported:
-        for version in typed.schemas.versions(gvk.group, plural(gvk.kind)):
+        for version in typed.schemas.versions_of(gvk.group, gvk.kind):
             other = gvk._replace(version=version)
             known = version != gvk.version and typed.schemas.find(other) is not None
             if known and not typed.of(policy, other).issues(text):

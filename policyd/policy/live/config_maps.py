@@ -16,6 +16,7 @@ from policyd.policy.source.files import (
     FileTooLarge,
     SourceFile,
     bytes_text,
+    is_packed,
     is_source,
     unpacked,
     unreadable,
@@ -143,7 +144,7 @@ def bundle_of(
 
 def _wrong_kind(key: str, data: bytes, config_map: JSONObject) -> str:
     """Return which kind of key was found and which one is expected; empty if they are the same."""
-    packed, named = data.startswith(_GZIP), key.endswith(".gz")
+    packed, named = data.startswith(_GZIP), is_packed(key)
     if packed == named:
         return ""
     if packed:

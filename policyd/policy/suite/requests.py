@@ -2,14 +2,14 @@
 
 from policyd.json_types import JSONObject
 from policyd.policy.checks.suite import changed_object, path_of
-from policyd.policy.kinds.subresources import SUBRESOURCES
+from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.model.base import camel
 from policyd.policy.model.changes import PathError
 from policyd.policy.model.findings import path_text
 from policyd.policy.model.suite_cases import SuiteCase
 from policyd.policy.source.documents import Document
 from policyd.policy.suite.case_files import CaseError, one_object
-from policyd.policy.suite.reviews import build_review
+from policyd.policy.suite.reviews import ResourceNeeded, build_review
 
 # Fields that are no part of an AdmissionRequest, or are built.
 _BUILT = frozenset(
@@ -19,9 +19,9 @@ _BUILT = frozenset(
 _TRIPLES = ("kind", "resource", "request_kind", "request_resource")
 
 
-def review_of(case: SuiteCase, suite: Document) -> JSONObject:
-    """Return the AdmissionReview that a case describes; raises CaseError, and OSError for a file
-    that cannot be read.
+def review_of(case: SuiteCase, suite: Document, mapper: ResourceMapper = BUILT_IN) -> JSONObject:
+    """Return the AdmissionReview that a case describes; ``mapper`` knows the kinds of the policies.
+    Raises CaseError, and OSError for a file that cannot be read.
     """
     request = case.request
     whole = _given(suite, request.review, request.review_file)
@@ -43,14 +43,15 @@ def review_of(case: SuiteCase, suite: Document) -> JSONObject:
         triple = getattr(request, field)
         if triple is not None:  # with its empty group, which the API server sends too
             given[camel(field)] = triple.plain()
-    seen = obj or old or {}
-    target = SUBRESOURCES.get((str(seen.get("apiVersion")), str(seen.get("kind"))))
-    if target is not None and not target.resource and request.resource is None:
-        raise CaseError(
-            f"many resources have the subresource {target.subresource}: set request.resource, such "
-            "as {group: apps, version: v1, resource: deployments}"
+    try:
+        return build_review(
+            obj, old_object=old, operation=request.operation, overrides=given, mapper=mapper
         )
-    return build_review(obj, old_object=old, operation=request.operation, overrides=given)
+    except ResourceNeeded as error:
+        raise CaseError(
+            f"{error}: set request.resource, such as {{group: apps, version: v1, resource: "
+            "deployments}"
+        ) from None
 
 
 def _given(suite: Document, inline: JSONObject | None, file: str | None) -> JSONObject | None:

@@ -3,16 +3,27 @@ For tests and command-line use.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from policyd.defaulting import placing
+from policyd.errors import ReviewError
 from policyd.json_types import JSONObject
-from policyd.policy.kinds.builtin import BUILTIN_KINDS
-from policyd.policy.kinds.plural import plural
+from policyd.policy.kinds.mapping import BUILT_IN, UNDEFINED, ResourceMapper
 from policyd.policy.kinds.subresources import SUBRESOURCES
 
 UID = "00000000-0000-0000-0000-706f6c696379"
-DEFAULT_USER = "policyd-test"
+# Who sends a request, unless somebody is named. The API server adds the group to every user that it
+# authenticates.
+DEFAULT_USER = "policyd"
+DEFAULT_GROUPS = ("system:authenticated",)
+DEFAULT_NAMESPACE = "default"
 _OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
+_UNDEFINED_HINT = "add its CustomResourceDefinition to the policies or to the manifests"
+_PARTS = 3  # of GROUP/VERSION/RESOURCE
+
+
+class ResourceNeeded(ReviewError):
+    """The resource of a request does not follow from its object. The caller adds how to name it."""
 
 
 def build_review(
@@ -21,23 +32,27 @@ def build_review(
     old_object: Mapping[str, Any] | None = None,
     operation: str | None = None,
     user: str = DEFAULT_USER,
-    groups: Sequence[str] = ("system:authenticated",),
+    groups: Sequence[str] = DEFAULT_GROUPS,
     overrides: Mapping[str, Any] | None = None,
+    mapper: ResourceMapper = BUILT_IN,
+    default_namespace: str = DEFAULT_NAMESPACE,
 ) -> dict[str, Any]:
     """Return the AdmissionReview of one request; omitted arguments are derived from the object.
 
     Without ``operation`` it is CREATE, UPDATE if both objects are given, DELETE if only the old
-    one is. A DELETE has only oldObject, an UPDATE without one changes nothing. A namespaced object
-    without a namespace is in ``default``. Options of CONNECT, an Eviction and the like go to their
+    one is. A DELETE has only oldObject, an UPDATE without one changes nothing. ``mapper`` decides
+    the resource of the object and whether it is namespaced; one without a namespace is in
+    ``default_namespace`` then. Options of CONNECT, an Eviction and the like go to their
     subresource. ``overrides`` are fields of the request (camelCase).
+
+    Raises ResourceNeeded for an object of a subresource that many resources have.
     """
     seen: Mapping[str, Any] = obj or old_object or {}
     api_version, kind = str(seen.get("apiVersion", "")), str(seen.get("kind", ""))
     target = SUBRESOURCES.get((api_version, kind))
-    if operation is None and target is not None:
-        operation = target.operation
-    elif operation is None:
+    if operation is None:
         operation = "CREATE" if old_object is None else "DELETE" if obj is None else "UPDATE"
+        operation = operation if target is None else target.operation
     if operation == "DELETE":
         obj, old_object = None, old_object if old_object is not None else obj
     elif operation == "UPDATE" and old_object is None:
@@ -45,12 +60,9 @@ def build_review(
     group, _, version = api_version.rpartition("/")
     metadata = seen.get("metadata")
     metadata = metadata if isinstance(metadata, Mapping) else {}
-    kind_triple = {"group": group, "version": version, "kind": kind}
-    resource = {"group": group, "version": version, "resource": plural(kind)}
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
-    if target is not None and target.resource:
-        resource = {"group": "", "version": "v1", "resource": target.resource}
-    kind_triple, resource = given.get("kind", kind_triple), given.get("resource", resource)
+    kind_triple = given.get("kind", {"group": group, "version": version, "kind": kind})
+    resource = given.get("resource") or _resource(api_version, kind, mapper)
     if target is not None and target.resource in ("", resource.get("resource")):
         given.setdefault("subResource", target.subresource)
     request: dict[str, Any] = {
@@ -60,7 +72,7 @@ def build_review(
         "requestKind": kind_triple,
         "requestResource": resource,
         "name": str(metadata.get("name") or ""),
-        "namespace": _namespace(api_version, kind, metadata),
+        "namespace": "",
         "operation": operation,
         "userInfo": {"username": user, "groups": list(groups)},
         "object": obj,
@@ -68,6 +80,10 @@ def build_review(
         "dryRun": False,
         "options": _options(operation),
     }
+    if (api_version, kind) == ("v1", "Namespace"):
+        request["namespace"] = request["name"]
+    elif is_namespaced(api_version, kind, resource, mapper):
+        request["namespace"] = str(metadata.get("namespace") or default_namespace)
     if "subResource" in given:
         request["requestSubResource"] = given["subResource"]
     if isinstance(given.get("userInfo"), Mapping):
@@ -79,21 +95,79 @@ def build_review(
     return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
 
 
+def _resource(api_version: str, kind: str, mapper: ResourceMapper) -> JSONObject:
+    target = SUBRESOURCES.get((api_version, kind))
+    if target is None:
+        return mapper.of(api_version, kind).gvr
+    if not target.resource:
+        raise ResourceNeeded(
+            f"many resources have the subresource {target.subresource} of a {kind}"
+        )
+    return {"group": "", "version": "v1", "resource": target.resource}
+
+
+def is_namespaced(
+    api_version: str, kind: str, resource: Mapping[str, Any], mapper: ResourceMapper
+) -> bool:
+    """Whether a request for a resource is in a namespace; if the resource is unknown, that follows
+    from the kind of the object.
+    """
+    scope = mapper.namespaced(str(resource.get("group", "")), str(resource.get("resource", "")))
+    return mapper.of(api_version, kind).namespaced if scope is None else scope
+
+
+def resource_of(text: str, api_version: str, kind: str, mapper: ResourceMapper) -> JSONObject:
+    """Parse ``pods``, ``v1/pods`` or ``apps/v1/deployments``. Without a version it is that of the
+    object; of a subresource, which has another group than its resource, the one that is known.
+    Raises ValueError.
+    """
+    *home, name = text.split("/")
+    if not name or not all(home) or len(home) >= _PARTS:
+        raise ValueError(
+            f"expected RESOURCE, VERSION/RESOURCE or GROUP/VERSION/RESOURCE, got {text!r}"
+        )
+    if not home and (api_version, kind) in SUBRESOURCES:
+        known = mapper.named(name)
+        if len(known) != 1:
+            raise ValueError(
+                f"expected GROUP/VERSION/RESOURCE, as apps/v1/deployments, got {text!r}"
+            )
+        return known[0].gvr
+    group, _, version = ("/".join(home) or api_version).rpartition("/")
+    return {"group": group, "version": version, "resource": name}
+
+
+class Assumption(NamedTuple):
+    """What requests for objects of a kind only assume, and what to do about it."""
+
+    text: str
+    hint: str
+
+
+def assumption(
+    api_version: str, kind: str, resource: Mapping[str, Any] | None, mapper: ResourceMapper
+) -> Assumption | None:
+    """Return what a request for an object of a kind assumes; None: nothing. ``resource`` is the one
+    that is given; None: it is derived.
+    """
+    found = mapper.of(api_version, kind)
+    if (api_version, kind) in SUBRESOURCES or not found.doubt:
+        return None
+    scope = "namespaced" if found.namespaced else "cluster-scoped"
+    assumed = f"{scope}, no defaults"
+    if resource is None:
+        assumed = f"resource {found.resource}, {assumed}"
+    elif mapper.namespaced(resource["group"], resource["resource"]) is not None:
+        return None
+    text = f"{kind} of {api_version}: {found.doubt}; assumed: {assumed}"
+    return Assumption(text, _UNDEFINED_HINT if found.doubt == UNDEFINED else "")
+
+
 def in_namespace(review: JSONObject) -> JSONObject:
     """Return the review with its namespace set in its objects, as the API server does before it
-    calls webhooks. Options of CONNECT have no namespace.
+    calls webhooks.
     """
-    request = dict(review["request"])
-    namespace = request.get("namespace")
-    if not namespace or request["operation"] == "CONNECT":
-        return review
-    for field in ("object", "oldObject"):
-        obj = request[field]
-        if isinstance(obj, Mapping) and obj.get("kind") != "Namespace":
-            metadata = obj.get("metadata")
-            metadata = metadata if isinstance(metadata, Mapping) else {}
-            request[field] = {**obj, "metadata": {**metadata, "namespace": namespace}}
-    return {**review, "request": request}
+    return {**review, "request": placing.in_namespace(review["request"])}
 
 
 def namespace(
@@ -112,13 +186,3 @@ def namespace(
 def _options(operation: str) -> dict[str, str] | None:
     kind = _OPTIONS.get(operation)
     return {"kind": kind, "apiVersion": "meta.k8s.io/v1"} if kind else None
-
-
-def _namespace(api_version: str, kind: str, metadata: Mapping[str, Any]) -> str:
-    """Return the namespace of the object; unknown kinds count as namespaced."""
-    if (api_version, kind) == ("v1", "Namespace"):
-        return str(metadata.get("name") or "")
-    target = SUBRESOURCES.get((api_version, kind))
-    if not (BUILTIN_KINDS.get((api_version, kind), True) if target is None else target.namespaced):
-        return ""
-    return str(metadata.get("namespace") or "default")

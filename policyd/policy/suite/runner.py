@@ -15,6 +15,8 @@ from jsonpointer import JsonPointerException
 
 from policyd.errors import PatchError, PolicydError, PolicyError, Problem
 from policyd.json_types import JSONObject
+from policyd.policy.kinds.definitions import definitions_among
+from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.model.findings import path_text
 from policyd.policy.model.kinds import PolicyTest
 from policyd.policy.model.suite import Webhook
@@ -23,7 +25,7 @@ from policyd.policy.source.documents import Document
 from policyd.policy.suite.case_files import CaseError
 from policyd.policy.suite.expectations import CaseAnswer, Mismatch, compare, same
 from policyd.policy.suite.requests import review_of
-from policyd.policy.suite.reviews import namespace
+from policyd.policy.suite.reviews import Assumption, assumption, namespace
 from policyd.policy.suite.state import USUAL, CaseState, state_of
 
 # (AdmissionReview, webhooks, whether its objects are manifests that lack the API server's defaults)
@@ -34,6 +36,7 @@ Within = Callable[[CaseState], Admit]
 # The same as ``Admit`` for one case, whose defaults are decided.
 _Call = Callable[[JSONObject, tuple[Webhook, ...]], CaseAnswer]
 
+BOTH: tuple[Webhook, ...] = ("mutate", "validate")
 # The key of a Mismatch if a second run of the mutations changes their own result.
 IDEMPOTENT = "idempotent"
 
@@ -41,7 +44,7 @@ IDEMPOTENT = "idempotent"
 @dataclass(frozen=True, slots=True)
 class CaseResult:
     """The result of a case. ``error``: it could not be run at all; then it has no mismatches, and
-    no ``answer``.
+    no ``answer``. ``assumed``: what its request only assumes about the kind of its object.
     """
 
     suite: str
@@ -51,6 +54,7 @@ class CaseResult:
     mismatches: tuple[Mismatch, ...] = ()
     error: str = ""
     seconds: float = 0.0
+    assumed: Assumption | None = None
     answer: CaseAnswer | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -65,9 +69,15 @@ def run(
     *,
     within: Within | None = None,
     select: re.Pattern[str] | None = None,
+    mapper: ResourceMapper = BUILT_IN,
 ) -> list[CaseResult]:
-    """Return the results of all cases (whose ``suite/case`` name ``select`` matches), in order."""
-    return [run_case(document, case, admit, within=within) for case in selected(document, select)]
+    """Return the results of all cases (whose ``suite/case`` name ``select`` matches), in order.
+    ``mapper`` knows the kinds of the policies.
+    """
+    return [
+        run_case(document, case, admit, within=within, mapper=mapper)
+        for case in selected(document, select)
+    ]
 
 
 def selected(document: Document, select: re.Pattern[str] | None = None) -> list[SuiteCase]:
@@ -86,6 +96,7 @@ def run_case(
     *,
     within: Within | None = None,
     defaults: bool = True,
+    mapper: ResourceMapper = BUILT_IN,
 ) -> CaseResult:
     """Return the result of one case. ``defaults`` False: manifests get no defaults, whatever the
     suite says.
@@ -93,11 +104,20 @@ def run_case(
     start = perf_counter_ns()
     answer: CaseAnswer | None = None
     mismatches: tuple[Mismatch, ...] = ()
-    error = ""
+    error, assumed = "", None
     try:
+        if case.expect is None:
+            raise CaseError("the case expects nothing")
+        defaults = defaults and case.defaults
+        state = state_of(document, case, defaults=defaults)
+        mapper = mapper.with_definitions(definitions_among(state.params))
+        review = review_of(case, document, mapper)
+        assumed = _assumed(case, review, mapper)
         # A whole review has its defaults already.
-        defaulted = defaults and case.defaults and not case.request.is_whole
-        answer, mismatches = _compared(document, case, admit, within, defaulted)
+        defaulted = defaults and not case.request.is_whole
+        call = _call(case, review, state, admit, within, defaulted=defaulted)
+        answer = _answer(review, (case.webhook,) if case.webhook else BOTH, call)
+        mismatches = (*compare(case.expect, answer), *_run_again(case, review, answer, call))
     except (CaseError, PolicydError, OSError) as wrong:
         error = str(wrong)
     return CaseResult(
@@ -108,6 +128,7 @@ def run_case(
         mismatches=mismatches,
         error=error,
         seconds=(perf_counter_ns() - start) / 1e9,
+        assumed=assumed,
         answer=answer,
     )
 
@@ -143,13 +164,23 @@ def _differing(result: CaseResult) -> str:
     return f"unexpected {', '.join(each.key for each in result.mismatches)}"
 
 
-def _compared(
-    document: Document, case: SuiteCase, admit: Admit, within: Within | None, defaulted: bool
-) -> tuple[CaseAnswer, tuple[Mismatch, ...]]:
-    if case.expect is None:
-        raise CaseError("the case expects nothing")
-    review = review_of(case, document)
-    state = state_of(document, case)
+def _assumed(case: SuiteCase, review: JSONObject, mapper: ResourceMapper) -> Assumption | None:
+    if case.request.is_whole or case.request.resource is not None:
+        return None
+    obj = review["request"]["object"] or review["request"]["oldObject"] or {}
+    return assumption(str(obj.get("apiVersion")), str(obj.get("kind")), None, mapper)
+
+
+def _call(
+    case: SuiteCase,
+    review: JSONObject,
+    state: CaseState,
+    admit: Admit,
+    within: Within | None,
+    *,
+    defaulted: bool,
+) -> _Call:
+    """Return the policies in the state of the case."""
     labels = case.request.namespace_labels
     if labels is not None:
         state = replace(state, namespaces=(*state.namespaces, _namespace(review, labels)))
@@ -158,13 +189,7 @@ def _compared(
             fields = "params, namespaces, authorizer and rollout"
             raise CaseError(f"{fields} cannot be set for these policies")
         admit = within(state)
-    webhooks: tuple[Webhook, ...] = (case.webhook,) if case.webhook else ("mutate", "validate")
-
-    def call(review: JSONObject, webhooks: tuple[Webhook, ...]) -> CaseAnswer:
-        return admit(review, webhooks, defaulted)
-
-    answer = _answer(review, webhooks, call)
-    return answer, (*compare(case.expect, answer), *_run_again(case, review, answer, call))
+    return lambda review, webhooks: admit(review, webhooks, defaulted)
 
 
 def _namespace(review: JSONObject, labels: dict[str, str]) -> JSONObject:

@@ -17,21 +17,24 @@ from policyd.policy.suite.reviews import namespace
 class CaseState:
     """Objects that replace those of the policies' documents with the same kind and name, for one
     case. ``authorizer`` replaces the rules of the suite; None: it does not. ``staged``: rollouts
-    are as configured and not over; else all of them are.
+    are as configured and not over; else all of them are. ``defaults``: the params get those of the
+    API server.
     """
 
     params: tuple[JSONObject, ...] = ()
     namespaces: tuple[JSONObject, ...] = ()
     authorizer: tuple[AuthorizerRule, ...] | None = None
     staged: bool = False
+    defaults: bool = True
 
 
 USUAL = CaseState()
 
 
-def state_of(suite: Document, case: SuiteCase) -> CaseState:
+def state_of(suite: Document, case: SuiteCase, *, defaults: bool) -> CaseState:
     """Return the state for a case; its ``states`` are those of the suite, the case and the row. The
-    last one wins. Raises CaseError, and OSError for a paramsFile that cannot be read.
+    last one wins. Without ``defaults`` params get none. Raises CaseError, and OSError for a
+    paramsFile that cannot be read.
     """
     states = case.states
     params = [param for each in states for param in _params(suite, each)]
@@ -43,7 +46,8 @@ def state_of(suite: Document, case: SuiteCase) -> CaseState:
     rules: tuple[AuthorizerRule, ...] | None = None
     if any(each.authorizer is not None for each in states[1:]):
         rules = tuple(rule for each in reversed(states) for rule in each.authorizer or ())
-    return CaseState(tuple(params), tuple(namespaces), rules, case.staged)
+    defaults = defaults or not params
+    return CaseState(tuple(params), tuple(namespaces), rules, case.staged, defaults)
 
 
 def _params(suite: Document, state: ClusterState) -> Iterator[JSONObject]:

@@ -14,7 +14,7 @@ from policyd.json_types import JSONObject
 from policyd.policy.live.config_maps import PREFIX, contents, flat, identity_of, name_of
 from policyd.policy.live.store import Store
 from policyd.policy.live.team_exceptions import EXCEPTIONS
-from policyd.policy.source.files import SourceFile
+from policyd.policy.source.files import SourceFile, is_packed
 from policyd.policy.source.tree import walk
 from policyd.regular_files import open_regular
 from policyd.server.edits.checking import is_in
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from policyd.controllers.config_maps import PolicyConfigMaps
 
 
-# What a file may become when it is decompressed, as a multiple of its size.
-_RATIO = {".gz": 10}
+# What a compressed file may become, as a multiple of its size.
+_RATIO = 10
 
 
 class Submitted(NamedTuple):
@@ -163,4 +163,8 @@ def _holds(folder: str, stored: dict[str, bytes]) -> bool:
 def _size(paths: Sequence[Path]) -> int:
     """Return the bytes of all files of -p."""
     found = (Path(file) for path in paths for file in walk(str(path)).files)
-    return sum(_RATIO.get(each.suffix, 1) * each.stat().st_size for each in found if each.is_file())
+    return sum(
+        (_RATIO if is_packed(each.name) else 1) * each.stat().st_size
+        for each in found
+        if each.is_file()
+    )

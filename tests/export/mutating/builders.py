@@ -5,10 +5,10 @@ from typing import Any
 
 import yaml
 
+from policyd.defaulting.go_values import decode, printed
 from policyd.export.model import ExportedPart
 from policyd.export.policies import exported
 from policyd.json_types import JSONObject
-from policyd.offline.defaulting.go_values import decode, printed
 from tests import policy_sets
 from tests.builders.policies import overlay, policy
 from tests.mutation.builders import POD, SCHEMAS

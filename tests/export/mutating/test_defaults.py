@@ -1,7 +1,7 @@
 """The table of defaults has every default that policyd knows."""
 
+from policyd.defaulting.rules import FUNCTIONS, VALUES
 from policyd.export.mutating.defaults import FIELDS, NAMES
-from policyd.offline.defaulting.rules import FUNCTIONS, VALUES
 
 # Objects and parts of them whose rules are in DERIVED, because they read other fields.
 DERIVED = frozenset(

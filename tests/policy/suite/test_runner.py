@@ -277,7 +277,7 @@ def test_fields_of_the_request_can_be_given() -> None:
     assert outcome(judge, {"allowed": True}, request=request).passed
     sent = judge.asked[0][1]
     assert (sent["namespace"], sent["dryRun"], sent["subResource"]) == ("n", True, "status")
-    assert sent["userInfo"] == {"username": "policyd-test", "groups": ["system:masters"]}
+    assert sent["userInfo"] == {"username": "policyd", "groups": ["system:masters"]}
 
 
 @pytest.mark.parametrize("inside", [True, False])

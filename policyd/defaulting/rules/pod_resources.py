@@ -5,8 +5,8 @@ versions do so after admission.)
 from collections.abc import Mapping
 from typing import Any
 
+from policyd.defaulting.rules.quantities import number, plus
 from policyd.json_types import JSONObject
-from policyd.offline.defaulting.rules.quantities import number, plus
 
 _HUGE = "hugepages-"
 _Resources = dict[str, str]

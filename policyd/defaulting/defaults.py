@@ -1,19 +1,16 @@
 """``Defaults``: the defaults of all known kinds, applied to manifests and to their requests."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from policyd._core.patch.diff import diff
 from policyd.cel.syntax.recursion import deep_recursion
+from policyd.defaulting.builtin import with_defaults
+from policyd.defaulting.custom import with_structural_defaults
+from policyd.defaulting.placing import FIELDS, in_namespace
+from policyd.defaulting.written import written
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import Schemas
-from policyd.offline.defaulting.builtin import with_defaults
-from policyd.offline.defaulting.custom import with_structural_defaults
-from policyd.offline.defaulting.written import written
-from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.kinds.definitions import KIND, usable
 from policyd.versions import NEWEST, KubernetesVersion
-
-_FIELDS = ("object", "oldObject")
 
 
 class Defaults:
@@ -22,15 +19,6 @@ class Defaults:
     def __init__(self, schemas: Schemas, version: KubernetesVersion = NEWEST) -> None:
         self._schemas = schemas
         self._version = version
-
-    @classmethod
-    def of(cls, policies: CompiledPolicySet, manifests: Iterable[JSONObject] = ()) -> "Defaults":
-        """Return the defaults for policies: of Kubernetes' version that they follow, with the
-        CustomResourceDefinitions among their documents and these manifests.
-        """
-        found = [each for each in manifests if each.get("kind") == KIND and usable(each)]
-        schemas = policies.schemas.with_crds(found) if found else policies.schemas
-        return cls(schemas, policies.version)
 
     def applied(self, obj: JSON) -> JSON:
         """Return an object as webhooks see it; one of an unknown kind as it is."""
@@ -46,13 +34,13 @@ class Defaults:
             return with_structural_defaults(obj, kind)
 
     def request(self, request: Mapping[str, JSON]) -> JSONObject:
-        """Return an AdmissionRequest whose objects have their defaults; the options of CONNECT
-        are no objects.
+        """Return an AdmissionRequest whose objects have their defaults and their namespace; the
+        options of CONNECT are no objects.
         """
         if request.get("operation") == "CONNECT":
             return dict(request)
-        objects = {field: self.applied(request[field]) for field in _FIELDS if field in request}
-        return {**request, **objects}
+        found = in_namespace(request)
+        return {**found, **{each: self.applied(found[each]) for each in FIELDS if each in found}}
 
     def review(self, review: JSONObject) -> JSONObject:
         """Return an AdmissionReview with such a request."""

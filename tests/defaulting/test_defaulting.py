@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policyd._core.json.equality import equal
+from policyd.defaulting.defaults import Defaults
+from policyd.defaulting.written import written
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import Schemas
-from policyd.offline.defaulting.defaults import Defaults
-from policyd.offline.defaulting.written import written
 from tests.builders.objects import container, deployment, pod
 from tests.builders.samples import DEFINITIONS, MANIFESTS, Samples, every_kind
 

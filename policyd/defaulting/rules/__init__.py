@@ -8,8 +8,8 @@ all versions have it, gets a decoded value and adds what depends on other fields
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from policyd.defaulting.rules import core, groups, pod_resources, pods, volumes, workloads
 from policyd.json_types import JSON, JSONObject
-from policyd.offline.defaulting.rules import core, groups, pod_resources, pods, volumes, workloads
 from policyd.versions import OLDEST, KubernetesVersion
 
 DefaultRule = Callable[[JSONObject], None]

@@ -7,9 +7,9 @@ from functools import cache
 
 import pytest
 
+from policyd.defaulting.defaults import Defaults
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
-from policyd.offline.defaulting.defaults import Defaults
 from policyd.versions import RECORDED, KubernetesVersion
 from tests.builders.samples import (
     DEFINITIONS,

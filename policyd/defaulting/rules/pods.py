@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from policyd.defaulting.rules.images import pull_policy
 from policyd.json_types import JSONObject
-from policyd.offline.defaulting.rules.images import pull_policy
 
 _CORE = "io.k8s.api.core.v1."
 

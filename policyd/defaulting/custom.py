@@ -4,9 +4,9 @@ The rules are those of k8s.io/apiextensions-apiserver, pkg/apiserver/schema/defa
 field that is not nullable is replaced by the default, or removed if there is none.
 """
 
+from policyd.defaulting.go_values import UndecodableError, copied, decode, printed
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import KindSchema
-from policyd.offline.defaulting.go_values import UndecodableError, copied, decode, printed
 
 
 def with_structural_defaults(obj: JSONObject, kind: KindSchema) -> JSONObject:

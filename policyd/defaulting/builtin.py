@@ -1,11 +1,11 @@
 """Defaults of Kubernetes' own kinds: the rules of each type, from the root of an object down."""
 
 from policyd._core.schema.types import Decoding, Field, SchemaType
+from policyd.defaulting.go_values import UndecodableError, decode, printed
+from policyd.defaulting.rules import FUNCTIONS, VALUES, VERSIONED
+from policyd.defaulting.rules.quantities import rounded
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import KindSchema, builtin_table
-from policyd.offline.defaulting.go_values import UndecodableError, decode, printed
-from policyd.offline.defaulting.rules import FUNCTIONS, VALUES, VERSIONED
-from policyd.offline.defaulting.rules.quantities import rounded
 from policyd.versions import KubernetesVersion
 
 _RESOURCES = "v1.ResourceList"

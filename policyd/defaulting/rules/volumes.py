@@ -1,7 +1,7 @@
 """Defaults of volumes."""
 
+from policyd.defaulting.rules.images import pull_policy
 from policyd.json_types import JSONObject
-from policyd.offline.defaulting.rules.images import pull_policy
 
 _CORE = "io.k8s.api.core.v1."
 _MODE = 0o644
