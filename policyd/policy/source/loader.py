@@ -17,6 +17,7 @@ import orjson
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import PolicySchemaError, Problem
 from policyd.policy.model.kinds import KINDS, PolicyTest
+from policyd.policy.source.budget import OverBudget, SourceBudget
 from policyd.policy.source.documents import Document, Sources
 from policyd.policy.source.files import Bundle, SourceFile, is_source, read, unreadable
 from policyd.policy.source.fixtures import Outside, inside, read_beside
@@ -24,7 +25,7 @@ from policyd.policy.source.lint_comments import MARK, LintComment, comments_in
 from policyd.policy.source.modelling import only_exceptions, with_model
 from policyd.policy.source.near_misses import defined_kinds, near_miss
 from policyd.policy.source.pace import full_speed
-from policyd.policy.source.splitting import read_values, split, split_built
+from policyd.policy.source.splitting import over_budget, read_values, split, split_built
 from policyd.versions import NEWEST, KubernetesVersion
 
 __all__ = [
@@ -51,9 +52,12 @@ def load(
     version: KubernetesVersion = NEWEST,
     breathe: Callable[[], None] = full_speed,
     pipes: bool = True,
+    budget: SourceBudget | None = None,
 ) -> Sources:
     """Load the documents of files and directories, and of bundles; never raises for their content.
-    ``breathe`` is called after each file; without ``pipes``, no pipe is read, which could block.
+    ``breathe`` is called between small pieces of work. Without ``pipes``, no pipe is read, which
+    could block. ``budget`` is for all of them together: what exceeds it is a problem, and nothing
+    of the file, nor of those after it, is loaded.
     """
     listed = [given] if isinstance(given, str | Path) else [*given]
     files, problems = read([each for each in listed if not isinstance(each, Bundle)], pipes=pipes)
@@ -61,7 +65,7 @@ def load(
         if isinstance(each, Bundle):
             files += each.files
             problems += each.problems
-    return _load(files, problems, version, breathe)
+    return _load(files, problems, version, breathe=breathe, budget=budget)
 
 
 def load_named(suite: Document, *, version: KubernetesVersion) -> Sources:
@@ -90,10 +94,15 @@ def load_named(suite: Document, *, version: KubernetesVersion) -> Sources:
 
 
 def load_files(
-    files: Sequence[SourceFile], problems: Iterable[Problem], *, version: KubernetesVersion
+    files: Sequence[SourceFile],
+    problems: Iterable[Problem],
+    *,
+    version: KubernetesVersion,
+    breathe: Callable[[], None] = full_speed,
+    budget: SourceBudget | None = None,
 ) -> Sources:
     """Load the documents of files that were read; ``problems`` are those of reading them."""
-    return _load([*files], [*problems], version)
+    return _load([*files], [*problems], version, breathe=breathe, budget=budget)
 
 
 def load_text(text: str, name: str = "<text>", *, version: KubernetesVersion = NEWEST) -> Sources:
@@ -152,19 +161,20 @@ def _load(
     files: list[SourceFile],
     problems: list[Problem],
     version: KubernetesVersion,
+    *,
     breathe: Callable[[], None] = full_speed,
-    splitter: Callable[[str, bytes, str], tuple[list[Document], list[Problem]]] = split,
+    splitter: Callable[..., tuple[list[Document], list[Problem]]] = split,
+    budget: SourceBudget | None = None,
 ) -> Sources:
+    budget = budget or SourceBudget()
+    budget.breathe = breathe
     by_file: dict[str, tuple[list[Document], list[Problem]]] = {}
     for file in files:
-        documents, broken = splitter(file.name, file.data, file.root)
-        if file.beside is not None:
-            documents = [replace(each, beside=file.beside) for each in documents]
-        if file.confined:
-            documents, refused = only_exceptions(documents, file.confined)
-            broken = [*broken, *refused]
-        by_file[file.real] = ([with_model(document) for document in documents], broken)
-        breathe()
+        documents, broken = _modelled(file, splitter, budget)
+        if budget.exceeded:
+            problems = [*problems, *broken]  # not of a file that may be a fixture
+            break
+        by_file[file.real] = documents, broken
     for fixture in list(_fixtures(by_file)):
         by_file.pop(fixture, None)
     everything = [document for documents, _ in by_file.values() for document in documents]
@@ -174,14 +184,36 @@ def _load(
     order = {file.name: index for index, file in enumerate(files)}
     found.sort(key=lambda problem: (order.get(problem.file, -1), problem.line, problem.column))
     return Sources(
-        tuple(unique), tuple(found), _generation(files), tuple(_comments(files)), version
+        tuple(unique), tuple(found), _generation(files), tuple(_comments(files, breathe)), version
     )
 
 
-def _comments(files: list[SourceFile]) -> Iterator[LintComment]:
+def _modelled(
+    file: SourceFile,
+    splitter: Callable[..., tuple[list[Document], list[Problem]]],
+    budget: SourceBudget,
+) -> tuple[list[Document], list[Problem]]:
+    """Return the documents of a file with their models, and its problems."""
+    documents, broken = splitter(file.name, file.data, file.root, budget)
+    if file.beside is not None:
+        documents = [replace(each, beside=file.beside) for each in documents]
+    if file.confined:
+        documents, refused = only_exceptions(documents, file.confined)
+        broken = [*broken, *refused]
+    found: list[Document] = []
+    for each in documents:
+        try:
+            budget.look()
+        except OverBudget as error:
+            return [], [*broken, over_budget(file.name, error)]
+        found.append(with_model(each))
+    return found, broken
+
+
+def _comments(files: list[SourceFile], breathe: Callable[[], None]) -> Iterator[LintComment]:
     for file in files:
-        if MARK in file.data:
-            yield from comments_in(file.name, file.data)
+        if MARK in file.data and not file.confined:  # nothing of a team is advised about
+            yield from comments_in(file.name, file.data, breathe)
 
 
 def _fixtures(by_file: dict[str, tuple[list[Document], list[Problem]]]) -> Iterator[str]:
@@ -247,6 +279,7 @@ def _without_duplicates(documents: list[Document]) -> list[Document]:
     The name of a Policy is unique across all policy kinds; a VAP and a MAP may share one.
     """
     taken: dict[tuple[str, ...], Document] = {}
+    lines: dict[int, int] = {}  # of the first ones: finding one reads its text again
     result: list[Document] = []
     for document in documents:
         unique = document
@@ -255,7 +288,9 @@ def _without_duplicates(documents: list[Document]) -> list[Document]:
             if first is None:
                 taken[_identity(document, document.kind)] = document
             else:
-                unique = document.with_problems(_duplicate(document, first))
+                if id(first) not in lines:
+                    lines[id(first)] = first.place("metadata.name")[0]
+                unique = document.with_problems(_duplicate(document, first, lines[id(first)]))
         result.append(unique)
     return result
 
@@ -283,9 +318,8 @@ def _rivals(document: Document) -> list[tuple[str, ...]]:
     return [_identity(document, kind) for kind in kinds]
 
 
-def _duplicate(document: Document, first: Document) -> Problem:
+def _duplicate(document: Document, first: Document, there: int) -> Problem:
     line, column = document.place("metadata.name")
-    there = first.place("metadata.name")[0]
     before = f"{first.file}:{there}" if there else first.file
     message, hint = f"{document.label} is defined twice: first in {before}", ""
     if first.kind != document.kind:
