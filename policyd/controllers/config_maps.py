@@ -23,7 +23,12 @@ from policyd.policy.live.config_maps import (
     slim,
 )
 from policyd.policy.live.holding import BundleState
-from policyd.policy.live.team_exceptions import ExceptionNamespaces, HeldBack, TeamExceptions
+from policyd.policy.live.team_exceptions import (
+    ExceptionNamespaces,
+    HeldBack,
+    TeamExceptions,
+    bounded,
+)
 from policyd.policy.source.files import Bundle
 
 # From the first change to the reload. Bounded: later changes do not prolong it.
@@ -243,7 +248,7 @@ class ExceptionConfigMaps(FollowedConfigMaps):
 
     def _kept(self, config_map: JSONObject) -> JSONObject | None:
         namespace = str(config_map["metadata"].get("namespace", ""))
-        return slim(config_map) if self._namespaces.allow(namespace) else None
+        return bounded(config_map) if self._namespaces.allow(namespace) else None
 
 
 async def _any(stop: asyncio.Event, other: Awaitable[object]) -> None:

@@ -252,6 +252,9 @@ _RULES = (
     LintRule("syntax", "error",
              "a file that is neither YAML nor JSON",
              "The caret marks the place where the parser stopped."),
+    LintRule("too-large", "error",
+             "sources that are larger than policyd reads",
+             "The hint says what to remove; docs/reference/limits.md has the limits."),
     LintRule("unknown-field", "error",
              "a field that its kind does not have",
              "The hint suggests the nearest name. The API server would silently drop the "

@@ -11,21 +11,23 @@ from typing import NamedTuple
 
 from policyd._core.pattern.strings import Wildcard
 from policyd.errors import Problem
-from policyd.json_types import JSON, JSONObject
-from policyd.policy.live.config_maps import PREFIX, contents
+from policyd.json_types import JSONObject
+from policyd.policy.live.config_maps import PREFIX, contents, slim
 from policyd.policy.live.holding import BundleState
+from policyd.policy.source.budget import TOO_LARGE, SourceBudget, SourceLimits
 from policyd.policy.source.files import Bundle, SourceFile, is_source, unpacked, unreadable
 from policyd.policy.source.loader import load_files
 from policyd.versions import NEWEST
 
 # The name of the bundle of all of them.
 EXCEPTIONS = "exceptions"
-# What all ConfigMaps of one namespace may have: bytes, decompressed; exceptions; and values in
-# them, such as names and patterns. Each costs every reload, and each request of the namespace,
-# which others wait for.
-MAX_BYTES = 256 * 1024
-MAX_EXCEPTIONS = 100
-MAX_VALUES = 5000
+# What all ConfigMaps of one namespace may have together. Each node costs every reload, and many
+# cost each request of the namespace, which others wait for. An exception has about 40 nodes.
+LIMITS = SourceLimits(size=256 * 2**10, documents=100, nodes=5_000, aliases=False)
+# Characters of one ConfigMap that are kept at all: those of the limit in base64, with some names.
+MAX_STORED = LIMITS.size * 3 // 2
+# Seconds of processor time to read one ConfigMap: the limits allow a tenth of a second.
+MAX_SECONDS = 5.0
 # Errors of one ConfigMap that are kept, and their length: a team sees what to correct first.
 MAX_ERRORS = 10
 MAX_ERROR = 500
@@ -46,7 +48,7 @@ class _Size(NamedTuple):
     """What exceptions cost: see the limits above."""
 
     exceptions: int = 0
-    values: int = 0
+    nodes: int = 0
     size: int = 0
 
     def plus(self, other: "_Size") -> "_Size":
@@ -55,11 +57,11 @@ class _Size(NamedTuple):
 
     def excess(self) -> str:
         """Return the limit that is exceeded; empty if none is."""
-        if self.exceptions > MAX_EXCEPTIONS:
-            return f"{MAX_EXCEPTIONS} exceptions"
-        if self.values > MAX_VALUES:
-            return f"{MAX_VALUES} values in exceptions"
-        return f"{MAX_BYTES >> 10} KiB of exceptions" if self.size > MAX_BYTES else ""
+        if self.exceptions > LIMITS.documents:
+            return f"{LIMITS.documents} exceptions"
+        if self.nodes > LIMITS.nodes:
+            return f"{LIMITS.nodes:,} nodes (names, values, lists and objects) in exceptions"
+        return f"{LIMITS.size >> 10} KiB of exceptions" if self.size > LIMITS.size else ""
 
 
 class _Content(NamedTuple):
@@ -160,53 +162,66 @@ def _within_bounds(
     return used, beyond
 
 
+def bounded(config_map: JSONObject) -> JSONObject:
+    """Return the fields of a ConfigMap that are read, and none of what is too large to be read."""
+    found = slim(config_map)
+    stored = [found.get(key) for key in ("data", "binaryData")]
+    texts = [text for each in stored if isinstance(each, dict) for text in each.values()]
+    if sum(len(text) for text in texts if isinstance(text, str)) > MAX_STORED:
+        return {"metadata": found["metadata"], "tooLarge": True}
+    return found
+
+
 def _content(config_map: JSONObject) -> _Content:
-    """Return the content of a ConfigMap, and everything that is wrong with it."""
+    """Return the content of a ConfigMap, or everything that is wrong with it."""
     key, identity = _key(config_map), _identity(config_map)
     prefix = _name(*key)
+    files, problems = _files(config_map, prefix, key[0])
+    if config_map.get("tooLarge") or sum(len(each.data) for each in files) > LIMITS.size:
+        text = f"more than {LIMITS.size >> 10} KiB of exceptions in one ConfigMap"
+        return _Content(identity, identity[-1], errors=(f"{prefix}: {text}",))
+    budget = SourceBudget(LIMITS, MAX_SECONDS)
+    sources = load_files(files, problems, version=NEWEST, budget=budget)
+    errors = [each for each in sources.problems if each.severity == "error"]
+    if errors:
+        shown = tuple(map(_line, errors[:MAX_ERRORS]))
+        if len(errors) > MAX_ERRORS:
+            shown = (*shown, f"… and {len(errors) - MAX_ERRORS} more")
+        return _Content(identity, identity[-1], errors=shown)
+    size = _Size(len(sources.documents), budget.nodes, budget.size)
+    return _Content(identity, identity[-1], tuple(files), size)
+
+
+def _files(
+    config_map: JSONObject, prefix: str, namespace: str
+) -> tuple[list[SourceFile], list[Problem]]:
+    """Return the files of a ConfigMap, up to the first one beyond the limit, and the problems of
+    reading them.
+    """
     stored, problems = contents(config_map)
     problems = [replace(each, file=f"{prefix}/{each.file.rpartition('/')[2]}") for each in problems]
     files: list[SourceFile] = []
-    left = MAX_BYTES
+    left = LIMITS.size
     for name, data in stored.items():
         if not is_source(name):
             continue
         shown = f"{prefix}/{name}"
         try:
-            plain = unpacked(name, data, MAX_BYTES)
+            plain = unpacked(name, data, LIMITS.size)
         except (OSError, EOFError, zlib.error, ValueError) as error:
             problems.append(unreadable(shown, error))
             continue
-        files.append(SourceFile(shown, shown, plain, beside={}, confined=key[0]))
+        files.append(SourceFile(shown, shown, plain, beside={}, confined=namespace))
         left -= len(plain)
         if left < 0:
             break
-    if left < 0:
-        text = f"more than {MAX_BYTES >> 10} KiB of exceptions in one ConfigMap"
-        return _Content(identity, identity[-1], errors=(f"{prefix}: {text}",))
-    sources = load_files(files, problems, version=NEWEST)
-    errors = [each for each in sources.problems if each.severity == "error"]
-    shown_errors = tuple(map(_line, errors[:MAX_ERRORS]))
-    if len(errors) > MAX_ERRORS:
-        shown_errors = (*shown_errors, f"… and {len(errors) - MAX_ERRORS} more")
-    size = _Size(
-        len(sources.documents),
-        sum(_values(each.raw) for each in sources.documents),
-        MAX_BYTES - left,
-    )
-    return _Content(identity, identity[-1], tuple(files), size, shown_errors)
-
-
-def _values(value: JSON) -> int:
-    """Return the number of values in a document that are neither objects nor lists."""
-    if isinstance(value, dict):
-        return sum(map(_values, value.values()))
-    return sum(map(_values, value)) if isinstance(value, list) else 1
+    return files, problems
 
 
 def _line(problem: Problem) -> str:
-    """Return a problem without its excerpt: the log shows no lines of ConfigMaps."""
-    return str(problem).partition("\n")[0][:MAX_ERROR]
+    """Return a problem without its excerpt and most hints: the log shows nothing of ConfigMaps."""
+    remedy = f"; {problem.hint}" if problem.rule == TOO_LARGE else ""
+    return str(problem).partition("\n")[0][:MAX_ERROR] + remedy
 
 
 def _name(namespace: str, name: str) -> str:

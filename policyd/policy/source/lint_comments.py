@@ -7,11 +7,15 @@ everything inside it.
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import yaml
 
 from policyd.errors import Problem
+from policyd.policy.source.budget import MAX_DEPTH, SLICE
+from policyd.policy.source.pace import full_speed
 from policyd.policy.source.yaml_text.marks import counter
 
 MARK = b"policyd-lint"
@@ -69,38 +73,64 @@ class LintComment:
         )
 
 
-def comments_in(file: str, data: bytes) -> list[LintComment]:
-    """Return the comments of a file, which need not be valid YAML."""
+def comments_in(
+    file: str, data: bytes, breathe: Callable[[], None] = full_speed
+) -> list[LintComment]:
+    """Return the comments of a file, which need not be valid YAML. ``breathe`` is called between
+    small pieces of work.
+    """
     text = data.decode("utf-8-sig", "replace")
     lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
-    scalars = _scalars(text)
+    scalars = _scalars(text, breathe)
     scopes = _Scopes(lines)
-    found = []
+    found: list[tuple[LintComment, int]] = []  # with the field that it applies to, or -1
     for number, line in enumerate(lines):
         match = _COMMENT.search(line) if _WORD in line else None
         if match is None or _is_within((number, match.start()), scalars):
             continue
         directive = _DISABLE.match(match[1])
         rules = tuple(rule.strip() for rule in directive[1].split(",")) if directive else ()
-        first, last = scopes.of(number, alone=not line[: match.start()].strip())
-        found.append(LintComment(file, number + 1, match.start() + 1, rules, first, last))
-    return found
+        scope = scopes.of(number, alone=not line[: match.start()].strip())
+        comment = LintComment(file, number + 1, match.start() + 1, rules, scope.first, scope.last)
+        found.append((comment, scope.field))
+    ends = _ends_of_fields(lines, {field for _, field in found})
+    return [
+        comment if field < 0 else replace(comment, last=ends.get(field, len(lines)))
+        for comment, field in found
+    ]
 
 
-def _scalars(text: str) -> list[_Span]:
+def _scalars(text: str, breathe: Callable[[], None]) -> list[_Span]:
     """Return the spans of quoted and block scalars, in which ``#`` does not start a comment."""
     spans: list[_Span] = []
     place = counter(text)
     try:
-        for token in yaml.scan(text, Loader=yaml.CSafeLoader):
+        for number, token in enumerate(_tokens(text)):
             if isinstance(token, yaml.ScalarToken) and not token.plain:
                 line, column = place(token.start_mark)
                 if token.style in ("|", ">"):  # a comment may follow the block indicator
                     line, column = line + 1, 0
                 spans.append(((line, column), place(token.end_mark)))
+            if number % SLICE == 0:
+                breathe()
     except yaml.YAMLError:
         pass  # reported as a syntax error; the spans so far are good enough
     return spans
+
+
+def _tokens(text: str) -> Iterator[yaml.Token]:
+    """Yield the tokens up to the first one that is nested too deep to be read: for each token the
+    scanner looks at every bracket that is open.
+    """
+    levels = 0
+    for token in yaml.scan(text, Loader=yaml.CSafeLoader):
+        if isinstance(token, yaml.FlowSequenceStartToken | yaml.FlowMappingStartToken):
+            levels += 1
+            if levels > MAX_DEPTH:
+                return
+        elif isinstance(token, yaml.FlowSequenceEndToken | yaml.FlowMappingEndToken):
+            levels -= 1
+        yield token
 
 
 def _is_within(place: tuple[int, int], spans: list[_Span]) -> bool:
@@ -109,9 +139,19 @@ def _is_within(place: tuple[int, int], spans: list[_Span]) -> bool:
     return index >= 0 and place < spans[index][1]
 
 
+class _Scope(NamedTuple):
+    """The lines (from 1) that a comment applies to. ``field``: the line (from 0) of the field or
+    item with whose end it ends, instead of ``last``; -1 without one.
+    """
+
+    first: int
+    last: int
+    field: int = -1
+
+
 class _Scopes:
-    """Finds the lines (from 1) that comments of a file apply to. Queried in the order of the
-    comments, so that each line is scanned only once.
+    """Finds the lines that comments of a file apply to. Queried in the order of the comments, so
+    that each line is scanned only once.
     """
 
     def __init__(self, lines: list[str]) -> None:
@@ -120,35 +160,29 @@ class _Scopes:
         self._next = 0
         self._field = -1  # the next line with content
         self._separator = -1
-        self._ends: dict[int, int] = {}
 
-    def of(self, number: int, *, alone: bool) -> tuple[int, int]:
-        """Return the first and last line that a comment on line ``number`` (from 0) applies to."""
+    def of(self, number: int, *, alone: bool) -> _Scope:
+        """Return what a comment on line ``number`` (from 0) applies to."""
         if not alone:
-            return number + 1, self._end_of_field(number)
+            return _Scope(number + 1, 0, number)
         for each in range(self._next, number):
             if _says(self._lines[each]):
                 self._above = self._lines[each]
         self._next = max(self._next, number)
         if not self._above:
-            return 1, _END
+            return _Scope(1, _END)
         if _SEPARATOR.match(self._above):
             if self._separator < number:
                 found = (each for each in self._from(number) if _SEPARATOR.match(self._lines[each]))
                 self._separator = next(found, _END)
-            return number + 1, self._separator
+            return _Scope(number + 1, self._separator)
         if self._field < number:
             found = (each for each in self._from(number) if _says(self._lines[each]))
             self._field = next(found, number)
-        return self._field + 1, self._end_of_field(self._field)
+        return _Scope(self._field + 1, 0, self._field)
 
     def _from(self, number: int) -> range:
         return range(number, len(self._lines))
-
-    def _end_of_field(self, number: int) -> int:
-        if number not in self._ends:
-            self._ends[number] = _end_of_field(self._lines, number)
-        return self._ends[number]
 
 
 def _says(line: str) -> bool:
@@ -156,17 +190,26 @@ def _says(line: str) -> bool:
     return bool(stripped) and not stripped.startswith(("#", "%"))
 
 
-def _end_of_field(lines: list[str], number: int) -> int:
-    """Return the last line (from 1) of the field or item that begins on ``number`` (from 0)."""
-    depth = _indent(lines[number])
-    item = lines[number].lstrip().startswith("- ")
-    for following in range(number + 1, len(lines)):
-        line = lines[following]
-        if not _says(line) or _indent(line) > depth:
+def _ends_of_fields(lines: list[str], fields: set[int]) -> dict[int, int]:
+    """Return the last line (from 1) of each field or item that begins on one of these lines (from
+    0), by that line; those that end with the file are left out.
+    """
+    ends: dict[int, int] = {}
+    open_: list[tuple[int, int, bool]] = []  # line, depth, whether an item; each in the one before
+    for number, line in enumerate(lines):
+        if number not in fields and (not open_ or not _says(line)):
             continue
-        if item or _indent(line) < depth or not line.lstrip().startswith("- "):
-            return following
-    return len(lines)
+        depth, item = _indent(line), line.lstrip().startswith("- ")
+        while open_ and _says(line) and _ends(*open_[-1][1:], depth, item=item):
+            ends[open_.pop()[0]] = number
+        if number in fields:
+            open_.append((number, depth, item))
+    return ends
+
+
+def _ends(depth: int, is_item: bool, at: int, *, item: bool) -> bool:
+    """Whether a line at a column ends a field or item. A list may be at the column of its field."""
+    return at < depth or (at == depth and (is_item or not item))
 
 
 def _indent(line: str) -> int:

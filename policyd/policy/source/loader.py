@@ -17,6 +17,7 @@ import orjson
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import PolicySchemaError, Problem
 from policyd.policy.model.kinds import PolicyTest
+from policyd.policy.source.budget import OverBudget, SourceBudget
 from policyd.policy.source.documents import Document, Sources
 from policyd.policy.source.files import Bundle, SourceFile, is_source, read, unreadable
 from policyd.policy.source.fixtures import Outside, inside, read_beside
@@ -25,7 +26,7 @@ from policyd.policy.source.mistakes.duplicates import Origins, origins_of, witho
 from policyd.policy.source.mistakes.near_misses import defined_kinds, near_miss
 from policyd.policy.source.modelling import only_exceptions, with_model
 from policyd.policy.source.pace import full_speed
-from policyd.policy.source.splitting import read_values, split, split_built
+from policyd.policy.source.splitting import over_budget, read_values, split, split_built
 from policyd.versions import NEWEST, KubernetesVersion
 
 __all__ = [
@@ -52,9 +53,12 @@ def load(
     version: KubernetesVersion = NEWEST,
     breathe: Callable[[], None] = full_speed,
     pipes: bool = True,
+    budget: SourceBudget | None = None,
 ) -> Sources:
     """Load the documents of files and directories, and of bundles; never raises for their content.
-    ``breathe`` is called after each file; without ``pipes``, no pipe is read, which could block.
+    ``breathe`` is called between small pieces of work. Without ``pipes``, no pipe is read, which
+    could block. ``budget`` is for all of them together: what exceeds it is a problem, and nothing
+    of the file, nor of those after it, is loaded.
     """
     listed = [given] if isinstance(given, str | Path) else [*given]
     files, problems = read([each for each in listed if not isinstance(each, Bundle)], pipes=pipes)
@@ -62,7 +66,8 @@ def load(
     for bundle in bundles:
         files += bundle.files
         problems += bundle.problems
-    return _load(files, problems, version, breathe, origins=origins_of(bundles))
+    origins = origins_of(bundles)
+    return _load(files, problems, version, breathe=breathe, budget=budget, origins=origins)
 
 
 def load_named(suite: Document, *, version: KubernetesVersion) -> Sources:
@@ -91,10 +96,15 @@ def load_named(suite: Document, *, version: KubernetesVersion) -> Sources:
 
 
 def load_files(
-    files: Sequence[SourceFile], problems: Iterable[Problem], *, version: KubernetesVersion
+    files: Sequence[SourceFile],
+    problems: Iterable[Problem],
+    *,
+    version: KubernetesVersion,
+    breathe: Callable[[], None] = full_speed,
+    budget: SourceBudget | None = None,
 ) -> Sources:
     """Load the documents of files that were read; ``problems`` are those of reading them."""
-    return _load([*files], [*problems], version)
+    return _load([*files], [*problems], version, breathe=breathe, budget=budget)
 
 
 def load_text(text: str, name: str = "<text>", *, version: KubernetesVersion = NEWEST) -> Sources:
@@ -153,21 +163,21 @@ def _load(
     files: list[SourceFile],
     problems: list[Problem],
     version: KubernetesVersion,
-    breathe: Callable[[], None] = full_speed,
-    splitter: Callable[[str, bytes, str], tuple[list[Document], list[Problem]]] = split,
     *,
+    breathe: Callable[[], None] = full_speed,
+    splitter: Callable[..., tuple[list[Document], list[Problem]]] = split,
+    budget: SourceBudget | None = None,
     origins: Origins = _NO_BUNDLES,
 ) -> Sources:
+    budget = budget or SourceBudget()
+    budget.breathe = breathe
     by_file: dict[str, tuple[list[Document], list[Problem]]] = {}
     for file in files:
-        documents, broken = splitter(file.name, file.data, file.root)
-        if file.beside is not None:
-            documents = [replace(each, beside=file.beside) for each in documents]
-        if file.confined:
-            documents, refused = only_exceptions(documents, file.confined)
-            broken = [*broken, *refused]
-        by_file[file.real] = ([with_model(document) for document in documents], broken)
-        breathe()
+        documents, broken = _modelled(file, splitter, budget)
+        if budget.exceeded:
+            problems = [*problems, *broken]  # not of a file that may be a fixture
+            break
+        by_file[file.real] = documents, broken
     for fixture in list(_fixtures(by_file)):
         by_file.pop(fixture, None)
     everything = [document for documents, _ in by_file.values() for document in documents]
@@ -177,14 +187,36 @@ def _load(
     order = {file.name: index for index, file in enumerate(files)}
     found.sort(key=lambda problem: (order.get(problem.file, -1), problem.line, problem.column))
     return Sources(
-        tuple(unique), tuple(found), _generation(files), tuple(_comments(files)), version
+        tuple(unique), tuple(found), _generation(files), tuple(_comments(files, breathe)), version
     )
 
 
-def _comments(files: list[SourceFile]) -> Iterator[LintComment]:
+def _modelled(
+    file: SourceFile,
+    splitter: Callable[..., tuple[list[Document], list[Problem]]],
+    budget: SourceBudget,
+) -> tuple[list[Document], list[Problem]]:
+    """Return the documents of a file with their models, and its problems."""
+    documents, broken = splitter(file.name, file.data, file.root, budget)
+    if file.beside is not None:
+        documents = [replace(each, beside=file.beside) for each in documents]
+    if file.confined:
+        documents, refused = only_exceptions(documents, file.confined)
+        broken = [*broken, *refused]
+    found: list[Document] = []
+    for each in documents:
+        try:
+            budget.look()
+        except OverBudget as error:
+            return [], [*broken, over_budget(file.name, error)]
+        found.append(with_model(each))
+    return found, broken
+
+
+def _comments(files: list[SourceFile], breathe: Callable[[], None]) -> Iterator[LintComment]:
     for file in files:
-        if MARK in file.data:
-            yield from comments_in(file.name, file.data)
+        if MARK in file.data and not file.confined:  # nothing of a team is advised about
+            yield from comments_in(file.name, file.data, breathe)
 
 
 def _fixtures(by_file: dict[str, tuple[list[Document], list[Problem]]]) -> Iterator[str]:

@@ -1,91 +1,163 @@
 """Split the bytes of one source file into documents without models; Lists are unrolled."""
 
-import json
 import re
 from collections.abc import Iterator
 from hashlib import sha256
-from math import isfinite
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 from policyd.errors import Problem
 from policyd.policy.model.findings import FormProblem
+from policyd.policy.source.budget import MAX_DEPTH, TOO_LARGE, OverBudget, SourceBudget
 from policyd.policy.source.documents import Document
+from policyd.policy.source.json_text import values as json_text
+from policyd.policy.source.json_text.surrogates import lone_surrogate
 from policyd.policy.source.places import NO_TEXT, Chunk, Origin
-from policyd.policy.source.surrogates import lone_surrogate
-from policyd.policy.source.yaml_nodes import MAX_DEPTH, YamlError, compose, construct
+from policyd.policy.source.yaml_nodes import YamlError, compose, construct
 
 _AFTER_SEPARATOR = ("", " ", "\t", "\r", "\n")
 _SEPARATOR_LINE = re.compile(r"---[ \t\r]*\n")
 # The first line with content: no comment, blank line or %YAML directive. Used with search, since
 # one expression for all lines of a chunk takes 300 bytes a line.
 _SOMETHING = re.compile(r"^(?![ \t\r]*(?:[#%]|---[ \t\r]*(?:#|$)|(?:\.\.\.)?$))", re.MULTILINE)
-_VALUE = re.compile(r"\S")
 # The defaults of command-line options for a project; not a Kubernetes object.
 PROJECT_FILE = "policyd.yaml"
+MAX_LISTS = 10  # levels of Lists in Lists: each lengthens the path of every item
 NOT_AN_OBJECT = "not-an-object"  # the rule of a document without apiVersion and kind
-_INT64 = range(-(1 << 63), 1 << 63)
 
 
-def split(name: str, data: bytes, root: str = "") -> tuple[list[Document], list[Problem]]:
-    """Return every document of a file below ``root``, and the problems of the file."""
-    found, problems = _values(name, data)
-    documents, more = _documents(found, root)
+class _Split(NamedTuple):
+    """What is in a file: the values of each document, with its chunk and the index of its root."""
+
+    values: list[tuple[Chunk, int, Any]]
+    problems: list[Problem]
+
+
+def split(
+    name: str, data: bytes, root: str = "", budget: SourceBudget | None = None
+) -> tuple[list[Document], list[Problem]]:
+    """Return every document of a file below ``root``, and the problems of the file. A file that
+    exceeds the budget has no documents.
+    """
+    budget = budget or SourceBudget()
+    found, problems = _values(name, data, budget)
+    documents, more = _documents(name, found, root, budget)
     return documents, problems + more
 
 
-def split_built(name: str, data: bytes, root: str = "") -> tuple[list[Document], list[Problem]]:
+def split_built(
+    name: str, data: bytes, root: str = "", budget: SourceBudget | None = None
+) -> tuple[list[Document], list[Problem]]:
     """Split JSON built by a program: its problems name no line, since no file has it."""
-    found, problems = _values(name, data)
+    budget = budget or SourceBudget()
+    found, problems = _values(name, data, budget)
     nowhere = Chunk(name, "", NO_TEXT)
-    documents, more = _documents([(nowhere, number, value) for _, number, value in found], root)
+    placeless = [(nowhere, number, value) for _, number, value in found]
+    documents, more = _documents(name, placeless, root, budget)
     return documents, problems + more
 
 
-def read_values(name: str, data: bytes) -> tuple[list[Any], list[Problem]]:
+def read_values(
+    name: str, data: bytes, budget: SourceBudget | None = None
+) -> tuple[list[Any], list[Problem]]:
     """Return the plain values of a file, which need not be Kubernetes objects; skip empty ones."""
-    found, problems = _values(name, data)
+    found, problems = _values(name, data, budget or SourceBudget())
     return [value for _, _, value in found if value is not None], problems
 
 
 def read_located(name: str, data: bytes) -> tuple[list[tuple[Any, Origin]], list[Problem]]:
     """Return the same values, each with its place."""
-    found, problems = _values(name, data)
+    found, problems = _values(name, data, SourceBudget())
     values = [(value, Origin(chunk, root)) for chunk, root, value in found if value is not None]
     return values, problems
 
 
-def _values(name: str, data: bytes) -> tuple[list[tuple[Chunk, int, Any]], list[Problem]]:
+def _values(name: str, data: bytes, budget: SourceBudget) -> _Split:
+    found = _Split([], [])
     try:
+        budget.add_file(len(data))
         text = data.decode("utf-8-sig")
+        _read(Chunk(name, text, 0), found, budget)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        return [], [Problem("not valid UTF-8", file=name, line=line, column=1, rule="syntax")]
-    whole = Chunk(name, text, 0)
-    problems: list[Problem] = []
-    found: list[tuple[Chunk, int, Any]] = []
+        return _Split([], [Problem("not valid UTF-8", name, line, 1, rule="syntax")])
+    except OverBudget as error:
+        return _Split([], [*found.problems, over_budget(name, error)])
+    return found
+
+
+def _read(whole: Chunk, found: _Split, budget: SourceBudget) -> None:
+    """Read a text as JSON, or each of its chunks as JSON or YAML."""
     try:
-        values = _json_values(whole)
+        values = _json_values(whole, budget)
     except YamlError as error:
-        return [], [_syntax_problem(whole, error)]
+        found.problems.append(_syntax_problem(whole, error))
+        return
+    except OverBudget as error:
+        error.line = 1
+        raise
     if values is not None:
-        return values, []
+        found.values.extend(values)
+        return
     for chunk in _chunks(whole):
-        inner = _after_separator(chunk)
         try:
-            values = _json_values(inner)
+            found.values.extend(_chunk_values(chunk, budget))
         except YamlError as error:
-            problems.append(_syntax_problem(inner, error))
-            continue
-        if values is not None:
-            found += values
-            continue
-        try:
-            roots = compose(chunk.text)
-            found += [(chunk, number, construct(root)) for number, root in enumerate(roots)]
-        except YamlError as error:
-            problems.append(_syntax_problem(chunk, error))
-    return found, problems
+            found.problems.append(_syntax_problem(chunk, error))
+        except OverBudget as error:
+            error.line = (error.line or 1) + chunk.line
+            raise
+
+
+def _chunk_values(chunk: Chunk, budget: SourceBudget) -> list[tuple[Chunk, int, Any]]:
+    after = _after_separator(chunk)
+    try:
+        values = _json_values(after, budget)
+    except YamlError as error:
+        error.line += after.line - chunk.line
+        raise
+    if values is not None:
+        return values
+    budget.add_document()
+    roots = compose(chunk.text, budget)
+    return [(chunk, number, construct(root, budget)) for number, root in enumerate(roots)]
+
+
+def _json_values(whole: Chunk, budget: SourceBudget) -> list[tuple[Chunk, int, Any]] | None:
+    """Return the concatenated values of a JSON text; None if it must be read as YAML, and so must
+    what exceeds a limit: the reader of YAML finds the place.
+
+    JSON is read as such because YAML lacks one of its escapes: the surrogate pair. Raises YamlError
+    for half of one.
+    """
+    text = whole.text
+    if not json_text.is_json(text):
+        return None
+    size = json_text.size_of(text, MAX_DEPTH)
+    if size.nodes > budget.nodes_left or size.levels >= MAX_DEPTH:
+        return None
+    found = json_text.values_in(text)
+    if found is None:
+        return None
+    lone = lone_surrogate(text)
+    if lone is not None:
+        before = text[:lone]
+        message = f"{text[lone : lone + 6]} is half of a surrogate pair, not a character"
+        raise YamlError(message, before.count("\n") + 1, len(before) - before.rfind("\n"))
+    for _ in found:
+        budget.add_document()
+    budget.add_nodes(size.nodes, len(text) + sum(each.indent for each in found))
+    values: list[tuple[Chunk, int, Any]] = []
+    for each in found:
+        # Blanks keep the columns of a value that does not begin its line.
+        padded = " " * each.indent + text[each.start : each.end]
+        values.append((Chunk(whole.file, padded, whole.line + each.line), 0, each.value))
+    return values
+
+
+def over_budget(name: str, error: OverBudget) -> Problem:
+    """Return the problem of a file that exceeds the budget."""
+    return Problem(str(error), name, error.line, error.column, hint=error.hint, rule=TOO_LARGE)
 
 
 def _chunks(whole: Chunk) -> Iterator[Chunk]:
@@ -126,10 +198,6 @@ def _syntax_problem(chunk: Chunk, error: YamlError) -> Problem:
     )
 
 
-class _Duplicate(ValueError):
-    """A JSON object has a key twice."""
-
-
 def _after_separator(chunk: Chunk) -> Chunk:
     """Return the chunk without the line ``---`` that begins it."""
     separator = _SEPARATOR_LINE.match(chunk.text)
@@ -138,83 +206,8 @@ def _after_separator(chunk: Chunk) -> Chunk:
     return Chunk(chunk.file, chunk.text[separator.end() :], chunk.line + 1)
 
 
-def _json_values(whole: Chunk) -> list[tuple[Chunk, int, Any]] | None:
-    """Return the concatenated values of a JSON text; None if it must be read as YAML.
-
-    JSON is read as such because YAML lacks one of its escapes: the surrogate pair. Raises YamlError
-    for half of one.
-    """
-    if whole.text.lstrip()[:1] not in ("{", "["):
-        return None
-    decoder = json.JSONDecoder(
-        object_pairs_hook=_unique, parse_int=_integer, parse_float=_real, parse_constant=_real
-    )
-    text = whole.text
-    values: list[tuple[Chunk, int, Any]] = []
-    position, line = 0, whole.line
-    try:
-        while start := _VALUE.search(text, position):
-            line += text.count("\n", position, start.start())
-            value, end = decoder.raw_decode(text, start.start())
-            # Pad with blanks to keep the columns of a value that does not begin its line.
-            indent = start.start() - (text.rfind("\n", 0, start.start()) + 1)
-            chunk = Chunk(whole.file, " " * indent + text[start.start() : end], line)
-            values.append((chunk, 0, value))
-            line += text.count("\n", start.start(), end)
-            position = end
-    except (ValueError, RecursionError):
-        return None
-    if not all(_depth_ok(value) for _, _, value in values):
-        return None
-    lone = lone_surrogate(text)
-    if lone is not None:
-        before = text[:lone]
-        message = f"{text[lone : lone + 6]} is half of a surrogate pair, not a character"
-        raise YamlError(message, before.count("\n") + 1, len(before) - before.rfind("\n"))
-    return values
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        raise _Duplicate
-    return result
-
-
-def _integer(digits: str) -> int | float:
-    """Parse an integer; one beyond 64 signed bits is a double, as in the API server."""
-    if len(digits) > 20:
-        return _real(digits)
-    value = int(digits)
-    return value if value in _INT64 else float(value)
-
-
-def _real(digits: str) -> float:
-    """Parse a float; NaN and too large numbers are not JSON: YAML reads them as strings."""
-    real = float(digits)
-    if not isfinite(real):
-        raise ValueError("not a number")
-    return real
-
-
-def _depth_ok(value: Any) -> bool:
-    """Whether a value has at most MAX_DEPTH levels; iterative, without recursion."""
-    level, depth = [value], 0
-    while level:
-        depth += 1
-        if depth > MAX_DEPTH:
-            return False
-        level = [
-            item
-            for each in level
-            if isinstance(each, dict | list)
-            for item in (each.values() if isinstance(each, dict) else each)
-        ]
-    return True
-
-
 def _documents(
-    found: list[tuple[Chunk, int, Any]], folder: str
+    name: str, found: list[tuple[Chunk, int, Any]], folder: str, budget: SourceBudget
 ) -> tuple[list[Document], list[Problem]]:
     documents: list[Document] = []
     problems: list[Problem] = []
@@ -223,15 +216,19 @@ def _documents(
             continue  # an empty document between two separators
         if _is_project(chunk.file, value):
             continue
-        for within, item, default in _unrolled(value):
-            raw = item if isinstance(item, dict) else {}
-            if raw and default[1] and "kind" not in raw:
-                raw = {"apiVersion": default[0], "kind": default[1], **raw}
-            document = _document(raw, Origin(chunk, root, within), len(documents), folder)
-            if document.kind and document.api_version:
-                documents.append(document)
-            else:
-                problems.append(_nameless(document, item))
+        try:
+            for within, item, default in _unrolled(value, budget):
+                raw = item if isinstance(item, dict) else {}
+                if raw and default[1] and "kind" not in raw:
+                    raw = {"apiVersion": default[0], "kind": default[1], **raw}
+                document = _document(raw, Origin(chunk, root, within), len(documents), folder)
+                if document.kind and document.api_version:
+                    documents.append(document)
+                else:
+                    problems.append(_nameless(document, item))
+        except OverBudget as error:
+            error.line = chunk.line + 1
+            return [], [over_budget(name, error)]
     return documents, problems
 
 
@@ -241,20 +238,33 @@ def _is_project(file: str, value: Any) -> bool:
     return named and isinstance(value, dict) and not {"apiVersion", "kind"} & value.keys()
 
 
-def _unrolled(value: Any, within: str = "") -> Iterator[tuple[str, Any, tuple[str, str]]]:
+def _unrolled(value: Any, budget: SourceBudget) -> Iterator[tuple[str, Any, tuple[str, str]]]:
     """Yield the objects of a value: itself, or the items of a ``List`` (or ``ConfigMapList`` …).
 
     The items of a typed list may omit apiVersion and kind: the third element has the defaults.
     """
-    kind = value.get("kind") if isinstance(value, dict) else None
-    items = value.get("items") if isinstance(kind, str) else None
-    if not (isinstance(kind, str) and kind.endswith("List") and isinstance(items, list)):
-        yield within, value, ("", "")
-        return
-    default = (str(value.get("apiVersion", "")), kind[:-4]) if kind != "List" else ("", "")
-    for index, item in enumerate(items):
-        for at, each, inner in _unrolled(item, f"{within}.items[{index}]".lstrip(".")):
-            yield at, each, inner if inner[1] else default
+    lists: list[tuple[str, Iterator[tuple[int, Any]], tuple[str, str]]] = []
+    within, item, default = "", value, ("", "")
+    while True:
+        kind = item.get("kind") if isinstance(item, dict) else None
+        items = item.get("items") if isinstance(kind, str) else None
+        if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
+            own = (str(item.get("apiVersion", "")), kind[:-4]) if kind != "List" else ("", "")
+            if len(lists) == MAX_LISTS:
+                budget.refuse(f"a List in {MAX_LISTS} others", "write its items into one List")
+            lists.append((within, enumerate(items), own if own[1] else default))
+        else:
+            yield within, item, default
+        while lists:
+            above, left, default = lists[-1]
+            index, item = next(left, (-1, None))
+            if index >= 0:
+                break
+            lists.pop()
+        else:
+            return
+        within = f"{above}.items[{index}]".lstrip(".")
+        budget.add_document()
 
 
 def _document(raw: dict[str, Any], origin: Origin, index: int, root: str) -> Document:

@@ -9,7 +9,8 @@ cdef frozenset _NUMERIC
 
 cdef class _Constructor:
     cdef Py_ssize_t _nodes
-    cdef set _open
+    cdef dict _names
+    cdef _budget
 
     cpdef build(self, node)
 

@@ -9,20 +9,27 @@ A duplicate key is an error (kubectl's strict mode).
 import base64
 import math
 import re
-import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 import yaml
 
 from policyd.cel.syntax.recursion import deep_recursion
+from policyd.policy.source.budget import MAX_DEPTH, MAX_NODES, SLICE, OverBudget, SourceBudget
 from policyd.policy.source.yaml_text.finding import explain
 from policyd.policy.source.yaml_text.layout import duplicate_hint
 from policyd.policy.source.yaml_text.marks import counter, has_other_breaks, recount
 from policyd.policy.source.yaml_text.rows import UNEXPLAINED, Explanation
+from policyd.policy.source.yaml_text.sizes import OverSize, YamlSize, size_of
 from policyd.policy.source.yaml_text.values import TEMPLATE
 
-MAX_DEPTH = 1000  # levels; deeper objects are refused in reviews too
-MAX_NODES = 2_000_000  # aliases may multiply a small text: "billion laughs"
+# libyaml compares each %TAG directive, and each tag, with all directives before it.
+MAX_TAGS = 100
+# Of one document; what it has of the set's characters is charged.
+_MOST = YamlSize(MAX_NODES, MAX_NODES, MAX_DEPTH)
+# Nodes of a text that is read without a look at the clock.
+_SMALL = 20 * SLICE
 
 _PREFIX = "tag:yaml.org,2002:"
 NULL, BOOL, INT, FLOAT, STR, BINARY, TIMESTAMP, MERGE = (
@@ -67,32 +74,40 @@ class YamlError(Exception):
 
 
 class _Composer(yaml.CSafeLoader):
-    """libyaml's composer without tag resolution, and with a limit on depth.
+    """libyaml's composer without tag resolution, and with limits on depth and nodes.
 
     libyaml and the binding recurse in C, so a hostile depth would overflow the stack; PyYAML calls
-    the hooks of path resolvers once a node, so they count the depth.
+    the hooks of path resolvers once a node, so they count both.
     """
 
-    depth = 0
+    def __init__(self, text: str, budget: SourceBudget) -> None:
+        super().__init__(text)
+        self._budget = budget
+        self._depth = self._nodes = 0
+        self._most = min(MAX_NODES, budget.nodes_left)
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> str:
         """Return the tag: ``?`` for a plain scalar until it is constructed, else as written."""
         return "?" if kind is yaml.ScalarNode and implicit[0] else ""
 
     def descend_resolver(self, parent: Any, index: Any) -> None:
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            mark = parent.start_mark
-            raise YamlError(
-                f"nested deeper than {MAX_DEPTH} levels", mark.line + 1, mark.column + 1
-            )
+        self._depth += 1
+        self._nodes += 1
+        if self._depth > MAX_DEPTH:
+            raise _error(parent, f"nested deeper than {MAX_DEPTH} levels")
+        if self._nodes > self._most:
+            if self._most == MAX_NODES:
+                raise _error(parent, f"document has more than {MAX_NODES:,} nodes")
+            _placed(parent, self._budget.refuse_nodes)
+        if not self._nodes % SLICE:
+            _placed(parent, self._budget.look)
 
     def ascend_resolver(self) -> None:
-        self.depth -= 1
+        self._depth -= 1
 
 
 class _FlatComposer(_Composer):
-    """Counts nothing: for a text that cannot exceed the limit."""
+    """Counts nothing: for a text that cannot exceed the limits."""
 
     def descend_resolver(self, parent: Any, index: Any) -> None:
         pass
@@ -101,18 +116,24 @@ class _FlatComposer(_Composer):
         pass
 
 
-def _is_flat(text: str) -> bool:
-    """Whether a text has too few indicators to exceed the limit: each list and each mapping has one
-    of its own.
+def _is_flat(text: str, budget: SourceBudget) -> bool:
+    """Whether a text has too few indicators to exceed the limit on depth, of which each list and
+    each mapping has one of its own, and too few characters to exceed that on nodes.
     """
-    return sum([text.count(each) for each in ":-[{?"]) < MAX_DEPTH - 1
+    small = 2 * len(text) <= min(budget.nodes_left, _SMALL)
+    return small and sum([text.count(each) for each in ":-[{?"]) < MAX_DEPTH - 1
 
 
-def compose(text: str) -> list[yaml.Node]:
-    """Return the root nodes of the documents in ``text``; raises ``YamlError``."""
+def compose(text: str, budget: SourceBudget | None = None) -> list[yaml.Node]:
+    """Return the root nodes of the documents in ``text``; raises ``YamlError`` and ``OverBudget``.
+    What is returned is not charged: that is the size of what is constructed.
+    """
+    budget = budget or SourceBudget()
     roots: list[yaml.Node] = []
+    if text.count("%TAG") > MAX_TAGS:
+        raise YamlError(f"more than {MAX_TAGS} %TAG directives", 1, 1)
     try:
-        parser = (_FlatComposer if _is_flat(text) else _Composer)(text)
+        parser = (_FlatComposer if _is_flat(text, budget) else _Composer)(text, budget)
         try:
             while parser.check_node():
                 roots.append(cast(yaml.Node, parser.get_node()))
@@ -144,35 +165,49 @@ def _place(mark: yaml.Mark | None, text: str) -> tuple[int, int]:
     return line + 1, column + 1
 
 
-def construct(root: yaml.Node) -> Any:
-    """Return the plain value of a document: None, bool, int, float, str, list or dict."""
-    with deep_recursion():
-        return _Constructor().build(root)
+def construct(root: yaml.Node, budget: SourceBudget | None = None) -> Any:
+    """Return the plain value of a document: None, bool, int, float, str, list or dict.
+
+    Its size is charged before; raises ``YamlError`` and ``OverBudget``.
+    """
+    budget = budget or SourceBudget()
+    try:
+        size = size_of(root, _MOST, aliases=budget.limits.aliases)
+    except OverSize as error:
+        raise _error(error.node, str(error)) from None
+    _placed(root, partial(budget.add_nodes, size.nodes, size.characters))
+    with deep_recursion():  # at most MAX_DEPTH levels
+        return _Constructor(budget).build(root)
+
+
+def _placed(node: yaml.Node | None, charge: Callable[[], None]) -> None:
+    """Charge the budget; if that is exceeded, the place is that of the node."""
+    try:
+        charge()
+    except OverBudget as error:
+        mark = None if node is None else node.start_mark
+        error.line, error.column = (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
+        raise
 
 
 class _Constructor:
-    """Builds the value of one node tree, and counts its nodes with aliases expanded."""
+    """Builds the value of one node tree, whose size is known to be bounded."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: SourceBudget) -> None:
+        self._budget = budget
+        self._names = budget.names
         self._nodes = 0
-        self._open: set[int] = set()
 
     def build(self, node: yaml.Node) -> Any:
         """Return the plain value of ``node``."""
         self._nodes += 1
-        if self._nodes > MAX_NODES:
-            raise _error(node, "document contains excessive aliasing")
+        if self._nodes % SLICE == 0:
+            _placed(node, self._budget.look)  # a call of Python: other threads get their turn
         if isinstance(node, yaml.ScalarNode):
             return _json_number(node, scalar(node)[1])
-        if id(node) in self._open:
-            raise _error(node, "an anchor contains itself")
-        self._open.add(id(node))
         if isinstance(node, yaml.SequenceNode):
-            value: Any = [self.build(item) for item in node.value]
-        else:
-            value = self._mapping(node)
-        self._open.discard(id(node))
-        return value
+            return [self.build(item) for item in node.value]
+        return self._mapping(node)
 
     def _mapping(self, node: yaml.Node) -> dict[str, Any]:
         own: dict[str, Any] = {}
@@ -187,8 +222,8 @@ class _Constructor:
             if tag == MERGE:
                 merged.update(self._merged(value_node))
                 continue
-            # The documents of a set have the same few names: one string for each is enough.
-            name = sys.intern(key if type(key) is str else _key_text(key_node, key))
+            name = key if type(key) is str else _key_text(key_node, key)
+            name = self._names.setdefault(name, name)
             if name in places:
                 first = places[name].start_mark.line + 1
                 explanation = Explanation("", duplicate_hint(name, key_node), (first,))

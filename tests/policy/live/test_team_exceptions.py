@@ -2,20 +2,24 @@
 
 import gzip
 import json
+import sys
+from dataclasses import replace
 
 import pytest
 
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.live import team_exceptions
 from policyd.policy.live.team_exceptions import (
-    MAX_BYTES,
-    MAX_EXCEPTIONS,
-    MAX_VALUES,
+    LIMITS,
+    MAX_ERRORS,
+    MAX_STORED,
     HeldBack,
     TeamExceptions,
+    bounded,
 )
 from tests.builders.config_maps import policy_map
 from tests.builders.policies import policy, policy_exception
+from tests.policy.source.hostile import EXCEPTION, FORMS
 
 GOOD = policy_exception("good", "p")
 
@@ -83,7 +87,7 @@ def test_the_log_shows_no_lines_of_config_maps() -> None:
 
 
 def test_a_namespace_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(team_exceptions, "MAX_EXCEPTIONS", 3)
+    monkeypatch.setattr(team_exceptions, "LIMITS", replace(LIMITS, documents=3))
     teams = Teams()
     two = "\n---\n".join(json.dumps(policy_exception(name, "p")) for name in "ab")
     for name in ("x", "y"):
@@ -91,29 +95,29 @@ def test_a_namespace_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     teams.put("b", "x", e=two)
     assert teams.files() == ["configmap/a/x/e.yaml", "configmap/b/x/e.yaml"]
     assert teams.held[0].errors == ("namespace a has more than 3 exceptions",)
-    assert MAX_EXCEPTIONS == 100
+    assert LIMITS.documents == 100
 
 
-def test_values_and_bytes_of_a_namespace_are_bounded() -> None:
+def test_nodes_and_bytes_of_a_namespace_are_bounded() -> None:
     """Each one is compared for every request of the namespace, while others wait."""
     teams = Teams()
-    names: JSON = [f"legacy-{number}-*" for number in range(MAX_VALUES // 2)]
+    names: JSON = [f"legacy-{number}-*" for number in range(LIMITS.nodes // 2)]
     for name in ("x", "y"):
         made = policy_exception(name, "p", resources=[{"names": names}])
         for namespace in ("a", "b") if name == "x" else ("a",):
             teams.put(namespace, name, e=made)
     for name in ("x", "y", "z"):
-        teams.put("c", name, e=policy_exception(name, "p", reason="x" * (MAX_BYTES * 2 // 5)))
+        teams.put("c", name, e=policy_exception(name, "p", reason="x" * (LIMITS.size * 2 // 5)))
     assert teams.files() == [f"configmap/{each}/e.yaml" for each in ("a/x", "b/x", "c/x", "c/y")]
     assert [each.errors for each in teams.held] == [
-        ("namespace a has more than 5000 values in exceptions",),
+        ("namespace a has more than 5,000 nodes (names, values, lists and objects) in exceptions",),
         ("namespace c has more than 256 KiB of exceptions",),
     ]
 
 
 def test_a_config_map_is_bounded_after_decompression() -> None:
     teams = Teams()
-    bomb = gzip.compress(b"#" * (MAX_BYTES + 1))
+    bomb = gzip.compress(b"#" * (LIMITS.size + 1))
     made = policy_map("x", {"e.yaml.gz": bomb}, version=1)
     made["metadata"]["namespace"] = "a"
     teams.maps["a", "x"] = made
@@ -134,3 +138,59 @@ def test_only_the_first_errors_are_kept() -> None:
     teams.put("a", "x", e=many)
     teams.files()
     assert len(teams.held[0].errors) == 11 and teams.held[0].errors[-1] == "… and 20 more"
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_hostile_map_costs_no_more_than_the_limits(name: str) -> None:
+    """It is held back alone, and is read once, however often the list is taken."""
+    teams, calls = Teams(), 0
+    text = FORMS[name](LIMITS.size - 60_000)
+    assert 20_000 < len(text) <= LIMITS.size
+    teams.put("a", "x", e=text)
+    teams.put("b", "x", e=GOOD)
+
+    def note(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(note)
+    try:
+        files = teams.files()
+    finally:
+        sys.setprofile(None)
+    empty = name == "separators"
+    assert files == ["configmap/a/x/e.yaml"] * empty + ["configmap/b/x/e.yaml"]
+    assert [each[:2] for each in teams.held] == [("a", "x")] * (not empty)
+    assert all(0 < len(each.errors) <= MAX_ERRORS + 1 for each in teams.held)
+    assert calls < 100 * LIMITS.nodes + 8 * LIMITS.size
+    calls = 0
+    sys.setprofile(note)
+    try:
+        teams.files()
+    finally:
+        sys.setprofile(None)
+    assert calls < 1_000 and len(teams.held) == (not empty)
+
+
+def test_copies_by_aliases_are_refused_with_the_remedy() -> None:
+    teams = Teams()
+    text = f"{EXCEPTION}  a0: &a0 [1]\n  a1: [*a0, *a0]\n"
+    teams.put("a", "x", e=text, f=f"{EXCEPTION}  x: [{'1, ' * LIMITS.nodes}]\n")
+    assert teams.files() == []
+    assert teams.held[0].errors == (
+        "configmap/a/x/e.yaml:7:7: an alias (*name) repeats this value: write it out, aliases are"
+        " not allowed here",
+        "configmap/a/x/f.yaml:7:6: the sources are too large together: more than 5,000 nodes"
+        " (names, values, lists and objects); remove some; an alias counts as a copy",
+    )
+
+
+def test_a_map_that_is_too_large_is_not_kept_in_memory() -> None:
+    for size, kept in ((MAX_STORED, True), (MAX_STORED + 1, False)):
+        made = policy_map("x", {"e.yaml": "#" * size})
+        made["metadata"]["namespace"] = "a"
+        found = bounded(made)
+        assert ("data" in found) is kept
+        held: list[HeldBack] = []
+        assert not TeamExceptions(held.append).take([found]).files
+        assert "256 KiB" in held[0].errors[0]

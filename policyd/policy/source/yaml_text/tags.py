@@ -4,6 +4,7 @@ Kubernetes reads them so, too, and drops what was written; nobody means that in 
 """
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import yaml
@@ -13,6 +14,9 @@ from policyd.policy.source.yaml_text.rows import quoted
 
 # What precedes a tag in a line: without any of these in a text, nothing has to be parsed again.
 _BEFORE = (": !", ":  !", "- !", "-  !", ":\t!")
+# The way from a node up to the root: the step to it, and the way of its parent. A path of its own
+# for each node of a deep document would take much memory.
+_Way = tuple[str | int, "_Way"] | tuple[()]
 
 
 class TaggedValue(NamedTuple):
@@ -32,24 +36,33 @@ class TaggedValue(NamedTuple):
         return quoted(lines[start.line][start.column : last])
 
 
+@lru_cache(maxsize=8)
 def may_have_tags(text: str) -> bool:
-    """Whether a text may have tags; false for nearly all."""
+    """Whether a text may have tags; false for nearly all. All items of a List share one text."""
     return any(each in text for each in _BEFORE)
 
 
 def tagged_values(node: yaml.Node, lines: Sequence[str]) -> Iterator[TaggedValue]:
     """Yield the scalars with tags that begin with one ``!``; ``lines`` are those of the text."""
-    stack: list[tuple[yaml.Node, FieldPath]] = [(node, ())]
+    stack: list[tuple[yaml.Node, _Way]] = [(node, ())]
     while stack:
-        here, at = stack.pop()
+        here, way = stack.pop()
         if isinstance(here, yaml.ScalarNode):
             # The parser drops a lone ! from the node: only the text has it.
             mark = here.start_mark
             sign = lines[mark.line][mark.column : mark.column + 2]
             if sign.startswith("!") and sign != "!!":
-                yield TaggedValue(at, here)
+                yield TaggedValue(_path(way), here)
         elif isinstance(here, yaml.SequenceNode):
-            stack += reversed([(item, (*at, number)) for number, item in enumerate(here.value)])
+            stack += reversed([(item, (number, way)) for number, item in enumerate(here.value)])
         else:
             pairs = [(key, value) for key, value in here.value if isinstance(key, yaml.ScalarNode)]
-            stack += reversed([(value, (*at, key.value)) for key, value in pairs])
+            stack += reversed([(value, (key.value, way)) for key, value in pairs])
+
+
+def _path(way: _Way) -> FieldPath:
+    steps: list[str | int] = []
+    while way:
+        step, way = way
+        steps.append(step)
+    return tuple(reversed(steps))
