@@ -3,6 +3,7 @@ cases of suites with ``--strict``.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -314,6 +315,11 @@ def _sarif(problems: Sequence[Problem]) -> None:
     echo_sarif(_entries(problems), rules)
 
 
+def _json(problems: Sequence[Problem]) -> None:
+    fields = [asdict(each) for each in problems]
+    echo_json([{name: each[name] for name in each if name != "document"} for each in fields])
+
+
 def _github(problems: Sequence[Problem]) -> None:
     text = github(_entries(problems))
     if text:
@@ -322,7 +328,7 @@ def _github(problems: Sequence[Problem]) -> None:
 
 _WRITERS: Mapping[str, Callable[[Sequence[Problem]], None]] = {
     "text": echo_problems,
-    "json": echo_json,
+    "json": _json,
     "sarif": _sarif,
     "github": _github,
 }

@@ -12,14 +12,14 @@
 {{- /* The labels by which the Pods are selected. They cannot be changed by an upgrade. */ -}}
 {{- define "policyd.selector" -}}
 app.kubernetes.io/name: policyd
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "policyd.labels" -}}
 {{ include "policyd.selector" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | quote }}
 {{- with .Values.labels }}
 {{ toYaml . }}
 {{- end }}
@@ -28,8 +28,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- /* Name, namespace and labels of a namespaced object: (list context name) */ -}}
 {{- define "policyd.metadata" -}}
 {{- $context := index . 0 -}}
-name: {{ index . 1 }}
-namespace: {{ $context.Release.Namespace }}
+name: {{ index . 1 | quote }}
+namespace: {{ $context.Release.Namespace | quote }}
 labels:
   {{- include "policyd.labels" $context | nindent 2 }}
 {{- end -}}
@@ -113,7 +113,7 @@ true
 
 {{- define "policyd.reportSelector" -}}
 app.kubernetes.io/name: policyd-report
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "policyd.image" -}}
@@ -128,6 +128,6 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- define "policyd.injected" -}}
 {{- if .Values.certManager.enabled }}
 annotations:
-  cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "policyd.name" . }}
+  cert-manager.io/inject-ca-from: {{ printf "%s/%s" .Release.Namespace (include "policyd.name" .) | quote }}
 {{- end }}
 {{- end -}}
