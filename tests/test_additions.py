@@ -104,7 +104,7 @@ current = compile_sources(load_text(open("policy.yaml").read(), "f"))
 store = SimpleNamespace(current=current, serves_last_good=False)
 exposition = Exposition(PrometheusRecorder(), store, InFlight(1, 1))
 print(policyd.__file__)
-print(exposition.render("")[0].decode())
+print(exposition.prepare("")()[0].decode())
 """
 
 

@@ -1,6 +1,7 @@
 """Endpoints of the plain port: health, metrics, and the loaded policies. Read only."""
 
-from collections.abc import Callable, Container, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -8,6 +9,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from policyd.collecting import exempting
 from policyd.errors import ReviewError
 from policyd.http.admin_gate import TRUSTED
 from policyd.http.denials import NONE, RecentDenials, denial_query
@@ -21,11 +23,15 @@ RENDERING_PART = 0.1
 RENDERING_SECONDS = 0.5
 
 
+# Writes a page: its body and Content-Type.
+Render = Callable[[], tuple[bytes, str]]
+
+
 class MetricsRenderer(Protocol):
     """Renders ``/metrics``: ``observability.metrics.Exposition``."""
 
-    def render(self, accept: str) -> tuple[bytes, str]:
-        """The body of a scrape and its Content-Type."""
+    def prepare(self, accept: str) -> Render:
+        """Take the state of a scrape; what is returned may be called by another thread."""
 
 
 class PolicyReach(Protocol):
@@ -106,17 +112,18 @@ class Status:
         """Metrics in the Prometheus format, or as OpenMetrics if Accept prefers it."""
         accept = request.headers.get("accept", "")
         kind = "openmetrics" if "openmetrics" in accept else "prometheus"
-        text, content_type = self._cache.get(kind, lambda: self._exposition.render(accept))
+        text, content_type = await self._cache.later(kind, lambda: self._exposition.prepare(accept))
         return self._closing(Response(text, headers={"content-type": content_type}))
 
     async def policies(self, request: Request) -> Response:
         """All loaded policies and the result of the last reload."""
         trusted = _is_trusted(request)
 
-        def render() -> tuple[bytes, str]:
-            return orjson.dumps(self._shown(self._store.current.policies, trusted)), JSON
+        def prepare() -> Render:
+            head, rows = self._shown(self._store.current.policies, trusted)
+            return lambda: (orjson.dumps({**head, "policies": list(rows)}), JSON)
 
-        text, content_type = self._cache.get(f"policies {trusted}", render)
+        text, content_type = await self._cache.later(f"policies {trusted}", prepare)
         return self._closing(Response(text, headers={"content-type": content_type}))
 
     async def policy(self, request: Request) -> Response:
@@ -132,7 +139,8 @@ class Status:
         except ReviewError as error:
             return self._closing(_json({"error": str(error)}, error.status))
         trusted = _is_trusted(request)
-        shown = self._shown(named, trusted)
+        head, rows = self._shown(named, trusted)
+        shown = {**head, "policies": list(rows)}
         if trusted:
             shown["denials"] = query.page(self._recent())["denials"]
         return self._closing(_json(shown))
@@ -160,28 +168,34 @@ class Status:
             answer.headers["connection"] = "close"
         return answer
 
-    def _shown(self, policies: Any, trusted: bool) -> dict[str, Any]:
+    def _shown(
+        self, policies: Any, trusted: bool
+    ) -> tuple[dict[str, Any], Iterable[dict[str, Any]]]:
+        """Return what is shown of the server, and the rows of the policies: these are made of what
+        was taken before, by any thread.
+        """
         current = self._store.current
         names = {policy.name for policy in policies}
         reached, placed = self._reached(), self._placed()
         counters = self._counted(current, names)
-        return {
+        head = {
             "generation": current.generation,
             "kubernetesVersion": str(current.version),
             "lastReload": _reload(self._store, trusted),
             "servesLastGood": self._store.serves_last_good,
             **self._config_maps(trusted),
-            "policies": [
-                _policy(
-                    policy,
-                    counters.get(policy.name),
-                    reached.get((policy.kind, policy.name)),
-                    placed.get((policy.kind, policy.name)),
-                    trusted,
-                )
-                for policy in policies
-            ],
         }
+        rows = (
+            _policy(
+                policy,
+                counters.get(policy.name),
+                reached.get((policy.kind, policy.name)),
+                placed.get((policy.kind, policy.name)),
+                trusted,
+            )
+            for policy in policies
+        )
+        return head, rows
 
     def _config_maps(self, trusted: bool) -> dict[str, Any]:
         """The ConfigMaps that policies are read from, and those of teams with exceptions.
@@ -211,16 +225,38 @@ class RenderCache:
         self._pages: dict[str, tuple[bytes, str]] = {}
         self._spent = 0.0
         self._at = clock()
+        self._rendering = asyncio.Lock()
 
-    def get(self, key: str, render: Callable[[], tuple[bytes, str]]) -> tuple[bytes, str]:
+    def get(self, key: str, render: Render) -> tuple[bytes, str]:
         """The page for ``key``, rendered anew if there is time, else the previous one."""
+        if self._due(key):
+            began = self._clock()
+            self._pages[key] = render()
+            self._spent += self._clock() - began
+        return self._pages[key]
+
+    async def later(self, key: str, prepare: Callable[[], Render]) -> tuple[bytes, str]:
+        """The same; what ``prepare`` returns is called by a thread, so that requests are answered
+        meanwhile: 10,000 policies have 120,000 series. One page at a time is rendered.
+        """
+        async with self._rendering:
+            if self._due(key):
+                began = self._clock()
+                self._pages[key] = await asyncio.to_thread(_beside, prepare())
+                self._spent += self._clock() - began
+            return self._pages[key]
+
+    def _due(self, key: str) -> bool:
         now = self._clock()
         self._spent = max(0.0, self._spent - (now - self._at) * RENDERING_PART)
         self._at = now
-        if self._spent < RENDERING_SECONDS or key not in self._pages:
-            self._pages[key] = render()
-            self._spent += self._clock() - now
-        return self._pages[key]
+        return self._spent < RENDERING_SECONDS or key not in self._pages
+
+
+def _beside(render: Render) -> tuple[bytes, str]:
+    """Render a page in a thread. Its thousands of objects are no garbage to look through."""
+    with exempting():
+        return render()
 
 
 def _is_trusted(request: Request) -> bool:

@@ -10,6 +10,7 @@ from policyd.http.app import create_app
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
 from policyd.http.messages import App
+from policyd.http.status import Render
 from policyd.policy.live.store import Store
 from tests.server.fakes import judge
 
@@ -51,8 +52,8 @@ def ask(
 class NoMetrics:
     """An exposition of nothing."""
 
-    def render(self, accept: str) -> tuple[bytes, str]:
-        return b"", "text/plain"
+    def prepare(self, accept: str) -> Render:
+        return lambda: (b"", "text/plain")
 
 
 def admin_app(store: Store, settings: Settings | None = None, **more: Any) -> App:

@@ -1,8 +1,10 @@
 """The admin port: which names it answers to, who sees what, and how often."""
 
+import asyncio
 import json
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -129,6 +131,24 @@ def test_rendering_takes_no_more_than_its_part_of_the_time() -> None:
     now[0] += 60
     assert rendered.get("a", render)[0] == b"%d" % count[0]
     assert count[0] > 1
+
+
+def test_requests_are_answered_while_a_page_is_rendered() -> None:
+    rendered, begun, answered = RenderCache(), Event(), Event()
+
+    def render() -> tuple[bytes, str]:
+        begun.set()
+        assert answered.wait(60)
+        return b"page", "text/plain"
+
+    async def scrapes() -> list[bytes]:
+        pages = [asyncio.create_task(rendered.later("a", lambda: render)) for _ in range(2)]
+        while not begun.is_set():
+            await asyncio.sleep(0.001)
+        answered.set()  # the loop runs
+        return [(await page)[0] for page in pages]
+
+    assert asyncio.run(scrapes()) == [b"page"] * 2
 
 
 def test_strangers_see_no_errors_and_no_files(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ WANT: list[tuple[str, dict[str, str], float]] = [
 def samples(
     exposition: Exposition, accept: str
 ) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
-    text, content_type = exposition.render(accept)
+    text, content_type = exposition.prepare(accept)()
     parse = openmetrics if "openmetrics" in content_type else prometheus
     return {
         # Parsers print bounds as floats: "30.0".
@@ -196,10 +196,10 @@ def test_every_series_has_its_value(exposition: Exposition, accept: str) -> None
 
 
 def test_openmetrics_is_given_by_accept(exposition: Exposition) -> None:
-    text, content_type = exposition.render("application/openmetrics-text; version=1.0.0")
+    text, content_type = exposition.prepare("application/openmetrics-text; version=1.0.0")()
     assert content_type.startswith("application/openmetrics-text")
     assert text.endswith(b"# EOF\n")
-    assert exposition.render("text/plain")[1].startswith("text/plain")
+    assert exposition.prepare("text/plain")()[1].startswith("text/plain")
 
 
 def test_every_documented_metric_is_shown_and_every_shown_one_documented(
@@ -302,7 +302,7 @@ def test_requests_that_were_not_evaluated_have_no_operation(fresh: Exposition) -
 
 
 def test_every_counter_is_in_the_table(fresh: Exposition) -> None:
-    text, _ = fresh.render("")
+    text, _ = fresh.prepare("")()
     families = [each for each in prometheus(text.decode()) if each.name.startswith("policyd_")]
     counters = {f"{each.name}_total" for each in families if each.type == "counter"}
     histograms = {f"{each.name}_count" for each in families if each.type == "histogram"}

@@ -7,7 +7,7 @@ import pytest
 from starlette.requests import Request
 
 from policyd.http.lifecycle import Lifecycle
-from policyd.http.status import Status
+from policyd.http.status import Render, Status
 from policyd.policy.live.store import Store
 from policyd.server import health as watches_module
 from policyd.server.health import SILENCE_SECONDS, WatchSupervisor
@@ -60,8 +60,8 @@ def test_a_watch_that_hangs_is_unhealthy_and_after_the_grace_not_ready() -> None
 
 
 class NothingToShow:
-    def render(self, _: str) -> tuple[bytes, str]:
-        return b"", ""
+    def prepare(self, _: str) -> Render:
+        return lambda: (b"", "")
 
 
 def test_a_dead_watch_turns_readiness_off(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 
 from policyd.http.limits import InFlight
+from policyd.http.status import Render
 from policyd.observability.metrics.recorder import PrometheusRecorder
 from policyd.observability.metrics.scrape import CountedCache, CountedConnections, Scrape
 from policyd.policy.live.holding import BundleState
@@ -18,6 +19,7 @@ from policyd.policy.live.store import LoadedPolicySet
 # here, or a line in one of these; it is documented in docs/run/metrics.md.
 SOURCES = (
     "requests.answered",
+    "policies.decided",
     "policies.loaded",
     "policies.exceptions",
     "policies.config_maps",
@@ -34,6 +36,8 @@ SOURCES = (
     "server.health",
     "server.process",
 )
+# Those with series of each policy. They read only what a Scrape took: another thread makes them.
+LATER = ("policies.decided", "requests.mutated")
 
 
 class Loaded(Protocol):
@@ -78,25 +82,27 @@ class Exposition:
         self._connections = connections or {}
         self._caches = caches
         self._bundles = bundles
-        self._sources = [_source(name) for name in SOURCES]
-        self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(self)
-        ProcessCollector(registry=self._registry)
+        self._sources = [(_source(name), name in LATER) for name in SOURCES]
+        self._process = ProcessCollector(registry=None)
 
-    def render(self, accept: str) -> tuple[bytes, str]:
-        """The body of a scrape and its Content-Type: OpenMetrics if accepted, else Prometheus."""
+    def prepare(self, accept: str) -> Render:
+        """Return what writes the body of a scrape and its Content-Type: OpenMetrics if accepted,
+        else Prometheus.
+        """
         encode, content_type = choose_encoder(accept)
-        return encode(self._registry), content_type
+        parts = self._parts()
+        return lambda: (encode(_Collected(parts)), content_type)
 
     def families(self) -> list[Metric]:
-        """What ``render`` shows, before it is encoded."""
-        return [*self._registry.collect()]
+        """What a scrape shows, before it is encoded."""
+        return [*_Collected(self._parts()).collect()]
 
-    def collect(self) -> Iterator[Metric]:
-        """All metrics of policyd, in the order of docs/run/metrics.md."""
+    def _parts(self) -> list[Iterable[Metric]]:
+        """All metrics of policyd, in the order of docs/run/metrics.md, and those of the process."""
+        recorder, current = self._recorder, self._store.current
         scrape = Scrape(
-            self._recorder,
-            self._store.current,
+            recorder,
+            current,
             self._in_flight,
             self._certificate_expiry(),
             self._store.serves_last_good,
@@ -105,9 +111,24 @@ class Exposition:
             self._connections,
             self._caches(),
             self._bundles(),
+            [(each.name, each.snapshot()) for each in current.counters()],
+            dict(recorder.patches),
+            dict(recorder.conflicts),
         )
-        for source in self._sources:
-            yield from source(scrape)
+        found = [source(scrape) if later else [*source(scrape)] for source, later in self._sources]
+        return [*found, self._process.collect()]
+
+
+class _Collected(CollectorRegistry):
+    """What an encoder of prometheus_client reads."""
+
+    def __init__(self, parts: Iterable[Iterable[Metric]]) -> None:
+        super().__init__(auto_describe=False)
+        self._parts = parts
+
+    def collect(self) -> Iterator[Metric]:
+        for each in self._parts:
+            yield from each
 
 
 def _source(name: str) -> Callable[[Scrape], Iterable[Metric]]:

@@ -17,10 +17,9 @@ EXCEPTION_STATES = ("active", "expiring", "expired")
 EXPIRING = timedelta(days=7)
 
 
-def loaded(scrape: Scrape) -> Iterator[Metric]:
-    """The policies in use, and what each decided and spent."""
-    policies = scrape.policies
-    counters = [(each.name, each.snapshot()) for each in policies.counters()]
+def decided(scrape: Scrape) -> Iterator[Metric]:
+    """What each policy decided and spent."""
+    counters = scrape.counters
     yield counter(
         "policyd_policy_decisions",
         "Decisions of policies.",
@@ -43,6 +42,11 @@ def loaded(scrape: Scrape) -> Iterator[Metric]:
         "policy",
         [([name], shot["cost"]) for name, shot in counters],
     )
+
+
+def loaded(scrape: Scrape) -> Iterator[Metric]:
+    """The policies in use."""
+    policies = scrape.policies
     states = dict.fromkeys(product(STATES, KINDS), 0)  # a series that is absent alerts nobody
     for policy in policies.policies:
         states[policy.state, policy.kind] += 1

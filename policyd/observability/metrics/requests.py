@@ -34,18 +34,17 @@ def answered(scrape: Scrape) -> Iterator[Metric]:
 
 def mutated(scrape: Scrape) -> Iterator[Metric]:
     """What policies changed."""
-    recorder = scrape.recorder
     yield counter(
         "policyd_patch_operations",
         "JSON Patch operations made by policies.",
         "policy",
-        _by_policy(recorder.patches, scrape),
+        _by_policy(scrape.patches, scrape),
     )
     yield counter(
         "policyd_mutation_conflicts",
         "Requests in which a policy changed what another policy had changed.",
         "policy",
-        _by_policy(recorder.conflicts, scrape),
+        _by_policy(scrape.conflicts, scrape),
     )
 
 

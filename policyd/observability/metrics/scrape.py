@@ -61,6 +61,10 @@ class Scrape:
     connections: Mapping[str, CountedConnections]
     caches: Mapping[str, CountedCache]
     bundles: Sequence[BundleState]
+    # What each policy decided and spent, by name, and what it changed: snapshots.
+    counters: Sequence[tuple[str, Mapping[str, Any]]]
+    patches: Mapping[str, int]
+    conflicts: Mapping[str, int]
 
 
 def counter(name: str, doc: str, labels: str, rows: Iterable[tuple[list[str], float]]) -> Metric:

@@ -38,6 +38,8 @@ class SourceLimits:
 # The largest sane set has 10,000 policies, each with a binding and a suite. The largest ones of the
 # policy library have 150 and 710 nodes, and 3 and 20 KB.
 POLICIES = SourceLimits(size=256 * 2**20, documents=100_000, nodes=10_000_000)
+# A file that a case of a suite names, which each case reads again. Objects have at most 3 MiB.
+FIXTURE = SourceLimits(size=16 * 2**20, documents=10_000, nodes=500_000)
 
 
 class OverBudget(Exception):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from policyd.errors import PolicySchemaError
 from policyd.json_types import JSONObject
+from policyd.policy.source.budget import FIXTURE, SourceBudget
 from policyd.policy.source.documents import Document
 from policyd.policy.source.files import read_bytes
 from policyd.policy.source.fixtures import inside, read_beside
@@ -27,7 +28,8 @@ def objects(suite: Document, name: str) -> list[JSONObject]:
     """Return the objects of a file; raises CaseError, and OSError if it cannot be read."""
     shown = _shown(suite, name)
     try:
-        values, problems = read_values(shown, _content(suite, name, shown))
+        data = _content(suite, name, shown)
+        values, problems = read_values(shown, data, SourceBudget(FIXTURE))
     except (ValueError, EOFError, zlib.error) as error:  # the last two of a broken .gz
         raise CaseError(f"{shown}: {error}") from None
     if problems:

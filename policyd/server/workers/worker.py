@@ -15,7 +15,7 @@ from policyd.http.denials import NONE, RecentDenials
 from policyd.http.endpoints import ReviewEvaluator
 from policyd.http.limits import InFlight
 from policyd.http.messages import App, ASGIScope, Receive, Send, respond
-from policyd.http.status import MetricsRenderer, RenderCache
+from policyd.http.status import MetricsRenderer, Render, RenderCache
 from policyd.observability.metrics import Exposition
 from policyd.policy.live.store import LoadedPolicySet, Reload
 from policyd.server.composition import Server
@@ -267,6 +267,7 @@ class _Gathered:
     def __init__(self, pages: Mapping[str, tuple[bytes, str]]) -> None:
         self._pages = pages
 
-    def render(self, accept: str) -> tuple[bytes, str]:
-        """The body and its Content-Type."""
-        return self._pages["openmetrics" if "openmetrics" in accept else "prometheus"]
+    def prepare(self, accept: str) -> Render:
+        """Return what returns the body and its Content-Type."""
+        page = self._pages["openmetrics" if "openmetrics" in accept else "prometheus"]
+        return lambda: page
