@@ -261,6 +261,6 @@ class Applicable:
             seen = self.subjects.pod(sent) if self.as_pod(policy) else sent
         metadata = seen.get("metadata") if isinstance(seen, dict) else None
         labels = metadata.get("labels") if isinstance(metadata, dict) else None
-        if isinstance(labels, CelError):
-            return None
-        return {k: str(v) for k, v in labels.items()} if isinstance(labels, dict) else {}
+        if not isinstance(labels, dict):
+            return None if isinstance(labels, CelError) else {}
+        return labels if all(isinstance(each, str) for each in labels.values()) else None

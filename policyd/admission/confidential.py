@@ -47,9 +47,13 @@ def redacted(request: AdmissionRequest) -> JSONObject:
     values = _values(request.object) | _values(request.old_object)
     telling = {each for each in values if len(each) >= _TELLING}
     raw = dict(request.raw)
+
+    def change(each: Any) -> Any:
+        return _without_quotes(_hidden(each), telling)
+
     for field in ("object", "oldObject"):
         if raw.get(field) is not None:
-            raw[field] = _without_quotes(_hidden(raw[field], request), telling)
+            raw[field] = _changed(raw[field], change, request.kind[2])
     return raw
 
 
@@ -88,29 +92,57 @@ def without_text(text: str) -> str:
 
 
 def _holds(value: Any) -> bool:
-    """Whether an object is of a confidential kind, or a list with such an object."""
-    if not isinstance(value, dict):
-        return False
-    if any(value.get("kind") == kind for _, kind in _KINDS):
-        return True
-    items = value.get("items")
-    return isinstance(items, list) and any(map(_holds, items))
+    """Whether an object is of a confidential kind, or a list with such an object. Lists in lists
+    are followed without recursion: a request may nest hundreds of them.
+    """
+    rest = [value]
+    while rest:
+        each = rest.pop()
+        if not isinstance(each, dict):
+            continue
+        if _kind_of(each) in _HIDING:
+            return True
+        items = each.get("items")
+        if isinstance(items, list):
+            rest += items
+    return False
 
 
-def _hidden(value: Any, request: AdmissionRequest) -> Any:
+def _kind_of(value: JSONObject) -> str:
+    """Return the kind of an object, or "" if it has none."""
+    kind = value.get("kind")
+    return kind if isinstance(kind, str) else ""
+
+
+def _changed(value: Any, change: Callable[[Any], Any], kind: str) -> Any:
+    """Return a changed object, or a list whose objects are changed; items that have no kind get
+    that of their list, or ``kind``. Lists in lists are followed without recursion.
+    """
+    root = [value]
+    rest = [(root, 0)]
+    while rest:
+        place, index = rest.pop()
+        each = place[index]
+        items = each.get("items") if isinstance(each, dict) else None
+        if isinstance(items, list) and _kind_of(each).endswith("List"):
+            default = {"kind": _kind_of(each).removesuffix("List") or kind}
+            typed = [{**default, **item} if isinstance(item, dict) else item for item in items]
+            place[index] = {**each, "items": typed}
+            rest += [(typed, at) for at in range(len(typed))]
+        else:
+            place[index] = change(each)
+    return root[0]
+
+
+def _hidden(value: Any) -> Any:
     """Return an object without its confidential values; an object of an unknown kind is hidden
     entirely.
     """
     if not isinstance(value, dict):
         return REDACTED
-    items = value.get("items")
-    if isinstance(items, list) and str(value.get("kind")).endswith("List"):
-        default = str(value["kind"])[:-4] or request.kind[2]
-        typed = [{"kind": default, **each} if isinstance(each, dict) else each for each in items]
-        return {**value, "items": [_hidden(each, request) for each in typed]}
-    for (_, kind), hide in _KINDS.items():
-        if value.get("kind") == kind:
-            return hide(value)
+    hide = _HIDING.get(_kind_of(value))
+    if hide is not None:
+        return hide(value)
     shown = {key: value[key] for key in ("apiVersion", "kind", "metadata") if key in value}
     return {**dict.fromkeys(value, REDACTED), **shown}
 
@@ -141,6 +173,7 @@ _KINDS: Mapping[tuple[str, str], Callable[[JSONObject], JSONObject]] = {
     ("authentication.k8s.io", "TokenReview"): _token,
     ("authentication.k8s.io", "TokenRequest"): _token,
 }
+_HIDING = {kind: hide for (_, kind), hide in _KINDS.items()}
 _RESOURCES = frozenset({("", "secrets"), ("authentication.k8s.io", "tokenreviews")})
 _SUBRESOURCES = frozenset({("", "token")})
 
@@ -171,8 +204,6 @@ def _without_quotes(value: Any, telling: set[str]) -> Any:
     """Hide the annotations that quote a confidential value, and last-applied-configuration."""
     if not isinstance(value, dict):
         return value
-    if isinstance(value.get("items"), list):
-        return {**value, "items": [_without_quotes(each, telling) for each in value["items"]]}
     metadata = value.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     if not isinstance(annotations, dict):

@@ -207,12 +207,18 @@ class Findings:
 
     def broken(self, policy: CompiledPolicy, error: Exception) -> None:
         """Log a bug in policyd once; the policy's failurePolicy decides."""
+        try:
+            self._log_defect(policy, error)
+        except Exception as unlogged:
+            self.recorder.unrecorded("log", unlogged)
+        self.misconfigured(policy, "internal error: see the log of policyd", None)
+
+    def _log_defect(self, policy: CompiledPolicy, error: Exception) -> None:
         if is_confidential(self.request):
             # The traceback shows only code; the error's message may quote the object.
             shown = RuntimeError(f"{type(error).__name__}: {WITHHELD}")
             error = shown.with_traceback(error.__traceback__)
         _log.error("policy %s: internal error", policy.name, exc_info=error)
-        self.misconfigured(policy, "internal error: see the log of policyd", None)
 
     def happened(
         self,

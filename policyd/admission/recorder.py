@@ -18,6 +18,8 @@ Happening = Literal[
     "denial", "warning", "error", "conflict", "exemption", "would_deny", "would_mutate"
 ]
 RequestEffect = Literal["denied", "admitted"]
+# Counts and traces of requests, lines of the log, recent denials, Events, captured reviews, traces.
+RecordingPart = Literal["recorder", "log", "denials", "events", "capture", "traces"]
 
 
 class PolicyEvent(NamedTuple):
@@ -71,6 +73,9 @@ class Recorder(Protocol):
         would have denied or mutated but for its rollout.
         """
 
+    def unrecorded(self, part: RecordingPart, error: Exception) -> None:
+        """Something could not be recorded; the answer to the request is not affected."""
+
 
 class NullRecorder:
     """Records nothing: for the command line, for tests and for benchmarks of the engine."""
@@ -102,4 +107,7 @@ class NullRecorder:
         """Record nothing."""
 
     def happened(self, request: AdmissionRequest, event: PolicyEvent) -> None:
+        """Record nothing."""
+
+    def unrecorded(self, part: RecordingPart, error: Exception) -> None:
         """Record nothing."""

@@ -111,14 +111,20 @@ def listed(found: list[tuple[str, str]]) -> str:
 
 
 def without_empty(value: Any) -> Any:
-    """Replace empty lists that an expression wrote by null, as in custom resources (fact 62)."""
-    if value is EMPTY:
-        return None
-    if isinstance(value, dict):
-        return {name: without_empty(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [without_empty(item) for item in value]
-    return value
+    """Replace empty lists that an expression wrote by null, as in custom resources (fact 62).
+    Without recursion: the object may have 1,000 levels.
+    """
+    root = [value]
+    rest: list[Any] = [root]
+    while rest:
+        node = rest.pop()
+        for key, item in [*(node.items() if isinstance(node, dict) else enumerate(node))]:
+            if item is EMPTY:
+                node[key] = None
+            elif isinstance(item, dict | list):
+                node[key] = item.copy()
+                rest.append(node[key])
+    return root[0]
 
 
 KIND = MutationKind(

@@ -87,7 +87,11 @@ class LogWriter:
             if not batch:
                 self._bell.acquire()
                 continue
-            failed = self._write(batch)
+            try:
+                failed = self._write(batch)
+            except Exception as error:  # without this thread all later lines would be lost
+                failed = True
+                self._failed(f"a defect: {error!r}", batch, 0)
             with self._lock:
                 self._bytes -= sum(map(len, batch))
             self._hurry.wait(AGAIN_SECONDS if failed else REST_SECONDS)
@@ -117,7 +121,7 @@ class LogWriter:
                 while written < len(data):
                     written += self._write_some(memoryview(data)[written:])
         except OSError as error:
-            self._failed(error, batch, written - len(head))
+            self._failed(error.strerror or str(error), batch, written - len(head))
             if written:
                 self._torn = data[written - 1 : written] != b"\n"
             return True
@@ -133,8 +137,8 @@ class LogWriter:
             except BlockingIOError:  # another process made it non-blocking
                 select.select([], [self._fd], [], 1.0)
 
-    def _failed(self, error: OSError, batch: list[bytes], written: int) -> None:
-        self._why = error.strerror or str(error)
+    def _failed(self, why: str, batch: list[bytes], written: int) -> None:
+        self._why = why
         lost = len(batch)
         for line in batch:
             written -= len(line)

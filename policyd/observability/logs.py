@@ -17,6 +17,7 @@ from policyd.admission.recorder import PolicyEvent
 from policyd.admission.review import AdmissionRequest
 from policyd.observability.about import Value, fields_of, message_of_event, named, timestamp
 from policyd.observability.log_writer import LogWriter, standard_error
+from policyd.observability.recording import RecordingErrors, unfailing
 from policyd.texts import MAX_LOGGED_CHARS, bounded, encodable
 
 LogLevel = Literal["info", "warning", "error"]
@@ -43,7 +44,7 @@ def background_log(form: str) -> "tuple[Log, LogWriter]":
 
 
 class Log:
-    """Writes lines to a stream.
+    """Writes lines to a stream. No method raises: ``errors`` counts what could not be logged.
 
     Lines about policies stay in the buffer until ``flush``, so that many denials of one request
     need only one system call.
@@ -59,14 +60,17 @@ class Log:
         self._line = _text_line if form == "text" else _json_line
         self._clock = clock
         self._waiting = False
+        self.errors = RecordingErrors(self._report)
         # Fields of every line: of several processes, the number of this one.
         self.always: dict[str, Value] = {}
 
+    @unfailing("log")
     def write(self, level: LogLevel, event: str, message: str, **fields: Value) -> None:
         """Write one line at once; fields that are empty or None are left out."""
         self._put(level, event, message, fields)
         self._stream.flush()
 
+    @unfailing("log")
     def flush(self) -> None:
         """Write the lines that ``about`` has buffered."""
         if self._waiting:
@@ -90,6 +94,7 @@ class Log:
     def _put(self, level: LogLevel, event: str, message: str, fields: Mapping[str, Value]) -> None:
         self._stream.write(self.line(level, event, message, fields))
 
+    @unfailing("log")
     def about(self, request: AdmissionRequest, event: PolicyEvent) -> None:
         """Log what a policy decided about a request: a denial, a warning, an error, a conflict, an
         exemption, or what it would have done but for its rollout.
@@ -98,6 +103,11 @@ class Log:
         fields = fields_of(named(request), event)
         self._put(_LEVELS.get(event.what, "warning"), event.what, message, fields)
         self._waiting = True
+
+    def _report(self, message: str, trace: str) -> None:
+        """Log that something could not be recorded; may fail."""
+        self._put("error", "recording", message, {"traceback": trace})
+        self._stream.flush()
 
 
 _LEVELS: dict[str, LogLevel] = {
@@ -116,7 +126,9 @@ class Bridge(logging.Handler):
     def __init__(self, log: Log) -> None:
         super().__init__(logging.WARNING)
         self._log = log
+        self.errors = log.errors
 
+    @unfailing("log")
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record as one line; a traceback becomes a field."""
         trace = "".join(format_exception(*record.exc_info)) if record.exc_info else None

@@ -13,11 +13,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import orjson
-
 from policyd.admission.confidential import is_confidential, redacted, without_texts
-from policyd.admission.review import API_VERSION, KIND, AdmissionRequest, AdmissionResponse, to_dict
+from policyd.admission.review import (
+    API_VERSION,
+    KIND,
+    AdmissionRequest,
+    AdmissionResponse,
+    json_bytes,
+    to_dict,
+)
 from policyd.errors import ConfigError
+from policyd.observability.recording import RecordingErrors, unfailing
 
 CaptureOutcome = Literal["written", "dropped", "failed"]
 SUFFIX = ".jsonl"
@@ -41,7 +47,8 @@ class Capture:
 
     ``on_outcome`` is called once for each request with the outcome, and with the error if it is the
     first of several failures in a row. It may be called by the thread or by the caller of
-    ``record``. ``writers``: how many processes write to the folder, under the one limit.
+    ``record``. ``errors`` counts what else goes wrong: nothing ends the thread, nothing fails a
+    request. ``writers``: how many processes write to the folder, under the one limit.
     """
 
     def __init__(
@@ -49,6 +56,7 @@ class Capture:
         folder: Path,
         max_bytes: int,
         on_outcome: Callable[[CaptureOutcome, Exception | None], None],
+        errors: RecordingErrors,
         writers: int = 1,
     ) -> None:
         self._folder = folder
@@ -57,6 +65,7 @@ class Capture:
         self._age = _name if writers == 1 else _written
         self._file_bytes = max(1, max_bytes // self._files)
         self._on_outcome = on_outcome
+        self.errors = errors
         self._waiting: deque[_Item] = deque()
         self._bytes = 0
         self._wanted = threading.Condition()
@@ -70,6 +79,7 @@ class Capture:
         self._thread = threading.Thread(target=self._run, name="capture", daemon=True)
         self._thread.start()
 
+    @unfailing("capture")
     def record(
         self, webhook: str, request: AdmissionRequest, response: AdmissionResponse, size: int
     ) -> None:
@@ -110,13 +120,17 @@ class Capture:
             self._write(item)
         self._close()
 
+    @unfailing("capture")
     def _write(self, item: _Item) -> None:
         try:
             data = line(item.webhook, item.request, item.response, item.time)
             _append(self._room_for(len(data)), data)
-        except (OSError, orjson.JSONEncodeError) as error:  # orjson: nested too deep
+        except OSError as error:
             self._on_outcome("failed", None if self._broken else error)
             self._broken = True
+        except Exception:
+            self._on_outcome("failed", None)
+            raise
         else:
             self._on_outcome("written", None)
             self._broken = False
@@ -190,4 +204,4 @@ def line(
         "response": answer,
         "captured": captured,
     }
-    return orjson.dumps(whole, option=orjson.OPT_APPEND_NEWLINE)
+    return json_bytes(whole) + b"\n"

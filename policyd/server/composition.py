@@ -85,7 +85,7 @@ class Server:
         self.tracing = tracing(settings, self.log)
         self.recorder = self.tracing.recorder
         self.trail = Trail()
-        self.recorder.listeners.append(self.trail.note)
+        self.recorder.listeners["denials"] = self.trail.note
         self.lifecycle = Lifecycle()
         self.signals = Signals()
         refusals = RefusalLog(self.recorder, self.log)
@@ -125,7 +125,11 @@ class Server:
         self.capture: Capture | None = None
         if settings.capture is not None:
             self.capture = Capture(
-                settings.capture, settings.capture_max_bytes, self._captured, settings.workers
+                settings.capture,
+                settings.capture_max_bytes,
+                self._captured,
+                self.log.errors,
+                settings.workers,
             )
         self.app = self.tracing.app(self._app(self.tracing.evaluator(evaluate), in_flight))
 

@@ -123,7 +123,7 @@ class InCluster:
             self._events = EventWriter(
                 self._client, log, recorder.events, draining=lambda: lifecycle.draining
             )
-            recorder.listeners.append(self._events.note)
+            recorder.listeners["events"] = self._events.note
 
     @property
     def certificate(self) -> PairSource | None:

@@ -267,6 +267,9 @@ KNOWN: dict[str, dict[str, tuple[str, ...]]] = {
         )
     },
     "policyd_log_lines_lost_total": {},
+    "policyd_recording_errors_total": {
+        "part": ("recorder", "log", "denials", "events", "capture", "traces")
+    },
 }
 
 

@@ -149,6 +149,6 @@ def test_a_recorder_passes_events_on_with_and_without_a_log() -> None:
 
     for log in (None, Log(Nowhere())):
         recorder, trail = PrometheusRecorder(log), Trail()
-        recorder.listeners.append(trail.note)
+        recorder.listeners["denials"] = trail.note
         recorder.happened(decode(review()), DENIAL)
         assert len(trail.recent().rows) == 1

@@ -16,6 +16,7 @@ from policyd.server.workers.board import Board
 from policyd.server.workers.dividing import part_of
 from policyd.server.workers.preloading import Preloaded
 from policyd.versions import NEWEST, KubernetesVersion
+from tests.builders.recording import unlogged
 from tests.builders.reviews import body
 from tests.server.fakes import FakeSet, load
 from tests.server.process import Process, until, write_sources
@@ -216,12 +217,12 @@ def test_writers_share_the_limit_of_a_folder(tmp_path: Path) -> None:
     """A new file replaces the one that was written to the longest ago, not that of another writer
     with an older name.
     """
-    quiet = Capture(tmp_path, 1600, lambda *_: None, 2)
+    quiet = Capture(tmp_path, 1600, lambda *_: None, unlogged(), 2)
     used = next(tmp_path.glob("*.jsonl"))
     for number in range(20):
         (tmp_path / f"3{number:03}-1.jsonl").write_text("{}\n")
         os.utime(tmp_path / f"3{number:03}-1.jsonl", (number, number))
-    Capture(tmp_path, 1600, lambda *_: None, 2).close(1.0)
+    Capture(tmp_path, 1600, lambda *_: None, unlogged(), 2).close(1.0)
     assert len(list(tmp_path.glob("*.jsonl"))) == 16
     assert used.exists()
     quiet.close(1.0)

@@ -5,6 +5,7 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport INT64_MAX, uint64_t
 
+from policyd._core.system.c_stack cimport descend
 from policyd._core.values.activation cimport charge
 from policyd._core.values.errors cimport (
     NO_SUCH_OVERLOAD,
@@ -355,6 +356,7 @@ cdef object _declared_field(StructValue value, str name, bint optional, bint tes
 cdef object _as_map(object value):
     """An Object as a plain map, as cel-go returns it when it is read."""
     if type(value) is StructValue and (<StructValue>value).type_name != JSON_PATCH:
+        descend()
         return {name: _as_map(item) for name, item in (<StructValue>value).fields.items()}
     return value
 

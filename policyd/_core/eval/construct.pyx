@@ -75,9 +75,9 @@ cdef object _entry(dict made, object key, object value, bint optional):
     if type(value) is CelError:
         return value
     if optional:
-        value = _unwrap(key, value)
-        if type(value) is CelError:
-            return value
+        if type(value) is not Optional:
+            return _unwrap(key, value)
+        value = (<Optional>value).held  # if it is an error, whoever reads it meets it, as in cel-go
     if value is MISSING:
         made.pop(map_key(key), None)
     else:

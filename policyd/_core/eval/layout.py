@@ -14,6 +14,8 @@ class Layout(Slots):
     def __init__(self, names: tuple[str, ...] = ()) -> None:
         super().__init__(names)
         self.variables: dict[str, PlannedVariable] = {}
+        # Program.nesting of each variable.
+        self.nesting: dict[str, int] = {}
 
     def define(self, name: str, program: Program, shared: str | None = None) -> None:
         """Define ``variables.name``. Expressions that are planned afterwards may use it. Variables
@@ -23,3 +25,4 @@ class Layout(Slots):
         if variable is None:
             variable = self.variables[name] = PlannedVariable(name, self.take())
         variable.define(program, shared)
+        self.nesting[name] = program.nesting

@@ -133,20 +133,33 @@ def _value(name: str, fields: dict[str, Any]) -> Any:
 
 
 def json_value(value: Any) -> Any:
-    """A value as JSON: all numbers are doubles."""
+    """A value as JSON: all numbers are doubles. Without recursion: it may have 1,000 levels."""
+    root = [value]
+    rest: list[Any] = [root]
+    while rest:
+        node = rest.pop()
+        for place, item in [*(node.items() if isinstance(node, dict) else enumerate(node))]:
+            if isinstance(item, list):
+                node[place] = item.copy()
+            elif isinstance(item, dict):
+                node[place] = {
+                    key if isinstance(key, str) else render(key): member
+                    for key, member in item.items()
+                }
+            else:
+                node[place] = _scalar(item)
+                continue
+            rest.append(node[place])
+    return root[0]
+
+
+def _scalar(value: Any) -> Any:
     if isinstance(value, UInt):
-        return json_value(value.value)
+        value = value.value
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int):
         return float(value) if -_SAFE <= value <= _SAFE else str(value)
-    if isinstance(value, list):
-        return [json_value(item) for item in value]
-    if isinstance(value, dict):
-        return {
-            key if isinstance(key, str) else render(key): json_value(item)
-            for key, item in value.items()
-        }
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     return render(value) if isinstance(value, Timestamp | Duration) else value

@@ -7,6 +7,7 @@ from policyd._core.eval.nodes cimport Node
 cdef class Program:
     cdef readonly str text
     cdef readonly object result_type
+    cdef readonly int nesting  # how many levels of values its value has at most, beside read ones
     cdef bint rereads  # rereads optionals, as Kubernetes did before 1.37 (rereading.pyx)
     cdef readonly object layout  # eval/slots.Slots: slot numbers by name, number of slots
     cdef Node root

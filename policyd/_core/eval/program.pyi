@@ -7,12 +7,20 @@ from policyd._core.eval.slots import Slots
 @final
 class Program:
     def __init__(
-        self, text: str, root: Node, layout: Slots, result_type: Any, rereads: bool = False
+        self,
+        text: str,
+        root: Node,
+        layout: Slots,
+        result_type: Any,
+        rereads: bool = False,
+        nesting: int = 0,
     ) -> None: ...
     @property
     def text(self) -> str: ...
     @property
     def result_type(self) -> Any: ...
+    @property
+    def nesting(self) -> int: ...
     @property
     def layout(self) -> Slots: ...
     def evaluate(

@@ -3,6 +3,7 @@
 cimport cython
 from libc.stdint cimport int64_t
 
+from policyd._core.system.c_stack cimport has_room
 from policyd._core.values.activation cimport MOST_TAKEN, Activation, activation, charge
 from policyd._core.values.errors cimport CelError, error
 from policyd._core.eval.nodes cimport Const, Node
@@ -16,10 +17,11 @@ from policyd.errors import CelPanic, CostExceeded, EvaluationError
 @cython.auto_pickle(False)
 cdef class Program:
     def __init__(
-        self, str text not None, Node root not None, layout, result_type, rereads=False
+        self, str text not None, Node root not None, layout, result_type, rereads=False, nesting=0
     ):
         self.text = text
         self.rereads = rereads
+        self.nesting = nesting
         self.root = root
         self.layout = layout
         self.result_type = result_type
@@ -119,7 +121,7 @@ cdef class PlannedVariable:
         cdef int64_t spent = act.spent
         if self.program is None:
             return error(f"no such key: {self.name}")
-        if act.nested >= MAX_NESTED:
+        if act.nested >= MAX_NESTED or not has_room():
             return error(f'composited variable "{self.name}" is nested too deeply')
         act.nested += 1
         try:

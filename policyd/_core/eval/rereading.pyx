@@ -53,12 +53,13 @@ cdef object reread(Optional value):
 
 
 cdef object reread_held(object held):
+    while type(held) is Optional:
+        held = (<Optional>held).held
+        if held is MISSING:
+            return None
     kind = type(held)
     if kind is str or kind is dict or kind is list or kind is int or kind is bool or held is None:
         return held
-    if kind is Optional:
-        inner = (<Optional>held).held
-        return None if inner is MISSING else reread_held(inner)
     if kind is TypeValue:
         return (<TypeValue>held).name
     if kind is CelError:
@@ -85,6 +86,8 @@ cdef str native_type(object value):
     if type(value) is StructValue:
         patch = (<StructValue>value).type_name == "JSONPatch"
         return "*mutation.JSONPatchVal" if patch else PLAIN_TYPES[dict]
+    if type(value) is CelError:
+        return "*errors.errorString"
     name = PLAIN_TYPES.get(type(value))
     if name is None:
         name = type_name(value)

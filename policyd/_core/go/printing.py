@@ -17,6 +17,9 @@ MONTHS = (
 # replaces it by null if no Go type makes it a list.
 EMPTY: list[object] = []
 
+LEVELS = 100  # deeper ones are cut: messages are for people
+CUT = "…"
+
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
@@ -40,7 +43,7 @@ def number(value: float) -> str:
     return text.removesuffix(".0") if abs(value) < 1e21 else text
 
 
-def plain(value: object) -> str:
+def plain(value: object, levels: int = LEVELS) -> str:
     """%v."""
     if isinstance(value, Foreign):
         return value.plain
@@ -50,14 +53,17 @@ def plain(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return number(value)
+    if isinstance(value, list | dict) and not levels:
+        return CUT
     if isinstance(value, list):
-        return f"[{' '.join(map(plain, value))}]"
+        return f"[{' '.join([plain(item, levels - 1) for item in value])}]"
     if isinstance(value, dict):
-        return f"map[{' '.join(f'{key}:{plain(value[key])}' for key in sorted(value))}]"
+        members = [f"{key}:{plain(value[key], levels - 1)}" for key in sorted(value)]
+        return f"map[{' '.join(members)}]"
     return str(value)
 
 
-def syntax(value: object) -> str:
+def syntax(value: object, levels: int = LEVELS) -> str:
     """%#v."""
     if isinstance(value, Foreign):
         return value.syntax
@@ -67,11 +73,14 @@ def syntax(value: object) -> str:
         return quoted(value)
     if value is EMPTY:
         return "[]interface {}(nil)"
+    if isinstance(value, list | dict) and not levels:
+        return CUT
     if isinstance(value, list):
-        return f"[]interface {{}}{{{', '.join(map(syntax, value))}}}"
+        items = ", ".join([syntax(item, levels - 1) for item in value])
+        return f"[]interface {{}}{{{items}}}"
     if isinstance(value, dict):
-        members = ", ".join(f"{quoted(key)}:{syntax(value[key])}" for key in sorted(value))
-        return f"map[string]interface {{}}{{{members}}}"
+        pairs = [f"{quoted(key)}:{syntax(value[key], levels - 1)}" for key in sorted(value)]
+        return f"map[string]interface {{}}{{{', '.join(pairs)}}}"
     return plain(value)
 
 

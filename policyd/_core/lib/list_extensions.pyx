@@ -34,7 +34,6 @@ cdef enum:
     ITEM = 8       # bytes of a list for each of its items
     NUMBER = 32    # bytes of an int
     SORT_KEY = 56  # bytes of a key and its entry in the lists of a sort
-    MAX_DEPTH = 1000
     # cel-go's limit since 1.37.
     MAX_RANGE = 1_000_000
     # Go's sort.Slice is a stable insertion sort up to this size.
@@ -155,24 +154,30 @@ cdef object flatten_to(Activation act, object items, object depth):
         return error(f"no such overload: {full_name(items)}.flatten({full_name(depth)})")
     if depth < 0:
         return error("level must be non-negative")
-    return flattened(act, <list> items, min(<int64_t> depth, MAX_DEPTH))
+    return flattened(act, <list> items, <int64_t> depth)
 
 
 cdef list flattened(Activation act, list items, int64_t depth):
-    cdef list result = []
-    flatten_into(act, result, items, depth)
-    return result
-
-
-cdef int flatten_into(Activation act, list result, list items, int64_t depth) except -1:
-    for item in items:
+    """The items of the lists inside up to ``depth`` lists. ``outer`` are the lists around the
+    current one, each with the index of its next item.
+    """
+    cdef list result = [], outer = []
+    cdef Py_ssize_t at = 0
+    while True:
+        if at == len(items):
+            if not outer:
+                return result
+            items, at = outer.pop()
+            continue
+        item = items[at]
+        at += 1
         work(act, 1)
-        if depth > 0 and type(item) is list:
-            flatten_into(act, result, <list> item, depth - 1)
+        if type(item) is list and len(outer) < depth:
+            outer.append((items, at))
+            items, at = item, 0
         else:
             take(act, ITEM)
             result.append(item)
-    return 0
 
 
 # sort, distinct

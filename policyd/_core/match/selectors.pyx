@@ -24,6 +24,8 @@ cdef class Requirement:
         cdef object found = labels.get(self.key, ABSENT)
         if found is ABSENT:
             return self.negative
+        if type(found) is not str:
+            return True  # no label of Kubernetes: what selects by it must not miss the object
         if self.value is not None:
             return (found == self.value) != self.negative
         if self.values is not None:

@@ -5,6 +5,7 @@ The functions change the container they get. They follow no path and copy nothin
 """
 
 from policyd._core.go.strings cimport quote as quoted
+from policyd._core.system.c_stack cimport descend
 
 cdef str INVALID_INDEX = "invalid index referenced"
 cdef str KNOWN_ESCAPES = '"\\bfnrtu'
@@ -128,10 +129,12 @@ cdef bint equal(object one, object other) except -1:
     if kind is dict or other_kind is dict:
         if (kind is not dict and one is not None) or (other_kind is not dict and other is not None):
             return False
+        descend()
         return equal_members(one or {}, other or {})
     if kind is list and other_kind is list:
         if len(one) != len(other):
             return False
+        descend()
         for index in range(len(<list>one)):
             if not equal(one[index], other[index]):
                 return False

@@ -28,6 +28,7 @@ cdef str MISSING = "missing value"
 # The bytes of JSON that all copy operations of a patch may duplicate, because each can double the
 # document: JSONPatchMaxCopyBytes in k8s.io/apiserver, pkg/server/config.go.
 COPY_LIMIT = 3 * 2**20
+cdef Py_ssize_t MAX_DEPTH = 1000  # levels of an object
 cdef Py_ssize_t COUNTED = 2**26  # the error needs no larger count
 
 
@@ -132,6 +133,7 @@ cdef class PatchTarget:
     cdef Py_ssize_t copied
     cdef object container
     cdef str key
+    cdef Py_ssize_t level   # of the value at the key: 1 is a member of the document
 
     cdef bint find(self, str path, bint write) except -1:
         """Set ``container`` and ``key`` for the last segment of the path; False if there is none.
@@ -161,7 +163,14 @@ cdef class PatchTarget:
             node = below
         self.container = node
         self.key = steps[last]
+        self.level = last + 1
         return True
+
+    cdef int accept(self, str name, object value) except -1:
+        """Refuse a value that would make the document deeper than that of a request may be."""
+        if not is_within(value, MAX_DEPTH - self.level):
+            raise failure(f"{name} operation makes an object of more than {MAX_DEPTH} levels")
+        return 0
 
     cdef object owned(self, object node):
         if id(node) in self.own:
@@ -186,8 +195,10 @@ cdef int add(PatchTarget target, PatchOperation operation) except -1:
     path = readable(operation.path, "add operation failed to decode path", False)
     if not target.find(path, True):
         raise failure(f'add operation does not apply: doc is missing path: "{path}": {MISSING}')
+    value = given(operation)
+    target.accept("add", value)
     try:
-        return insert(target.container, target.key, given(operation))
+        return insert(target.container, target.key, value)
     except KeyProblem as problem:
         raise failure(f"error in add for path: '{path}': {problem}") from None
 
@@ -210,6 +221,8 @@ cdef int replace(PatchTarget target, PatchOperation operation) except -1:
             value = {}
         if type(value) is not dict and type(value) is not list:
             raise failure("replace operation value must be object or array: %!w(<nil>)")
+        target.level = 0
+        target.accept("replace", value)
         target.root = value
         return 0
     if not target.find(path, True):
@@ -220,7 +233,9 @@ cdef int replace(PatchTarget target, PatchOperation operation) except -1:
         raise failure(
             f"replace operation does not apply: doc is missing key: {path}: {MISSING}"
         ) from None
-    return assign(target.container, target.key, given(operation))
+    value = given(operation)
+    target.accept("replace", value)
+    return assign(target.container, target.key, value)
 
 
 cdef int move(PatchTarget target, PatchOperation operation) except -1:
@@ -239,6 +254,7 @@ cdef int move(PatchTarget target, PatchOperation operation) except -1:
         raise failure(
             f"move operation does not apply: doc is missing destination path: {path}: {MISSING}"
         )
+    target.accept("move", value)
     try:
         return insert(target.container, target.key, value)
     except KeyProblem as problem:
@@ -261,6 +277,7 @@ cdef int copy(PatchTarget target, PatchOperation operation) except -1:
         raise failure(
             f"copy operation does not apply: doc is missing destination path: {path}: {MISSING}"
         )
+    target.accept("copy", value)
     try:
         return insert(target.container, target.key, value)
     except KeyProblem as problem:
@@ -286,6 +303,19 @@ cdef int test(PatchTarget target, PatchOperation operation) except -1:
     if not equal(value, operation.value):
         raise _TestFailed
     return 0
+
+
+cdef bint is_within(object value, Py_ssize_t levels) except -1:
+    """Whether a JSON value has at most so many levels."""
+    cdef object kind = type(value)
+    if kind is not dict and kind is not list:
+        return True
+    if levels <= 0:
+        return False
+    for item in (<dict>value).values() if kind is dict else <list>value:
+        if not is_within(item, levels - 1):
+            return False
+    return True
 
 
 cdef object given(PatchOperation operation):

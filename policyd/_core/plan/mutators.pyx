@@ -7,7 +7,7 @@ from policyd._core.patch.containers cimport segments
 from policyd._core.patch.json_patch cimport PatchOperation, operations_in, patched
 from policyd._core.schema.edits cimport Edit, Edits, new_edit
 from policyd._core.schema.merge cimport merge_value, value_problems
-from policyd._core.schema.types cimport Field
+from policyd._core.schema.types cimport Field, kind_of
 from policyd._core.values.mutation_json cimport object_of
 from policyd._core.values.types cimport StructValue
 
@@ -77,7 +77,7 @@ cdef Edit edit_of(list operations, dict obj):
 
 cdef bint keeps(dict after, dict before, str name) except -1:
     one, other = after.get(name), before.get(name)
-    return one is other or one == other
+    return one is other or kind_of(one) is str and kind_of(other) is str and one == other
 
 
 @cython.final

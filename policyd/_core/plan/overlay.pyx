@@ -15,6 +15,7 @@ from policyd._core.json.encoded_size cimport value_bytes
 from policyd._core.pattern.checks cimport HOLDS, Pattern
 from policyd._core.plan.plan cimport PER_CALL_LIMIT, POLICY_BUDGET, error_message, run
 from policyd._core.schema.types cimport ATOMIC, Field, kind_of
+from policyd._core.system.c_stack cimport descend
 
 from policyd._core.json import encoded_size
 
@@ -372,6 +373,7 @@ cdef OverlayChange change_of(object value, SchemaType type):
     cdef list changes
     if value is None:
         return RemovalChange()
+    descend()
     if kind_of(value) is dict and type.is_map:
         changes = []
         for name, member in (<dict>value).items():

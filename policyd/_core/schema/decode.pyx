@@ -12,6 +12,7 @@ cimport cython
 from cpython.object cimport PyObject
 
 from policyd._core.json.equality cimport PyDict_Next, counterpart
+from policyd._core.system.c_stack cimport descend
 from policyd._core.schema.types cimport (
     ANYTHING, FLOAT, GO_BOOL, GO_STRING, INT32, INT64, LEAF, LIST, MAP, STRUCT, Decoding, Field,
     SchemaType, kind_of,
@@ -81,6 +82,8 @@ cdef Decoder new_decoder(bint convert, bint noting):
 cdef int note_maps(object value, set noted) except -1:
     """Add the ids of all maps in a tree."""
     cdef object kind = kind_of(value)
+    if kind is dict or kind is list:
+        descend()
     if kind is dict:
         noted.add(id(value))
         for member in (<dict>value).values():
@@ -107,6 +110,8 @@ cdef class Decoder:
         if new is None:
             return empty(type)
         kind = kind_of(new)
+        if kind is dict or kind is list:
+            descend()
         if decoding == STRUCT:
             if kind is dict:
                 return self.members(<dict>new, old, type)

@@ -4,6 +4,7 @@ from decimal import Decimal
 from json import dumps
 
 from policyd._core.schema.types cimport kind_of
+from policyd._core.system.c_stack cimport descend
 
 cdef dict ESCAPES = str.maketrans(
     {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -19,6 +20,8 @@ def go_json(value):
 cdef int write(object value, list parts) except -1:
     cdef object kind = kind_of(value)
     cdef str before
+    if kind is dict or kind is list:
+        descend()
     if kind is dict:
         before = "{"
         for name in sorted(value):

@@ -13,6 +13,7 @@ Neither argument is changed.
 from policyd._core.go import printing as go_printing
 from policyd._core.go.strings cimport quote
 from policyd._core.schema.edits cimport Edit, Edits, new_edit
+from policyd._core.system.c_stack cimport descend
 from policyd._core.schema.types cimport (
     ATOMIC, BOOLEAN, NO_SCALAR, NUMERIC, SET, STRING, Field, SchemaType, kind_of,
 )
@@ -51,9 +52,11 @@ cdef list value_problems(object value, SchemaType type, bint live, bint atomics)
     cdef object kind = kind_of(value)
     if kind is dict:
         if type.is_map:
+            descend()
             return map_problems(value, type, live, atomics)
     elif kind is list:
         if type.is_list:
+            descend()
             return list_problems(value, type, live, atomics)
     elif value is None:
         return None  # null fits every type
@@ -206,6 +209,8 @@ cdef str scalar_string(object value):
         return quote(value)
     if value is None:
         return "null"
+    if kind is dict or kind is list:
+        descend()
     if kind is dict:
         return "".join([f"{name}={scalar_string(member)}" for name, member in value.items()])
     if kind is list:
@@ -219,9 +224,11 @@ cdef object merge_value(object live, object patch, SchemaType type, Edits edits)
     edits.latest = None
     if kind_of(patch) is dict and type.is_map and not type.atomic:
         if kind_of(live) is dict:
+            descend()
             return merge_map(<dict>live, <dict>patch, type, edits)
     elif kind_of(patch) is list and type.is_list and type.relation != ATOMIC:
         if kind_of(live) is list and (live or patch):
+            descend()
             return merge_list(<list>live, <list>patch, type, edits)
     elif patch is None:
         # null merges like an empty map or list: the live one is kept. Other values are replaced.
@@ -229,8 +236,8 @@ cdef object merge_value(object live, object patch, SchemaType type, Edits edits)
             return live
         if kind_of(live) is list and live and type.is_list and type.relation != ATOMIC:
             return live
-    if kind_of(live) is kind_of(patch) and live == patch and kind_of(patch) is not dict \
-            and kind_of(patch) is not list:
+    if kind_of(live) is kind_of(patch) and kind_of(patch) is not dict \
+            and kind_of(patch) is not list and live == patch:
         return live
     return patch
 

@@ -3,7 +3,7 @@
 from policyd._core.values.activation cimport Activation
 
 # True or False; a CelError if the type does not support it (Kubernetes' types). bool and int are
-# never equal. Structures nested deeper than 1,000 levels are not equal (the decoder rejects them).
+# never equal.
 cdef object equal(Activation act, object left, object right)
 
 # -1, 0 or 1 if left is less than, equal to or greater than right; 2: types without order; 3: NaN.

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int64_t
 
+from policyd._core.system.c_stack cimport descend
 from policyd._core.values.activation cimport work
 from policyd._core.values.errors cimport NO_SUCH_OVERLOAD, CelError
 from policyd._core.values.types cimport (
@@ -20,15 +21,10 @@ cdef enum:
     LONG = 256         # characters: comparisons of shorter strings are not counted
     BYTES_A_UNIT = 32  # compared in one unit of work (10 ns)
 
-cdef int MAX_DEPTH = 1_000
 cdef object UINT64_END = 1 << 64
 
 
 cdef object equal(Activation act, object left, object right):
-    return _equal(act, left, right, 0)
-
-
-cdef object _equal(Activation act, object left, object right, int depth):
     kind = type(left)
     if kind is type(right):
         if kind is str:
@@ -38,14 +34,14 @@ cdef object _equal(Activation act, object left, object right, int depth):
         if kind is bool or left is None:
             return left is right
         if kind is list:
-            return _lists_equal(act, left, right, depth + 1)
+            return _lists_equal(act, left, right)
         if kind is dict:
-            return _maps_equal(act, left, right, depth + 1)
+            return _maps_equal(act, left, right)
         if kind is bytes and len(<bytes>left) > LONG:
             work(act, len(<bytes>left) // BYTES_A_UNIT)
         if kind is int or kind is float or kind is bytes:
             return left == right
-        return _same_class_equal(act, left, right, depth + 1)
+        return _same_class_equal(act, left, right)
     if _is_number(left) and _is_number(right):
         return _order_numbers(left, right) == 0
     if isinstance(left, Opaque) and right is not None:
@@ -63,35 +59,33 @@ cdef inline object _number(object value):
     return (<UInt>value).value if type(value) is UInt else value
 
 
-cdef object _lists_equal(Activation act, list left, list right, int depth):
+cdef object _lists_equal(Activation act, list left, list right):
     cdef Py_ssize_t i, size = len(left)
     if size != len(right):
         return False
-    if depth > MAX_DEPTH:
-        return False
+    descend()
     for i in range(size):
         work(act, 1)
-        if _equal(act, left[i], right[i], depth) is False:  # an error counts as equal, as in cel-go
+        if equal(act, left[i], right[i]) is False:  # an error counts as equal, as in cel-go
             return False
     return True
 
 
-cdef object _maps_equal(Activation act, dict left, dict right, int depth):
+cdef object _maps_equal(Activation act, dict left, dict right):
     if len(left) != len(right):
         return False
-    if depth > MAX_DEPTH:
-        return False
+    descend()
     for key, value in left.items():
         work(act, 2)
         other = find(right, (<MapKey>key).value if type(key) is MapKey else key)
         if other is MISSING:
             return False
-        if _equal(act, value, other, depth) is False:
+        if equal(act, value, other) is False:
             return False
     return True
 
 
-cdef object _same_class_equal(Activation act, object left, object right, int depth):
+cdef object _same_class_equal(Activation act, object left, object right):
     if isinstance(left, Opaque):
         return (<Opaque>left).equals(right)
     if type(left) is Optional:
@@ -99,11 +93,12 @@ cdef object _same_class_equal(Activation act, object left, object right, int dep
             return (<Optional>left).held is (<Optional>right).held
         if type((<Optional>left).held) is CelError:
             return (<Optional>left).held
-        return _equal(act, (<Optional>left).held, (<Optional>right).held, depth)
+        descend()
+        return equal(act, (<Optional>left).held, (<Optional>right).held)
     if type(left) is StructValue:
         if (<StructValue>left).type_name != (<StructValue>right).type_name:
             return False
-        return _maps_equal(act, (<StructValue>left).fields, (<StructValue>right).fields, depth)
+        return _maps_equal(act, (<StructValue>left).fields, (<StructValue>right).fields)
     return left == right
 
 

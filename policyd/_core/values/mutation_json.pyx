@@ -20,15 +20,17 @@ import base64
 from policyd._core.go import printing as go_printing
 from policyd._core.go.printing import Foreign, moment, plain, span, syntax
 from policyd._core.go.strings cimport quote
+from policyd._core.system.c_stack cimport descend
 from policyd._core.values.cel_format cimport string_of
+from policyd._core.values.errors cimport CelError
 from policyd._core.values.types cimport (
     MISSING, Duration, MapKey, Opaque, Optional, StructValue, Timestamp, TypeValue, UInt,
     type_name,
 )
+from policyd._core.values.weight cimport has_more_values
 
 cdef enum:
     MOST_VALUES = 1_000_000  # of one mutation; the same bound as for `copy`
-    CHARACTERS_A_VALUE = 32  # of a string, so that all strings together have at most 32 MB
     LIGHT = 500_000  # bytes of JSON: every value has one at least, so there are not too many
     MOST_PATHS = 512  # structs, and fields of each
 
@@ -98,24 +100,8 @@ cdef dict inner_of(StructValue value, str expected, tuple sources):
 
 cdef int weigh(object value) except -1:
     """Reject a value that is too large for a patch: a list may contain the object many times."""
-    cdef Py_ssize_t left = MOST_VALUES
-    cdef list waiting = [value]
-    while waiting:
-        node = waiting.pop()
-        left -= 1
-        if type(node) is Optional:
-            node = (<Optional>node).held
-        kind = type(node)
-        if kind is str:
-            left -= len(<str>node) // CHARACTERS_A_VALUE
-        elif kind is list:
-            waiting.extend(<list>node)
-        elif kind is dict:
-            waiting.extend((<dict>node).values())
-        elif kind is StructValue:
-            waiting.extend((<StructValue>node).fields.values())
-        if left < len(waiting):
-            raise ConversionError(f"the value of a mutation has more than {MOST_VALUES} values")
+    if has_more_values(value, MOST_VALUES):
+        raise ConversionError(f"the value of a mutation has more than {MOST_VALUES} values")
     return 0
 
 
@@ -131,8 +117,10 @@ cdef object to_json(object value, tuple sources):
     if kind is float:
         return json_number(value)
     if kind is list:
+        descend()
         return json_list(value, sources)
     if kind is dict:
+        descend()
         return json_dict(value, sources)
     if kind is bytes:
         return base64.b64encode(value).decode()
@@ -141,12 +129,15 @@ cdef object to_json(object value, tuple sources):
     if kind is Optional:
         if (<Optional>value).held is MISSING:
             raise ConversionError(NO_JSON + "optional.none() dereference")
+        descend()
         return to_json((<Optional>value).held, sources)
     if kind is StructValue:
         # Later API servers accept Object{...} in lists and maps; 1.36 panics.
         return json_value(value, sources)
     if kind is TypeValue:
         raise ConversionError(NO_JSON + "type conversion not supported for 'type'")
+    if kind is CelError:
+        raise ConversionError(NO_JSON + (<CelError>value).message)
     name = type_name(value).rpartition(".")[2]
     raise ConversionError(f"{NO_JSON}type conversion error from '{name}' to '*structpb.Value'")
 
@@ -201,6 +192,8 @@ cdef str key_problem(object key):
 cdef object bounded(object value):
     """Object{...} as a JSON Patch value, as Go's structpb accepts it."""
     cdef object kind = type(value)
+    if kind is dict or kind is list:
+        descend()
     if kind is dict:
         return {name: bounded(item) for name, item in value.items()}
     if kind is list:
@@ -306,6 +299,7 @@ cdef class Converter:
         cdef object kind = type(value)
         if kind is str or kind is int or kind is bool or kind is float:
             return value
+        descend()
         if kind is StructValue:
             try:
                 return self.struct(value, expected)
@@ -348,6 +342,7 @@ cdef class Converter:
 cdef int collect(object value, set known) except -1:
     """Add the ids of all containers of the tree. The tree outlives the set."""
     if type(value) is dict or type(value) is list:
+        descend()
         known.add(id(value))
         for item in (<dict>value).values() if type(value) is dict else <list>value:
             collect(item, known)
@@ -357,6 +352,9 @@ cdef int collect(object value, set known) except -1:
 cdef object foreign(object value):
     """A value that is not JSON in Go, as error messages print it."""
     cdef object kind = type(value)
+    if kind is CelError:
+        # Kubernetes would write {} into the object.
+        raise ConversionError(f"{NO_JSON}{(<CelError>value).message}")
     if value is None:
         return Foreign("NULL_VALUE", "0", "structpb.NullValue")
     if kind is UInt:

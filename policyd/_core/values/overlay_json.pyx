@@ -6,6 +6,7 @@ values with a string form (quantities, times, addresses) become that string.
 
 import base64
 
+from policyd._core.system.c_stack cimport descend
 from policyd._core.values.errors cimport CelError, error
 from policyd._core.values.cel_format cimport string_of
 from policyd._core.values.types cimport (
@@ -23,6 +24,8 @@ cdef object json_of(object value):
     cdef object kind = type(value)
     if kind is str or kind is int or kind is bool or kind is float or value is None:
         return value
+    if kind is dict or kind is list or kind is Optional:
+        descend()
     if kind is dict:
         return json_map(value)
     if kind is list:
@@ -34,6 +37,8 @@ cdef object json_of(object value):
     if kind is Optional:
         held = (<Optional>value).held
         return NO_VALUE if held is MISSING else json_of(held)
+    if kind is CelError:  # an item of a list, say: optionals could hold errors before 1.37
+        return value
     if has_string(value):
         return string_of(value)
     return error(f"a value of type {type_name(value)} cannot be written into an object")
@@ -71,6 +76,8 @@ cdef object json_list(list value):
 
 
 cdef object string_for(object value):
+    while type(value) is Optional and (<Optional>value).held is not MISSING:
+        value = (<Optional>value).held
     cdef object kind = type(value)
     if kind is str:
         return value
@@ -81,8 +88,8 @@ cdef object string_for(object value):
             return (<bytes>value).decode()
         except UnicodeDecodeError:
             return error("a string cannot contain bytes that are not UTF-8")
-    if kind is Optional and (<Optional>value).held is not MISSING:
-        return string_for((<Optional>value).held)
+    if kind is CelError:
+        return value
     return error(f"a string cannot contain a value of type {type_name(value)}")
 
 
@@ -97,6 +104,8 @@ cdef object without_nulls(object value):
     cdef object out = value
     cdef bint changed = False
     cdef list members = []
+    if type(value) is dict or type(value) is list:
+        descend()
     if type(value) is dict:
         for name, member in (<dict>value).items():
             after = NO_VALUE if member is None else without_nulls(member)

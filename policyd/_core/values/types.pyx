@@ -68,6 +68,7 @@ cdef class Duration:
 
 @cython.final
 @cython.freelist(16)
+@cython.trashcan(True)  # freeing optionals in optionals takes no C stack
 cdef class Optional:
     def __init__(self, *held):
         self.held = held[0] if held else MISSING
@@ -88,7 +89,10 @@ cdef class Optional:
         return self.held == (<Optional>other).held
 
     def __hash__(self):
-        return hash(("optional", self.held))
+        held = self.held  # without recursion: hash() does not guard the C stack
+        while type(held) is Optional:
+            held = (<Optional>held).held
+        return hash(("optional", held))
 
     def __repr__(self):
         return "Optional()" if self.held is MISSING else f"Optional({self.held!r})"
@@ -263,20 +267,19 @@ cdef str type_name(object value):
 
 
 cdef int64_t size_of(object value) except -1:
-    kind = type(value)
-    if kind is str:
-        return len(<str>value)
-    if kind is list:
-        return len(<list>value)
-    if kind is dict:
-        return len(<dict>value)
-    if kind is bytes:
-        return len(<bytes>value)
-    if kind is Optional and (<Optional>value).held is not MISSING:
-        return size_of((<Optional>value).held)
-    if isinstance(value, Opaque):
-        return (<Opaque>value).size()
-    return 1
+    while True:
+        kind = type(value)
+        if kind is str:
+            return len(<str>value)
+        if kind is list:
+            return len(<list>value)
+        if kind is dict:
+            return len(<dict>value)
+        if kind is bytes:
+            return len(<bytes>value)
+        if kind is not Optional:
+            return (<Opaque>value).size() if isinstance(value, Opaque) else 1
+        value = (<Optional>value).held
 
 
 cdef dict GO_NAMES = {

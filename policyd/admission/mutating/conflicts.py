@@ -6,7 +6,7 @@ changes are cleared by the paths of their operations; the trees are compared onl
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -94,7 +94,7 @@ class Conflicts:
     def _conflict(self, policy: str, before: JSON, after: JSON) -> Conflict | None:
         places: list[str] = []
         writers: set[str] = set()
-        for path in _changed_twice(self._original, before, after, self._keys, ()):
+        for path in _changed_twice(self._original, before, after, self._keys):
             writer = self._writer(path)
             if writer is not None and writer != policy:
                 places.append(_shown(path))
@@ -110,41 +110,55 @@ class Conflicts:
 
 
 def _changed_twice(
-    original: JSON, before: JSON, after: JSON, keys: ListKeys | None, path: _Path
+    original: JSON, before: JSON, after: JSON, keys: ListKeys | None
 ) -> Iterator[_Path]:
     """Yield the paths that differ between the first two trees and between the last two."""
-    if before is after or original is before or _same(original, before) or _same(before, after):
-        return
-    if before is _ABSENT and isinstance(original, dict) and isinstance(after, dict):
-        before = {}  # a map is removed with its last key; find the keys that are back
-    if isinstance(before, dict) and isinstance(after, dict):
-        old = original if isinstance(original, dict) else {}
-        for key in before | after:
-            one, two, three = (tree.get(key, _ABSENT) for tree in (old, before, after))
-            yield from _changed_twice(one, two, three, keys, (*path, key))
-    elif isinstance(before, list) and isinstance(after, list):
-        yield from _items_changed_twice(original, before, after, keys, path)
-    elif before is not _ABSENT or original is not _ABSENT:
-        yield path
-
-
-def _items_changed_twice(
-    original: JSON, before: list[JSON], after: list[JSON], keys: ListKeys | None, path: _Path
-) -> Iterator[_Path]:
-    """Identify items by their keys; without keys, an added item must not disappear."""
-    old = original if isinstance(original, list) else []
-    names = keys(tuple(0 if isinstance(step, _Item) else step for step in path)) if keys else None
-    if names is None:
-        if any(item not in old and item not in after for item in before):
+    rest: list[tuple[JSON, JSON, JSON, _Path]] = [(original, before, after, ())]
+    while rest:
+        original, before, after, path = rest.pop()
+        if before is after or original is before or _same(original, before) or _same(before, after):
+            continue
+        if before is _ABSENT and isinstance(original, dict) and isinstance(after, dict):
+            before = {}  # a map is removed with its last key; find the keys that are back
+        steps: Iterable[str | _Item] = ()
+        if isinstance(before, dict) and isinstance(after, dict):
+            steps = before | after
+        elif isinstance(before, list) and isinstance(after, list):
+            names = _names(keys, path)
+            if names is not None:
+                steps = _items(names, before, after)
+            elif any(_absent(item, original) and _absent(item, after) for item in before):
+                yield path  # without keys, an added item must not disappear
+        elif before is not _ABSENT or original is not _ABSENT:
             yield path
-        return
-    seen: dict[str, None] = {}
-    for item in (*before, *after):
-        step = _Item(names, tuple(_member(item, name) for name in names))
-        if repr(step) not in seen:
-            seen[repr(step)] = None
-            one, two, three = (_at(tree, (step,)) for tree in (old, before, after))
-            yield from _changed_twice(one, two, three, keys, (*path, step))
+        trees = (original, before, after)
+        below = [(*(_at(tree, (step,)) for tree in trees), (*path, step)) for step in steps]
+        rest += reversed(below)
+
+
+def _names(keys: ListKeys | None, path: _Path) -> tuple[str, ...] | None:
+    """Return the keys of the list at a path."""
+    if not keys:
+        return None
+    return keys(tuple(0 if isinstance(step, _Item) else step for step in path))
+
+
+def _items(names: tuple[str, ...], before: list[JSON], after: list[JSON]) -> Iterable[_Item]:
+    """Return the steps to the items of two lists, those with the same keys once."""
+    steps = (_Item(names, tuple(_member(item, name) for name in names)) for item in before + after)
+    first: dict[tuple[tuple[type, object], ...], _Item] = {}
+    for step in steps:
+        first.setdefault(tuple(map(_identity, step.values)), step)
+    return first.values()
+
+
+def _identity(value: JSON) -> tuple[type, object]:
+    """Return something hashable that is equal for equal scalars of one type."""
+    return type(value), id(value) if isinstance(value, dict | list) else value
+
+
+def _absent(item: JSON, items: JSON) -> bool:
+    return not isinstance(items, list) or not any(_same(item, each) for each in items)
 
 
 def _at(tree: JSON, path: _Path) -> JSON:
@@ -187,7 +201,11 @@ def _shown(path: _Path) -> str:
     for step in path:
         if isinstance(step, _Item):
             named = zip(step.keys, step.values, strict=True)
-            text += "[" + ",".join(f"{key}={value}" for key, value in named) + "]"
+            text += "[" + ",".join(f"{key}={_plain(value)}" for key, value in named) + "]"
         else:
             text += f".{step}" if re.fullmatch(r"[\w-]+", step) else f"[{step}]"
     return text.removeprefix(".")
+
+
+def _plain(value: JSON) -> str:
+    return type(value).__name__ if isinstance(value, dict | list) else str(value)

@@ -331,7 +331,11 @@ class MutatedObject:
         # With several mutations of one policy, only all together are its change.
         operations = tree.operations if tree.changes == 1 else tree.patch(before)
         recorder.patch_operations(policy.name, len(operations))
-        conflict = self._conflicts.add(policy, operations, before, after)
+        conflict = None
+        try:
+            conflict = self._conflicts.add(policy, operations, before, after)
+        except Exception as error:  # what is reported of a change must not take it back
+            recorder.unrecorded("recorder", error)
         if conflict is not None:
             recorder.mutation_conflict(policy.name)
             self.findings.happened("conflict", policy, conflict.text)

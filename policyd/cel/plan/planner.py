@@ -27,6 +27,7 @@ from policyd._core.values.types import TypeValue, UInt, qualifier_type
 from policyd.cel.plan.attributes import Attribute, Hop, Mode, NodeBase, SlotBase, VariableBase
 from policyd.cel.plan.calls import all_const, computed, make_call, membership, refuse
 from policyd.cel.plan.folds import FoldSlots, plan_fold
+from policyd.cel.plan.nesting import nesting
 from policyd.cel.plan.reads import only_reads
 from policyd.cel.plan.specialise import conjunction
 from policyd.cel.syntax.ast import (
@@ -64,7 +65,9 @@ def plan(checked: Checked, layout: Layout, *, fold: bool = True) -> Program:
     planner = Planner(layout, checked.types, checked.references, fold=fold, version=checked.version)
     with deep_recursion():
         root = planner.node(checked.expr)
-    return Program(checked.text, root, layout, checked.result_type, rereads(checked.version))
+        levels = nesting(checked.expr, checked.types, layout.nesting)
+    before = rereads(checked.version)
+    return Program(checked.text, root, layout, checked.result_type, before, levels)
 
 
 def plan_unchecked(
@@ -74,7 +77,8 @@ def plan_unchecked(
     planner = Planner(layout, {}, {}, fold=True, version=version)
     with deep_recursion():
         root = planner.node(expr)
-    return Program(text, root, layout, DYN, rereads(version))
+        levels = nesting(expr, {}, layout.nesting)
+    return Program(text, root, layout, DYN, rereads(version), levels)
 
 
 def rereads(version: KubernetesVersion) -> bool:

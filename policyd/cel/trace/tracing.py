@@ -17,6 +17,7 @@ from policyd._core.eval.program import Program
 from policyd._core.eval.tracing import RoundTrace, Trace, Tracer
 from policyd._core.values.types import MISSING
 from policyd.cel.plan.attributes import Attribute, Base, Hop, Mode, NodeBase, base_node
+from policyd.cel.plan.nesting import nesting
 from policyd.cel.plan.planner import Planner, rereads
 from policyd.cel.syntax.ast import Checked, Expr
 from policyd.cel.syntax.recursion import deep_recursion
@@ -46,7 +47,9 @@ def plan_traced(
         root = planner.node(checked.expr)
         if isinstance(root, Const):
             root = Trace(root, tracer, expression, checked.expr.id)
-    return Program(checked.text, root, layout, checked.result_type, rereads(checked.version))
+        levels = nesting(checked.expr, checked.types, layout.nesting)
+    before = rereads(checked.version)
+    return Program(checked.text, root, layout, checked.result_type, before, levels)
 
 
 class _TracingPlanner(Planner):

@@ -13,6 +13,7 @@ from policyd._core.eval.estimates import CALL_LIMIT, MOST
 from policyd._core.eval.program import Program, type_of
 from policyd._core.values.errors import CelError
 from policyd.admission.lookups.authorizer import Authorizer
+from policyd.admission.review import json_bytes
 from policyd.cel.env import Environment
 from policyd.cel.estimate.cost import estimate
 from policyd.cel.estimate.sizes import measured
@@ -22,7 +23,7 @@ from policyd.cli.eval.errors import compile_error
 from policyd.cli.shared.authorizer import UserAuthorizer, authorizer_option
 from policyd.cli.shared.output import styled
 from policyd.cli.shared.request import content, name_of
-from policyd.cli.shared.values import dump, to_json
+from policyd.cli.shared.values import to_json
 from policyd.cli.shared.version import version_option
 from policyd.errors import BudgetExceeded, CelCompileError, PolicySchemaError
 from policyd.json_types import JSONObject
@@ -165,7 +166,7 @@ def command(
         if user_authorizer is None and _NO_AUTHORIZER in answer["error"]:
             click.echo(f"  {styled('hint', fg='cyan')}: {_AUTHORIZER_HINT}", err=True)
         raise SystemExit(1)
-    click.echo(dump(answer["value"]))
+    click.echo(json_bytes(answer["value"]))
 
 
 def _run_session(
@@ -215,7 +216,7 @@ def _answer_lines(lines: Iterable[bytes], defaults: _Lines) -> None:
         if not line.strip():
             continue
         answer = _answer_line(line, defaults)
-        sys.stdout.buffer.write(dump(answer) + b"\n")
+        sys.stdout.buffer.write(json_bytes(answer) + b"\n")
         sys.stdout.buffer.flush()
 
 

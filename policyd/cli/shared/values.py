@@ -5,8 +5,6 @@ import json
 import math
 from typing import Any
 
-import orjson
-
 from policyd._core.eval.program import render, type_of
 from policyd._core.values.errors import CelError
 from policyd._core.values.types import MapKey, Optional, StructValue, UInt
@@ -56,14 +54,6 @@ def _bytes_text(value: bytes) -> str:
         return value.decode()
     except UnicodeDecodeError:
         return base64.b64encode(value).decode()
-
-
-def dump(value: Any) -> bytes:
-    try:
-        return orjson.dumps(value)
-    except orjson.JSONEncodeError:  # deeper than its 254 levels
-        with deep_recursion():
-            return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def shown(value: Any, width: int) -> str:

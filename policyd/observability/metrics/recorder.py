@@ -1,5 +1,6 @@
 """The Recorder that counts: on the request path nothing but integers is touched."""
 
+import logging
 from collections.abc import Callable, Sequence
 from time import time
 
@@ -14,6 +15,7 @@ from policyd.admission.recorder import (
 )
 from policyd.admission.review import AdmissionRequest
 from policyd.observability.logs import Log
+from policyd.observability.recording import RecordingErrors, RecordingPart, unfailing
 from policyd.observability.throttle import LineLimit
 from policyd.tls.handshakes import REFUSALS, Refusal
 
@@ -48,19 +50,31 @@ DURATIONS = (
 PHASE_DURATIONS = (5e-6, 10e-6, 25e-6, *DURATIONS)
 
 
+# Called with each event of a policy.
+EventListener = Callable[[AdmissionRequest, PolicyEvent], None]
+
+
 def _unknown() -> None:
     """Nothing is known."""
+
+
+def _report(message: str, trace: str) -> None:
+    """Report what could not be recorded where there is no log of policyd."""
+    logging.getLogger("policyd.recording").error("%s\n%s", message, trace)
 
 
 class PrometheusRecorder:
     """Counts events, and logs those that people need to see. All labels that are known exist from
     the start: ``increase()`` does not see the first event of a series that begins with it.
+
+    No method of the Recorder protocol raises: ``errors`` counts what could not be recorded.
     """
 
     def __init__(self, log: Log | None = None) -> None:
         self._log = log
-        # Called with each event of a policy; they must be quick and never fail.
-        self.listeners: list[Callable[[AdmissionRequest, PolicyEvent], None]] = []
+        self.errors = RecordingErrors(_report) if log is None else log.errors
+        # They must be quick: a request waits for them.
+        self.listeners: dict[RecordingPart, EventListener] = {}
         self._rejected_lines = LineLimit(REJECTED_LINES, REJECTED_SECONDS)
         self.requests: dict[tuple[str, str, str], int] = {
             (webhook, operation, result): 0
@@ -99,6 +113,7 @@ class PrometheusRecorder:
         # Where each part of each policy runs: (policy, webhook, engine).
         self.placed: Callable[[], Sequence[tuple[str, str, str]]] | None = None
 
+    @unfailing("recorder")
     def request(
         self, webhook: str, operation: str, result: RequestResult, nanoseconds: int
     ) -> None:
@@ -109,27 +124,33 @@ class PrometheusRecorder:
         if self._log is not None:
             self._log.flush()
 
+    @unfailing("recorder")
     def phase(self, phase: Phase, nanoseconds: int) -> None:
         """One phase of a request ended."""
         self.phases[phase].observe(nanoseconds)
 
+    @unfailing("recorder")
     def shed(self, reason: ShedReason) -> None:
         """A request was refused for lack of room, or arrived too late to be evaluated."""
         self.sheds[reason] += 1
 
+    @unfailing("recorder")
     def lookup(self, what: LookupKind, result: LookupResult, nanoseconds: int) -> None:
         """A lookup in the cluster ended."""
         self.lookups[what, result] += 1
         self.lookup_durations[what].observe(nanoseconds)
 
+    @unfailing("recorder")
     def captured(self, outcome: str) -> None:
         """A request was recorded or not; called by the thread that records."""
         self.captures[outcome] += 1
 
+    @unfailing("recorder")
     def refused(self, reason: Refusal) -> None:
         """A client was refused before it could send a request."""
         self.refusals[reason] += 1
 
+    @unfailing("recorder")
     def reload(self, succeeded: bool) -> None:
         """A new policy set was loaded, or could not be."""
         self.reloads["success" if succeeded else "error"] += 1
@@ -137,18 +158,22 @@ class PrometheusRecorder:
         if succeeded:
             self.last_successful_reload = time()
 
+    @unfailing("recorder")
     def edited(self, result: str) -> None:
         """An edit of a ConfigMap with policies was checked."""
         self.edits[result] += 1
 
+    @unfailing("recorder")
     def patch_operations(self, policy: str, count: int) -> None:
         """A policy changed the object with ``count`` operations."""
         self.patches[policy] = self.patches.get(policy, 0) + count
 
+    @unfailing("recorder")
     def mutation_conflict(self, policy: str) -> None:
         """A policy changed a field that another policy had changed."""
         self.conflicts[policy] = self.conflicts.get(policy, 0) + 1
 
+    @unfailing("recorder")
     def rejected(self, status: int, peer: str, path: str, reason: str) -> None:
         """A request was answered with an error instead of a review: log some of them. Requests for
         which there was no room have a line for each reason.
@@ -168,9 +193,17 @@ class PrometheusRecorder:
                 suppressed=suppressed or None,
             )
 
+    @unfailing("recorder")
     def happened(self, request: AdmissionRequest, event: PolicyEvent) -> None:
         """A policy denied, warned, failed, changed another one's work or was lifted: log it."""
         if self._log is not None:
             self._log.about(request, event)
-        for listener in self.listeners:
-            listener(request, event)
+        for part, listener in self.listeners.items():
+            try:
+                listener(request, event)
+            except Exception as error:
+                self.errors.note(part, error)
+
+    def unrecorded(self, part: RecordingPart, error: Exception) -> None:
+        """Something could not be recorded."""
+        self.errors.note(part, error)

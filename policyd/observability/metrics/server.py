@@ -98,6 +98,12 @@ def health(scrape: Scrape) -> Iterator[Metric]:
     )
     lost = "Log lines that could not be written."
     yield counter("policyd_log_lines_lost", lost, "", [([], scrape.log_lines_lost)])
+    yield counter(
+        "policyd_recording_errors",
+        "Defects while a request was recorded, by part; its answer was not affected.",
+        "part",
+        [([part], count) for part, count in scrape.recorder.errors.counts.items()],
+    )
 
 
 def process(scrape: Scrape) -> Iterator[Metric]:

@@ -19,6 +19,7 @@ from policyd.admission.recorder import (
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.observability.logs import Log
 from policyd.observability.metrics.recorder import PrometheusRecorder
+from policyd.observability.recording import unfailing
 from policyd.texts import bounded, encodable
 
 # Of one request: what exceeds this is counted.
@@ -135,6 +136,7 @@ class TracingRecorder(PrometheusRecorder):
         super().__init__(log)
         self.traces = dict.fromkeys(OUTCOMES, 0)
 
+    @unfailing("traces")
     def request(
         self, webhook: str, operation: str, result: RequestResult, nanoseconds: int
     ) -> None:
@@ -144,6 +146,7 @@ class TracingRecorder(PrometheusRecorder):
         if record is not None:
             record.attributes |= {"policyd.webhook": webhook, "policyd.result": result}
 
+    @unfailing("traces")
     def phase(self, phase: Phase, nanoseconds: int) -> None:
         """One phase of a request ended."""
         super().phase(phase, nanoseconds)
@@ -151,6 +154,7 @@ class TracingRecorder(PrometheusRecorder):
         if record is not None:
             record.phase(phase, nanoseconds)
 
+    @unfailing("traces")
     def shed(self, reason: ShedReason) -> None:
         """A request was refused for lack of room, or arrived too late to be evaluated."""
         super().shed(reason)
@@ -158,6 +162,7 @@ class TracingRecorder(PrometheusRecorder):
         if record is not None:
             record.event("policyd.shed", {"policyd.reason": reason})
 
+    @unfailing("traces")
     def lookup(self, what: LookupKind, result: LookupResult, nanoseconds: int) -> None:
         """A lookup in the cluster ended."""
         super().lookup(what, result, nanoseconds)
@@ -165,6 +170,7 @@ class TracingRecorder(PrometheusRecorder):
         if record is not None:
             record.lookup(what, result, nanoseconds)
 
+    @unfailing("traces")
     def happened(self, request: AdmissionRequest, event: PolicyEvent) -> None:
         """A policy denied, warned, failed, changed another one's work or was lifted."""
         super().happened(request, event)

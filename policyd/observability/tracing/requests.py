@@ -23,6 +23,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from policyd.http.messages import ASGIScope, Message, Receive, Send, path_of, peer_of
 from policyd.observability.logs import Log
+from policyd.observability.recording import unfailing
 from policyd.observability.throttle import Throttle
 from policyd.observability.tracing.export import Export, exporter_to
 from policyd.observability.tracing.record import CURRENT, MOST_CHARS, RequestTrace, TracingRecorder
@@ -47,6 +48,7 @@ class TracedRequests:
 
     def __init__(self, endpoint: str, ratio: float | None, log: Log) -> None:
         self.recorder = TracingRecorder(log)
+        self.errors = log.errors
         self._log = log
         self._lines = Throttle(_LINES_SECONDS)
         self._endpoint = endpoint
@@ -79,22 +81,30 @@ class TracedRequests:
             record = CURRENT.get()
             if record is None:
                 return evaluate(policy_set, request, **named)
-            record.asked(request)
+            self._asked(record, request)
             response = evaluate(policy_set, request, **named)
-            record.answered(response)
+            self._answered(record, response)
             return response
 
         async def traced_later(policy_set: Any, request: Any, **named: Any) -> Any:
             record = CURRENT.get()
             if record is not None:
-                record.asked(request)
+                self._asked(record, request)
             response = await evaluate(policy_set, request, **named)
             if record is not None:
-                record.answered(response)
+                self._answered(record, response)
             return response
 
         inner = getattr(evaluate, "func", evaluate)
         return cast(_Evaluator, traced_later if iscoroutinefunction(inner) else traced)
+
+    @unfailing("traces")
+    def _asked(self, record: RequestTrace, request: Any) -> None:
+        record.asked(request)
+
+    @unfailing("traces")
+    def _answered(self, record: RequestTrace, response: Any) -> None:
+        record.answered(response)
 
     def close(self) -> None:
         """Export what is queued, for a limited time: at the end of the server."""
@@ -103,6 +113,7 @@ class TracedRequests:
             message = "the server stopped before these traces were exported"
             self._log.write("warning", "tracing", message, lost=left)
 
+    @unfailing("traces")
     def sampled(self, scope: ASGIScope) -> RequestTrace | None:
         """A record if the request is sampled."""
         parent = None
@@ -143,21 +154,24 @@ class TracedRequests:
         finally:
             CURRENT.reset(token)
             record.ended = time.perf_counter_ns()
-            error = sys.exception()
-            if error is not None:
-                # Not its message, which may quote the object.
-                record.error = type(error).__qualname__
-            record.attributes |= {
-                "url.scheme": "https",
-                "url.path": path_of(scope),
-                "network.protocol.name": "http",
-                "network.protocol.version": scope["http_version"],
-                "client.address": peer_of(scope),
-            }
-            agent = _user_agent(scope["headers"])
-            if agent:
-                record.attributes["user_agent.original"] = bounded(agent, MOST_CHARS)
-            self._export.add(record)
+            self._ended(record, scope, sys.exception())
+
+    @unfailing("traces")
+    def _ended(self, record: RequestTrace, scope: ASGIScope, error: BaseException | None) -> None:
+        if error is not None:
+            # Not its message, which may quote the object.
+            record.error = type(error).__qualname__
+        record.attributes |= {
+            "url.scheme": "https",
+            "url.path": path_of(scope),
+            "network.protocol.name": "http",
+            "network.protocol.version": scope["http_version"],
+            "client.address": peer_of(scope),
+        }
+        agent = _user_agent(scope["headers"])
+        if agent:
+            record.attributes["user_agent.original"] = bounded(agent, MOST_CHARS)
+        self._export.add(record)
 
     def _lost(self, why: str, count: int) -> None:
         """Log that traces are lost, once a minute for each kind of reason."""

@@ -86,7 +86,7 @@ def template_is_settled(operation: str, obj: JSON) -> bool:
 def template_path(obj: JSON) -> tuple[str, ...]:
     """Return the path of the pod template of a controller, as keys from the root."""
     kind = obj.get("kind") if isinstance(obj, dict) else None
-    return _TEMPLATE_PATHS.get(str(kind), _DEFAULT_PATH)
+    return _TEMPLATE_PATHS.get(kind, _DEFAULT_PATH) if isinstance(kind, str) else _DEFAULT_PATH
 
 
 def pod_of(obj: JSON, namespace: str) -> JSONObject | None:
@@ -123,8 +123,8 @@ def with_pod(obj: JSONObject, before: JSONObject, after: JSONObject) -> JSONObje
     if not isinstance(template, dict):
         return obj
     changed = dict(template)
-    if after.get("metadata") != before.get("metadata"):
-        metadata = after.get("metadata")
+    metadata = after.get("metadata")
+    if metadata is not before.get("metadata"):
         own = dict(metadata) if isinstance(metadata, dict) else {}
         own.pop("namespace", None)
         changed["metadata"] = own

@@ -220,6 +220,29 @@ NOT_AS_THE_RFC = [
 ]
 
 
+def chain(levels: int) -> Any:
+    value: Any = {}
+    for _ in range(levels - 1):
+        value = {"x": value}
+    return value
+
+
+@pytest.mark.parametrize("op", ["add", "replace", "move", "copy"])
+def test_no_operation_makes_an_object_of_more_than_1000_levels(op: str) -> None:
+    """Moves do not count as copies: each could put a chain below the chain before it."""
+    for levels, fits in ((499, True), (500, False)):
+        document = {"a": chain(500), "b": {"c": chain(levels)}}
+        path = "/a" + "/x" * 500
+        value = {"value": chain(levels)} if op in ("add", "replace") else {"source": "/b/c"}
+        operations = [PatchOperation("add", path, value=None)] if op == "replace" else []
+        operations.append(PatchOperation(op, path, **value))
+        if fits:
+            apply(operations, document)
+        else:
+            with pytest.raises(MutationError, match=f"{op} operation makes an object of more"):
+                apply(operations, document)
+
+
 def test_public_rows_but_for_the_known_differences() -> None:
     rows = [
         row

@@ -1,0 +1,82 @@
+"""What records requests must not change their answers: whatever it raises ends here, counted.
+
+The counts are the metric ``policyd_recording_errors_total``; one line a minute and part is logged.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from traceback import format_tb
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
+
+from policyd.admission.recorder import RecordingPart
+from policyd.observability.throttle import Throttle
+
+PARTS: tuple[RecordingPart, ...] = ("recorder", "log", "denials", "events", "capture", "traces")
+LINES_SECONDS = 60.0
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+
+class RecordingErrors:
+    """Counts what could not be recorded, by part. ``report`` logs a message with a traceback."""
+
+    def __init__(self, report: Callable[[str, str], None]) -> None:
+        self.counts: dict[str, int] = dict.fromkeys(PARTS, 0)
+        self._report = report
+        self._lines = Throttle(LINES_SECONDS)
+        self._noting = False
+
+    def note(self, part: RecordingPart, error: Exception) -> None:
+        """Count an error, and log it if the log works. The message of the error is left out: it may
+        quote an object.
+        """
+        self.counts[part] += 1
+        if self._noting:  # the log failed to report what failed
+            return
+        self._noting = True
+        try:
+            times = self._lines.count(part)
+            if times:
+                message = f"{part}: {type(error).__qualname__} in {times} calls"
+                self._report(message, "".join(format_tb(error.__traceback__)))
+        except Exception:
+            self.counts["log"] += 1
+        finally:
+            self._noting = False
+
+
+class _Counting(Protocol):
+    """Has the errors that its methods are counted in."""
+
+    @property
+    def errors(self) -> RecordingErrors: ...
+
+
+_Self = TypeVar("_Self", bound=_Counting)
+
+
+def unfailing(
+    part: RecordingPart,
+) -> Callable[
+    [Callable[Concatenate[_Self, _Arguments], _Result]],
+    Callable[Concatenate[_Self, _Arguments], _Result | None],
+]:
+    """Make a method return None where it would raise, and count the error of ``part``."""
+
+    def made(
+        method: Callable[Concatenate[_Self, _Arguments], _Result],
+    ) -> Callable[Concatenate[_Self, _Arguments], _Result | None]:
+        @wraps(method)
+        def unfailing_method(
+            self: _Self, *args: _Arguments.args, **named: _Arguments.kwargs
+        ) -> _Result | None:
+            try:
+                return method(self, *args, **named)
+            except Exception as error:
+                self.errors.note(part, error)
+                return None
+
+        return unfailing_method
+
+    return made
