@@ -205,6 +205,12 @@ def test_mutations_see_the_same() -> None:
     assert found == [{"seen": seen.split()[2]} for seen in MESSAGES]
 
 
+def test_the_command_that_explains_has_the_definition() -> None:
+    write("object.yaml", custom("Issuer"))
+    hint = run("apply", "-p", "policy.yaml", "object.yaml", "crds.yaml").stderr
+    assert "policyd explain -p policy.yaml -p crds.yaml object.yaml" in hint
+
+
 @pytest.mark.parametrize("among", [False, True])
 def test_webhooks_match_sees_the_same(among: bool) -> None:
     rules: list[JSONObject] = [
