@@ -62,14 +62,9 @@ def build_review(
             _check(each)
     if operation not in (None, *_OPERATIONS):
         raise ValueError(f"operation must be one of {', '.join(_OPERATIONS)}, not {operation!r}")
-    mapper = BUILT_IN if policies is None else policies._evaluator.policies.mapper
-    overrides: dict[str, Any] = {"name": name, "subResource": subresource or None}
-    if resource is not None:
-        kind = (str(seen["apiVersion"]), str(seen["kind"]))
-        overrides["resource"] = reviews.resource_of(resource, *kind, mapper)
-    if namespace is not None:
-        _check_namespace(seen, namespace, overrides.get("resource"), mapper)
-        overrides["namespace"] = namespace
+    mapper, added = _known(policies)
+    overrides = _overrides(seen, namespace, resource, mapper)
+    overrides |= {"name": name, "subResource": subresource or None}
     try:
         review = reviews.build_review(
             None if object is None else dict(object),
@@ -87,13 +82,31 @@ def build_review(
         request["dryRun"] = True
         if request["options"] is not None:
             request["options"] = {**request["options"], "dryRun": ["All"]}
-    return _defaults(policies).review(review) if defaults else reviews.in_namespace(review)
+    return added.review(review) if defaults else reviews.in_namespace(review)
 
 
-def _defaults(policies: PolicySet | None) -> Defaults:
-    return (
-        Defaults(Schemas.builtin()) if policies is None else policies._evaluator.policies.defaults
-    )
+def _overrides(
+    seen: Mapping[str, JSON], namespace: str | None, resource: str | None, mapper: ResourceMapper
+) -> dict[str, Any]:
+    """Return the resource and the namespace of the request, where they are given."""
+    found: dict[str, Any] = {}
+    if resource is not None:
+        kind = (str(seen["apiVersion"]), str(seen["kind"]))
+        found["resource"] = reviews.resource_of(resource, *kind, mapper)
+    if namespace is not None:
+        _check_namespace(seen, namespace, found.get("resource"), mapper)
+        found["namespace"] = namespace
+    return found
+
+
+def _known(policies: PolicySet | None) -> tuple[ResourceMapper, Defaults]:
+    """Return what is known of kinds: by a set, or of those of Kubernetes alone."""
+    if policies is None:
+        return BUILT_IN, Defaults(Schemas.builtin())
+    if not isinstance(policies, PolicySet):
+        raise TypeError(f"policies must be a PolicySet, not {type(policies).__name__}")
+    compiled = policies._evaluator.policies
+    return compiled.mapper, compiled.defaults
 
 
 def _check(obj: Mapping[str, JSON]) -> None:

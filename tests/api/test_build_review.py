@@ -206,3 +206,5 @@ def test_what_is_no_decoded_object(given: Any) -> None:
         build_review(given)
     with pytest.raises(TypeError, match=wrong):
         build_review(POD, given)
+    with pytest.raises(TypeError, match="policies must be a PolicySet"):
+        build_review(POD, policies=given)

@@ -68,7 +68,8 @@ def test_documents_may_hold_what_yaml_decoders_make_of_dates() -> None:
 
 def test_documents_may_be_iterables() -> None:
     whole = PolicySet.from_documents(A, B)
-    for given in ((A, [B]), ([A, B],), ((A, B),), (iter([A, B]),), ([A], [B]), ([], A, B)):
+    forms: list[Any] = [(A, [B]), ([A, B],), ((A, B),), (iter([A, B]),), ([A], [B]), ([], A, B)]
+    for given in forms:
         assert PolicySet.from_documents(*given).generation == whole.generation
     assert PolicySet.from_documents([]).names == ()
     with pytest.raises(PolicyError) as raised:

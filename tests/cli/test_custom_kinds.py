@@ -115,7 +115,7 @@ def apply_among() -> list[str]:
     return apply(among=True)
 
 
-def review() -> list[str]:
+def reviewed() -> list[str]:
     found = []
     for obj in OBJECTS:
         given = write("object.yaml", obj)
@@ -124,7 +124,7 @@ def review() -> list[str]:
     return found
 
 
-def review_among() -> list[str]:
+def reviewed_among() -> list[str]:
     """Of the first row only, which stands for all: the file is read as explain reads it."""
     given = write("object.yaml", OBJECTS[0], *DEFINITIONS)
     done = run("review", "-p", "policy.yaml", "--object", "--select", "Attachment/x", given)
@@ -154,9 +154,9 @@ def in_suite(*, among: bool = False) -> list[str]:
         {"name": f"{index}", "request": {"object": obj}, "expect": {"message": seen}}
         for index, (obj, seen, _) in enumerate(ROWS)
     ]
-    params = {"params": DEFINITIONS} if among else {}
     policies = ["policy.yaml"] if among else ["policy.yaml", "crds.yaml"]
-    write("suite.yaml", suite(policies=policies, cases=cases, **params))
+    params = DEFINITIONS if among else []
+    write("suite.yaml", suite(policies=policies, cases=cases, params=params))
     done = run("test", "suite.yaml")
     assert done.exit_code == 0, done.stdout
     return MESSAGES
@@ -188,7 +188,7 @@ def said(response: JSONObject) -> str:
 
 
 ASKS: list[Ask] = [
-    apply, apply_among, review, review_among, explain, explain_among, in_suite, in_params, python,
+    apply, apply_among, reviewed, reviewed_among, explain, explain_among, in_suite, in_params, python,
     measured,
 ]  # fmt: skip
 
@@ -205,9 +205,15 @@ def test_mutations_see_the_same() -> None:
     assert found == [{"seen": seen.split()[2]} for seen in MESSAGES]
 
 
+def test_the_command_that_explains_has_the_definition() -> None:
+    write("object.yaml", custom("Issuer"))
+    hint = run("apply", "-p", "policy.yaml", "object.yaml", "crds.yaml").stderr
+    assert "policyd explain -p policy.yaml -p crds.yaml object.yaml" in hint
+
+
 @pytest.mark.parametrize("among", [False, True])
 def test_webhooks_match_sees_the_same(among: bool) -> None:
-    rules = [
+    rules: list[JSONObject] = [
         {
             "apiGroups": ["example.com"],
             "apiVersions": ["v1"],

@@ -58,6 +58,8 @@ def requests(pod: Mapping[str, Any]) -> None:
         resource="v1/pods",
         subresource="status",
         dry_run=True,
+        defaults=False,
+        policies=PolicySet.from_documents([pod]),
     )
     assert_type(review, dict[str, Any])
     assert_type(build_review(None, old=pod), dict[str, Any])
@@ -68,7 +70,7 @@ async def answers(policies: PolicySet, body: bytes, review: dict[str, Any], it: 
     assert_type(policies.review(body, "mutate", timeout=1.5), dict[str, Any])
     assert_type(policies.review_bytes(body, "validate", timeout=None), bytes)
     assert_type(policies.evaluate(review, authorizer=StaticAuthorizer([])), ReviewResult)
-    assert_type(policies.evaluate(body, "mutate"), ReviewResult)
+    assert_type(policies.evaluate(body, "mutate", defaults=False), ReviewResult)
     assert_type(await policies.areview(review, lookups=it, timeout=2), dict[str, Any])
     assert_type(await policies.aevaluate(body, "validate", lookups=None), ReviewResult)
 
@@ -92,6 +94,7 @@ def results(result: ReviewResult, violation: PolicyViolation) -> None:
     assert_type(violation.index, int)
     assert_type(violation.error, bool)
     assert_type(violation.rollout, str)
+    assert_type(violation.field, str)
 
 
 def errors(policy: PolicyError, review: ReviewError, problem: Problem) -> None:

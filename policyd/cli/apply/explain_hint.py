@@ -12,6 +12,8 @@ from policyd.cli.shared.manifests import is_namespace
 from policyd.cli.shared.output import shortest
 from policyd.cli.shared.selection import object_name, selector
 from policyd.json_types import JSONObject
+from policyd.policy.kinds.definitions import definitions_among
+from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.source.documents import Document
 
 _ARGUMENTS = "policyd.apply.arguments"
@@ -40,9 +42,10 @@ def explain_hint(checked: Sequence[CheckedObject], context: click.Context) -> st
     document = first.document
     if document.file != "-" and not Path(document.file).is_file():
         return ""  # a pipe such as <(command), which cannot be read again
-    words = ["policyd", "explain", *_options(first, context)]
+    others = [each.document for each in checked if each.document.file != document.file]
+    words = ["policyd", "explain", *_options(first, context), *_definition(document, others)]
     if not any(word == _LABELS for word in words):
-        words += _labels(first, [each.document for each in checked])
+        words += _labels(document, others)
     file = shortest(document.file)
     words.append(f"./{file}" if file.startswith("-") and file != "-" else file)
     siblings = [each for each in checked if each.document.file == document.file]
@@ -77,11 +80,20 @@ def _options(checked: CheckedObject, context: click.Context) -> list[str]:
     return words
 
 
-def _labels(checked: CheckedObject, documents: Sequence[Document]) -> list[str]:
+def _definition(document: Document, others: Sequence[Document]) -> list[str]:
+    """Return the file with the definition of the object's kind, if it is one of the others."""
+    for each in others:
+        mapper = BUILT_IN.with_definitions(definitions_among([each.raw]))
+        defined = mapper.defined(document.api_version, document.kind)
+        if defined is not None and Path(each.file).is_file():
+            return ["-p", shortest(each.file)]
+    return []
+
+
+def _labels(document: Document, others: Sequence[Document]) -> list[str]:
     """Return the labels of the object's namespace, if its Namespace is in another file."""
-    document = checked.document
-    for each in documents:
-        if is_namespace(each) and each.name == document.namespace and each.file != document.file:
+    for each in others:
+        if is_namespace(each) and each.name == document.namespace:
             labels = _labels_of(each.raw)
             if labels:
                 return [_LABELS, ",".join(f"{key}={value}" for key, value in labels.items())]

@@ -191,9 +191,9 @@ GROUP = click.option(
 )
 RESOURCE = click.option(
     "--resource",
-    metavar="[[GROUP/]VERSION/]RESOURCE",
+    metavar="RESOURCE",
     help="Set the resource of the request where it does not follow from the kind of the manifests, "
-    "as apps/v1/deployments for a Scale.",
+    "as apps/v1/deployments for a Scale: RESOURCE, VERSION/RESOURCE or GROUP/VERSION/RESOURCE.",
 )
 NAMESPACE = click.option(
     "-n",

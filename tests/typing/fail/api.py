@@ -15,7 +15,7 @@ def mistakes(policies: PolicySet, result: ReviewResult, violation: PolicyViolati
     print(policyd.Engine)  # want: attr-defined
     PolicySet.load(1)  # want: arg-type
     PolicySet.load("a", kubernetes_version=1.36)  # want: arg-type
-    PolicySet.from_documents([{}])  # want: arg-type
+    PolicySet.from_documents(1)  # want: arg-type
     print(policies.for_suite)  # want: attr-defined
     policies.review("{}")  # want: arg-type
     policies.review(b"", "both")  # want: arg-type
