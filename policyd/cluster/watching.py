@@ -153,6 +153,10 @@ class Reflector:
         silent = self._clock() - self._current_at
         return 0.0 if self._watching and silent < STALL_SECONDS else silent
 
+    def passed(self, version: str) -> bool:
+        """Whether everything until this resourceVersion is known."""
+        return bool(self._version) and not _earlier(self._version, version)
+
     async def wait(self, seconds: float) -> bool:
         """Wait until the first list is complete; False if that takes longer."""
         with suppress(TimeoutError):

@@ -56,6 +56,12 @@ class Aim(Protocol):
     @property
     def version(self) -> object: ...
 
+    @property
+    def whole(self) -> bool:
+        """Whether the whole object is replaced, because it is somebody else's; otherwise only what
+        is wanted is applied.
+        """
+
     def wanted(self, found: JSONObject | None) -> JSONObject | None:
         """Return what is to be stored, given what is stored; None if nothing is."""
 
@@ -243,6 +249,8 @@ class Reconciler:
         if wanted is None:
             await self._delete(aim.path, found or {})
             return None
+        if aim.whole:
+            return await self._client.replace(aim.path, wanted)
         try:
             stored = await self._client.apply(aim.path, wanted, MANAGER, force=True)
         except ObjectError as error:

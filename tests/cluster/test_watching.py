@@ -9,7 +9,7 @@ import pytest
 
 from policyd.cluster import client, streams, watching
 from policyd.cluster.objects import ObjectClient
-from policyd.cluster.watching import OVERTIME_SECONDS, RELIST_SECONDS, Reflector, Watched
+from policyd.cluster.watching import Reflector, Watched
 from policyd.json_types import JSONObject
 from tests.cluster.fake import ApiServer, Reply, refusal
 from tests.cluster.running import PATH, SLACK, Running, scenario
@@ -240,59 +240,6 @@ def test_a_watch_that_outlasts_its_time_is_begun_again(
 
     scenario(server, steps)
     assert len(watched.lists) == 1
-
-
-def test_a_list_is_read_again_whatever_its_events_said(
-    server: ApiServer, watched: WatchedList
-) -> None:
-    now = [1000.0]
-    watched.put("a")
-    watched.put("b")
-
-    async def steps(run: Running) -> None:
-        await run.until(lambda: watched.open, "the watch")
-        del watched.objects["", "a"]  # and no event of it
-        watched.end()
-        await run.until(lambda: len(watched.watches) > 1, "another watch")
-        assert run.names == ["a", "b"], "it continued"
-        now[0] += RELIST_SECONDS
-        watched.end()
-        await run.until(lambda: run.names == ["b"], "the list")
-        assert run.changes == [("", ""), ("", "")]
-        await run.until(lambda: len(watched.watches) > 2, "another watch")
-        now[0] += RELIST_SECONDS
-        watched.end()
-        await run.until(lambda: len(watched.watches) > 3, "another watch")
-
-    run = scenario(server, steps, clock=lambda: now[0], relist=RELIST_SECONDS)
-    assert len(watched.lists) == 3
-    assert run.changes == [("", ""), ("", "")], "the last list was the same"
-    lasts = [int(each["timeoutSeconds"]) for each in watched.watches]
-    assert max(lasts) + OVERTIME_SECONDS <= RELIST_SECONDS
-
-
-def test_regular_ends_of_watches_are_no_failures(
-    server: ApiServer, watched: WatchedList, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now, pauses = [1000.0], list[float]()
-    monkeypatch.setattr(watching, "LONGEST_PAUSE_SECONDS", 30.0)
-
-    def pause(least: float, most: float) -> float:
-        if not least:
-            pauses.append(most)
-        return least
-
-    monkeypatch.setattr(random, "uniform", pause)
-
-    async def steps(run: Running) -> None:
-        for count in range(1, 5):
-            # Each time a list, and then the beginning of a watch.
-            await run.until(lambda: len(run.reports) == 2 * count, "the watch")  # noqa: B023
-            now[0] += RELIST_SECONDS
-            watched.end()
-
-    scenario(server, steps, clock=lambda: now[0], relist=RELIST_SECONDS)
-    assert max(pauses) == watching.PAUSE_SECONDS
 
 
 def test_bookmarks_move_where_a_watch_begins(server: ApiServer, watched: WatchedList) -> None:

@@ -132,6 +132,7 @@ class SpecAim:
 
     path: str
     spec: Mapping[str, int] | None
+    whole: bool = False
 
     @property
     def key(self) -> tuple[str, str]:

@@ -1,6 +1,5 @@
 """What is changed in webhook configurations, and what is never written."""
 
-import base64
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from policyd.controllers.certificates.bundles import (
 )
 from policyd.controllers.registration.configurations import (
     changes,
-    differences,
     in_step,
     is_ours,
     replacing,
@@ -21,202 +19,25 @@ from policyd.controllers.registration.configurations import (
     widened,
 )
 from policyd.json_types import JSONObject
-from policyd.managed_fields import shown
-from policyd.tls.issuing import new_authority
 from policyd.webhooks.validation.defaults import with_defaults
-
-VALIDATING = "ValidatingWebhookConfiguration"
-EXCLUDED = ("kube-system", "policyd")
-LABELS = {"app.kubernetes.io/managed-by": "policyd"}
-NAME = "kubernetes.io/metadata.name"
-ONE, TWO, THREE = (new_authority(1e9, 1e9).certificate for _ in range(3))
-
-
-def namespaces(operator: str, *names: str) -> JSONObject:
-    return {"matchExpressions": [{"key": NAME, "operator": operator, "values": list(names)}]}
-
-
-def ruled(resource: str, *operations: str, group: str = "") -> JSONObject:
-    return {
-        "apiGroups": [group],
-        "apiVersions": ["v1"],
-        "operations": list(operations or ("CREATE",)),
-        "resources": [resource],
-        "scope": "*",
-    }
-
-
-def webhook(name: str, *rules: JSONObject, **more: Any) -> JSONObject:
-    return {
-        "name": f"{name}.policyd.dev",
-        "admissionReviewVersions": ["v1"],
-        "clientConfig": {"service": {"name": "policyd", "namespace": "policyd", "path": "/x"}},
-        "sideEffects": "None",
-        "rules": list(rules),
-        "namespaceSelector": namespaces("NotIn", *EXCLUDED),
-        **more,
-    }
-
-
-def configuration(*webhooks: JSONObject, **metadata: Any) -> JSONObject:
-    return {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": VALIDATING,
-        "metadata": {"name": "policyd", "labels": LABELS, **metadata},
-        "webhooks": list(webhooks),
-    }
-
-
-def bundled(found: JSONObject, *bundle: bytes) -> JSONObject:
-    """The configuration with a caBundle in each webhook."""
-    encoded = base64.b64encode(b"".join(bundle)).decode()
-    hooks = [
-        {**each, "clientConfig": {**each["clientConfig"], "caBundle": encoded}}
-        for each in found["webhooks"]
-    ]
-    return {**found, "webhooks": hooks}
-
-
-def stored(found: JSONObject) -> JSONObject:
-    """As the API server gives it back."""
-    metadata = {**found["metadata"], "uid": "u", "resourceVersion": "7", "generation": 2}
-    return {**with_defaults(found), "metadata": metadata}
-
-
-PODS, JOBS = ruled("pods"), ruled("jobs", group="batch")
-FAIL = configuration(webhook("fail", PODS))
-BOTH = {
-    "matchExpressions": [
-        *namespaces("NotIn", "a", "b")["matchExpressions"],
-        {"key": "x", "operator": "Exists"},
-    ]
-}
-REVERSED = {
-    "matchExpressions": [
-        {"key": "x", "operator": "Exists"},
-        *namespaces("NotIn", "b", "a")["matchExpressions"],
-    ]
-}
-
-SAME: list[tuple[str, JSONObject, JSONObject, bool]] = [
-    ("defaults are added", stored(FAIL), FAIL, True),
-    ("another rule", stored(configuration(webhook("fail", PODS, JOBS))), FAIL, False),
-    ("a rule less", stored(FAIL), configuration(webhook("fail", PODS, JOBS)), False),
-    ("a webhook more", stored(configuration(webhook("fail", PODS), webhook("x"))), FAIL, False),
-    (
-        "a matchCondition of another",
-        stored(
-            configuration(
-                webhook("fail", PODS, matchConditions=[{"name": "x", "expression": "false"}])
-            )
-        ),
-        FAIL,
-        False,
-    ),
-    (
-        "another order of webhooks",
-        stored(configuration(webhook("a"), webhook("b"))),
-        configuration(webhook("b"), webhook("a")),
-        True,
-    ),
-    ("a bundle of another", stored(bundled(FAIL, ONE)), FAIL, True),
-    ("a bundle is wanted", stored(FAIL), bundled(FAIL, ONE), False),
-    ("another bundle", stored(bundled(FAIL, ONE)), bundled(FAIL, TWO), False),
-    ("a label is missing", stored({**FAIL, "metadata": {"name": "policyd"}}), FAIL, False),
-    (
-        "another timeout",
-        stored(FAIL),
-        configuration(webhook("fail", PODS, timeoutSeconds=3)),
-        False,
-    ),
-    (
-        "another order of rules, resources and requirements",
-        stored(
-            configuration(
-                webhook("fail", JOBS, {**PODS, "resources": ["b", "a"]}, namespaceSelector=BOTH)
-            )
-        ),
-        configuration(
-            webhook("fail", {**PODS, "resources": ["a", "b"]}, JOBS, namespaceSelector=REVERSED)
-        ),
-        True,
-    ),
-    (
-        "another order of preferred versions",
-        stored(configuration(webhook("fail", PODS, admissionReviewVersions=["v1", "v1beta1"]))),
-        configuration(webhook("fail", PODS, admissionReviewVersions=["v1beta1", "v1"])),
-        False,
-    ),
-]
-
-
-@pytest.mark.parametrize(("found", "wanted", "same"), [row[1:] for row in SAME])
-def test_what_is_stored_is_compared_by_its_meaning(
-    found: JSONObject, wanted: JSONObject, same: bool
-) -> None:
-    assert in_step(found, wanted) is same
-
-
-def managed(found: JSONObject, **fields: str) -> JSONObject:
-    """The configuration, with the manager of these fields of its webhook."""
-    hook = f'k:{{"name":"{found["webhooks"][0]["name"]}"}}'
-    entries = [
-        {"manager": manager, "fieldsV1": {"f:webhooks": {hook: {f"f:{field}": {}}}}}
-        for field, manager in fields.items()
-    ]
-    return {**found, "metadata": {**found["metadata"], "managedFields": entries}}
-
-
-def foreign(**more: Any) -> JSONObject:
-    return stored(configuration(webhook("fail", PODS, **more)))
-
-
-NAMESPACES = {"matchExpressions": [{"key": "control-plane", "operator": "DoesNotExist"}]}
-
-
-@pytest.mark.parametrize(
-    ("found", "fields"),
-    [
-        pytest.param(
-            managed(foreign(timeoutSeconds=5), timeoutSeconds="gke"), [], id="it is not ours"
-        ),
-        pytest.param(
-            managed(foreign(timeoutSeconds=5), timeoutSeconds="policyd"),
-            ["webhooks[fail.policyd.dev].timeoutSeconds"],
-            id="it is ours",
-        ),
-        pytest.param(
-            foreign(timeoutSeconds=5),
-            ["webhooks[fail.policyd.dev].timeoutSeconds"],
-            id="nobody knows whose it is",
-        ),
-        pytest.param(
-            managed(foreign(namespaceSelector=NAMESPACES), namespaceSelector="aks"),
-            ["webhooks[fail.policyd.dev].namespaceSelector"],
-            id="other requests are sent",
-        ),
-        pytest.param(
-            managed(foreign(failurePolicy="Ignore"), failurePolicy="aks"),
-            ["webhooks[fail.policyd.dev].failurePolicy"],
-            id="requests are decided in another way",
-        ),
-    ],
+from tests.controllers.configured import (
+    EXCLUDED,
+    FAIL,
+    JOBS,
+    LABELS,
+    NAME,
+    ONE,
+    PODS,
+    THREE,
+    TWO,
+    VALIDATING,
+    bundled,
+    configuration,
+    namespaces,
+    ruled,
+    stored,
+    webhook,
 )
-def test_what_others_set_stays_if_the_same_requests_are_sent(
-    found: JSONObject, fields: list[str]
-) -> None:
-    assert [*map(shown, differences(found, FAIL))] == fields
-
-
-def test_what_differs_is_named() -> None:
-    found = stored(configuration(webhook("other"), labels={}))
-    wanted = configuration(webhook("fail", PODS), ownerReferences=[{"uid": "u"}])
-    assert [*map(shown, differences(found, wanted))] == [
-        "webhooks[fail.policyd.dev]",
-        "webhooks[other.policyd.dev]",
-        "metadata.labels.app.kubernetes.io/managed-by",
-        "metadata.ownerReferences",
-    ]
 
 
 def due(found: JSONObject | None, wanted: JSONObject | None, *, narrow: bool) -> list[Any]:

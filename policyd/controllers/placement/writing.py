@@ -70,6 +70,7 @@ class DocumentAim:
     document: JSONObject
     registration: str
     removed: bool = False
+    whole: bool = False
 
     @property
     def key(self) -> Key:

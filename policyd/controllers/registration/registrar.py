@@ -66,6 +66,7 @@ class ConfigurationAim:
     version: object
     narrow: bool
     excluded: Sequence[str]
+    whole: bool = False
 
     @property
     def key(self) -> tuple[str, str]:
