@@ -277,10 +277,10 @@ class Reconciler:
         """
         if record.repairs > QUICK_REPAIRS:
             record.problem = (
-                f"the {aim.name} is {conflict.what} each time that policyd writes it, so policyd"
-                " does that ever less often"
+                f"the {aim.name} is {conflict.what} each time that it is written, so that is done"
+                " ever less often"
             )
-        message = f"the {aim.name} was {conflict.what}; policyd {conflict.answer} it again"
+        message = f"the {aim.name} was {conflict.what}; it was {conflict.answer} again"
         manager, repairs = conflict.manager, record.repairs
         self._log.write("warning", self._event, message, manager=manager, repairs=repairs)
 
@@ -292,7 +292,7 @@ class _Conflict:
         self, found: JSONObject | None, wanted: JSONObject | None, fields: Sequence[ManagedField]
     ) -> None:
         self.manager = changed_by(found or {}, fields)
-        self.answer = "deleted" if wanted is None else "wrote"
+        self.answer = "deleted" if wanted is None else "written"
         by = f" by {self.manager}" if self.manager else ""
         self.what = (
             "deleted" if found is None else f"made{by}" if wanted is None else f"changed{by}"

@@ -247,7 +247,7 @@ def test_webhooks_that_somebody_removes_are_soon_there_again() -> None:
         assert not gone or pause <= LONGEST_GONE_SECONDS * SPREAD[1]
         server.now += 1
     assert 200 / LONGEST_GONE_SECONDS / 2 < server.writes["success"] - writes < 100
-    assert "policyd does that ever less often" in server.registration.problem
+    assert "that is done ever less often" in server.registration.problem
     for each in server.stored.objects.values():
         each["webhooks"] = []
     server.once()
