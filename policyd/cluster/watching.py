@@ -32,12 +32,17 @@ from policyd.json_types import JSONObject
 # once.
 WATCH_SECONDS = (300.0, 600.0)
 # How much longer than requested a watch may last.
-OVERTIME_SECONDS = 10.0
+OVERTIME_SECONDS = 5.0
 # An API server sends a bookmark about every minute. No event at all for this long is a stall: the
 # list is read again on another connection.
-STALL_SECONDS = 120.0
+STALL_SECONDS = 90.0
+# Lists that decide what is enforced are read again at least this often, whatever events said: after
+# a random part of it, because a watch may end late, and replicas should not list together.
+RELIST_SECONDS = 30.0
+RELIST_PARTS = (0.6, 0.8)
 # After a failure: a random pause of up to the first, doubled each time up to the second. A watch
-# that worked for the third begins again with the first.
+# that worked for the third, or for half of the time that was requested, begins again with the
+# first.
 PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 5.0
 HEALTHY_SECONDS = 60.0
@@ -88,9 +93,10 @@ class Reflector:
     """One list, kept in step while ``run`` runs.
 
     ``keep`` returns what to keep of an object, None for nothing. ``changed`` is called after a kept
-    object changed, with its namespace and name, and with empty strings after a new list; it runs on
-    the event loop and must be quick. ``report`` is called after each page of a list and each
-    beginning of a watch.
+    object changed, with its namespace and name, and with empty strings after a new list, unless
+    that is as the list was; it runs on the event loop and must be quick. ``report`` is called after
+    each page of a list and each beginning of a watch. ``relist``: the list is read again within
+    these seconds although the watch works.
     """
 
     def __init__(
@@ -101,6 +107,7 @@ class Reflector:
         keep: Callable[[JSONObject], JSONObject | None] = as_is,
         changed: Callable[[str, str], None] = ignore,
         report: ReportLookup = unreported,
+        relist: float = inf,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self.watched = watched
@@ -116,6 +123,8 @@ class Reflector:
         self._keep = keep
         self._changed = changed
         self._report = report
+        self._relist = relist
+        self._relist_at = inf
         self._clock = clock
         self._kept: dict[tuple[str, str], JSONObject] = {}
         self._version = ""  # where the next watch begins; "" to list first
@@ -124,6 +133,7 @@ class Reflector:
         self._watching = False
         self._current_at = clock()
         self._opened_at = inf  # when the watch began
+        self._healthy_after = HEALTHY_SECONDS
 
     @property
     def refused(self) -> bool:
@@ -142,6 +152,10 @@ class Reflector:
         """
         silent = self._clock() - self._current_at
         return 0.0 if self._watching and silent < STALL_SECONDS else silent
+
+    def passed(self, version: str) -> bool:
+        """Whether everything until this resourceVersion is known."""
+        return bool(self._version) and not _earlier(self._version, version)
 
     async def wait(self, seconds: float) -> bool:
         """Wait until the first list is complete; False if that takes longer."""
@@ -169,7 +183,7 @@ class Reflector:
         while True:
             self._opened_at = inf
             try:
-                if not self._version:
+                if not self._version or self._clock() >= self._relist_at:
                     await self._list()
                 await self._watch()
             except _Outdated as error:
@@ -184,7 +198,7 @@ class Reflector:
                     self._version = ""
             finally:
                 self._watching = False
-            healthy = self._clock() - self._opened_at >= HEALTHY_SECONDS
+            healthy = self._clock() - self._opened_at >= self._healthy_after
             failures = 0 if healthy else failures + 1
             most = min(PAUSE_SECONDS * 2 ** min(failures, 20), LONGEST_PAUSE_SECONDS)
             await asyncio.sleep(random.uniform(0.0, most))  # noqa: S311 - a pause, no secret
@@ -215,12 +229,16 @@ class Reflector:
             following = page.following
             if not following:
                 break
+        news = not self.usable or kept != self._kept
         self.objects = self._kept = kept
         self._version, self._current_at = page.version, began
+        # A part of the time is no secret.
+        self._relist_at = began + self._relist * random.uniform(*RELIST_PARTS)  # noqa: S311
         self.synced = True
         self._assess()
         self._first.set()
-        self._changed("", "")
+        if news:
+            self._changed("", "")
 
     async def _next_page(self, following: str) -> ListPage:
         """A page; with ever fewer objects if it would be too large."""
@@ -247,6 +265,8 @@ class Reflector:
     async def _watch(self) -> None:
         """Take events until the watch ends."""
         asked = random.uniform(*WATCH_SECONDS)  # noqa: S311 - a time, no secret
+        asked = min(asked, max(1.0, self._relist_at - self._clock()))
+        self._healthy_after = min(HEALTHY_SECONDS, asked / 2)
         query = {
             **self.watched.query(),
             "watch": "true",

@@ -7,6 +7,7 @@ is written in its source.
 from typing import Any
 
 from policyd.json_types import JSONObject
+from policyd.managed_fields import ManagedField, field_path
 from policyd.ownership import labels_in
 from policyd.placement.documents import annotations_in, is_binding
 
@@ -17,18 +18,36 @@ _PARAMS = "selector"
 
 def in_step(found: JSONObject, wanted: JSONObject) -> bool:
     """Whether a stored document is the wanted one."""
-    return (
-        labels_in(found).items() >= labels_in(wanted).items()
-        and annotations_in(found).items() >= annotations_in(wanted).items()
-        and all(each in _owners(found) for each in _owners(wanted))
-        and same_spec(found, wanted)
-    )
+    return not differences(found, wanted)
+
+
+def differences(found: JSONObject, wanted: JSONObject) -> list[ManagedField]:
+    """Return the fields in which a stored document is not the wanted one."""
+    marks = {"labels": labels_in, "annotations": annotations_in}
+    paths = [
+        field_path("metadata", name, key)
+        for name, read in marks.items()
+        for key, value in read(wanted).items()
+        if read(found).get(key) != value
+    ]
+    if not all(each in _owners(found) for each in _owners(wanted)):
+        paths.append(field_path("metadata", "ownerReferences"))
+    stored, target = _specs(found, wanted)
+    names = sorted(stored.keys() | target.keys())
+    return paths + [
+        field_path("spec", each) for each in names if stored.get(each) != target.get(each)
+    ]
 
 
 def same_spec(found: JSONObject, wanted: JSONObject) -> bool:
     """Whether the specs of two documents of a kind mean the same."""
+    stored, target = _specs(found, wanted)
+    return stored == target
+
+
+def _specs(found: JSONObject, wanted: JSONObject) -> tuple[JSONObject, JSONObject]:
     kind = wanted["kind"]
-    return bool(defaulted(kind, found.get("spec") or {}) == defaulted(kind, wanted["spec"]))
+    return defaulted(kind, found.get("spec") or {}), defaulted(kind, wanted["spec"])
 
 
 def defaulted(kind: str, spec: JSONObject) -> JSONObject:

@@ -122,6 +122,7 @@ class Server:
             caches=self.caches,
         )
         self._stop, self._certified = asyncio.Event(), asyncio.Event()
+        self._filled = asyncio.Event()  # there are policies, or there need not be any
         self.capture: Capture | None = None
         if settings.capture is not None:
             self.capture = Capture(
@@ -264,8 +265,9 @@ class Server:
         admin.start()  # for probes, even if there are no policies yet
         if await self.live.ready(self._stop) and await self._certificate():
             watches += self.watcher.start(self._stop, self.signals)
-            reviews.start()
-            self._listening(*sockets)
+            if await self._policies():
+                reviews.start()
+                self._listening(*sockets)
         await self._stop.wait()
         await self._drain((reviews, admin))
         await asyncio.wait(watches)
@@ -285,11 +287,24 @@ class Server:
         if the server is to stop before.
         """
         if not self.certificates.served:
-            tasks = [asyncio.ensure_future(each.wait()) for each in (self._certified, self._stop)]
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for each in tasks:
-                each.cancel()
+            await self._until(self._certified)
         return self.certificates.served and not self._stop.is_set()
+
+    async def _policies(self) -> bool:
+        """Wait for policies: an empty set would allow everything. False if the server is to stop
+        before.
+        """
+        if self.store.unready:
+            self.log.write("error", "waiting", f"not ready: {self.store.unready}")
+            await self._until(self._filled)
+        return not self._stop.is_set()
+
+    async def _until(self, event: asyncio.Event) -> None:
+        """Wait for an event, or until the server is to stop."""
+        tasks = [asyncio.ensure_future(each.wait()) for each in (event, self._stop)]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for each in tasks:
+            each.cancel()
 
     def _listeners(self, secure: socket.socket, plain: socket.socket) -> tuple[Listener, Listener]:
         self.connections.on_malformed = self._malformed
@@ -309,11 +324,10 @@ class Server:
         self.lifecycle.start_listening()
         self.controllers.changed()
         reviews, admin = (f"{Address(*each.getsockname()[:2])}" for each in (secure, plain))
-        ready = self.store.current.policies or self.settings.allow_empty
         self.log.write(
-            "info" if ready else "warning",
+            "info",
             "listening",
-            "ready for admission requests" if ready else "not ready: there are no policies",
+            "ready for admission requests",
             reviews=f"https://{reviews}",
             admin=f"http://{admin}",
             generation=self.store.current.generation,
@@ -354,6 +368,8 @@ class Server:
 
     def _reloaded(self, attempt: Reload) -> None:
         self.recorder.reload(attempt.succeeded)
+        if not self.store.unready:
+            self._filled.set()
         if self.caches is not None and not attempt.at_start:
             self.caches.follow(self.store.current)
         self.controllers.changed()

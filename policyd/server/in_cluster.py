@@ -5,7 +5,7 @@ Connects the controllers with the server; imported only if a cluster is configur
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from traceback import format_exception
@@ -33,6 +33,7 @@ from policyd.controllers.trouble import Trouble
 from policyd.errors import ConfigError
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.status import PolicyPlaces
+from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.metrics import PrometheusRecorder
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -153,7 +154,7 @@ class InCluster:
 
     def unready(self) -> list[str]:
         """Why the server is not ready."""
-        return [self._managed.unready] if self._managed is not None else []
+        return [each.unready for each in (self._managed, self._reach) if each is not None]
 
     def changed(self) -> None:
         """Policies or certificates changed."""
@@ -183,6 +184,7 @@ class InCluster:
             self._configurations,
             self._log,
             registers=self._settings.register,
+            wanted=self._wanted,
         )
         reach = self._reach
         self._recorder.unreached = lambda: reach.unreached
@@ -264,6 +266,12 @@ class InCluster:
         """The policies that webhook rules have to reach."""
         policies = self._policies()
         return None if policies is None else self.in_use(policies)
+
+    def _wanted(self) -> Sequence[JSONObject] | None:
+        """The webhook configurations that this replica keeps registered; None if another does."""
+        if self._registration is None or not self._holds():
+            return None
+        return self._registration.wanted
 
     def _managed_certificates(self, serve: Callable[[], None]) -> ManagedCertificates:
         settings, address = self._settings, self._address()

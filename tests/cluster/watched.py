@@ -129,7 +129,9 @@ class WatchedList:
             since = int(query["resourceVersion"])
             if since < self._oldest:
                 return self.refused.get("watch") or expired()
-            return self.refused.get("watch") or Reply(self._stream(since))
+            # What ends a watch counts from here: its first part is asked for some time later.
+            ends, cuts = self._ends, self._cuts
+            return self.refused.get("watch") or Reply(self._stream(since, ends, cuts))
         self.lists.append(query)
         return self.refused.get("list") or self._page(query)
 
@@ -153,9 +155,8 @@ class WatchedList:
         self._history.append((self.version, line))
         self._changed.notify_all()
 
-    def _stream(self, since: int) -> Iterator[bytes]:
+    def _stream(self, since: int, ends: int, cuts: int) -> Iterator[bytes]:
         with self._changed:
-            ends, cuts = self._ends, self._cuts
             self.open += 1
         try:
             while True:

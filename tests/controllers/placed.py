@@ -9,12 +9,13 @@ from typing import cast
 import pytest
 
 from policyd.cluster.objects import ObjectClient, ObjectError
-from policyd.controllers.placement import following, writing
+from policyd.controllers.placement import following
 from policyd.controllers.placement.following import PlacedPolicies
 from policyd.controllers.placement.watched import WatchedDocuments
 from policyd.controllers.placement.writing import PlacementWriter
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
+from policyd.observability.metrics.recorder import WRITES
 from policyd.placement.documents import GROUP, RESOURCES, Key
 from policyd.placement.placement import PlacementMode, PolicyPart
 from policyd.placement.served import ServedKinds
@@ -62,14 +63,13 @@ class Placing:
         self, patch: pytest.MonkeyPatch, *policies: JSONObject, mode: PlacementMode = "auto"
     ) -> None:
         self.now = self.written = 1000.0
-        for module in (following, writing):
-            patch.setattr(module, "monotonic", lambda: self.now)
+        patch.setattr(following, "monotonic", lambda: self.now)
         self.stored = StoredObjects()
         self.watched = Watched(self)
         self.holds = True
         self.owner: JSONObject | None = None
         self.registered: tuple[frozenset[PolicyPart], float] | None = None
-        self.writes = {"success": 0, "error": 0}
+        self.writes = dict.fromkeys(WRITES, 0)
         self.lines = BytesIO()
         self.noticed = 0
         self.use(*policies)
@@ -91,6 +91,7 @@ class Placing:
             Log(self.lines),
             holds=lambda: self.holds,
             writes=self.writes,
+            clock=lambda: self.now,
         )
 
     sources: Sources

@@ -1,6 +1,5 @@
 """What is changed in webhook configurations, and what is never written."""
 
-import base64
 from typing import Any
 
 import pytest
@@ -20,104 +19,25 @@ from policyd.controllers.registration.configurations import (
     widened,
 )
 from policyd.json_types import JSONObject
-from policyd.tls.issuing import new_authority
 from policyd.webhooks.validation.defaults import with_defaults
-
-VALIDATING = "ValidatingWebhookConfiguration"
-EXCLUDED = ("kube-system", "policyd")
-LABELS = {"app.kubernetes.io/managed-by": "policyd"}
-NAME = "kubernetes.io/metadata.name"
-ONE, TWO, THREE = (new_authority(1e9, 1e9).certificate for _ in range(3))
-
-
-def namespaces(operator: str, *names: str) -> JSONObject:
-    return {"matchExpressions": [{"key": NAME, "operator": operator, "values": list(names)}]}
-
-
-def ruled(resource: str, *operations: str, group: str = "") -> JSONObject:
-    return {
-        "apiGroups": [group],
-        "apiVersions": ["v1"],
-        "operations": list(operations or ("CREATE",)),
-        "resources": [resource],
-        "scope": "*",
-    }
-
-
-def webhook(name: str, *rules: JSONObject, **more: Any) -> JSONObject:
-    return {
-        "name": f"{name}.policyd.dev",
-        "admissionReviewVersions": ["v1"],
-        "clientConfig": {"service": {"name": "policyd", "namespace": "policyd", "path": "/x"}},
-        "sideEffects": "None",
-        "rules": list(rules),
-        "namespaceSelector": namespaces("NotIn", *EXCLUDED),
-        **more,
-    }
-
-
-def configuration(*webhooks: JSONObject, **metadata: Any) -> JSONObject:
-    return {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": VALIDATING,
-        "metadata": {"name": "policyd", "labels": LABELS, **metadata},
-        "webhooks": list(webhooks),
-    }
-
-
-def bundled(found: JSONObject, *bundle: bytes) -> JSONObject:
-    """The configuration with a caBundle in each webhook."""
-    encoded = base64.b64encode(b"".join(bundle)).decode()
-    hooks = [
-        {**each, "clientConfig": {**each["clientConfig"], "caBundle": encoded}}
-        for each in found["webhooks"]
-    ]
-    return {**found, "webhooks": hooks}
-
-
-def stored(found: JSONObject) -> JSONObject:
-    """As the API server gives it back."""
-    metadata = {**found["metadata"], "uid": "u", "resourceVersion": "7", "generation": 2}
-    return {**with_defaults(found), "metadata": metadata}
-
-
-PODS, JOBS = ruled("pods"), ruled("jobs", group="batch")
-FAIL = configuration(webhook("fail", PODS))
-
-SAME: list[tuple[str, JSONObject, JSONObject, bool]] = [
-    ("defaults are added", stored(FAIL), FAIL, True),
-    ("another rule", stored(configuration(webhook("fail", PODS, JOBS))), FAIL, False),
-    ("a rule less", stored(FAIL), configuration(webhook("fail", PODS, JOBS)), False),
-    ("a webhook more", stored(configuration(webhook("fail", PODS), webhook("x"))), FAIL, False),
-    (
-        "a matchCondition of another",
-        stored(
-            configuration(
-                webhook("fail", PODS, matchConditions=[{"name": "x", "expression": "false"}])
-            )
-        ),
-        FAIL,
-        False,
-    ),
-    (
-        "another order of webhooks",
-        stored(configuration(webhook("a"), webhook("b"))),
-        configuration(webhook("b"), webhook("a")),
-        True,
-    ),
-    ("a bundle of another", stored(bundled(FAIL, ONE)), FAIL, True),
-    ("a bundle is wanted", stored(FAIL), bundled(FAIL, ONE), False),
-    ("another bundle", stored(bundled(FAIL, ONE)), bundled(FAIL, TWO), False),
-    ("a label is missing", stored({**FAIL, "metadata": {"name": "policyd"}}), FAIL, False),
-    ("another port", stored(FAIL), configuration(webhook("fail", PODS, timeoutSeconds=3)), False),
-]
-
-
-@pytest.mark.parametrize(("found", "wanted", "same"), [row[1:] for row in SAME])
-def test_what_is_stored_is_compared_by_its_meaning(
-    found: JSONObject, wanted: JSONObject, same: bool
-) -> None:
-    assert in_step(found, wanted) is same
+from tests.controllers.configured import (
+    EXCLUDED,
+    FAIL,
+    JOBS,
+    LABELS,
+    NAME,
+    ONE,
+    PODS,
+    THREE,
+    TWO,
+    VALIDATING,
+    bundled,
+    configuration,
+    namespaces,
+    ruled,
+    stored,
+    webhook,
+)
 
 
 def due(found: JSONObject | None, wanted: JSONObject | None, *, narrow: bool) -> list[Any]:

@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import time
-from collections.abc import Callable
 from io import BytesIO
 from typing import Any, cast
 
@@ -23,6 +22,7 @@ from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.tls.issuing import self_signed
 from policyd.tls.verifying import refusal
+from policyd.webhooks.stored import RESOURCES, path_of
 from tests.controllers.stored import StoredObjects
 
 ADDRESS = WebhookAddress("ns", "policyd")
@@ -35,8 +35,11 @@ class SeenAtOnce:
 
     synced, problem = True, ""
 
-    def __init__(self, stored: StoredObjects, *_: object, changed: Callable[..., None]) -> None:
+    def __init__(self, stored: StoredObjects, *_: object, **__: object) -> None:
         self._stored = stored
+
+    def passed(self, version: str) -> bool:
+        return True
 
     @property
     def objects(self) -> dict[tuple[str, str], JSONObject]:
@@ -44,14 +47,32 @@ class SeenAtOnce:
         return {} if found is None else {("ns", "policyd-tls"): found}
 
 
-class NoConfigurations:
-    """There are no webhook configurations."""
+class SeenLate(SeenAtOnce):
+    """One that shows nothing that was stored."""
+
+    newest = 0
+
+    def passed(self, version: str) -> bool:
+        return self.newest >= int(version)
+
+    @property
+    def objects(self) -> dict[tuple[str, str], JSONObject]:
+        return {}
+
+
+class Configurations:
+    """The webhook configurations that are stored; none at first."""
 
     name, synced, problem = "policyd", True, ""
-    found: dict[str, JSONObject]
 
-    def __init__(self) -> None:
-        self.found = {}
+    def __init__(self, stored: StoredObjects) -> None:
+        self._stored = stored
+
+    @property
+    def found(self) -> dict[str, JSONObject]:
+        objects = self._stored.objects
+        paths = {kind: path_of(kind, self.name) for kind in RESOURCES}
+        return {kind: objects[path] for kind, path in paths.items() if path in objects}
 
 
 class Replica:
@@ -64,7 +85,7 @@ class Replica:
         self.certificates = ManagedCertificates(
             cast(ObjectClient, stored),
             OPTIONS,
-            cast(WatchedConfigurations, NoConfigurations()),
+            cast(WatchedConfigurations, Configurations(stored)),
             Log(self.lines),
             clock=time.time,
             holds=lambda: self.holds,
@@ -158,6 +179,58 @@ def test_who_lost_the_lease_meanwhile_writes_nothing(stored: StoredObjects) -> N
     replica.certificates._holds = lambda: next(answers)
     replica.once()
     assert stored.sent == []
+
+
+def test_a_secret_that_is_deleted_before_the_watch_shows_it_is_written_again(
+    stored: StoredObjects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The watch shows nothing before and nothing after, but it has seen both events."""
+    monkeypatch.setattr(managed, "Reflector", SeenLate)
+    replica = Replica(stored)
+    replica.once()
+    served = replica.certificates.pair.pair
+    replica.once()
+    assert stored.sent == ["POST api/v1/namespaces/ns/secrets"], "the watch is late"
+    del stored.objects[PATH]
+    monkeypatch.setattr(SeenLate, "newest", 99)
+    replica.once()
+    assert read(stored.objects[PATH]).leaf == served
+    assert replica.certificates.pair.pair == served
+
+
+def test_what_is_written_counts_only_for_some_time(
+    stored: StoredObjects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(managed, "Reflector", SeenLate)
+    replica = Replica(stored)
+    replica.once()
+    del stored.objects[PATH]
+    now = time.monotonic() + managed.UNSEEN_SECONDS
+    monkeypatch.setattr(managed, "monotonic", lambda: now)
+    replica.once()
+    assert read(stored.objects[PATH]).leaf is not None
+
+
+def test_a_bundle_that_somebody_resets_is_written_at_a_bounded_rate(stored: StoredObjects) -> None:
+    kind = "ValidatingWebhookConfiguration"
+    path, now = path_of(kind, "policyd"), [1000.0]
+    service = {"namespace": "ns", "name": "policyd"}
+
+    def reset() -> None:
+        hook: JSONObject = {"name": "a", "clientConfig": {"service": dict(service)}}
+        body: JSONObject = {"kind": kind, "metadata": {"name": "policyd"}, "webhooks": [hook]}
+        stored._store(path, body)
+
+    reset()
+    replica = Replica(stored)
+    replica.certificates._reconciler._clock = lambda: now[0]
+    for _ in range(100):
+        replica.once()
+        if "caBundle" in stored.objects[path]["webhooks"][0]["clientConfig"]:
+            reset()
+        now[0] += 1
+    puts = [each for each in stored.sent if each == f"PUT {path}"]
+    assert 20 < len(puts) < 50, "without it nobody can call policyd"
 
 
 def test_names() -> None:

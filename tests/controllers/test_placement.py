@@ -8,6 +8,12 @@ from typing import Any
 import pytest
 
 from policyd.controllers.placement import following
+from policyd.controllers.reconciling import (
+    LONGEST_PAUSE_SECONDS,
+    PAUSE_SECONDS,
+    QUIET_SECONDS,
+    SPREAD,
+)
 from policyd.export.policies import exported
 from policyd.placement.times import BINDING_SECONDS, UNSEEN_SECONDS, WIDE_SECONDS
 from policyd.policy.compile.rollouts import CompiledRollout
@@ -50,7 +56,7 @@ def test_a_policy_is_evaluated_until_its_documents_have_been_stored_for_long(pla
     sent = list(server.sent)
     server.later(120)
     assert server.sent == sent
-    assert server.writes == {"success": 2, "error": 0}
+    assert server.writes == {"success": 2, "error": 0, "conflict": 0}
 
 
 def test_a_controller_that_has_seen_them_shortens_the_wait(placing: Any) -> None:
@@ -209,7 +215,7 @@ def test_a_missing_right_is_named_and_tried_again(placing: Any) -> None:
     assert 'a right is missing: User "u" cannot patch resource' in server.writer.problem
     assert server.writes["error"] == 1
     server.stored.refuse.clear()
-    server.later(PLACED)
+    server.later(PLACED + PAUSE_SECONDS * SPREAD[1])
     assert (server.evaluated, server.writer.problem) == ([], "")
 
 
@@ -249,3 +255,44 @@ def test_a_policy_is_placed_when_its_rollout_is_over(
     clock[0] = until
     server.later(PLACED + following.LONGEST_PAUSE)
     assert (server.evaluated, server.documents) == ([], BOTH)
+
+
+def test_a_document_that_somebody_changes_all_the_time_is_left_to_the_webhook(placing: Any) -> None:
+    server = placing(CHECK)
+    server.later(PLACED)
+    before = len(server.sent)
+    at = f"{API}/{POLICY}"
+    for _ in range(60):
+        found = server.stored.objects[at]
+        spec = {**found["spec"], "failurePolicy": "Ignore"}
+        server.stored.objects[at] = {**found, "spec": spec}
+        server.placed.document_changed((found["kind"], "check"))
+        server.now += 5
+        server.once()
+        assert server.evaluated == ["check"]
+    assert 5 < len(server.sent) - before < 20
+    assert server.writes["conflict"] == len(server.sent) - before
+    assert "changed (spec.failurePolicy) each time that it is written" in server.writer.problem
+    server.now += LONGEST_PAUSE_SECONDS * SPREAD[1]
+    server.once()
+    server.now += QUIET_SECONDS
+    server.later(1)
+    assert (server.evaluated, server.documents, server.writer.problem) == ([], BOTH, "")
+
+
+def test_documents_that_somebody_makes_again_are_deleted_ever_less_often(placing: Any) -> None:
+    server = placing(CHECK)
+    server.later(PLACED)
+    made = dict(server.stored.objects)
+    server.use(SLOW)
+    server.later(WIDE_SECONDS + 1)
+    assert server.documents == []
+    before = len(server.sent)
+    for _ in range(60):
+        server.stored.objects |= made
+        server.now += 5
+        server.once()
+    assert 5 < len(server.sent) - before < 40, "of two documents"
+    server.now += LONGEST_PAUSE_SECONDS * SPREAD[1]
+    server.once()
+    assert server.documents == []

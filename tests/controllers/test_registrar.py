@@ -8,12 +8,18 @@ from typing import Any, cast
 import pytest
 
 from policyd.cluster.objects import ObjectClient, ObjectError
+from policyd.controllers.reconciling import (
+    LONGEST_ERROR_SECONDS,
+    LONGEST_GONE_SECONDS,
+    SPREAD,
+)
 from policyd.controllers.registration import registrar
 from policyd.controllers.registration.configurations import NARROWING_SECONDS
 from policyd.controllers.registration.registrar import Registration, RegistrationInputs
 from policyd.controllers.registration.watched import WatchedConfigurations
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
+from policyd.observability.metrics.recorder import WRITES
 from policyd.webhooks.rendering.configurations import render
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 from policyd.webhooks.stored import RESOURCES, path_of
@@ -61,7 +67,8 @@ class Server:
         self.watched = Watched(self.stored)
         self.holds = True
         self.inputs: RegistrationInputs | str = RegistrationInputs(compiled(*policies), b"")
-        self.writes = {"success": 0, "error": 0}
+        self.writes = dict.fromkeys(WRITES, 0)
+        self.now = 1000.0
         self.lines = BytesIO()
         self.registration = Registration(
             cast(ObjectClient, self.stored),
@@ -71,6 +78,7 @@ class Server:
             holds=lambda: self.holds,
             inputs=lambda: self.inputs,
             writes=self.writes,
+            clock=lambda: self.now,
         )
 
     def use(self, *policies: JSONObject) -> None:
@@ -83,18 +91,6 @@ class Server:
 
     def kinds(self) -> list[str]:
         return sorted(each["kind"] for each in self.stored.objects.values())
-
-
-@pytest.fixture
-def later(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A clock that is put forward."""
-    now = [1000.0]
-    monkeypatch.setattr(registrar, "monotonic", lambda: now[0])
-
-    def forward(seconds: float) -> None:
-        now[0] += seconds
-
-    return forward
 
 
 def test_configurations_are_deleted_with_the_namespace_of_the_service() -> None:
@@ -118,7 +114,7 @@ def test_it_writes_once_and_then_nothing() -> None:
     sent = list(server.stored.sent)
     server.once()
     assert server.stored.sent == sent
-    assert server.writes == {"success": 2, "error": 0}
+    assert server.writes == {"success": 2, "error": 0, "conflict": 0}
     mutating = [MUTATING.lower() in each for each in sent if each.startswith("APPLY")]
     assert mutating == [True, False], "mutations are there before validations rely on them"
 
@@ -154,26 +150,26 @@ def test_only_the_holder_writes_and_only_when_it_is_ready() -> None:
     assert not server.registration.active
 
 
-def test_what_is_not_needed_any_more_goes_later(later: Any) -> None:
+def test_what_is_not_needed_any_more_goes_later() -> None:
     server = Server(CHECK, STAMP)
     server.once()
     server.use(CHECK)
     pause = server.once()
     assert server.kinds() == [MUTATING, VALIDATING]
     assert pause == NARROWING_SECONDS
-    later(NARROWING_SECONDS - 1)
+    server.now += NARROWING_SECONDS - 1
     server.use(CHECK)
     server.once()
     assert server.kinds() == [MUTATING, VALIDATING]
-    later(1)
+    server.now += 1
     server.once()
     assert server.kinds() == [VALIDATING]
 
 
-def test_another_holder_narrows_only_after_some_time(later: Any) -> None:
+def test_another_holder_narrows_only_after_some_time() -> None:
     server = Server(CHECK, STAMP)
     server.once()
-    later(100)
+    server.now += 100
     server.use(CHECK)
     server.holds = False
     server.once()
@@ -200,7 +196,7 @@ def test_it_never_covers_what_policyd_needs_itself() -> None:
         patch.setattr(registrar, "render", careless)
         other.once()
     assert [each for each in other.stored.sent if not each.startswith("GET")] == []
-    assert other.writes == {"success": 0, "error": 1}
+    assert other.writes["error"] == 1
     assert "validate-fail.policyd.dev would be called for the Pods" in other.registration.problem
 
 
@@ -208,9 +204,10 @@ def test_errors_are_logged_once_and_tried_again_ever_later() -> None:
     server = Server(CHECK)
     refused = {"message": 'x "policyd" is forbidden: User "u" cannot patch resource "x"'}
     server.stored.refuse["APPLY"] = ObjectError("APPLY x", 403, "Forbidden", refused)
-    pauses = [server.once() for _ in range(8)]
-    assert pauses == [2, 4, 8, 16, 30, 30, 30, 30]
-    assert server.writes == {"success": 0, "error": 8}
+    for _ in range(4):
+        server.once()
+        server.now += LONGEST_ERROR_SECONDS
+    assert server.writes == {"success": 0, "error": 4, "conflict": 0}
     lines = server.lines.getvalue().splitlines()
     assert len(lines) == 1
     assert b'a right is missing: User \\"u\\" cannot patch resource' in lines[0]
@@ -223,17 +220,47 @@ def test_errors_are_logged_once_and_tried_again_ever_later() -> None:
 def test_a_conflict_is_no_error() -> None:
     server = Server(CHECK)
     server.stored.refuse["APPLY"] = ObjectError("APPLY x", 409, "Conflict")
-    assert server.once() < 1
-    assert server.writes == {"success": 0, "error": 0}
+    assert server.once() <= 1
+    assert server.writes["error"] == 0
 
 
-def test_who_fights_back_is_repaired_ever_less_often() -> None:
+def test_one_configuration_that_cannot_be_written_keeps_no_other_back() -> None:
+    server = Server(CHECK, STAMP)
+    path = path_of(MUTATING, "policyd")
+    server.stored.refuse[f"APPLY {path}"] = ObjectError("APPLY x", 403, "Forbidden")
+    server.once()
+    assert server.kinds() == [VALIDATING]
+    assert server.registration.problem.startswith(f"cannot write the {MUTATING} policyd: ")
+
+
+def test_webhooks_that_somebody_removes_are_soon_there_again() -> None:
+    """Helm and GitOps tools reset what manifests made, which has no webhooks: nothing is enforced."""
     server = Server(CHECK)
     server.once()
-    pauses = []
-    for _ in range(registrar.REPAIRS + 6):
+    policies = cast(RegistrationInputs, server.inputs).policies
+    writes = server.writes["success"]
+    for _ in range(200):
         for each in server.stored.objects.values():
-            each["webhooks"] = [{**each["webhooks"][0], "failurePolicy": "Ignore"}]
-        pauses.append(server.once())
-    assert pauses[-1] == registrar.LONGEST_PAUSE
-    assert sorted(pauses[registrar.REPAIRS :]) == pauses[registrar.REPAIRS :]
+            each["webhooks"] = []
+        pause = server.once()
+        gone = not any(each["webhooks"] for each in server.stored.objects.values())
+        assert not gone or pause <= LONGEST_GONE_SECONDS * SPREAD[1]
+        server.now += 1
+    assert 200 / LONGEST_GONE_SECONDS / 2 < server.writes["success"] - writes < 100
+    assert "that is done ever less often" in server.registration.problem
+    for each in server.stored.objects.values():
+        each["webhooks"] = []
+    server.once()
+    assert server.registration.settled(policies, frozenset()) < 0, "rules are missing"
+
+
+def test_a_configuration_that_becomes_anothers_is_left_alone() -> None:
+    server = Server(CHECK)
+    server.once()
+    [found] = server.stored.objects.values()
+    found["metadata"]["labels"] = {}
+    found["webhooks"] = []
+    sent = list(server.stored.sent)
+    server.once()
+    assert server.stored.sent == sent
+    assert "has no label app.kubernetes.io/name: policyd" in server.registration.problem

@@ -286,7 +286,7 @@ def test_a_policy_that_no_rule_reaches_is_reported(
     server = start(NO_BAD, NO_SECRET, register="-")
     until(lambda: server.lines("unreached"), "a warning")
     [line] = server.lines("unreached")
-    assert (line["level"], line["policy"]) == ("warning", "no-secret")
+    assert (line["level"], line["policy"]) == ("error", "no-secret")
     assert server.metric("policyd_policies_unreached") == 1
     listed = json.loads(server.get("/policies")[1])["policies"]
     assert {each["name"]: each["reached"] for each in listed} == {
@@ -334,3 +334,54 @@ def test_without_it_the_bundle_is_that_of_cainjector(
 
 def _more_errors(server: Process, than: float) -> bool:
     return server.metric('policyd_reloads_total{result="error"}') > than
+
+
+def test_what_is_deleted_as_soon_as_it_is_restored_is_restored_again(
+    client: Client, own: str, start: Start
+) -> None:
+    """The watch may show the restoration and the deletion after it together."""
+    start(NO_BAD)
+    until(lambda: rules(client), "the registration")
+    for _ in range(3):
+        until(lambda: client.send("DELETE", VALIDATE).status == 200, "the restoration")
+    until(lambda: denied(client, config_map("bad", "default")), "a denial")
+
+
+def test_who_changes_it_again_and_again_is_named_and_repaired_ever_less_often(
+    client: Client, own: str, start: Start
+) -> None:
+    """As the admission enforcers of managed clusters do."""
+    server = start(NO_BAD)
+    until(lambda: rules(client), "the registration")
+    entry = {"key": "control-plane", "operator": "DoesNotExist"}
+
+    def conflict() -> bool:
+        found = client.send("GET", VALIDATE).body
+        selector = found["webhooks"][0]["namespaceSelector"]
+        if entry not in selector["matchExpressions"]:
+            selector["matchExpressions"].append(entry)
+            client.send("PUT", f"{VALIDATE}?fieldManager=enforcer", found)
+        return server.metric('policyd_watch_healthy{watch="registration"}') == 0
+
+    until(conflict, "the problem", 60)
+    warnings = [each for each in server.lines("registration") if each["level"] == "warning"]
+    assert {each["manager"] for each in warnings} == {"enforcer"}
+    assert warnings[0]["message"] == (
+        f"the ValidatingWebhookConfiguration {NAME} was changed by enforcer"
+        " (webhooks[validate-fail.policyd.dev].namespaceSelector); it was written again"
+    )
+    [error] = [each for each in server.lines("registration") if each["level"] == "error"]
+    assert "each time that it is written, so that is done ever less often" in (error["message"])
+    assert server.metric('policyd_registrations_total{result="conflict"}') == len(warnings)
+    assert denied(client, config_map("bad", "default"))
+
+
+def test_a_timeout_that_another_manager_sets_stays(client: Client, own: str, start: Start) -> None:
+    server = start(NO_BAD)
+    until(lambda: rules(client), "the registration")
+    found = client.send("GET", VALIDATE).body
+    found["webhooks"][0]["timeoutSeconds"] = 3
+    assert client.send("PUT", f"{VALIDATE}?fieldManager=enforcer", found).status == 200
+    write(Path(server.log.parent) / "policies-0", [NO_BAD, NO_SECRET])
+    until(lambda: "secrets" in str(rules(client)), "the rules")
+    assert server.metric('policyd_registrations_total{result="conflict"}') == 0

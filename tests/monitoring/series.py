@@ -11,7 +11,7 @@ IN_CLUSTER: dict[str, dict[str, set[str]]] = {
     "policyd_cluster_cache_staleness_seconds": {"cache": set()},
     "policyd_cluster_cache_objects": {"cache": set()},
     "policyd_policies_unreached": {},
-    "policyd_registrations_total": {"result": {"success", "error"}},
+    "policyd_registrations_total": {"result": {"success", "error", "conflict"}},
     "policyd_leader": {},
     "policyd_worker_restarts_total": {},  # with --workers
     "policyd_policy_rollout_until_timestamp_seconds": {"policy": set()},  # with a rollout
@@ -20,7 +20,7 @@ IN_CLUSTER: dict[str, dict[str, set[str]]] = {
         "webhook": {"validate", "mutate"},
         "engine": {"api-server", "webhook"},
     },
-    "policyd_placements_total": {"result": {"success", "error"}},
+    "policyd_placements_total": {"result": {"success", "error", "conflict"}},
     "policyd_certificate_rotations_total": {"result": {"success", "error"}},
     "policyd_events_total": {"result": {"written", "dropped", "failed"}},
 }

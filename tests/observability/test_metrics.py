@@ -257,7 +257,7 @@ KNOWN: dict[str, dict[str, tuple[str, ...]]] = {
     "policyd_cluster_lookup_duration_seconds_count": {
         "question": ("authorizer", "namespace", "param", "kind", "definition")
     },
-    "policyd_registrations_total": {"result": ("success", "error")},
+    "policyd_registrations_total": {"result": ("success", "error", "conflict")},
     "policyd_certificate_rotations_total": {"result": ("success", "error")},
     "policyd_captured_reviews_total": {"result": ("written", "dropped", "failed")},
     "policyd_refused_clients_total": {

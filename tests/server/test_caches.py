@@ -208,7 +208,7 @@ def test_without_the_right_objects_are_looked_up(tmp_path: Path, what: str) -> N
         until(lambda: allowed(server), "the changed label")
         assert cluster.asked
         cluster.answer_lists(None)
-        until(lambda: len(server.lines("cluster")) == 2, "the end of it")
+        until(lambda: len(server.lines("cluster")) == 2, "the end of it", 60)
         until(lambda: healthy(server, "namespaces"), "the metric")
 
 
@@ -237,6 +237,7 @@ def test_the_last_state_stays_while_the_api_server_is_away(tmp_path: Path) -> No
     cluster.namespaces.put("shop", labels={"closed": "yes"})
     with serving(tmp_path, cluster, SELECTING) as server:
         until(lambda: ready(server), "the first list")
+        until(lambda: cluster.namespaces.open, "the watch")
         cluster.leave()
         until(lambda: not healthy(server, "namespaces"), "the loss")
         staleness = 'policyd_cluster_cache_staleness_seconds{cache="namespaces"}'
@@ -247,5 +248,5 @@ def test_the_last_state_stays_while_the_api_server_is_away(tmp_path: Path) -> No
         assert "what is known of them stays in use" in line["message"]
         cluster.namespaces.put("shop")
         cluster.away = False
-        until(lambda: allowed(server), "the API server")
-        until(lambda: len(server.lines("cluster")) == 2, "the end of it")
+        until(lambda: allowed(server), "the API server", 60)
+        until(lambda: len(server.lines("cluster")) == 2, "the end of it", 60)

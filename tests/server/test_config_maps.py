@@ -1,7 +1,6 @@
 """``serve --policy-configmaps``: the real process, and a fake API server."""
 
 import json
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -11,7 +10,6 @@ from random import Random
 
 import pytest
 
-from policyd.json_types import JSONObject
 from policyd.server.last_good_config_map import LastGoodConfigMap
 from tests.builders.config_maps import BROKEN, NAMESPACE, forbidding
 from tests.builders.policies import CONFIG_MAPS, policy
@@ -25,6 +23,7 @@ from tests.server.config_maps import (
 )
 from tests.server.process import Process, until
 from tests.server.serve import DENY, write_policy
+from tests.server.waiting import Waiting, started
 
 
 @pytest.fixture
@@ -126,41 +125,24 @@ def test_losing_all_config_maps_keeps_what_is_in_use(cluster: PolicyCluster) -> 
         assert message(server, bad="x")
 
 
-class Waiting:
-    """A server that has no policies yet."""
-
-    def __init__(self, cluster: PolicyCluster) -> None:
-        self.log = cluster.server.folder / "waiting.log"
-        with self.log.open("wb") as stream:
-            self.child = subprocess.Popen(flags(cluster), stderr=stream)
-
-    def line(self, event: str) -> JSONObject:
-        """The first line of an event, as soon as there is one."""
-
-        def found() -> list[JSONObject]:
-            lines = self.log.read_text().split("\n")[:-1]
-            return [each for each in map(json.loads, lines) if each["event"] == event]
-
-        rows: list[JSONObject] = until(found, event)
-        return rows[0]
-
-    def listens(self) -> bool:
-        return '"event":"listening"' in self.log.read_text()
-
-
 @pytest.fixture
 def waiting(cluster: PolicyCluster) -> Iterator[Callable[[], Waiting]]:
     """Start a server that is not ready; it is gone in the end."""
-    started: list[Waiting] = []
+    with ExitStack() as stack:
+        log = cluster.server.folder / "waiting.log"
+        yield lambda: stack.enter_context(started(flags(cluster), log))
 
-    def start() -> Waiting:
-        started.append(Waiting(cluster))
-        return started[-1]
 
-    yield start
-    for each in started:
-        each.child.kill()
-        each.child.wait()
+def test_a_start_without_config_maps_accepts_no_requests(
+    cluster: PolicyCluster, waiting: Callable[[], Waiting]
+) -> None:
+    """Whoever deleted them meanwhile: the webhooks are still registered, and an empty set allows."""
+    server = waiting()
+    said = server.line("waiting")["message"]
+    assert said == "not ready: the sources hold no policies, and --allow-empty is not set"
+    assert not server.listens()
+    cluster.put("a", p=forbidding("one"))
+    server.line("listening")
 
 
 def test_a_start_without_an_api_server_is_not_ready_and_serves_nothing(

@@ -2,36 +2,68 @@
 
 import json
 import os
+import socket
+from collections.abc import Callable
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.builders.reviews import body
-from tests.server.process import Process, fake_server, texts, until, write_sources
-from tests.server.serve import DENY, serving, write_policy
+from tests.e2e.cluster import free_ports
+from tests.server.process import PATIENCE, Process, fake_server, texts, until, write_sources
+from tests.server.serve import DENY, command, serving, write_policy
+from tests.server.waiting import started
 
 
 def last_reload(server: Process) -> Any:
     return json.loads(server.get("/policies")[1])["lastReload"]
 
 
-def test_a_start_without_policies_is_not_ready_until_they_come(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_start_without_policies_accepts_no_requests_until_they_come(
+    tmp_path: Path, workers: str
+) -> None:
+    """An empty set would allow everything; without an answer the failurePolicy decides."""
     folder = tmp_path / "policies"
     folder.mkdir()
-    with serving(tmp_path, folder) as server:
-        status, text = server.get("/readyz")
+    review_port, admin_port = free_ports(2)
+    flags = ("--workers", workers, "--bind", f"127.0.0.1:{review_port}")
+    flags = (*flags, "--admin-bind", f"127.0.0.1:{admin_port}")
+
+    def get(path: str) -> tuple[int, str]:
+        connection = HTTPConnection("127.0.0.1", admin_port, timeout=PATIENCE)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
+
+    with started(command(folder, *flags), tmp_path / "server.log") as server:
+        line = server.line("waiting")
+        assert line["level"] == "error" and "hold no policies" in line["message"]
+        status, text = until(lambda: served(get, "/readyz"), "the admin port")
         assert status == 503 and "hold no policies" in text
-        assert server.metric("policyd_policy_set_empty") == 1
-        assert server.metric('policyd_policies{kind="Policy",state="active"}') == 0
-        (listening,) = server.lines("listening")
-        assert (listening["level"], listening["message"]) == (
-            "warning",
-            "not ready: there are no policies",
-        )
-        assert "no policies to serve" in server.lines("reload")[0]["message"]
-        assert any("hold no policies" in str(row.get("errors")) for row in server.lines("reload"))
+        metrics = get("/metrics")[1]
+        assert "policyd_policy_set_empty 1.0" in metrics
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", review_port), PATIENCE)
+        assert "no policies to serve" in server.line("reload")["message"]
+        assert "hold no policies" in str(server.line("reload")["errors"])
         write_policy(folder, "p", DENY)
-        until(lambda: server.get("/readyz") == (200, "ok"), "readiness")
-        assert server.metric("policyd_policy_set_empty") == 0
+        assert server.line("listening")["message"] == "ready for admission requests"
+        until(lambda: get("/readyz") == (200, "ok"), "readiness")
+        socket.create_connection(("127.0.0.1", review_port), PATIENCE).close()
+
+
+def served(get: Callable[[str], tuple[int, str]], path: str) -> tuple[int, str] | None:
+    """The answer, as soon as there is one."""
+    try:
+        return get(path)
+    except ConnectionRefusedError:
+        return None
 
 
 def test_a_start_without_policies_is_ready_where_that_is_said(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import click
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
     from policyd.cluster.watching import Watched
 
 RETRY = 10.0  # seconds after a failure
+# Runs in a row that repaired something before somebody else's changes are waited for ever longer,
+# and the seconds without one after which they count anew.
+QUICK_REPAIRS = 5
+LONGEST_PAUSE, QUIET = 30.0, 300.0
 LOOK = 1.0  # seconds between looks at whether the cluster can be watched
 _EPILOG = """\b
 Examples:
@@ -111,6 +116,9 @@ class _Watch:
         # Set when a run should not go on waiting: it began with policies that have changed.
         self.interrupted = threading.Event()
         self.stopped = False
+        self.repairs = 0  # runs that wrote although the files were the same
+        self.repaired_at = 0.0
+        self.rest = 0.0  # seconds until the next run, whatever others change
 
     def start(self) -> None:
         """Load the policies, for the version of the cluster if it is to enforce some."""
@@ -129,10 +137,11 @@ class _Watch:
             for gap in found.gaps:
                 _log(f"warning: {found.kind} {found.policy} is {found.state}: {gap}")
 
-    def synchronize(self, *, waits: bool = True) -> None:
+    def synchronize(self, *, waits: bool = True) -> int:
         """Apply what is wanted, where the cluster differs; with ``waits`` also what can only follow
-        after some time.
+        after some time. Returns the number of changes.
         """
+        changes = 0
         if waits:
             self.interrupted.clear()
         else:
@@ -142,7 +151,9 @@ class _Watch:
                 if change.what == "left":
                     _log(f"warning: {change.label} is not needed, but it is not policyd's")
                 elif change.what != "unchanged":
+                    changes += 1
                     _log(f"{change.label} {change.what}")
+        return changes
 
     def _changes(self, objects: "Objects") -> Iterator[ConfigurationChange]:
         assert self.loaded is not None
@@ -168,7 +179,7 @@ class _Watch:
         from policyd.cluster import client
         from policyd.cluster.objects import ObjectClient
 
-        stop, due = asyncio.Event(), asyncio.Event()
+        stop, due, edited = asyncio.Event(), asyncio.Event(), asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._end, stop)
@@ -177,7 +188,7 @@ class _Watch:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(objects.close)
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
-            tasks.create_task(self._follow_files(stop, due))
+            tasks.create_task(self._follow_files(stop, due, edited))
             for each in self._lists():
                 tasks.create_task(self._follow_cluster(objects, each, stop, due))
             if self.mode is not None:
@@ -186,8 +197,13 @@ class _Watch:
             while not stop.is_set():
                 await _first(stop, due)
                 due.clear()
-                if not stop.is_set() and not await self._tried():
+                if stop.is_set():
+                    break
+                edited.clear()
+                if not await self._tried():
                     loop.call_later(RETRY, due.set)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(_first(stop, edited), self.rest)
         _log("stopped; the configurations stay as they are")
 
     def _end(self, stop: asyncio.Event) -> None:
@@ -205,7 +221,9 @@ class _Watch:
         for kind, version in self.served.versions.items():
             yield Watched(list_path(kind, version), label_selector=OURS, metadata_only=True)
 
-    async def _follow_files(self, stop: asyncio.Event, due: asyncio.Event) -> None:
+    async def _follow_files(
+        self, stop: asyncio.Event, due: asyncio.Event, edited: asyncio.Event
+    ) -> None:
         async for _ in changed(self.paths, stop, known=self.state):
             try:
                 await asyncio.to_thread(self.load)
@@ -213,15 +231,19 @@ class _Watch:
                 _log(f"error: the policies changed and are invalid; the former ones count: {error}")
                 continue
             self.interrupted.set()
+            self.repairs = 0
             due.set()
+            edited.set()
 
     async def _follow_cluster(
         self, objects: "ObjectClient", watched: "Watched", stop: asyncio.Event, due: asyncio.Event
     ) -> None:
-        from policyd.cluster.watching import Reflector
+        from policyd.cluster.watching import RELIST_SECONDS, Reflector
 
         resource = watched.path.rpartition("/")[2]
-        reflector = Reflector(objects, watched, changed=lambda _space, _name: due.set())
+        reflector = Reflector(
+            objects, watched, changed=lambda _space, _name: due.set(), relist=RELIST_SECONDS
+        )
         running = asyncio.ensure_future(reflector.run(stop))
         problem = ""
         while not running.done():
@@ -234,11 +256,26 @@ class _Watch:
 
     async def _tried(self) -> bool:
         try:
-            await asyncio.to_thread(self.synchronize)
+            self._note_repair(await asyncio.to_thread(self.synchronize))
         except PolicydError as error:
             _log(f"error: {error}; trying again in {RETRY:g} s")
             return False
         return True
+
+    def _note_repair(self, changes: int) -> None:
+        """Repair ever less often what somebody changes again and again."""
+        now = monotonic()
+        if not changes:
+            self.rest = 0.0
+            return
+        self.repairs = 1 if now - self.repaired_at > QUIET else self.repairs + 1
+        self.repaired_at = now
+        self.rest = min(2.0 ** min(max(self.repairs - QUICK_REPAIRS, 0), 20), LONGEST_PAUSE)
+        if self.repairs > QUICK_REPAIRS:
+            _log(
+                "warning: somebody changes what this command writes; the next repair is in"
+                f" {self.rest:.0f} s"
+            )
 
 
 async def _first(*events: asyncio.Event) -> None:

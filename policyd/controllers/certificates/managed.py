@@ -4,13 +4,13 @@
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from time import monotonic
 
 from policyd.cluster.objects import ObjectClient, ObjectError
-from policyd.cluster.watching import Reflector, Watched
+from policyd.cluster.watching import RELIST_SECONDS, Reflector, Watched
 from policyd.controllers.certificates import bundles
 from policyd.controllers.certificates.bundles import WebhookAddress
 from policyd.controllers.certificates.issuer import IssuingError, issue
@@ -23,11 +23,13 @@ from policyd.controllers.certificates.rotation import (
     recovered,
     with_authority,
 )
+from policyd.controllers.reconciling import Reconciler
 from policyd.controllers.registration.watched import WatchedConfigurations
 from policyd.controllers.trouble import Trouble, reason
 from policyd.controllers.wakening import Wakening
 from policyd.errors import PolicydError
 from policyd.json_types import JSONObject
+from policyd.managed_fields import ManagedField, field_path, item
 from policyd.observability.logs import Log
 from policyd.tls.sources import HeldPair
 from policyd.webhooks.stored import path_of
@@ -39,6 +41,8 @@ SETTLING_PART = 0.1
 # How often the state is looked at without a change, and again after an error.
 LONGEST_PAUSE = 60.0
 RETRY_SECONDS = 2.0
+# The longest that the last write counts for what is stored before the watch has shown it.
+UNSEEN_SECONDS = 30.0
 DONE = {
     "first": "the CA and the certificate were issued",
     "authority": "a new CA was issued; it signs once API servers know it",
@@ -66,6 +70,54 @@ class CertificateOptions:
 
 class NotOurs(PolicydError):
     """The Secret has content that policyd did not write."""
+
+
+@dataclass(frozen=True, slots=True)
+class BundleAim:
+    """A webhook configuration of somebody else, with the caBundle of policyd's certificates."""
+
+    key: tuple[str, str]
+    address: WebhookAddress
+    version: tuple[bytes, ...]
+    whole: bool = True
+
+    @property
+    def path(self) -> str:
+        """Where it is stored."""
+        return path_of(*self.key)
+
+    @property
+    def name(self) -> str:
+        """What the log calls it."""
+        return " ".join(self.key)
+
+    def wanted(self, found: JSONObject | None) -> JSONObject | None:
+        """Return what is to be stored: nothing is made that is not there."""
+        if found is None:
+            return None
+        return bundles.with_bundle(found, self.address, self.version) or found
+
+    def differences(self, found: JSONObject, wanted: JSONObject) -> Sequence[ManagedField]:
+        """Return the bundles that differ."""
+        pairs = zip(found.get("webhooks") or (), wanted.get("webhooks") or (), strict=True)
+        at = field_path("clientConfig", "caBundle")
+        return [
+            (*field_path("webhooks"), item(one["name"]), *at)
+            for one, other in pairs
+            if one != other
+        ]
+
+    def replacing(self, found: JSONObject, wanted: JSONObject) -> JSONObject:
+        """Return the object that replaces what is stored."""
+        return wanted
+
+    def urgent(self, found: JSONObject | None) -> bool:
+        """Whether API servers cannot verify policyd, so that they call it in vain."""
+        return found is not None and not bundles.complete([found], self.address, self.version)
+
+    def written(self, stored: JSONObject | None) -> str:
+        """Return what the log says after a write."""
+        return f"the caBundle of the {self.name} was written"
 
 
 class ManagedCertificates:
@@ -109,14 +161,17 @@ class ManagedCertificates:
             client,
             Watched(self._list, field_selector=selector),
             changed=lambda *_: self.changed(),
+            relist=RELIST_SECONDS,
         )
         self._damage = Trouble("certificate", log)
         self._trouble = Trouble("certificate", log)
         self._found = Material()  # what the Secret holds
         self._read: JSONObject | None = None  # the Secret that it was read from
         self._memory = Material()  # the last whole one
-        # The last write, and the version that it replaced: the watch may not have shown it yet.
-        self._written: tuple[JSONObject, str] | None = None
+        # The last write, until the watch has passed it, and when it was.
+        self._written: tuple[JSONObject, float] | None = None
+        self._bundles = dict.fromkeys(("success", "error", "conflict"), 0)
+        self._reconciler = Reconciler(client, "certificate", log, holds=holds, writes=self._bundles)
         self._complete: tuple[tuple[bytes, ...], float] | None = None  # which bundle, since when
         self._why = "the replica that holds the Lease has not written it yet"
 
@@ -153,6 +208,7 @@ class ManagedCertificates:
         self._look()
         if not self._holds():
             self._complete = None
+            self._reconciler.forget_all()
             return LONGEST_PAUSE
         try:
             pause = await self._lead()
@@ -196,15 +252,16 @@ class ManagedCertificates:
         self._noticed()
 
     def _current(self) -> JSONObject | None:
-        """The Secret as the watch or the last write has it, whichever is newer."""
-        seen = self._reflector.objects.get((self._options.namespace, self._options.secret))
-        if self._written is None:
-            return seen
-        written, replaced = self._written
-        if _version(seen) == replaced:
-            return written
-        self._written = None
-        return seen
+        """The Secret as the watch or the last write has it, whichever is newer. A deletion after
+        the write is newer, although the watch shows the same as before it.
+        """
+        if self._written is not None:
+            written, at = self._written
+            late = not self._reflector.passed(str(written["metadata"]["resourceVersion"]))
+            if late and monotonic() - at < UNSEEN_SECONDS:
+                return written
+            self._written = None
+        return self._reflector.objects.get((self._options.namespace, self._options.secret))
 
     async def _lead(self) -> float:
         """Do what is due; return the seconds until something may be due again."""
@@ -229,13 +286,13 @@ class ManagedCertificates:
         rotation = plan(held, situation)
         if rotation.action == "wait":
             self._why = rotation.why or self._why
-            await self._publish(found)
+            published = await self._publish(found)
             if rotation.why and configurations.problem:
                 self._why = f"{rotation.why}: {configurations.problem}"
             pause = rotation.at - situation.now
             if rotation.why:
                 pause = self._options.settling / 2
-            return min(max(pause, 0.05), LONGEST_PAUSE)
+            return min(max(pause, 0.05), published, LONGEST_PAUSE)
         await self._write(await self._step(held, situation, rotation), current, rotation.action)
         return 0.0
 
@@ -263,20 +320,26 @@ class ManagedCertificates:
             stored = await self._client.create(self._list, body)
         else:
             stored = await self._client.replace(f"{self._list}/{self._options.secret}", body)
-        self._written = stored, _version(former)
+        self._written = stored, monotonic()
         self._rotations["success"] += 1
         self._log.write("info", "certificate", f"{DONE[action]} in the Secret {self._where}")
         self._look()
 
-    async def _publish(self, found: list[JSONObject]) -> None:
-        """Bring the bundle into the webhook configurations, unless another controller does."""
+    async def _publish(self, found: list[JSONObject]) -> float:
+        """Bring the bundle into the webhook configurations, unless another controller does; return
+        the seconds until something may be due again.
+        """
         if self._publishes() or not self._found.bundle or not self._configurations.synced:
-            return
+            return LONGEST_PAUSE
+        pause = LONGEST_PAUSE
         for each in found:
-            changed = bundles.with_bundle(each, self._options.address, self._found.bundle)
-            if changed is not None:
-                path = path_of(each["kind"], self._configurations.name)
-                await self._client.replace(path, changed)
+            key = each["kind"], self._configurations.name
+            aim = BundleAim(key, self._options.address, self._found.bundle)
+            step = await self._reconciler.step(aim, each)
+            if step.error is not None:
+                raise step.error
+            pause = min(pause, step.pause)
+        return pause
 
     def _settled(self, found: list[JSONObject]) -> bool:
         """Whether every configuration has had the whole bundle for long enough."""
@@ -293,10 +356,6 @@ class ManagedCertificates:
     def _failed(self, problem: str) -> None:
         self._rotations["error"] += problem != self._trouble.problem
         self._trouble.begin(problem)
-
-
-def _version(found: Mapping[str, JSONObject] | None) -> str:
-    return str(((found or {}).get("metadata") or {}).get("resourceVersion") or "")
 
 
 def names_of(address: WebhookAddress, host: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import partial
 
 from policyd.cluster.objects import ObjectClient, ObjectError
-from policyd.cluster.watching import Reflector, Watched
+from policyd.cluster.watching import RELIST_SECONDS, Reflector, Watched
 from policyd.controllers.trouble import reason
 from policyd.controllers.wakening import Wakening
 from policyd.json_types import JSONObject
@@ -87,6 +87,7 @@ class WatchedDocuments:
                     Watched(list_path(kind, version)),
                     keep=partial(_kept, kind, version),
                     changed=partial(self._note, kind),
+                    relist=RELIST_SECONDS,
                 )
                 for kind, version in served.versions.items()
             }

@@ -6,20 +6,24 @@ their policies for some time; they are left as they are when a server stops.
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
+from math import inf
 from time import monotonic
 from typing import Protocol
 
-from policyd.cluster.objects import ObjectClient, ObjectError
+from policyd.cluster.objects import ObjectClient
 from policyd.controllers.placement.following import PlacedPolicies
+from policyd.controllers.reconciling import Reconciler
 from policyd.controllers.trouble import Trouble, reason
 from policyd.controllers.wakening import Wakening
 from policyd.json_types import JSONObject
+from policyd.managed_fields import ManagedField
 from policyd.observability.logs import Log
-from policyd.ownership import MANAGER
-from policyd.placement.comparing import in_step
+from policyd.placement.comparing import differences, in_step
 from policyd.placement.documents import (
     Key,
+    belongs_to,
     is_binding,
     key_of,
     label_of,
@@ -43,9 +47,6 @@ from policyd.policy.compile.policy_set import CompiledPolicySet
 
 LONGEST_PAUSE = 60.0
 RETRY_SECONDS = 1.0
-LONGEST_RETRY_SECONDS = 30.0
-# After this many writing passes somebody else keeps changing a document: repair less often.
-REPAIRS = 10
 _REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
@@ -58,6 +59,60 @@ class RegisteredRules(Protocol):
 
     def settled(self, policies: CompiledPolicySet, left_out: frozenset[PolicyPart]) -> float:
         """For how many seconds the rules have had all policies but these; negative: not at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentAim:
+    """What one document is to be: ``document``, or not there. One that another ``registration``
+    placed, or nobody, stays as it is.
+    """
+
+    document: JSONObject
+    registration: str
+    removed: bool = False
+    whole: bool = False
+
+    @property
+    def key(self) -> Key:
+        """The kind and the name."""
+        return key_of(self.document)
+
+    @property
+    def path(self) -> str:
+        """Where it is stored."""
+        return path_of(self.document)
+
+    @property
+    def name(self) -> str:
+        """What the log calls it."""
+        return label_of(self.key)
+
+    @property
+    def version(self) -> object:
+        """What is wanted."""
+        return None if self.removed else self.document
+
+    def wanted(self, found: JSONObject | None) -> JSONObject | None:
+        """Return what is to be stored."""
+        if found is not None and not belongs_to(found, self.registration):
+            return found
+        return None if self.removed else self.document
+
+    def differences(self, found: JSONObject, wanted: JSONObject) -> Sequence[ManagedField]:
+        """Return the fields in which the two differ."""
+        return () if found is wanted else differences(found, wanted)
+
+    def replacing(self, found: JSONObject, wanted: JSONObject) -> JSONObject:
+        """Return the object that replaces what is stored."""
+        return replacing(found, wanted)
+
+    def urgent(self, found: JSONObject | None) -> bool:
+        """Whether nothing is stored."""
+        return found is None
+
+    def written(self, found: JSONObject | None) -> str:
+        """Return what the log says after a write."""
+        return f"{self.name} was {'deleted' if found is None else 'written'}"
 
 
 class PlacementWriter:
@@ -73,24 +128,21 @@ class PlacementWriter:
         *,
         holds: Callable[[], bool],
         writes: dict[str, int],
+        clock: Callable[[], float] = monotonic,
     ) -> None:
-        self._client = client
         self._registration = registration
         self._placed = placed
         self._rules = rules
         self._log = log
         self._holds = holds
-        self._writes = writes
+        self._clock = clock
+        self._reconciler = Reconciler(
+            client, "placement", log, holds=holds, writes=writes, clock=clock
+        )
         self.changed = Wakening()
         self._trouble = Trouble("placement", log)
-        # What was written last, and the version that it replaced: the watch may be late.
-        self._written: dict[Key, tuple[JSONObject | None, str]] = {}
         self._policies_at: dict[Key, float] = {}  # when a policy was written
         self._unbound_at: dict[Key, float] = {}  # when a policy or its binding was deleted
-        self._retry = RETRY_SECONDS
-        self._plan: PlacementPlan | None = None
-        self._repairs = 0  # passes with a write since there was another plan
-        self._not_before = 0.0
         self._warned: set[str] = set()
 
     @property
@@ -106,7 +158,7 @@ class PlacementWriter:
     async def _pass(self) -> float:
         """Look at everything once; return the seconds until it is to be looked at again."""
         if not self._holds():
-            self._written.clear()
+            self._reconciler.forget_all()
             return LONGEST_PAUSE
         documents, plan, left_out = (
             self._placed.documents,
@@ -119,18 +171,7 @@ class PlacementWriter:
             return RETRY_SECONDS
         if plan[0] is not left_out[0]:
             return RETRY_SECONDS  # the plan is that of former policies
-        try:
-            pause = await self._keep_in_step(*plan, left_out[1])
-        except ObjectError as error:
-            if error.status == HTTPStatus.CONFLICT:
-                return RETRY_SECONDS / 4  # the watch shows what changed
-            self._writes["error"] += 1
-            self._trouble.begin(f"cannot write the documents of policies: {reason(error)}")
-        else:
-            self._retry = RETRY_SECONDS
-            return pause
-        self._retry = min(2 * self._retry, LONGEST_RETRY_SECONDS)
-        return self._retry
+        return await self._keep_in_step(*plan, left_out[1])
 
     async def _keep_in_step(
         self, policies: CompiledPolicySet, plan: PlacementPlan, left_out: frozenset[PolicyPart]
@@ -139,30 +180,28 @@ class PlacementWriter:
             listed = "; ".join(plan.placement.problems)
             self._trouble.begin(f"--in-tree is only, and nothing is changed: {listed}")
             return LONGEST_PAUSE
-        if plan != self._plan:
-            self._plan, self._repairs, self._not_before = plan, 0, 0.0
-        if monotonic() < self._not_before:
-            return self._not_before - monotonic()
         wanted = {
             part: tuple(owned_by(each, self._rules.owner) for each in documents)
             for part, documents in plan.wanted.items()
         }
-        successes = self._writes["success"]
+        found = self._stored()
+        documents = {key_of(each): each for part in wanted.values() for each in part}
+        there = {key: each for key, each in documents.items() if key in found}
+        rest = {key: each for key, each in there.items() if in_step(found[key], each)}
+        pauses = [self._reconciler.rest(rest, known=documents.keys() | found.keys())]
         broken = [each.name for each in policies.policies if each.problem]
-        surplus = removals(wanted, self._stored(), self._registration, broken)
-        pauses = [await self._remove(surplus, self._rules.settled(policies, left_out))]
-        for step in policy_writes(wanted, self._stored()):
+        surplus = removals(wanted, found, self._registration, broken)
+        pauses.append(await self._remove(surplus, self._rules.settled(policies, left_out)))
+        for step in policy_writes(wanted, found):
             pauses.append(await self._apply(step, wanted, self._unbound_at))
         for step in list(binding_writes(wanted, self._stored())):
             pauses.append(await self._apply(step, wanted, self._policies_at))
         self._warn(wanted)
-        self._trouble.end("the documents of policies are in step again")
-        if self._writes["success"] > successes:
-            self._repairs += 1
-        if self._repairs > REPAIRS:
-            more = min(RETRY_SECONDS * 2.0 ** (self._repairs - REPAIRS), LONGEST_PAUSE)
-            self._not_before = monotonic() + more
-        return min(pauses)
+        if self._reconciler.problem:
+            self._trouble.begin(self._reconciler.problem)
+        else:
+            self._trouble.end("the documents of policies are in step again")
+        return min(*pauses, LONGEST_PAUSE)
 
     async def _remove(self, steps: Sequence[DocumentStep], registered: float) -> float:
         """Delete documents if the webhook has been registered for their policies long enough;
@@ -170,69 +209,45 @@ class PlacementWriter:
         """
         if steps and registered < WIDE_SECONDS:
             return RETRY_SECONDS if registered < 0 else WIDE_SECONDS - registered
+        pause = inf
         for step in steps:
-            key, metadata = key_of(step.document), step.document["metadata"]
-            await self._client.delete(path_of(step.document), uid=str(metadata.get("uid") or ""))
-            self._written[key] = None, _version(step.document)
-            self._unbound_at[policy_of(step.document)] = monotonic()
-            self._wrote(f"{label_of(key)} was deleted")
-        return LONGEST_PAUSE
+            aim = DocumentAim(step.document, self._registration, removed=True)
+            done = await self._reconciler.step(aim, step.found)
+            if done.wrote:
+                self._unbound_at[policy_of(step.document)] = self._clock()
+            pause = min(pause, done.pause)
+        return pause
 
     async def _apply(self, step: DocumentStep, wanted: Wanted, after: Mapping[Key, float]) -> float:
         """Apply a document if all API servers know what had to come before it; return the seconds
         until then.
         """
-        left = after.get(policy_of(step.document), 0.0) + BINDING_SECONDS - monotonic()
+        left = after.get(policy_of(step.document), 0.0) + BINDING_SECONDS - self._clock()
         if left > 0:
             return left
-        if not self._holds():
+        aim = DocumentAim(step.document, self._registration)
+        done = await self._reconciler.step(aim, step.found)
+        if done.wrote and not is_binding(aim.key[0]):
+            self._policies_at[aim.key] = self._clock()
+        if done.error is not None and done.error.status in _REFUSED:
+            self._refuse(aim, wanted, f"the API server refuses it: {reason(done.error)}")
             return LONGEST_PAUSE
-        document, key = step.document, key_of(step.document)
-        path = path_of(document)
-        try:
-            stored = await self._client.apply(path, document, MANAGER, force=True)
-            if not in_step(stored, document):
-                # What somebody else added to a list is not removed by applying.
-                stored = await self._client.replace(path, replacing(stored, document))
-        except ObjectError as error:
-            if error.status not in _REFUSED:
-                raise
-            self._refuse(step, wanted, f"the API server refuses it: {reason(error)}")
-            return LONGEST_PAUSE
-        self._written[key] = stored, _version(step.found)
-        if not is_binding(key[0]):
-            self._policies_at[key] = monotonic()
-        if in_step(stored, document):
-            self._wrote(f"{label_of(key)} was written")
-        else:
-            self._refuse(step, wanted, "the API server stores it otherwise than it was written")
-        return RETRY_SECONDS
+        if done.wrote and not done.in_step:
+            self._refuse(aim, wanted, "the API server stores it otherwise than it was written")
+        return RETRY_SECONDS if done.wrote else done.pause
 
-    def _refuse(self, step: DocumentStep, wanted: Wanted, why: str) -> None:
+    def _refuse(self, aim: DocumentAim, wanted: Wanted, why: str) -> None:
         """Leave to the webhook what the API server cannot do."""
-        self._writes["error"] += 1
+        self._reconciler.forget(aim.key)
         for part, documents in wanted.items():
-            if step.document in documents:
-                message = f"{label_of(key_of(step.document))}: {why}"
+            if aim.document in documents:
+                message = f"{aim.name}: {why}"
                 self._log.write("warning", "placement", message, policy=part[0])
                 self._placed.refuse(part, message)
 
     def _stored(self) -> dict[Key, JSONObject]:
-        """The documents as the watch or the last writes have them, whichever are newer."""
         documents = self._placed.documents
-        found = {} if documents is None else documents.stored
-        for key, (written, replaced) in tuple(self._written.items()):
-            if _version(found.get(key)) != replaced:
-                del self._written[key]
-            elif written is None:
-                del found[key]
-            else:
-                found[key] = written
-        return found
-
-    def _wrote(self, message: str) -> None:
-        self._writes["success"] += 1
-        self._log.write("info", "placement", message)
+        return {} if documents is None else documents.stored
 
     def _warn(self, wanted: Wanted) -> None:
         """Log once what the type checking of a controller in the cluster found."""
@@ -244,7 +259,3 @@ class PlacementWriter:
                     if message not in self._warned:
                         self._warned.add(message)
                         self._log.write("warning", "placement", message)
-
-
-def _version(found: JSONObject | None) -> str:
-    return str(((found or {}).get("metadata") or {}).get("resourceVersion") or "")

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from policyd.json_types import JSONObject
-from policyd.ownership import LABELS, POLICYD, labels_in, maker, without_maker
+from policyd.managed_fields import ManagedField, field_path, item, owners
+from policyd.ownership import LABELS, MANAGER, POLICYD, labels_in, maker, without_maker
 from policyd.webhooks.rendering.configurations import NAMESPACE_NAME
 from policyd.webhooks.stored import API_VERSION, RESOURCES
 from policyd.webhooks.validation.defaults import with_defaults
@@ -20,6 +21,11 @@ NARROWING_SECONDS = 10.0
 # What policyd's own Pods need in order to start and to write; a webhook that must be answered for
 # these could not be repaired by a new Pod.
 VITAL = (("", "pods"), ("", "secrets"), ("coordination.k8s.io", "leases"))
+
+# Fields of a webhook that change nothing about which requests are sent.
+_OTHERS_MAY_SET = ("timeoutSeconds",)
+# Fields of a webhook whose lists are sets.
+_UNORDERED = ("rules", "namespaceSelector", "objectSelector")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +50,25 @@ def changes(
     webhook may cover.
     """
     for kind in RESOURCES:
-        there, target = found.get(kind), wanted.get(kind)
-        if there is None:
-            if target is not None:
-                yield ConfigurationWrite(kind, target, None)
+        there = found.get(kind)
+        target = desired(there, wanted.get(kind), narrow=narrow, excluded=excluded)
+        if there is None and target is None:
             continue
-        if target is None:
-            if not narrow:
-                continue
-            target = None if made_by_policyd(there) else emptied(there)
-        else:
-            target = target if narrow else widened(there, target, excluded)
-            target = as_made(there, target)
-        if target is None or not in_step(there, target):
+        if there is None or target is None or not in_step(there, target):
             yield ConfigurationWrite(kind, target, there)
+
+
+def desired(
+    found: JSONObject | None, wanted: JSONObject | None, *, narrow: bool, excluded: Sequence[str]
+) -> JSONObject | None:
+    """Return what is to be stored, given what is stored; None if nothing is."""
+    if found is None:
+        return wanted
+    if wanted is None:
+        if not narrow:
+            return found
+        return None if made_by_policyd(found) else emptied(found)
+    return as_made(found, wanted if narrow else widened(found, wanted, excluded))
 
 
 def is_ours(configuration: JSONObject) -> bool:
@@ -92,13 +103,39 @@ def emptied(found: JSONObject) -> JSONObject:
 
 
 def in_step(found: JSONObject, wanted: JSONObject) -> bool:
-    """Whether what is stored means what is wanted. A caBundle that is not wanted is another's."""
+    """Whether what is stored means what is wanted."""
+    return not differences(found, wanted)
+
+
+def differences(found: JSONObject, wanted: JSONObject) -> list[ManagedField]:
+    """Return the fields in which what is stored means something else than what is wanted.
+
+    A caBundle that is not wanted is another's. So is a timeout that another manager has set: it
+    changes nothing about which requests are sent.
+    """
+    stored = _webhooks(found)
     complete = _webhooks(with_defaults(with_bundles_of(found, wanted)))
-    return (
-        _webhooks(found) == complete
-        and labels_in(found).items() >= labels_in(wanted).items()
-        and all(each in _owners(found) for each in _owners(wanted))
-    )
+    paths: list[ManagedField] = []
+    for name in sorted(stored.keys() | complete.keys()):
+        path = (*field_path("webhooks"), item(name))
+        one, other = stored.get(name), complete.get(name)
+        if one is None or other is None:
+            paths.append(path)
+            continue
+        for each in sorted(one.keys() | other.keys()):
+            at = (*path, *field_path(each))
+            same = _meaning(each, one.get(each)) == _meaning(each, other.get(each))
+            if not same and not (each in _OTHERS_MAY_SET and _is_of_others(found, at)):
+                paths.append(at)
+    there = labels_in(found)
+    paths += [
+        field_path("metadata", "labels", key)
+        for key, value in labels_in(wanted).items()
+        if there.get(key) != value
+    ]
+    if not all(each in _owners(found) for each in _owners(wanted)):
+        paths.append(field_path("metadata", "ownerReferences"))
+    return paths
 
 
 def owned(wanted: JSONObject, namespace: JSONObject) -> JSONObject:
@@ -224,6 +261,24 @@ def _is_vital(rule: JSONObject) -> bool:
         and any(each.partition("/")[0] in (resource, "*") for each in resources)
         for group, resource in VITAL
     )
+
+
+def _is_of_others(found: JSONObject, path: ManagedField) -> bool:
+    managers = owners(found, path)
+    return bool(managers) and MANAGER not in managers
+
+
+def _meaning(name: str, value: Any) -> Any:
+    """The value of a field of a webhook, without the order that means nothing in it."""
+    return _unordered(value) if name in _UNORDERED else value
+
+
+def _unordered(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _unordered(each) for key, each in value.items() if each not in ({}, [])}
+    if isinstance(value, list):
+        return sorted((_unordered(each) for each in value), key=repr)
+    return value
 
 
 def _webhooks(configuration: JSONObject) -> dict[str, JSONObject]:

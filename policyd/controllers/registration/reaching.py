@@ -1,11 +1,12 @@
 """Which policies the webhook configurations reach. Reads only, and changes nothing."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 
 from policyd.controllers.registration.watched import WatchedConfigurations
 from policyd.controllers.wakening import Wakening
+from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.webhooks.reach.reach import reach
@@ -13,11 +14,17 @@ from policyd.webhooks.reach.reached import Reached
 
 # After a change of policies, their rules follow within this time; only then is a policy reported.
 SETTLING_SECONDS = 3.0
-LONGEST_PAUSE = 60.0
+LONGEST_PAUSE = 30.0
+# The replica that registers is not ready if rules that it wants have been missing for this long.
+GRACE_SECONDS = 60.0
+_NAMED = 5  # policies that are named in one message
 
 
 class ReachWatch:
-    """What reaches the policies in use. ``registers``: whether this server is to register them."""
+    """What reaches the policies in use. ``registers``: whether this server is to register them;
+    ``wanted`` returns the configurations that this replica keeps registered, None if another one
+    does.
+    """
 
     def __init__(
         self,
@@ -26,15 +33,22 @@ class ReachWatch:
         log: Log,
         *,
         registers: bool,
+        wanted: Callable[[], Sequence[JSONObject] | None] = lambda: None,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._policies = policies
         self._configurations = configurations
         self._log = log
         self._registers = registers
+        self._wanted = wanted
+        self._clock = clock
         self.changed = Wakening()
         self._reached: dict[tuple[str, str], Reached] | None = None
-        self._generation = ""
-        self._warned: set[tuple[str, str]] = set()
+        self._registered = False  # whether any webhook has been
+        self._told: set[tuple[str, str]] = set()  # the policies of which the log says it
+        # Which policies are not reached although they should be, and since when.
+        self._lost: Sequence[str] = ()
+        self._lost_since = 0.0
 
     @property
     def unreached(self) -> int | None:
@@ -47,6 +61,15 @@ class ReachWatch:
     def reached(self) -> Mapping[tuple[str, str], Reached]:
         """What is known, by kind and name of the policies."""
         return self._reached or {}
+
+    @property
+    def unready(self) -> str:
+        """Why this replica should not be ready; empty if it may be."""
+        lost = self._lost if self._wanted() is not None else ()
+        if not lost or self._clock() - self._lost_since < GRACE_SECONDS:
+            return ""
+        more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
+        return f"no registered webhook rule reaches the policies {', '.join(lost[:_NAMED])}{more}"
 
     async def run(self, stop: asyncio.Event) -> None:
         """Look again some seconds after each change, until ``stop`` is set: rules follow policies,
@@ -64,19 +87,34 @@ class ReachWatch:
         known = self._configurations.synced and (found or self._registers)
         policies = self._policies()
         if policies is None or not known:
-            self._reached = None
+            self._reached, self._lost = None, ()
             return
         # Many policies take some time, which requests must not wait for.
         rows = await asyncio.to_thread(reach, policies, found)
         self._reached = {(each.kind, each.policy): each for each in rows}
-        if policies.generation != self._generation:
-            self._generation = policies.generation
-            self._warned.clear()
+        unreached = [each for each in rows if not each.by]
+        await self._note_lost(policies, {(each.kind, each.policy) for each in unreached})
         # Before anything is registered, no policy is reached: that is no news of a policy.
-        registered = any(each.get("webhooks") for each in found)
-        for key, each in self._reached.items() if registered else ():
-            if not each.by and key not in self._warned:
-                self._warned.add(key)
+        self._registered |= any(each.get("webhooks") for each in found)
+        if self._registered:
+            self._tell(unreached)
+
+    async def _note_lost(
+        self, policies: CompiledPolicySet, unreached: set[tuple[str, str]]
+    ) -> None:
+        """Note which policies are not reached, but would be if everything wanted were stored."""
+        wanted = self._wanted() if unreached else None
+        rows = await asyncio.to_thread(reach, policies, wanted) if wanted else ()
+        lost = [each.policy for each in rows if each.by and (each.kind, each.policy) in unreached]
+        if lost and not self._lost:
+            self._lost_since = self._clock()
+        self._lost = lost
+
+    def _tell(self, unreached: Sequence[Reached]) -> None:
+        """Log each policy that is not reached, once until it is reached again."""
+        for each in unreached:
+            if (each.kind, each.policy) not in self._told:
                 why = f": {'; '.join(each.gaps)}" if each.gaps else ""
                 message = f"no webhook rule reaches the policy, so it is never evaluated{why}"
-                self._log.write("warning", "unreached", message, policy=each.policy)
+                self._log.write("error", "unreached", message, policy=each.policy)
+        self._told = {(each.kind, each.policy) for each in unreached}

@@ -5,20 +5,19 @@ or because policies are broken: the policies in use decide.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from time import monotonic
 
 from policyd.cluster.objects import ObjectClient, ObjectError
+from policyd.controllers.reconciling import Reconciler
+from policyd.controllers.registration import configurations
 from policyd.controllers.registration.configurations import (
     NARROWING_SECONDS,
-    ConfigurationWrite,
-    changes,
-    in_step,
+    desired,
     is_ours,
     owned,
-    replacing,
     uncovered,
 )
 from policyd.controllers.registration.watched import WatchedConfigurations
@@ -26,20 +25,18 @@ from policyd.controllers.trouble import Trouble, reason
 from policyd.controllers.wakening import Wakening
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
+from policyd.managed_fields import ManagedField
 from policyd.observability.logs import Log
-from policyd.ownership import MANAGER
 from policyd.placement.placement import PolicyPart
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.webhooks.rendering.configurations import render
 from policyd.webhooks.rendering.options import RenderOptions
-from policyd.webhooks.stored import path_of
+from policyd.webhooks.stored import RESOURCES, path_of
 
 # How often the state is looked at without a change, and again after an error: doubled each time.
 LONGEST_PAUSE = 60.0
 RETRY_SECONDS = 1.0
 LONGEST_RETRY_SECONDS = 30.0
-# After this many repairs in a row somebody else keeps changing a configuration: repair less often.
-REPAIRS = 5
 
 
 # Generation, version, bundle, and parts that are left out.
@@ -57,6 +54,68 @@ class RegistrationInputs:
     left_out: frozenset[PolicyPart] = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class ConfigurationAim:
+    """What one configuration is to be: ``target``, or nothing. With ``narrow`` it loses the rules
+    that are not needed any more. No webhook may cover the ``excluded`` namespaces.
+    """
+
+    kind: str
+    label: str
+    target: JSONObject | None
+    version: object
+    narrow: bool
+    excluded: Sequence[str]
+    whole: bool = False
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The kind and the name."""
+        return self.kind, self.label
+
+    @property
+    def path(self) -> str:
+        """Where it is stored."""
+        return path_of(self.kind, self.label)
+
+    @property
+    def name(self) -> str:
+        """What the log calls it."""
+        return f"{self.kind} {self.label}"
+
+    def wanted(self, found: JSONObject | None) -> JSONObject | None:
+        """Return what is to be stored. Raises ConfigError if somebody else made what is stored."""
+        if found is None:
+            return self.target
+        found = {**found, "kind": self.kind}
+        if not is_ours(found):
+            raise ConfigError(
+                f"the {self.name} has no label app.kubernetes.io/name: policyd; delete it, or set"
+                " --webhook-name"
+            )
+        return desired(found, self.target, narrow=self.narrow, excluded=self.excluded)
+
+    def differences(self, found: JSONObject, wanted: JSONObject) -> Sequence[ManagedField]:
+        """Return the fields in which the two differ."""
+        return configurations.differences(found, wanted)
+
+    def replacing(self, found: JSONObject, wanted: JSONObject) -> JSONObject:
+        """Return the object that replaces what is stored."""
+        return configurations.replacing(found, wanted)
+
+    def urgent(self, found: JSONObject | None) -> bool:
+        """Whether webhooks are missing, or have no rules."""
+        there = {each["name"] for each in (found or {}).get("webhooks") or () if each.get("rules")}
+        return any(each["name"] not in there for each in (self.target or {}).get("webhooks") or ())
+
+    def written(self, stored: JSONObject | None) -> str:
+        """Return what the log says after a write."""
+        if stored is None:
+            return f"the {self.name} was deleted: no policy needs it"
+        webhooks = ", ".join(each["name"] for each in stored.get("webhooks") or ())
+        return f"the {self.name} was written: {webhooks or 'no policy needs it'}"
+
+
 class Registration:
     """The registration by one replica. ``inputs`` returns what to register, or why that must wait;
     ``holds``: whether this replica writes; ``writes`` counts results.
@@ -72,6 +131,7 @@ class Registration:
         holds: Callable[[], bool],
         inputs: Callable[[], RegistrationInputs | str],
         writes: dict[str, int],
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._client = client
         self._options = options
@@ -80,6 +140,10 @@ class Registration:
         self._holds = holds
         self._inputs = inputs
         self._writes = writes
+        self._clock = clock
+        self._reconciler = Reconciler(
+            client, "registration", log, holds=holds, writes=writes, clock=clock
+        )
         self.changed = Wakening()
         self._trouble = Trouble("registration", log)
         self._key: _Key | None = None  # of what is wanted
@@ -87,16 +151,17 @@ class Registration:
         self.owner: JSONObject | None = None  # the Namespace with which everything is deleted
         self._wanted: dict[str, JSONObject] = {}
         self._since = 0.0  # when that changed
-        self._repairs = 0  # since then
-        # By kind: what was written last, and the version that it replaced. The watch may not have
-        # shown it yet.
-        self._written: dict[str, tuple[JSONObject | None, str]] = {}
         self._retry = RETRY_SECONDS
 
     @property
     def problem(self) -> str:
         """Why the configurations are not in step; empty if they are."""
         return self._trouble.problem
+
+    @property
+    def wanted(self) -> list[JSONObject]:
+        """The configurations that are wanted, as far as that is known."""
+        return list(self._wanted.values())
 
     @property
     def active(self) -> bool:
@@ -112,7 +177,7 @@ class Registration:
         (generation, version, _, parts), since = self._in_step
         known = (generation, version, parts)
         same = known == (policies.generation, str(policies.version), left_out)
-        return monotonic() - since if same else -1.0
+        return self._clock() - since if same else -1.0
 
     async def run(self, stop: asyncio.Event) -> None:
         """Keep the configurations in step while this replica holds the Lease, until ``stop``."""
@@ -123,6 +188,7 @@ class Registration:
         """Look at everything once; return the seconds until it is to be looked at again."""
         if not self._holds():
             self._key = self._in_step = None  # the next holder narrows only after some time
+            self._reconciler.forget_all()
             return LONGEST_PAUSE
         inputs = self._inputs()
         if isinstance(inputs, str) or not self._configurations.synced:
@@ -130,9 +196,7 @@ class Registration:
         try:
             pause = await self._keep_in_step(inputs)
         except ObjectError as error:
-            if error.status == HTTPStatus.CONFLICT:
-                return RETRY_SECONDS / 4  # the watch shows what changed
-            self._failed(f"cannot write the webhook configurations: {reason(error)}")
+            self._failed(f"cannot read the namespace of policyd: {reason(error)}")
         except ConfigError as error:
             self._failed(f"cannot render the webhook configurations: {error}")
         else:
@@ -154,38 +218,31 @@ class Registration:
                 f"the webhooks {', '.join(covering)} would be called for the Pods, Leases or"
                 f" Secrets of policyd's own namespace {own}"
             )
-        excluded = (*self._options.excluded_namespaces, *([own] if own else []))
-        narrows_in = self._since + NARROWING_SECONDS - monotonic()
-        found = self._found()
-        foreign = [kind for kind, each in found.items() if not is_ours(each)]
-        if foreign:
-            raise ConfigError(
-                f"the {' and the '.join(foreign)} {self._options.name} has no label"
-                " app.kubernetes.io/name: policyd; delete it, or set --webhook-name"
-            )
-        due = list(changes(found, self._wanted, narrow=narrows_in <= 0, excluded=excluded))
-        for each in due:
-            await self._write(each)
-        if self._key is not None and (self._in_step is None or self._in_step[0] != self._key):
-            self._in_step = self._key, monotonic()
-        self._trouble.end("the webhook configurations are in step again")
-        if due:
-            self._repairs += 1
-        if due and self._repairs > REPAIRS:
-            return min(RETRY_SECONDS * 2.0 ** (self._repairs - REPAIRS), LONGEST_PAUSE)
-        return narrows_in if narrows_in > 0 else LONGEST_PAUSE
-
-    def _found(self) -> dict[str, JSONObject]:
-        """The configurations as the watch or the last writes have them, whichever are newer."""
+        narrows_in = self._since + NARROWING_SECONDS - self._clock()
+        aims = [self._aim(kind, narrow=narrows_in <= 0) for kind in RESOURCES]
         found = self._configurations.found
-        for kind, (written, replaced) in tuple(self._written.items()):
-            if _version(found.get(kind)) != replaced:
-                del self._written[kind]
-            elif written is None:
-                del found[kind]
-            else:
-                found[kind] = written
-        return found
+        steps = [await self._reconciler.step(each, found.get(each.kind)) for each in aims]
+        if not all(each.in_step for each in steps):
+            self._in_step = None
+        elif self._key is not None and (self._in_step is None or self._in_step[0] != self._key):
+            self._in_step = self._key, self._clock()
+        if self._reconciler.problem:
+            self._trouble.begin(self._reconciler.problem)
+        else:
+            self._trouble.end("the webhook configurations are in step again")
+        pauses = [narrows_in if narrows_in > 0 else LONGEST_PAUSE, LONGEST_PAUSE]
+        return min(*pauses, *(each.pause for each in steps))
+
+    def _aim(self, kind: str, *, narrow: bool) -> ConfigurationAim:
+        own = self._options.namespace
+        return ConfigurationAim(
+            kind,
+            self._options.name,
+            self._wanted.get(kind),
+            (self._key, narrow),
+            narrow,
+            (*self._options.excluded_namespaces, *([own] if own else [])),
+        )
 
     async def _render(self, inputs: RegistrationInputs) -> None:
         policies = inputs.policies
@@ -199,7 +256,7 @@ class Registration:
         self._wanted = {
             each["kind"]: each if owner is None else owned(each, owner) for each in rendered
         }
-        self._key, self._since, self._repairs = key, monotonic(), 0
+        self._key, self._since = key, self._clock()
 
     async def _own_namespace(self) -> JSONObject | None:
         """The Namespace of the Service; None if policyd is called by URL or may not read it."""
@@ -212,41 +269,6 @@ class Registration:
                 raise
             return None
 
-    async def _write(self, change: ConfigurationWrite) -> None:
-        if not self._holds():
-            return
-        path = path_of(change.kind, self._options.name)
-        name = f"{change.kind} {self._options.name}"
-        if change.wanted is None:
-            metadata = (change.found or {}).get("metadata") or {}
-            await self._client.delete(
-                path,
-                uid=str(metadata.get("uid") or ""),
-                resource_version=str(metadata.get("resourceVersion") or ""),
-            )
-            self._written[change.kind] = None, _version(change.found)
-            message = f"the {name} was deleted: no policy needs it"
-        else:
-            stored = await self._apply(path, change.wanted, change.found)
-            self._written[change.kind] = stored, _version(change.found)
-            webhooks = ", ".join(each["name"] for each in stored.get("webhooks") or ())
-            message = f"the {name} was written: {webhooks or 'no policy needs it'}"
-        self._writes["success"] += 1
-        self._log.write("info", "registration", message)
-
-    async def _apply(self, path: str, wanted: JSONObject, found: JSONObject | None) -> JSONObject:
-        """Apply; replace the whole object if what other managers wrote is still in it."""
-        try:
-            stored = await self._client.apply(path, wanted, MANAGER, force=True)
-        except ObjectError as error:
-            # Without a webhook that another manager also wrote to, a part of it would remain.
-            if error.status != HTTPStatus.UNPROCESSABLE_ENTITY or found is None:
-                raise
-            stored = found
-        if in_step(stored, wanted):
-            return stored
-        return await self._client.replace(path, replacing(stored, wanted))
-
     def _failed(self, problem: str) -> None:
         self._writes["error"] += 1
         self._trouble.begin(problem)
@@ -254,7 +276,3 @@ class Registration:
 
 def _rendered(inputs: RegistrationInputs, options: RenderOptions) -> list[JSONObject]:
     return render(inputs.policies.without(inputs.left_out), options)
-
-
-def _version(found: JSONObject | None) -> str:
-    return str(((found or {}).get("metadata") or {}).get("resourceVersion") or "")

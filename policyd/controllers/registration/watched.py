@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from policyd.cluster.objects import ObjectClient
-from policyd.cluster.watching import Reflector, Watched
+from policyd.cluster.watching import RELIST_SECONDS, Reflector, Watched
 from policyd.json_types import JSONObject
 from policyd.webhooks.stored import RESOURCES, path_of
 
@@ -20,6 +20,7 @@ class WatchedConfigurations:
                 client,
                 Watched(path_of(kind), field_selector=selector),
                 changed=lambda *_: changed(),
+                relist=RELIST_SECONDS,
             )
             for kind in RESOURCES
         }

@@ -34,6 +34,8 @@ OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 RESULTS: tuple[RequestResult, ...] = ("allowed", "denied", "error")
 UNREAD_RESULTS: tuple[RequestResult, ...] = ("shed", "bad_request", "error")
 CAPTURES = ("written", "dropped", "failed")
+# Of objects that controllers write; conflict: somebody else changed what policyd had written.
+WRITES = ("success", "error", "conflict")
 EDITS = ("accepted", "refused", "error")
 SHED_REASONS: tuple[ShedReason, ...] = ("requests", "bytes", "stalled", "queue", "deadline")
 
@@ -105,11 +107,11 @@ class PrometheusRecorder:
         # What became of denials that are reported as Events; empty without --events.
         self.events: dict[str, int] = {}
         # What controllers count, and what they know; None without such a controller.
-        self.registrations = {"success": 0, "error": 0}
+        self.registrations = dict.fromkeys(WRITES, 0)
         self.rotations = {"success": 0, "error": 0}
         self.leads: Callable[[], bool] | None = None
         self.unreached: Callable[[], int | None] = _unknown
-        self.placements = {"success": 0, "error": 0}
+        self.placements = dict.fromkeys(WRITES, 0)
         # Where each part of each policy runs: (policy, webhook, engine).
         self.placed: Callable[[], Sequence[tuple[str, str, str]]] | None = None
 

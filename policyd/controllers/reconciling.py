@@ -1,0 +1,311 @@
+"""Writes objects until the API server holds what is wanted, beside others that change them too.
+
+An object that seems to differ is read again before it is written: what the API server holds
+decides, not what was written last. What is changed again and again is repaired ever less often.
+Knows nothing of what the objects are for.
+"""
+
+import random
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from math import inf
+from time import monotonic
+from typing import Protocol
+
+from policyd.cluster.objects import ObjectClient, ObjectError
+from policyd.controllers.trouble import reason
+from policyd.json_types import JSONObject
+from policyd.managed_fields import ManagedField, changed_by, shown
+from policyd.observability.logs import Log
+from policyd.ownership import MANAGER
+
+# An object that others change is repaired at once, then this often for the first times, then after
+# twice the pause each time.
+PAUSE_SECONDS = 1.0
+QUICK_REPAIRS = 5
+LONGEST_PAUSE_SECONDS = 300.0
+# What is gone enforces nothing: it is restored at least this often.
+LONGEST_GONE_SECONDS = 4.0
+# The same after errors, which end without anybody being told.
+LONGEST_ERROR_SECONDS = 30.0
+# What others left alone for this long is repaired at once again.
+QUIET_SECONDS = 300.0
+# Pauses are multiplied by a random number, so that two that repair do not do it together for ever.
+SPREAD = (0.8, 1.2)
+# How soon an object is compared again that is as it should be, but not yet in the watch.
+LATE_SECONDS = 1.0
+_FIELDS = 5  # that are named in a line of the log
+
+
+class Aim(Protocol):
+    """What is wanted of one object. ``version`` is the same as long as the same is wanted: what
+    differs then was changed by somebody else.
+    """
+
+    @property
+    def key(self) -> tuple[str, str]: ...
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def name(self) -> str:
+        """What the log calls the object."""
+
+    @property
+    def version(self) -> object: ...
+
+    @property
+    def whole(self) -> bool:
+        """Whether the whole object is replaced, because it is somebody else's; otherwise only what
+        is wanted is applied.
+        """
+
+    def wanted(self, found: JSONObject | None) -> JSONObject | None:
+        """Return what is to be stored, given what is stored; None if nothing is."""
+
+    def differences(self, found: JSONObject, wanted: JSONObject) -> Sequence[ManagedField]:
+        """Return the fields in which what is stored means something else than what is wanted."""
+
+    def replacing(self, found: JSONObject, wanted: JSONObject) -> JSONObject:
+        """Return the object that replaces what is stored, whoever wrote it."""
+
+    def urgent(self, found: JSONObject | None) -> bool:
+        """Whether what is stored enforces nothing."""
+
+    def written(self, stored: JSONObject | None) -> str:
+        """Return what the log says after a write, or a deletion (None)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReconcileStep:
+    """What became of an object. ``pause``: the seconds until something may be due again. ``error``:
+    why the API server did not store what is wanted.
+    """
+
+    in_step: bool
+    pause: float = inf
+    wrote: bool = False
+    error: ObjectError | None = None
+
+
+_UNKNOWN = object()
+
+
+class _Record:
+    """What is remembered of an object that differed."""
+
+    __slots__ = ("differs_since", "failures", "known", "problem", "repairs", "spread", "tried_at")
+
+    def __init__(self) -> None:
+        self.known: object = _UNKNOWN  # the version of the aim that was stored
+        self.repairs = 0  # of what others changed, since they left it alone for long
+        self.failures = 0  # in a row
+        self.tried_at = -inf
+        self.spread = 1.0
+        self.differs_since: float | None = None
+        self.problem = ""
+
+
+class Reconciler:
+    """The objects that one controller writes. ``holds``: whether this replica writes; ``writes``
+    counts success, error and conflict. ``event`` is that of its lines in the log.
+    """
+
+    def __init__(
+        self,
+        client: ObjectClient,
+        event: str,
+        log: Log,
+        *,
+        holds: Callable[[], bool],
+        writes: dict[str, int],
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._client = client
+        self._event = event
+        self._log = log
+        self._holds = holds
+        self._writes = writes
+        self._clock = clock
+        self._records: dict[tuple[str, str], _Record] = {}
+
+    @property
+    def problem(self) -> str:
+        """Why objects are not in step, or not for long; empty if they are."""
+        return "; ".join(each.problem for each in self._records.values() if each.problem)
+
+    def forget_all(self) -> None:
+        """Forget what others did: another replica writes now."""
+        self._records.clear()
+
+    def forget(self, key: tuple[str, str]) -> None:
+        """Forget an object that is not to be written any more."""
+        self._records.pop(key, None)
+
+    def rest(
+        self, versions: Mapping[tuple[str, str], object], known: Container[tuple[str, str]]
+    ) -> float:
+        """Note objects that are as they should be, in these versions, and forget those that are not
+        ``known`` any more; return how long others must leave alone what they changed.
+        """
+        now = self._clock()
+        self._records = {
+            key: each
+            for key, each in self._records.items()
+            if key in known or now - each.tried_at < QUIET_SECONDS
+        }
+        records = ((self._record(key), each) for key, each in versions.items())
+        return min((self._settled(record, each, now) for record, each in records), default=inf)
+
+    async def step(self, aim: Aim, seen: JSONObject | None) -> ReconcileStep:
+        """Bring an object in step, which the watch shows like this, or return when to try."""
+        record = self._record(aim.key)
+        now = self._clock()
+        if _differing(aim, seen, aim.wanted(seen)) is None:
+            return ReconcileStep(True, self._settled(record, aim.version, now))
+        pause = self._pause(record, aim, seen, now)
+        if pause > 0:
+            return ReconcileStep(False, pause)
+        try:
+            return await self._repair(record, aim, now)
+        except ObjectError as error:
+            record.tried_at = now
+            if error.status == HTTPStatus.CONFLICT:  # somebody else wrote meanwhile
+                record.known, record.repairs = aim.version, max(1, record.repairs)
+                return ReconcileStep(False, PAUSE_SECONDS)
+            record.failures += 1
+            record.problem = f"cannot write the {aim.name}: {reason(error)}"
+            self._writes["error"] += 1
+            return ReconcileStep(False, self._pause(record, aim, seen, now), error=error)
+
+    def _record(self, key: tuple[str, str]) -> _Record:
+        return self._records.setdefault(key, _Record())
+
+    def _settled(self, record: _Record, version: object, now: float) -> float:
+        """Note that an object is as it should be; return how long others must leave it alone."""
+        record.known, record.differs_since, record.failures = version, None, 0
+        if record.repairs > QUICK_REPAIRS and now - record.tried_at < QUIET_SECONDS:
+            return record.tried_at + QUIET_SECONDS - now
+        record.problem = ""
+        return inf
+
+    def _pause(self, record: _Record, aim: Aim, seen: JSONObject | None, now: float) -> float:
+        """Note that an object differs; return the seconds until it may be written."""
+        if record.differs_since is None:
+            record.differs_since = now
+            if now - record.tried_at >= QUIET_SECONDS:
+                record.repairs = 0
+        longest, doubled = LONGEST_PAUSE_SECONDS, record.repairs - QUICK_REPAIRS
+        if record.failures:
+            longest, doubled = LONGEST_ERROR_SECONDS, record.failures - 1
+        elif not record.repairs or record.known != aim.version:
+            return 0.0
+        elif aim.urgent(seen):
+            longest = LONGEST_GONE_SECONDS
+        pause = min(PAUSE_SECONDS * 2.0 ** min(max(doubled, 0), 20), longest)
+        return record.tried_at + pause * record.spread - now
+
+    async def _repair(self, record: _Record, aim: Aim, now: float) -> ReconcileStep:
+        """Write an object unless it is as it should be."""
+        record.spread = random.uniform(*SPREAD)  # noqa: S311 - a pause, no secret
+        found = await self._read(aim.path)
+        wanted = aim.wanted(found)
+        fields = _differing(aim, found, wanted)
+        if fields is None:  # the watch is late
+            self._settled(record, aim.version, now)
+            return ReconcileStep(True, LATE_SECONDS)
+        if not self._holds():
+            return ReconcileStep(False)
+        others = record.known == aim.version
+        if others:
+            record.repairs += 1
+            self._writes["conflict"] += 1
+        record.tried_at = now
+        stored = await self._write(aim, found, wanted)
+        self._writes["success"] += 1
+        record.known, record.failures = aim.version, 0
+        if others:
+            self._log_conflict(record, aim, _Conflict(found, wanted, fields))
+        else:
+            self._log.write("info", self._event, aim.written(stored))
+        if _differing(aim, stored, wanted) is not None:
+            return ReconcileStep(False, PAUSE_SECONDS, wrote=True)
+        return ReconcileStep(True, self._settled(record, aim.version, now), wrote=True)
+
+    async def _read(self, path: str) -> JSONObject | None:
+        try:
+            return await self._client.get(path)
+        except ObjectError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise
+
+    async def _write(
+        self, aim: Aim, found: JSONObject | None, wanted: JSONObject | None
+    ) -> JSONObject | None:
+        """Apply; replace the whole object if what other managers wrote is still in it."""
+        if wanted is None:
+            await self._delete(aim.path, found or {})
+            return None
+        if aim.whole:
+            return await self._client.replace(aim.path, wanted)
+        try:
+            stored = await self._client.apply(aim.path, wanted, MANAGER, force=True)
+        except ObjectError as error:
+            # Without an item that another manager also wrote to, a part of it would remain.
+            if error.status != HTTPStatus.UNPROCESSABLE_ENTITY or found is None:
+                raise
+            stored = found
+        if aim.differences(stored, wanted):
+            return await self._client.replace(aim.path, aim.replacing(stored, wanted))
+        return stored
+
+    async def _delete(self, path: str, found: JSONObject) -> None:
+        metadata = found.get("metadata") or {}
+        uid, version = (str(metadata.get(each) or "") for each in ("uid", "resourceVersion"))
+        try:
+            await self._client.delete(path, uid=uid, resource_version=version)
+        except ObjectError as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+
+    def _log_conflict(self, record: _Record, aim: Aim, conflict: "_Conflict") -> None:
+        """Name who changed what policyd wrote; from the point where repairs are put off, as a
+        problem too.
+        """
+        if record.repairs > QUICK_REPAIRS:
+            record.problem = (
+                f"the {aim.name} is {conflict.what} each time that it is written, so that is done"
+                " ever less often"
+            )
+        message = f"the {aim.name} was {conflict.what}; it was {conflict.answer} again"
+        manager, repairs = conflict.manager, record.repairs
+        self._log.write("warning", self._event, message, manager=manager, repairs=repairs)
+
+
+class _Conflict:
+    """What somebody else did to an object, and what policyd did then."""
+
+    def __init__(
+        self, found: JSONObject | None, wanted: JSONObject | None, fields: Sequence[ManagedField]
+    ) -> None:
+        self.manager = changed_by(found or {}, fields)
+        self.answer = "deleted" if wanted is None else "written"
+        by = f" by {self.manager}" if self.manager else ""
+        self.what = (
+            "deleted" if found is None else f"made{by}" if wanted is None else f"changed{by}"
+        )
+        if fields:
+            names = [*map(shown, fields[:_FIELDS]), *(["…"] if len(fields) > _FIELDS else [])]
+            self.what += f" ({', '.join(names)})"
+
+
+def _differing(
+    aim: Aim, found: JSONObject | None, wanted: JSONObject | None
+) -> Sequence[ManagedField] | None:
+    """Return the fields that differ, none if all does; None if nothing does."""
+    if found is None or wanted is None:
+        return None if found is wanted else ()
+    return aim.differences(found, wanted) or None
