@@ -54,6 +54,8 @@ ALLOWED = {
     "policyd/importers/kyverno/mutate/loops.py": "a path of identifiers, without spaces",
     "policyd/importers/kyverno/mutate/operations.py": "a variable at the end of a line",
     "policyd/importers/kyverno/mutate/texts.py": "a variable, a reference, an identifier",
+    "policyd/server/edits/gate.py": "names of Kubernetes",
+    "policyd/server/edits/showing.py": "numbers after a fixed word",
     "policyd/policy/live/holding.py": "a line in the message of an error",
     "policyd/mutation/overlays/strings.py": "one of two literal texts",
     "policyd/mutation/overlays/tree.py": "marks of another language in an overlay",

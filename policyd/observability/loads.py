@@ -5,7 +5,26 @@ from policyd.observability.logs import Log
 from policyd.policy.live.store import Reload, Store
 
 
-def kept(store: Store, attempt: Reload, last_good: str) -> str:
+def report(log: Log, store: Store, attempt: Reload, last_good: str) -> None:
+    """Log the result of a load; ``last_good`` names the place of the last good policies."""
+    if not attempt.succeeded:
+        kept = policies_in_use(store, attempt, last_good)
+        log.write(
+            "error",
+            "reload",
+            f"the policies have errors ({len(attempt.errors)}); {kept}",
+            generation=attempt.generation,
+            errors=list(attempt.errors),
+            quarantined=quarantined(store),
+            held=list(attempt.held),
+        )
+        return
+    log.write("info", "reload", "policies loaded", generation=attempt.generation)
+    if not store.current.policies:
+        log.write("warning", "empty", "no policies are loaded; every request is allowed")
+
+
+def policies_in_use(store: Store, attempt: Reload, last_good: str) -> str:
     """Which policies are in use after a load with errors; ``last_good`` names that place."""
     if attempt.at_start and store.serves_last_good:
         return f"the last good policies, kept in {last_good}, are served"

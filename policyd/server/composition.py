@@ -373,23 +373,7 @@ class Server:
         if self.caches is not None and not attempt.at_start:
             self.caches.follow(self.store.current)
         self.controllers.changed()
-        if attempt.succeeded:
-            self.log.write("info", "reload", "policies loaded", generation=attempt.generation)
-            if not self.store.current.policies:
-                self.log.write(
-                    "warning", "empty", "no policies are loaded; every request is allowed"
-                )
-        else:
-            kept = loads.kept(self.store, attempt, str(self.settings.last_good))
-            self.log.write(
-                "error",
-                "reload",
-                f"the policies have errors ({len(attempt.errors)}); {kept}",
-                generation=attempt.generation,
-                errors=list(attempt.errors),
-                quarantined=loads.quarantined(self.store),
-                held=list(attempt.held),
-            )
+        loads.report(self.log, self.store, attempt, str(self.settings.last_good))
 
     def _malformed(self, status: int, peer: str) -> None:
         self.recorder.rejected(status, peer, "", "expected a request of HTTP/1.1")

@@ -17,7 +17,7 @@ from policyd.cli import policyd
 from policyd.policy.suite.reviews import build_review
 from tests.builders.commands import NAMES, every
 from tests.builders.webhook_configurations import KINDS, configuration, hook
-from tests.cli.within import within
+from tests.cli.within import Done, within
 from tests.shared import ROOT
 
 POD = """\
@@ -145,9 +145,9 @@ def test_an_example_runs(example: str, folder: Path, monkeypatch: pytest.MonkeyP
     assert not re.search("Traceback|Usage:|Error:", done.stderr), done.stderr
 
 
-def shell(example: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def shell(example: str, folder: Path) -> Done:
     """Run an example as it is typed."""
-    return subprocess.run(
+    done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", example],
         cwd=folder,
         env={
@@ -159,9 +159,10 @@ def shell(example: str, folder: Path) -> subprocess.CompletedProcess[str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
+    return Done(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,8 @@ def test_a_start_without_policies_accepts_no_requests_until_they_come(
     folder = tmp_path / "policies"
     folder.mkdir()
     review_port, admin_port = free_ports(2)
-    flags = ("--workers", workers, "--bind", f"127.0.0.1:{review_port}")
-    flags = (*flags, "--admin-bind", f"127.0.0.1:{admin_port}")
+    flags = ["--workers", workers, "--bind", f"127.0.0.1:{review_port}"]
+    flags += ["--admin-bind", f"127.0.0.1:{admin_port}"]
 
     def get(path: str) -> tuple[int, str]:
         connection = HTTPConnection("127.0.0.1", admin_port, timeout=PATIENCE)

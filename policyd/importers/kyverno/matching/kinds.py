@@ -13,6 +13,7 @@ from policyd.importers.kyverno.matching.globs import is_wild
 from policyd.importers.kyverno.matching.selectors import KindSelector, selected
 from policyd.json_types import JSON
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
+from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.kinds.plural import plural
 from policyd.policy.kinds.served import known_resources
 from policyd.policy.kinds.subresources import SUBRESOURCES
@@ -151,7 +152,7 @@ def _only_subresource(selector: KindSelector) -> MatchedResource | None:
         groups = ("",) if found.resource else ("*",)
         versions = ("v1",) if found.resource else ("*",)
         connects = found.operation == "CONNECT"
-        namespaced = bool(found.resource) and found.namespaced
+        namespaced = bool(found.resource) and bool(BUILT_IN.namespaced("", found.resource))
         return MatchedResource(
             groups, versions, (resource,), selector, True, connects, not connects, namespaced
         )
