@@ -6,16 +6,13 @@ The counts are the metric ``policyd_recording_errors_total``; one line a minute 
 from collections.abc import Callable
 from functools import wraps
 from traceback import format_tb
-from typing import Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, TypeVar, cast
 
 from policyd.admission.recorder import RecordingPart
 from policyd.observability.throttle import Throttle
 
 PARTS: tuple[RecordingPart, ...] = ("recorder", "log", "denials", "events", "capture", "traces")
 LINES_SECONDS = 60.0
-
-_Arguments = ParamSpec("_Arguments")
-_Result = TypeVar("_Result")
 
 
 class RecordingErrors:
@@ -46,37 +43,23 @@ class RecordingErrors:
             self._noting = False
 
 
-class _Counting(Protocol):
-    """Has the errors that its methods are counted in."""
-
-    @property
-    def errors(self) -> RecordingErrors: ...
+_Method = TypeVar("_Method", bound=Callable[..., object])
 
 
-_Self = TypeVar("_Self", bound=_Counting)
+def unfailing(part: RecordingPart) -> Callable[[_Method], _Method]:
+    """Make a method return None where it would raise, and count that in ``self.errors``. It is for
+    methods that may return None.
+    """
 
-
-def unfailing(
-    part: RecordingPart,
-) -> Callable[
-    [Callable[Concatenate[_Self, _Arguments], _Result]],
-    Callable[Concatenate[_Self, _Arguments], _Result | None],
-]:
-    """Make a method return None where it would raise, and count the error of ``part``."""
-
-    def made(
-        method: Callable[Concatenate[_Self, _Arguments], _Result],
-    ) -> Callable[Concatenate[_Self, _Arguments], _Result | None]:
+    def made(method: _Method) -> _Method:
         @wraps(method)
-        def unfailing_method(
-            self: _Self, *args: _Arguments.args, **named: _Arguments.kwargs
-        ) -> _Result | None:
+        def unfailing_method(self: Any, *args: object, **named: object) -> object:
             try:
                 return method(self, *args, **named)
             except Exception as error:
                 self.errors.note(part, error)
                 return None
 
-        return unfailing_method
+        return cast(_Method, unfailing_method)
 
     return made

@@ -10,12 +10,13 @@ from policyd.admission.recorder import (
     LookupResult,
     Phase,
     PolicyEvent,
+    RecordingPart,
     RequestResult,
     ShedReason,
 )
 from policyd.admission.review import AdmissionRequest
 from policyd.observability.logs import Log
-from policyd.observability.recording import RecordingErrors, RecordingPart, unfailing
+from policyd.observability.recording import RecordingErrors, unfailing
 from policyd.observability.throttle import LineLimit
 from policyd.tls.handshakes import REFUSALS, Refusal
 
