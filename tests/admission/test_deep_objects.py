@@ -126,7 +126,8 @@ def test_a_label_that_is_no_string_neither_exempts_nor_fails() -> None:
             validations=[{"expression": "false", "message": "denied"}],
         )
     )
-    for label in (1, True, None, [], {}, chain(900), chain(996)):
+    labels: tuple[Any, ...] = (1, True, None, [], {}, chain(900), chain(996))
+    for label in labels:
         response, _ = answer(policies, gadget(1, team=label), "validate")
         assert not response.allowed and "denied" in response.message, label
     assert answer(policies, gadget(1, team="a"), "validate")[0].allowed  # exempt
