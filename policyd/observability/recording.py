@@ -43,17 +43,17 @@ class RecordingErrors:
             self._noting = False
 
 
-_Method = TypeVar("_Method", bound=Callable[..., Any])
+_Method = TypeVar("_Method", bound=Callable[..., object])
 
 
 def unfailing(part: RecordingPart) -> Callable[[_Method], _Method]:
-    """Make a method return None where it would raise, and count the error of ``part`` in the
-    ``errors`` of its object, which are RecordingErrors.
+    """Make a method return None where it would raise, and count that in ``self.errors``. It is for
+    methods that may return None.
     """
 
     def made(method: _Method) -> _Method:
         @wraps(method)
-        def unfailing_method(self: Any, *args: Any, **named: Any) -> Any:
+        def unfailing_method(self: Any, *args: object, **named: object) -> object:
             try:
                 return method(self, *args, **named)
             except Exception as error:

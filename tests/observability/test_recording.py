@@ -80,8 +80,7 @@ class Broken:
         raise RecursionError("broken on purpose")
 
     __call__ = __getitem__ = __setitem__ = __len__ = __iter__ = __contains__ = __bool__ = fail
-    __add__ = __iadd__ = __enter__ = __eq__ = fail
-    __hash__ = None  # type: ignore[assignment]
+    __add__ = __iadd__ = __enter__ = fail
 
     def __getattr__(self, name: str) -> Any:
         raise RecursionError(f"broken on purpose: {name}")

@@ -16,8 +16,10 @@ cdef class _Levels:
 
     @cython.locals(levels=int, known=Type)
     cpdef int of(self, Expr node, dict names) except -1
+
     @cython.locals(deepest=int, part=Expr)
     cdef int _of(self, Expr node, dict names) except -1
+
     @cython.locals(second=Expr)
     cdef int _named(self, Call node, dict names, int deepest) except -1
     cdef int _fold(self, Comprehension node, dict names) except -1

@@ -4,7 +4,7 @@ import pytest
 
 from policyd.cel.env import Environment
 from policyd.cel.plan.nesting import MAX_NESTING, added_levels
-from policyd.errors import CelTypeError
+from policyd.errors import CelSyntaxError, CelTypeError, PolicyError
 from tests.builders.policies import policy
 from tests.policy_sets import compiled
 
@@ -68,7 +68,7 @@ def test_a_chain_of_variables_that_nests_deeper_is_an_error_of_the_policy(form: 
             variables.append({"name": f"v{number}", "expression": form.format(value, value)})
         try:
             compiled(policy("p", variables=variables, validations=[{"expression": "true"}]))
-        except Exception as error:
+        except PolicyError as error:
             return str(error).split("\n")[0]
         return ""
 
@@ -79,7 +79,7 @@ def test_a_chain_of_variables_that_nests_deeper_is_an_error_of_the_policy(form: 
 def test_one_expression_is_never_too_deep_in_itself() -> None:
     """The parser's limit of 250 levels is met first."""
     KUBERNETES.compile("[" * 120 + "1" + "]" * 120)
-    with pytest.raises(Exception, match="recursion"):
+    with pytest.raises(CelSyntaxError, match="recursion"):
         KUBERNETES.compile("[" * 300 + "1" + "]" * 300)
 
 

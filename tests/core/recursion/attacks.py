@@ -108,12 +108,8 @@ def value_attacks() -> Iterator[Attack]:
     yield from map(expression, EXPRESSIONS)
     for text in REREADING:
         yield expression(text, KubernetesVersion(1, 36))
-    schema: Any = Schemas.builtin().target(DEFINITION).schema
-    root: Field = schema.root
-    versions: Any = root.type.fields["spec"].type.fields["versions"].type.item
-    props: Field = versions.type.fields["schema"].type.fields["openAPIV3Schema"]
-    for kind in (root, props):
-        yield from schema_attacks(kind)
+    for kind in recursive_types():
+        yield from typed_attacks(kind)
     yield Attack("normal", lambda value: normal(value, 1_002))
     yield Attack("json_bytes", lambda value: json_bytes(value, 1 << 30), (*SHAPES,))
     yield Attack("patch_bytes", lambda value: patch_bytes(added(value), 1 << 30))
@@ -124,7 +120,7 @@ def value_attacks() -> Iterator[Attack]:
     yield Attack("apply", lambda value: rfc6902.apply(added(value), {}))
     yield Attack("test", lambda value: rfc6902.apply(tested(value), {"a": other(value)}))
     for op in ("add", "replace", "test"):
-        yield Attack(f"json patch {op}", partial(patched_by, op))
+        yield Attack(f"json patch {op}", partial(patched, op))
     yield Attack("json_value", json_value, (*SHAPES,))
     yield Attack("sources", lambda value: json_value(made([value]), (other(value),)), (*SHAPES,))
     yield Attack("object_value", lambda value: object_value(made(value)), (*SHAPES,))
@@ -133,7 +129,14 @@ def value_attacks() -> Iterator[Attack]:
     yield Attack("hash", hash, ("optionals",))
 
 
-def schema_attacks(kind: Field) -> Iterator[Attack]:
+def recursive_types() -> tuple[Field, Field]:
+    """The type of a CustomResourceDefinition, and that of schemas in it."""
+    schema: Any = Schemas.builtin().target(DEFINITION).schema
+    version = schema.root.type.fields["spec"].type.fields["versions"].type.item
+    return schema.root, version.type.fields["schema"].type.fields["openAPIV3Schema"]
+
+
+def typed_attacks(kind: Field) -> Iterator[Attack]:
     yield Attack("decode", lambda value: decoded(value, {}, kind))
     yield Attack("decode a change", lambda value: decoded(value, other(value), kind))
     yield Attack("problems", lambda value: problems(value, kind.type))
@@ -141,8 +144,7 @@ def schema_attacks(kind: Field) -> Iterator[Attack]:
     yield Attack("merge", lambda value: merged(value, kind))
 
 
-def patched_by(op: str, value: Any) -> object:
-    """Apply one operation with a value to an object that has another one."""
+def patched(op: str, value: Any) -> object:
     operation = json_patch.PatchOperation(op, "/a", value=value)
     return json_patch.apply([operation], {"a": other(value)})
 
