@@ -53,6 +53,6 @@ def messages(imported: Imported, review: JSONObject, *supporting: JSONObject) ->
 def changed(imported: Imported, obj: JSONObject) -> JSON:
     """An object after the mutations of what a policy became."""
     policies = policyd.PolicySet.from_documents(*(each.raw for each in imported.documents))
-    result = policies.evaluate(policyd.build_review(obj), "mutate")
+    result = policies.evaluate(policyd.build_review(obj, defaults=False), "mutate")
     assert result.allowed, result.message
     return result.object

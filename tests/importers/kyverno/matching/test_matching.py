@@ -197,12 +197,18 @@ def test_a_custom_kind_has_the_plural_of_its_definition() -> None:
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": "buses-of-town.example.com"},
-        "spec": {"group": "example.com", "names": names},
+        "spec": {
+            "group": "example.com",
+            "names": names,
+            "scope": "Namespaced",
+            "versions": [{"name": "v1", "served": True, "storage": True}],
+        },
     }
     policy = cluster_policy(matching({"any": [resources("Bus")]}))
     [found] = spec_of(policy, definition)["matchConstraints"]["resourceRules"]
     assert (found["apiGroups"], found["resources"]) == (["example.com"], ["buses-of-town"])
-    [guessed] = spec_of(policy)["matchConstraints"]["resourceRules"]
+    definition["spec"] = {"group": "example.com", "names": names}  # it cannot be used
+    [guessed] = spec_of(policy, definition)["matchConstraints"]["resourceRules"]
     assert (guessed["apiGroups"], guessed["resources"]) == (["*"], ["buses"])
 
 
@@ -273,10 +279,9 @@ def test_a_resource_that_is_a_guess_has_a_remark(kind: str) -> None:
 
 def for_subresource(obj: JSONObject, name: str, resource: JSONObject) -> JSONObject:
     """A review of an update of a subresource."""
-    review = build(obj, operation="UPDATE")
-    review["request"] |= {"subResource": name, "requestSubResource": name}
-    review["request"] |= {"resource": resource, "requestResource": resource}
-    return review
+    group = f"{resource['group']}/" if resource["group"] else ""
+    named = f"{group}{resource['version']}/{resource['resource']}"
+    return build(obj, operation="UPDATE", resource=named, subresource=name)
 
 
 SCALE = for_subresource(
