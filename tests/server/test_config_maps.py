@@ -1,7 +1,6 @@
 """``serve --policy-configmaps``: the real process, and a fake API server."""
 
 import json
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -23,7 +22,7 @@ from tests.server.config_maps import (
     reading,
     shown,
 )
-from tests.server.process import Process, until
+from tests.server.process import Process, spawn, until
 from tests.server.serve import DENY, write_policy
 
 
@@ -132,7 +131,7 @@ class Waiting:
     def __init__(self, cluster: PolicyCluster) -> None:
         self.log = cluster.server.folder / "waiting.log"
         with self.log.open("wb") as stream:
-            self.child = subprocess.Popen(flags(cluster), stderr=stream)
+            self.child = spawn(flags(cluster), stream)
 
     def line(self, event: str) -> JSONObject:
         """The first line of an event, as soon as there is one."""

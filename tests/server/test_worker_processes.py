@@ -16,6 +16,7 @@ from policyd.server.workers.dividing import part_of
 from policyd.server.workers.preloading import Preloaded
 from policyd.versions import NEWEST, KubernetesVersion
 from tests.builders.reviews import body
+from tests.server import pair
 from tests.server.fakes import FakeSet, load
 from tests.server.process import Process, until, write_sources
 from tests.shared import ROOT
@@ -33,12 +34,14 @@ supervisor.Supervisor(resolve(flags, {{}}), load, judge).run()
 
 def command(sources: Path, change: str, **settings: str) -> list[str]:
     """A server of two workers over the fakes, with a change of the supervisor."""
+    certificate, key = pair.files()
     given = {
         "policies": str(sources),
         "bind": "127.0.0.1:0",
         "admin_bind": "127.0.0.1:0",
         "drain": "0s",
-        "self_signed": "true",
+        "tls_cert": certificate,
+        "tls_key": key,
         "workers": "2",
         **settings,
     }
