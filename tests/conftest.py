@@ -12,7 +12,11 @@ from tests import sampling, shared
 
 # The same examples in every run, and none fails for taking long: a busy machine is no defect.
 settings.register_profile(
-    "policyd", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "policyd",
+    deadline=None,
+    derandomize=True,
+    max_examples=sampling.examples(100),
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("policyd")
 

@@ -56,7 +56,9 @@ class Overload:
 
     peak: Phase
     load: Phase
-    recovery: float  # seconds of the server's CPU from the end of the load to answers as fast as before
+    recovery: (
+        float  # seconds of the server's CPU from the end of the load to answers as fast as before
+    )
     grown: int  # bytes of memory
 
     @property

@@ -50,7 +50,8 @@ def test_deadline_ends_an_evaluation(name: str) -> None:
     start = thread_time()
     with pytest.raises(DeadlineExceeded):
         program.evaluate(variables, cost_limit=NO_LIMIT, deadline=deadline)
-    assert thread_time() - start < 0.05  # 5 ms, and some more where other work shares the machine
+    # 5 ms, and some more on a slow machine: without the deadline it would be many seconds.
+    assert thread_time() - start < 1.0
 
 
 def test_passed_deadline_ends_even_a_short_evaluation() -> None:

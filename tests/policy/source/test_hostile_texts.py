@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from policyd.cli import policyd
 from policyd.policy.source.surrogates import lone_surrogate
+from tests.sampling import examples
 
 DIGITS = "1" * 5000
 HEAD = """\
@@ -171,7 +172,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(at=st.lists(st.tuples(st.integers(0, len(HEAD) + 80), PIECES), max_size=6))
 def test_lint_reports_whatever_it_is_given(
     tmp_path_factory: pytest.TempPathFactory, at: list[tuple[int, str]]
