@@ -61,7 +61,7 @@ def work(clock: Clock, requests: Callable[[Office], list[Awaitable[None]]]) -> O
     office = Office(clock)
 
     async def all_of_them() -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(300):
             await asyncio.gather(*requests(office))
 
     asyncio.run(all_of_them())

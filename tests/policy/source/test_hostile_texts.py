@@ -228,7 +228,7 @@ def test_comments_cost_a_small_multiple_of_themselves(tmp_path: Path, name: str)
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=300,
         preexec_fn=bounded,
     )
     assert int(done.stdout) < MOST
