@@ -2,7 +2,8 @@
 
 import gc
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -11,9 +12,17 @@ from tests import sampling, shared
 
 # The same examples in every run, and none fails for taking long: a busy machine is no defect.
 settings.register_profile(
-    "policyd", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "policyd",
+    deadline=None,
+    derandomize=True,
+    max_examples=sampling.examples(100),
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("policyd")
+
+# Modules are compiled once and not by every process of a run, whatever the environment says.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Output for programs does not depend on the terminal of the tests; pytest-xdist sets its width.
 os.environ.pop("COLUMNS", None)
@@ -26,6 +35,17 @@ def collected() -> Iterator[None]:
     gc.freeze()
     yield
     gc.unfreeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """The tests are many objects, and all are kept: no collection of garbage goes through them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def pytest_configure() -> None:

@@ -6,12 +6,13 @@ run, ``POLICYD_SAMPLE=1`` checks everything, as ``make acceptance`` does.
 
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import ceil
 from random import Random
 from typing import TypeVar
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 SEED = "POLICYD_SEED"
 SHARE = "POLICYD_SAMPLE"
@@ -40,6 +41,18 @@ def sampled(items: Iterable[T], least: int = 1) -> list[T]:
     count = min(len(given), max(least, ceil(len(given) * share())))
     chosen = Random(f"{seeded()[0]} {len(given)}").sample(range(len(given)), count)
     return [given[index] for index in sorted(chosen)]
+
+
+def paired(items: Sequence[T], others: Sequence[U]) -> list[tuple[T, U]]:
+    """Return pairs with each item and each of the others; all pairs where everything is checked."""
+    if share() == 1:
+        return [(item, other) for item in items for other in others]
+    first = Random(seeded()[0]).randrange(len(others))
+    count = max(len(items), len(others))
+    return [
+        (items[number % len(items)], others[(first + number) % len(others)])
+        for number in range(count)
+    ]
 
 
 def examples(most: int, least: int = 25) -> int:

@@ -46,7 +46,7 @@ def run(folder: Path, **programs: str) -> tuple[int, list[str], str]:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     return done.returncode, sorted(made.read_text().splitlines()), done.stdout + done.stderr

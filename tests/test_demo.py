@@ -16,7 +16,7 @@ def test_the_demonstration_ends_well_and_shows_each_kind_of_answer() -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -84,7 +84,7 @@ class EvaluationTurns:
         return sorted(self._paces)[(len(self._paces) - 1) // 2] if self._paces else 0.0
 
     def _next(self) -> None:
-        """The loop has looked at its sockets, or does so before the requests of this turn go on."""
+        """The turn is over: those that were woken are evaluated."""
         now = perf_counter_ns()
         if self._taken:
             self._paces.append((now - self._began) / self._taken)
@@ -92,7 +92,13 @@ class EvaluationTurns:
             self._ticking = False
             return
         self._began, self._taken = now, 0
-        self._wake_late(now)
+        # Two rounds of the loop: in one it reads the sockets, in the next what was read begins to
+        # wait. Otherwise a client with few requests would wait for two turns more.
+        loop = asyncio.get_running_loop()
+        loop.call_soon(loop.call_soon, self._choose)
+
+    def _choose(self) -> None:
+        self._wake_late(perf_counter_ns())
         most = TURN_NS / max(self._pace(), 1.0)
         while self.waiting and (self._taken < most or not self._taken):
             self._wake_one()

@@ -2,7 +2,7 @@
 
 import json
 from base64 import b64decode
-from time import perf_counter
+from time import thread_time
 
 import pytest
 
@@ -144,14 +144,14 @@ def test_a_policy_that_burns_cpu_is_cut_at_its_deadline(failure_policy: str, all
     policies = load(
         policy(validations=validations, timeoutSeconds=0.02, failurePolicy=failure_policy)
     )
-    started = perf_counter()
+    started = thread_time()
     answer = ask(policies)
-    taken = perf_counter() - started
+    taken = thread_time() - started
     assert answer["allowed"] is allowed
     if not allowed:
         assert "deadline exceeded" in answer["status"]["message"]
         assert "cost" not in answer["status"]["message"]
-    # Uncut it takes a second and more; the bound is wide because test machines are slow.
+    # Of CPU time. Uncut it takes a second and more, on a slow machine so many times as long.
     assert taken < 0.5
 
 

@@ -13,6 +13,7 @@ from policyd.admission.partial import MAX_DECODED_BYTES
 from policyd.admission.review import decode
 from tests.admission.samples import about_everything, widget_review, written
 from tests.builders.policies import EVERYTHING
+from tests.sampling import examples
 
 CANNOT = "the review cannot be evaluated: "
 
@@ -227,7 +228,7 @@ def failing_and_ignoring(tmp_path_factory: pytest.TempPathFactory) -> tuple[Poli
     return written(fail, about_everything()), written(ignore, ignoring)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(value=JSON_TEXT)
 def test_whatever_a_user_writes_is_answered(
     failing_and_ignoring: tuple[PolicySet, PolicySet], value: str

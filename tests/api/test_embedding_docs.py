@@ -74,7 +74,7 @@ def test_pytest(folder: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, done.stdout
     assert "4 passed" in done.stdout

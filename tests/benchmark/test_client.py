@@ -60,7 +60,7 @@ def serving_bytes(
     try:
         yield f"https://127.0.0.1:{listener.getsockname()[1]}", received
     finally:
-        thread.join(10)
+        thread.join(300)
         listener.close()
 
 

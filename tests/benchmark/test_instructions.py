@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from policyd.benchmark.instructions import Counter, counter, instructions
+from policyd.benchmark.instructions import CALLGRIND, Counter, counter, instructions
 from policyd.benchmark.requests import Review, WebhookRequest, requests_of
 from policyd.benchmark.work import Job
 from policyd.errors import ConfigError
@@ -17,6 +17,7 @@ from policyd.versions import NEWEST
 from tests.builders.objects import pod
 from tests.builders.policies import demand, policy
 from tests.e2e.webhook import write
+from tests.sampling import share
 
 CHEAP = "object.metadata.name != 'x'"
 DEAR = "[1,2,3,4,5,6,7,8,9].all(a, [1,2,3,4,5,6,7,8,9].all(b, a + b != size(object.metadata.name) + 100))"
@@ -88,18 +89,30 @@ def test_what_starts_and_warms_up_is_subtracted(tmp_path: Path) -> None:
     assert (found.name, found.rounds) == ("validate/instructions (fake)", (5000.0,))
 
 
+needs_valgrind = pytest.mark.skipif(
+    shutil.which("valgrind") is None, reason="valgrind is not installed: nothing is counted"
+)
+
+
+@needs_valgrind
+def test_valgrind_counts_the_same_again_and_more_for_more() -> None:
+    def counted(passes: int) -> int:
+        return CALLGRIND.count(["sh", "-c", f"i=0; while [ $i -lt {passes} ]; do i=$((i+1)); done"])
+
+    first, again, more = counted(100), counted(100), counted(2100)
+    assert again == pytest.approx(first, rel=0.001)
+    assert more > first + 2000 * 100
+
+
+@needs_valgrind
+@pytest.mark.skipif(share() < 1, reason="it takes a minute: only where everything is checked")
 @pytest.mark.slow
 @pytest.mark.timeout(1800)  # six runs, each some fifty times as long as without Valgrind
-def test_valgrind_counts_the_same_again_and_more_for_more(tmp_path: Path) -> None:
-    if shutil.which("valgrind") is None:
-        pytest.skip("valgrind is not installed: instructions are not counted")
-    using = Counter(
-        "callgrind", ("valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=FILE")
-    )
+def test_valgrind_counts_requests(tmp_path: Path) -> None:
     cheap, dear = (job(tmp_path / str(size), each) for size, each in ((1, CHEAP), (2, DEAR)))
-    (first,), (again,) = (instructions(cheap, using, quiet) for _ in range(2))
+    (first,), (again,) = (instructions(cheap, CALLGRIND, quiet) for _ in range(2))
     assert again.median == pytest.approx(first.median, rel=0.01)
-    (more,) = instructions(dear, using, quiet)
+    (more,) = instructions(dear, CALLGRIND, quiet)
     assert more.median > 1.2 * first.median
 
 

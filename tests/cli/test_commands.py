@@ -7,6 +7,7 @@ from importlib.util import find_spec
 import pytest
 
 from policyd.cli import COMMANDS
+from tests.cli.terminal import run
 from tests.shared import ROOT
 
 HEAVY = (
@@ -19,19 +20,6 @@ HEAVY = (
 )
 
 
-def policyd(*arguments: str, code: str = "") -> subprocess.CompletedProcess[str]:
-    command = ["-c", code] if code else ["-m", "policyd"]
-    return subprocess.run(
-        [sys.executable, *command, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env={"PATH": "", "PYTHONWARNINGS": "error"},
-        cwd=ROOT,
-    )
-
-
 def test_help_imports_no_server() -> None:
     code = (
         "import sys; sys.argv = ['policyd', '--help']\n"
@@ -39,7 +27,15 @@ def test_help_imports_no_server() -> None:
         "try: main()\n"
         f"finally: print([m for m in {HEAVY} if m in sys.modules], file=sys.stderr)"
     )
-    done = policyd(code=code)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={"PATH": "", "PYTHONWARNINGS": "error"},
+        cwd=ROOT,
+    )
     assert done.stderr.strip() == "[]"
     assert done.returncode == 0
     for name, (_, line) in COMMANDS.items():
@@ -49,7 +45,7 @@ def test_help_imports_no_server() -> None:
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_is_there_and_explains_itself(name: str) -> None:
     assert find_spec(COMMANDS[name][0]) is not None
-    done = policyd(name, "--help")
+    done = run(name, "--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"Usage: policyd {name}")
 
@@ -67,11 +63,11 @@ SERVE_ERRORS = [
 def test_error_of_the_operator_ends_with_2_and_no_traceback(
     arguments: tuple[str, ...], message: str
 ) -> None:
-    done = policyd(*arguments)
+    done = run(*arguments)
     assert done.returncode == 2
     assert done.stderr.startswith(message)
     assert "Traceback" not in done.stderr
 
 
 def test_unknown_command_is_an_error() -> None:
-    assert policyd("conquer").returncode == 2
+    assert run("conquer").returncode == 2

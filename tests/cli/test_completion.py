@@ -35,7 +35,7 @@ def completed(words: str, path: str) -> list[str]:
         capture_output=True,
         text=True,
         env=environment,
-        timeout=60,
+        timeout=300,
         check=True,
     )
     assert done.stderr == ""
@@ -61,6 +61,6 @@ def test_bash_completes(words: str, offered: list[str], path: str) -> None:
 def test_other_shells_have_a_script(shell: str, part: str, path: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "policyd", "completion", shell],
-        capture_output=True, text=True, cwd=ROOT, timeout=60, check=True,
+        capture_output=True, text=True, cwd=ROOT, timeout=300, check=True,
     )  # fmt: skip
     assert part in done.stdout

@@ -5,19 +5,18 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import pytest
 
 from policyd.policy.suite.reviews import build_review
 from tests.builders.commands import NAMES
 from tests.builders.webhook_configurations import KINDS, configuration, hook
-from tests.cli.terminal import SCRIPT, environment, in_terminal
+from tests.cli.terminal import PATIENCE, SCRIPT, environment, in_terminal, run, start
 from tests.cli.within import within
 from tests.sampling import sampled
+from tests.server.process import until
 
 pytestmark = pytest.mark.skipif(
     not SCRIPT.exists(), reason=f"policyd is not installed: no {SCRIPT} (make build installs it)"
@@ -100,22 +99,6 @@ def folder(tmp_path: Path, initial: Path) -> Path:
     (tmp_path / "pod.json").write_text(json.dumps(POD))
     (tmp_path / "webhooks.json").write_text(json.dumps(configuration()))
     return tmp_path
-
-
-def run(
-    *arguments: str, cwd: Path, text: str = "", **more: str
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [SCRIPT, *arguments],
-        cwd=cwd,
-        input=text,
-        env=environment(**more),
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        timeout=60,
-        check=False,
-    )
 
 
 def test_every_command_has_a_way_to_work() -> None:
@@ -209,21 +192,14 @@ def closed_pipe(*arguments: str, cwd: Path, text: str) -> tuple[int, str]:
     """As ``policyd … | true``: who reads is gone before the first line."""
     reading, writing = os.pipe()
     os.close(reading)
-    try:
-        done = subprocess.run(
-            [SCRIPT, *arguments],
-            cwd=cwd,
-            input=text,
-            env=environment(),
-            stdout=writing,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            timeout=60,
-            check=False,
-        )
-    finally:
-        os.close(writing)
-    return done.returncode, done.stderr
+    with TemporaryFile() as stdin, os.fdopen(writing, "wb") as stdout, TemporaryFile() as stderr:
+        stdin.write(text.encode())
+        stdin.seek(0)
+        streams = (stdin.fileno(), stdout.fileno(), stderr.fileno())
+        process = start(*arguments, cwd=cwd, streams=streams, variables=environment())
+        status = process.wait(PATIENCE)
+        stderr.seek(0)
+        return status, stderr.read().decode()
 
 
 @pytest.mark.parametrize("name", OFFLINE)
@@ -234,34 +210,29 @@ def test_a_reader_that_goes_away_is_no_error_to_tell(name: str, folder: Path) ->
     assert "pipe" not in errors.lower()
 
 
-def interrupted(process: subprocess.Popen[str], ready: Callable[[], bool]) -> tuple[int, str]:
-    """Status and errors after Ctrl-C, which comes when the command has begun to wait."""
-    end = time.monotonic() + 30
-    while not ready():
-        assert process.poll() is None and time.monotonic() < end
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
-    return process.returncode, errors
-
-
 @pytest.mark.parametrize("name", [name for name in OFFLINE if WORKS[name][1]])
 def test_ctrl_c_ends_quietly(name: str, folder: Path) -> None:
-    process = subprocess.Popen(
-        [SCRIPT, *name.split(), *WORKS[name][0]],
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-    )
-    waits = Path(f"/proc/{process.pid}/wchan")
-    if not waits.exists():
-        process.kill()
-        pytest.skip("nobody says here for what a process waits")
-    status, errors = interrupted(process, lambda: "pipe" in waits.read_text())
-    assert (status, errors.strip()) == (130, "")
+    reading, writing = os.pipe()
+    with TemporaryFile() as output, TemporaryFile() as errors:
+        process = start(
+            *(*name.split(), *WORKS[name][0]),
+            cwd=folder,
+            streams=(reading, output.fileno(), errors.fileno()),
+            variables=environment(),
+        )
+        os.close(reading)
+        waits = Path(f"/proc/{process.pid}/wchan")
+        try:
+            if not waits.exists():
+                pytest.skip("nobody says here for what a process waits")
+            until(lambda: "pipe" in waits.read_text() or process.poll() is not None, "the command")
+            process.send_signal(signal.SIGINT)
+            status = process.wait(PATIENCE)
+        finally:
+            process.kill()
+            os.close(writing)
+        errors.seek(0)
+        assert (status, errors.read().strip()) == (130, b"")
 
 
 # One argument is the file; what else is given is as it should be.
@@ -328,22 +299,33 @@ LOCALES = [
     {"PYTHONIOENCODING": "latin-1"},
 ]
 
+SNOWMAN = "\N{SNOWMAN}"
+NAMED = f"\N{LATIN SMALL LETTER E WITH ACUTE} {SNOWMAN}.yaml"
+WITH_CHARACTERS = [
+    (("apply", "--help"), 0),
+    (("apply", "-p", NAMED, "pod.json"), 1),
+    (("apply", "-p", NAMED, "pod.json", "--format", "junit"), 1),
+    (("explain", "-p", NAMED, "pod.json"), 0),
+    (("lint", NAMED), 0),
+    (("eval", f"'{SNOWMAN}' +"), 2),
+]
 
-@pytest.mark.parametrize("locale", LOCALES, ids=[" ".join(each.values()) for each in LOCALES])
-def test_any_locale_will_do(locale: dict[str, str], folder: Path) -> None:
-    snowman = "\N{SNOWMAN}"
-    name = f"\N{LATIN SMALL LETTER E WITH ACUTE} {snowman}.yaml"
+
+@pytest.mark.parametrize(
+    ("locale", "command", "status"),
+    sampled([(locale, *row) for locale in LOCALES for row in WITH_CHARACTERS]),
+    ids=lambda each: (
+        " ".join(each.values() if isinstance(each, dict) else map(str, each))
+        if not isinstance(each, int)
+        else ""
+    ),
+)
+def test_any_locale_will_do(
+    locale: dict[str, str], command: tuple[str, ...], status: int, folder: Path
+) -> None:
     policy = (folder / "policies/team/policy.yaml").read_text("utf-8")
-    policy = re.sub("message: .*", f"message: {snowman}", policy)
-    (folder / name).write_text(policy, "utf-8")
-    for command, status in (
-        (("apply", "--help"), 0),
-        (("apply", "-p", name, "pod.json"), 1),
-        (("apply", "-p", name, "pod.json", "--format", "junit"), 1),
-        (("explain", "-p", name, "pod.json"), 0),
-        (("lint", name), 0),
-        (("eval", f"'{snowman}' +"), 2),
-    ):
-        done = run(*command, cwd=folder, **locale)
-        assert done.returncode == status, (command, done.stderr)
-        assert "Traceback" not in done.stderr
+    policy = re.sub("message: .*", f"message: {SNOWMAN}", policy)
+    (folder / NAMED).write_text(policy, "utf-8")
+    done = run(*command, cwd=folder, **locale)
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr

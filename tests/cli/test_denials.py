@@ -14,9 +14,11 @@ import pytest
 
 from policyd.cli.denials.output import table
 from tests.builders.reviews import body
-from tests.cli.terminal import SCRIPT, environment, in_terminal
+from tests.cli.terminal import SCRIPT, environment, in_terminal, run, start
+from tests.forking import Forked
 from tests.server.process import Process, until
 from tests.server.serve import DENY, command, serving, write_policy
+from tests.shared import ROOT
 from tests.web_server import QuietHandler, web_server
 
 pytestmark = pytest.mark.skipif(
@@ -38,14 +40,7 @@ def url_of(server: Process) -> str:
 
 
 def denials(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [SCRIPT, "denials", *arguments],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return run("denials", *arguments)
 
 
 def deny(server: Process, uid: str, **changes: Any) -> None:
@@ -108,13 +103,11 @@ def test_no_cell_moves_the_cursor_and_each_effect_is_named() -> None:
 
 
 @contextmanager
-def following(out: Path, *arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
+def following(out: Path, *arguments: str) -> Iterator["Forked | subprocess.Popen[bytes]"]:
     with out.open("wb") as stream:
-        child = subprocess.Popen(
-            [SCRIPT, "denials", "-f", *arguments],
-            env=environment(),
-            stdout=stream,
-            stderr=subprocess.STDOUT,
+        streams = (0, stream.fileno(), stream.fileno())
+        child = start(
+            *("denials", "-f", *arguments), cwd=ROOT, streams=streams, variables=environment()
         )
         try:
             yield child
@@ -157,7 +150,7 @@ def test_following_goes_on_after_a_restart_and_ctrl_c_ends_it(
             until(lambda: rows()[-1] == "after", "the denial")
             assert rows() == ["before", "0", "1", "2", "after"]
             child.send_signal(signal.SIGINT)
-            assert child.wait(20) == 0
+            assert child.wait(300) == 0
             assert "Traceback" not in out.read_text()
         finally:
             again.kill()

@@ -133,6 +133,7 @@ def test_every_command_has_examples() -> None:
     "example", [line for _, line in EXAMPLES if not PARSED_ONLY.search(line.partition("  #")[0])]
 )
 def test_an_example_runs(example: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: Done | subprocess.CompletedProcess[str]
     if PLAIN.fullmatch(example):
         monkeypatch.chdir(folder)
         monkeypatch.setenv("HOME", str(folder / "home"))

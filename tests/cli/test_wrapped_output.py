@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import click
@@ -10,7 +9,7 @@ import pytest
 
 from policyd.excerpts import columns
 from policyd.policy.suite.reviews import build_review
-from tests.cli.terminal import SCRIPT, environment, in_terminal
+from tests.cli.terminal import SCRIPT, in_terminal, run
 
 pytestmark = pytest.mark.skipif(
     not SCRIPT.exists(), reason=f"policyd is not installed: no {SCRIPT} (make build installs it)"
@@ -68,17 +67,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def in_pipe(*arguments: str, cwd: Path) -> str:
-    done = subprocess.run(
-        [SCRIPT, *arguments],
-        cwd=cwd,
-        env=environment(COLUMNS="80"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-    )
-    return done.stdout
+    done = run(*arguments, cwd=cwd, COLUMNS="80")
+    return done.stdout + done.stderr
 
 
 def lines_of(*arguments: str, cwd: Path, size: int, **more: str) -> list[str]:

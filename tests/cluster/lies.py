@@ -1,10 +1,10 @@
 """Ways in which an API server lies, as the bytes that it sends, and a server of them. No tests."""
 
-import gzip
 import json
 import re
 import socketserver
 import threading
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -106,7 +106,7 @@ def by_path(part: bytes, lie: Lie, other: Lie) -> Lie:
 
 def hang(liar: Liar) -> Iterator[bytes]:
     """No answer."""
-    liar.stopping.wait(60)
+    liar.stopping.wait()
     yield b""
 
 
@@ -161,12 +161,20 @@ def later(seconds: str) -> Lie:
     return once(whole(b"{}", "429 Too Many Requests", f"Retry-After: {seconds}"))
 
 
+def bomb(liar: Liar) -> Iterator[bytes]:
+    """A compressed body without an end: kilobytes become megabytes."""
+    yield b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
+    packer = zlib.compressobj(9, wbits=31)
+    while True:
+        if part := packer.compress(b" " * MEGABYTE):
+            yield b"%x\r\n%b\r\n" % (len(part), part)
+
+
 def _json(value: Any) -> Lie:
     return once(whole(json.dumps(value).encode()))
 
 
 _DEEP = b'{"kind": "Namespace", "metadata": {"name": "shop"}, "spec": %s1%s}'
-_BOMB = gzip.compress(b" " * (200 * MEGABYTE), 9)
 
 LIES: dict[str, Lie] = {
     "hang": hang,
@@ -180,7 +188,7 @@ LIES: dict[str, Lie] = {
     "longer than its length": once(whole(b'{"kind": "Namespace"}', length=5)),
     "length is no number": once(whole(b"{}").replace(b"Content-Length: 2", b"Content-Length: x")),
     "negative length": once(whole(b"{}", length=-2)),
-    "gzip bomb": once(whole(_BOMB, "200 OK", "Content-Encoding: gzip")),
+    "gzip bomb": bomb,
     "deflate": once(whole(b"x", "200 OK", "Content-Encoding: deflate")),
     "redirect": once(whole(b"", "302 Found", "Location: http://127.0.0.1:1/evil")),
     "redirect to itself": once(whole(b"", "307 Temporary Redirect", "Location: /")),

@@ -15,10 +15,10 @@ from policyd.cluster.definitions import ClusterDefinitions
 from policyd.policy.live.definitions import EVERY, WantedDefinition
 from tests.cluster import lies
 from tests.cluster.lies import LIES, MEGABYTE, lying, once, whole
+from tests.sampling import sampled
+from tests.server.process import PATIENCE
 
-# Time of a question in these tests, and how much later an answer may be on a busy machine.
-SECONDS = 0.4
-SLACK = 10.0
+SECONDS = 0.4  # for a question in these tests
 MAY = Attributes("bob", "get", resource="pods")
 ONE = ParamsOf("v1", "ConfigMap", "shop", "p")
 MANY = ParamsOf("v1", "ConfigMap", "shop", "", "a=b")
@@ -45,16 +45,14 @@ async def ask_all(kubeconfig: Path, seconds: float = SECONDS) -> dict[str, objec
 @pytest.mark.parametrize("name", LIES)
 def test_a_lie_is_a_failure_in_time(tmp_path: Path, name: str) -> None:
     with lying(LIES[name]) as liar:
-        started = time.monotonic()
-        found = asyncio.run(ask_all(liar.kubeconfig(tmp_path)))
-        assert time.monotonic() - started < SECONDS + SLACK
+        found = asyncio.run(asyncio.wait_for(ask_all(liar.kubeconfig(tmp_path)), PATIENCE))
     assert {what for what, answer in found.items() if not isinstance(answer, Failure)} == set()
     for answer in found.values():
         assert isinstance(answer, Failure)
         assert len(answer.why) < 1000
 
 
-@pytest.mark.parametrize("name", LIES)
+@pytest.mark.parametrize("name", sampled(LIES))
 def test_a_lie_about_definitions_is_a_problem_in_time(tmp_path: Path, name: str) -> None:
     with lying(LIES[name]) as liar:
         config = client.configuration(liar.kubeconfig(tmp_path))
@@ -65,7 +63,7 @@ def test_a_lie_about_definitions_is_a_problem_in_time(tmp_path: Path, name: str)
                 assert found.fetch(frozenset([wanted])) == []
                 assert found.problem
                 assert not found.changed()
-                assert time.monotonic() - started < 2 * SECONDS + SLACK
+                assert time.monotonic() - started < PATIENCE
         finally:
             found.close()
 
@@ -109,7 +107,7 @@ def test_a_retry_after_holds_nobody_who_comes_later(
         async def scenario() -> None:
             assert isinstance(await asked.namespace("shop"), Failure)
             liar.lie = once(NAMESPACE)
-            found = await asyncio.wait_for(asked.namespace("shop"), SLACK)
+            found = await asyncio.wait_for(asked.namespace("shop"), PATIENCE)
             assert not isinstance(found, Failure)
             await asked.close()
 
@@ -127,7 +125,7 @@ def test_who_comes_later_does_not_join_an_answer_that_does_not_come(
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(asked.namespace("shop"), 0.5)
             liar.lie = once(NAMESPACE)
-            found = await asyncio.wait_for(asked.namespace("shop"), SLACK)
+            found = await asyncio.wait_for(asked.namespace("shop"), PATIENCE)
             assert not isinstance(found, Failure)
             await asked.close()
 
@@ -148,7 +146,7 @@ def test_questions_to_an_authorizer_that_hangs_stall_no_others(
             ]
             while liar.asked < 4:
                 await asyncio.sleep(0.001)
-            found = await asyncio.wait_for(asked.namespace("shop"), SLACK)
+            found = await asyncio.wait_for(asked.namespace("shop"), PATIENCE)
             assert not isinstance(found, Failure)
             assert liar.asked == 5  # no more than four to the authorizer at a time
             for task in hanging:

@@ -199,4 +199,4 @@ def loaded(api: Cluster, folder: Path, webhook: Webhook) -> bool:
     def is_loaded() -> bool:
         return not files or shown in api.request("GET", "/metrics")[1].decode()
 
-    return bool(until(is_loaded, f"{len(files)} files in force", 60))
+    return bool(until(is_loaded, f"{len(files)} files in force"))

@@ -11,6 +11,7 @@ from policyd.policy.kinds.controllers import pod_of
 from policyd.versions import NEWEST
 from tests.export import expressions
 from tests.export.requests import controller
+from tests.sampling import examples
 
 _ENVIRONMENT = Environment.kubernetes()
 
@@ -30,7 +31,7 @@ def owner(template: JSONObject | None, place: PodTemplate) -> JSON:
     )
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     expressions.conditions(*expressions.ROOTS, "variables.whole"),
     expressions.templates,

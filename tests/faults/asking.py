@@ -15,13 +15,7 @@ class Asked:
 
     status: int
     content: Any
-    seconds: float
-    waited: float  # seconds of them in which the server or the client was ready and had no core
-
-    @property
-    def took(self) -> float:
-        """Seconds that it took, but for what other processes of the machine took."""
-        return self.seconds - self.waited
+    took: float  # but for what other processes of the machine took
 
     @property
     def response(self) -> dict[str, Any]:
@@ -51,17 +45,29 @@ def ask(server: Process, path: str, content: bytes) -> Asked:
     connection = server.connect()
     try:
         connection.connect()
-        started, waited = time.monotonic(), waiting(server)
+        watch = Stopwatch(server)
         connection.request("POST", path, content)
         answer = connection.getresponse()
         read = answer.read()
-        seconds = time.monotonic() - started
-        return Asked(answer.status, json.loads(read), seconds, waiting(server) - waited)
+        return Asked(answer.status, json.loads(read), watch.took())
     finally:
         connection.close()
 
 
-def waiting(server: Process) -> float:
-    """Seconds that the thread of the server's event loop and this one waited for a core so far."""
-    threads = (f"/proc/{server.child.pid}/task/{server.child.pid}", "/proc/thread-self")
-    return sum(int(Path(each, "schedstat").read_text().split()[1]) for each in threads) / 1e9
+class Stopwatch:
+    """Runs while the server or this thread works, and not while they are ready and have no core."""
+
+    def __init__(self, server: Process) -> None:
+        self._threads = (
+            Path(f"/proc/{server.child.pid}/task/{server.child.pid}/schedstat"),
+            Path("/proc/thread-self/schedstat"),
+        )
+        self._began = self._now()
+
+    def took(self) -> float:
+        """Seconds so far."""
+        return self._now() - self._began
+
+    def _now(self) -> float:
+        waited = sum(int(each.read_text().split()[1]) for each in self._threads) / 1e9
+        return time.monotonic() - waited

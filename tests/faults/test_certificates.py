@@ -24,9 +24,9 @@ def files(folder: Path, issued: Issued, key: Issued | None = None) -> list[str]:
 
 
 def with_files(folder: Path, flags: list[str]) -> list[str]:
-    """The command with these files instead of a certificate of its own."""
+    """The command with these files instead of those of all tests."""
     policies = write_policy(folder / "policies", "p", DENY).parent
-    return [each for each in command(policies, *flags) if each != "--self-signed"]
+    return command(policies, *flags)  # the last ones count
 
 
 def test_a_start_with_another_key_ends_and_says_why(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_a_server_that_was_told_to_end_answers_what_it_has(tmp_path: Path) -> No
         server.child.send_signal(signal.SIGTERM)
         until(lambda: server.lines("draining"), "the drain")
         load.stop()
-        assert (load.failures, server.child.wait(20)) == ([], 0)
+        assert (load.failures, server.child.wait(300)) == ([], 0)
 
 
 def test_a_stopped_server_continues_where_it_was(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests import kubernetes
 from tests.fuzz import compare, oracle, questions
+from tests.sampling import examples
 
 SEED = 1
 
@@ -34,6 +35,7 @@ def test_random_expressions_answer_as_in_kubernetes(
         oracle.program(kubernetes.chosen())
     except kubernetes.Unavailable as reason:
         pytest.skip(str(reason))
+    count = examples(count)
     wrong = list(compare.differences(list(make(count, SEED))))
     print(f"{count - len(wrong)} passed of {count}", *wrong[:20], sep="\n")
     assert len(wrong) <= rare, "\n".join(map(str, wrong[:20]))

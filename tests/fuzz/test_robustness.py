@@ -238,7 +238,8 @@ def test_hostile_input_ends_soon(name: str) -> None:
     text, variables = HOSTILE[name]
     start = thread_time()
     answer(text, variables)
-    assert thread_time() - start < 3
+    # Not one of them takes a second. What is not bounded would take hours.
+    assert thread_time() - start < 60
 
 
 def test_a_million_evaluations_leave_nothing_behind() -> None:

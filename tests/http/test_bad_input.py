@@ -180,7 +180,7 @@ def test_client_that_leaves_mid_body_does_no_harm(server: Process) -> None:
 
 
 def test_plain_http_on_the_tls_port_does_no_harm(server: Process) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as sock:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=300) as sock:
         sock.sendall(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
         with suppress(ConnectionResetError):
             assert not sock.recv(65536).startswith(b"HTTP/1.1 200")

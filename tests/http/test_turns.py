@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from policyd.http import turns as module
 from policyd.http.limits import Peer
@@ -60,7 +61,7 @@ def work(clock: Clock, requests: Callable[[Office], list[Awaitable[None]]]) -> O
     office = Office(clock)
 
     async def all_of_them() -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(300):
             await asyncio.gather(*requests(office))
 
     asyncio.run(all_of_them())
@@ -108,6 +109,37 @@ def test_addresses_are_served_in_turn(clock: Clock) -> None:
         *("greedy 3", "other 0", "greedy 4", "other 1", "greedy 5", "other 2"),
     ]
     assert len(office.done) == 43
+
+
+def test_what_arrives_in_one_turn_is_among_those_of_the_next(clock: Clock) -> None:
+    """Otherwise a client with few requests would wait for turns of one with many."""
+    office, greedy = Office(clock), Peer("1")
+    arrived: list[asyncio.Task[None]] = []
+
+    async def main() -> None:
+        reading, writing = socket.socketpair()
+        with reading, writing:
+
+            def read() -> None:
+                reading.recv(1)
+                arrived.append(asyncio.create_task(office.request("other", Peer("2"))))
+
+            async def fifth() -> None:
+                await office.request("greedy 4", greedy)
+                writing.send(b"x")
+
+            asyncio.get_running_loop().add_reader(reading, read)
+            many = [office.request(f"greedy {number}", greedy) for number in range(40)]
+            many[4].close()
+            many[4] = fifth()
+            await asyncio.gather(*many)
+            asyncio.get_running_loop().remove_reader(reading)
+            await asyncio.gather(*arrived)
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as server:
+        server.run(main())
+    # Turns of three: the fifth is in the second one.
+    assert 6 <= office.done.index("other") < 9
 
 
 def test_what_cannot_be_evaluated_in_time_is_refused_at_once(clock: Clock) -> None:

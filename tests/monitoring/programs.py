@@ -46,7 +46,7 @@ def prometheus(folder: Path, targets: Mapping[int, Mapping[str, str]]) -> Iterat
 
     def ready() -> bool:
         try:
-            with urlopen(f"{url}/-/ready", timeout=5) as answer:
+            with urlopen(f"{url}/-/ready", timeout=300) as answer:
                 return bool(answer.status == 200)
         except URLError:
             return False

@@ -68,7 +68,7 @@ def ask(url: str, path: str, parameters: Mapping[str, str]) -> Any:
     """The data of an answer of Prometheus; SystemExit with its error if it refuses the query."""
     query = urllib.parse.urlencode(parameters)
     try:
-        with urllib.request.urlopen(f"{url}/api/v1/{path}?{query}", timeout=60) as answer:
+        with urllib.request.urlopen(f"{url}/api/v1/{path}?{query}", timeout=300) as answer:
             return json.loads(answer.read())["data"]
     except urllib.error.HTTPError as error:
         with error:

@@ -143,10 +143,12 @@ def test_a_server_that_never_answers_is_not_waited_for(
 ) -> None:
     monkeypatch.setattr(requests, "UNANSWERED_PAUSE", 0.01)
 
+    attempts: list[Call] = []
+
     def special(call: Call) -> Reply | None:
+        attempts.append(call)
         raise ConnectionAbortedError
 
     contents.special = special
-    began = time.monotonic()
     assert "cannot discover openreports.io/v1alpha1" in report.error(teams())
-    assert time.monotonic() - began < requests.UNANSWERED_SECONDS / 2
+    assert len(attempts) < 20  # with one that has answered before there would be many more

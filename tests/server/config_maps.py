@@ -14,6 +14,7 @@ from tests.builders.objects import config_map
 from tests.builders.reviews import body
 from tests.cluster.fake import ApiServer, Call, Reply, api_server, refusal
 from tests.cluster.watched import WatchedList
+from tests.server import pair
 from tests.server.process import Process
 
 SELECTOR = "policyd.dev/policies=true"
@@ -77,7 +78,7 @@ def policy_cluster(folder: Path) -> Iterator[PolicyCluster]:
 def flags(cluster: PolicyCluster, *more: str) -> list[str]:
     """The command line of a server that reads the ConfigMaps."""
     return [
-        *(sys.executable, "-m", "policyd", "serve", "--self-signed"),
+        *(sys.executable, "-m", "policyd", "serve", *pair.flags()),
         *("--kubeconfig", str(cluster.server.kubeconfig()), "--namespace", NAMESPACE),
         *("--policy-configmaps", SELECTOR, "--bind", "127.0.0.1:0"),
         *("--admin-bind", "127.0.0.1:0", "--drain", "0s", *more),

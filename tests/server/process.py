@@ -12,8 +12,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from tests import forking
+from tests.forking import Forked
+from tests.server import pair
 from tests.shared import ROOT
 
 # Seconds until a wait counts as failed. Nothing here takes a hundredth of it on an idle machine; a busy
@@ -32,16 +35,39 @@ def until(condition: Callable[[], Any], what: str, seconds: float = PATIENCE) ->
     raise AssertionError(f"waited in vain for {what}")
 
 
+def spawn(
+    arguments: list[str],
+    stderr: IO[bytes],
+    variables: Mapping[str, str] | None = None,
+    fresh: bool = False,
+) -> "Forked | subprocess.Popen[bytes]":
+    """Start a program. Python modules are forked, unless they need an interpreter of their own: by their
+    variables, or because they are ``fresh``.
+    """
+    environment = {**_environment(), **(variables or {})}
+    _, flag, *options = arguments
+    interpreted = arguments[0] == sys.executable and flag in ("-m", "-c")
+    if interpreted and not fresh and forking.worthwhile(environment):
+        command = options if flag == "-m" else [flag, *options]
+        with Path(os.devnull).open("rb") as stdin:
+            streams = (stdin.fileno(), 1, stderr.fileno())
+            return forking.start(command, ROOT, environment, streams)
+    return subprocess.Popen(arguments, cwd=ROOT, stderr=stderr, env=environment)
+
+
 class Process:
     """A running server."""
 
     def __init__(
-        self, arguments: list[str], log: Path, variables: Mapping[str, str] | None = None
+        self,
+        arguments: list[str],
+        log: Path,
+        variables: Mapping[str, str] | None = None,
+        fresh: bool = False,
     ) -> None:
         self.log = log
-        environment = {**_environment(), **(variables or {})}
         with log.open("wb") as stream:
-            self.child = subprocess.Popen(arguments, cwd=ROOT, stderr=stream, env=environment)
+            self.child = spawn(arguments, stream, variables, fresh)
         listening: list[dict[str, Any]] = []
         try:
             until(lambda: self.lines("listening") or self.child.poll() is not None, "listening")
@@ -142,13 +168,15 @@ def trusting() -> ssl.SSLContext:
 
 @contextmanager
 def fake_server(folder: Path, sources: Path, **settings: str) -> Iterator[Process]:
-    """A server over the fakes, with a self-signed certificate unless told otherwise."""
+    """A server over the fakes."""
+    certificate, key = pair.files()
     given = {
         "policies": str(sources),
         "bind": "127.0.0.1:0",
         "admin_bind": "127.0.0.1:0",
         "drain": "0.2",
-        **({} if "tls_cert" in settings else {"self_signed": "true"}),
+        "tls_cert": certificate,
+        "tls_key": key,
         **settings,
     }
     arguments = [f"{key}={value}" for key, value in given.items()]

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.server import pair
 from tests.server.process import Process
 
 POLICY = """\
@@ -33,8 +34,8 @@ def command(policies: Path, *flags: str) -> list[str]:
     """The command line, with free ports."""
     where = ["--bind", "127.0.0.1:0", "--admin-bind", "127.0.0.1:0", "--drain", "0s"]
     return [
-        *(sys.executable, "-m", "policyd", "serve", "-p", str(policies), "--self-signed"),
-        *(*where, *flags),
+        *(sys.executable, "-m", "policyd", "serve", "-p", str(policies)),
+        *(*pair.flags(), *where, *flags),
     ]
 
 

@@ -192,7 +192,7 @@ def test_where_nothing_can_be_served_the_log_says_so(
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")

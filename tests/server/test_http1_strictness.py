@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from policyd.server.network.heads import HEAD_BYTES, HEAD_FIELDS
 from policyd.server.network.http1 import CHUNK_BYTES
+from tests.sampling import examples
 from tests.server.http1 import comparable, read, read_by_h11
 
 HOST = b"Host: x\r\n"
@@ -207,7 +208,7 @@ def streams(draw: st.DrawFn) -> bytes:
     return data
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(streams())
 @example(sized(CODING, body=b"0\r\n\r\n") + NEXT)
 def test_whatever_is_accepted_is_the_same_request_for_h11(data: bytes) -> None:
@@ -218,7 +219,7 @@ def test_whatever_is_accepted_is_the_same_request_for_h11(data: bytes) -> None:
     assert final == [200] * len(ours.heard) + ours.malformed
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(streams(), st.data())
 def test_any_split_gives_the_same(data: bytes, splits: st.DataObject) -> None:
     """How the bytes arrive is up to the network, and to whoever sends them."""

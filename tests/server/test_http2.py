@@ -29,7 +29,7 @@ class Client:
     def __init__(self, server: Process) -> None:
         context = trusting()
         context.set_alpn_protocols(["h2"])
-        raw = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+        raw = socket.create_connection(("127.0.0.1", server.port), timeout=300)
         self.sock = context.wrap_socket(raw)
         self.connection = H2Connection()
         self.connection.initiate_connection()

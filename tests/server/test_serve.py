@@ -122,7 +122,7 @@ def test_broken_policy_at_start_acts_by_its_failure_policy(
 def test_unreadable_source_at_start_ends_with_2(tmp_path: Path, content: str, reason: str) -> None:
     (tmp_path / "bad.yaml").write_text(content)
     done = subprocess.run(
-        command(tmp_path), cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+        command(tmp_path), cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 2
     assert reason in done.stderr and "Traceback" not in done.stderr

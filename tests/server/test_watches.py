@@ -36,7 +36,7 @@ def test_a_watch_that_fails_begins_again(monkeypatch: pytest.MonkeyPatch) -> Non
         watch.succeeded()
         stop.set()
 
-    asyncio.run(asyncio.wait_for(watches.keep(watch, work, stop), 20))
+    asyncio.run(asyncio.wait_for(watches.keep(watch, work, stop), 300))
     assert tries == [True, False, False, False]
     assert told == [("policies", "ValueError: no luck")] * 3
     assert watches.health() == {"policies": True}

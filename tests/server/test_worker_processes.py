@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,10 @@ from policyd.server.workers.preloading import Preloaded
 from policyd.versions import NEWEST, KubernetesVersion
 from tests.builders.recording import unlogged
 from tests.builders.reviews import body
+from tests.server import pair
 from tests.server.fakes import FakeSet, load
 from tests.server.process import Process, until, write_sources
+from tests.server.test_workers import children, sockets
 from tests.shared import ROOT
 
 SERVE = """\
@@ -35,12 +38,14 @@ supervisor.Supervisor(resolve(flags, {{}}), load, judge).run()
 
 def command(sources: Path, change: str, **settings: str) -> list[str]:
     """A server of two workers over the fakes, with a change of the supervisor."""
+    certificate, key = pair.files()
     given = {
         "policies": str(sources),
         "bind": "127.0.0.1:0",
         "admin_bind": "127.0.0.1:0",
         "drain": "0s",
-        "self_signed": "true",
+        "tls_cert": certificate,
+        "tls_key": key,
         "workers": "2",
         **settings,
     }
@@ -137,6 +142,27 @@ supervisor.Worker = Noisy
         child.kill()
         child.wait()
     assert (served, noise) == (1, 800)
+
+
+def test_connections_are_shared_evenly(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    # Twenty times as long as usual, for a busy machine.
+    patient = "from policyd.server.workers import listening\nlistening.TURN_SECONDS = 0.1"
+    server = Process(command(sources, patient), tmp_path / "server.log")
+    try:
+        until(lambda: server.lines("workers"), "all workers")
+        before = [sockets(each) for each in children(server)]
+        held = []
+        for _ in range(8):
+            held.append(server.secure_socket())
+            time.sleep(0.3)  # an API server opens one when a request needs it
+        after = [sockets(each) for each in children(server)]
+        first, second = (each - former for each, former in zip(after, before, strict=True))
+        assert (first + second, abs(first - second) <= 2) == (8, True)
+        for each in held:
+            each.close()
+    finally:
+        server.kill()
 
 
 def test_each_worker_has_an_equal_part() -> None:

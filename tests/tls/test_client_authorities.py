@@ -236,7 +236,7 @@ def test_refused_clients_are_counted_by_reason_and_logged_once(tmp_path: Path) -
                 assert once(server, context) == 0
                 until(partial(is_counted, server, reason, count), reason)
         assert server.metric('policyd_refused_clients_total{reason="protocol"}') == 0
-        with socket.create_connection(("127.0.0.1", server.port), timeout=20) as sock:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=300) as sock:
             sock.sendall(b"GET / HTTP/1.1\r\n\r\n")
             assert b"200" not in sock.recv(100)
         until(partial(is_counted, server, "protocol", 1), "protocol")

@@ -66,7 +66,7 @@ def test_http2_is_offered_only_when_asked_for(tmp_path: Path, http2: str, chosen
     with fake_server(tmp_path, sources, http2=http2) as server:
         context = trusting()
         context.set_alpn_protocols(["h2", "http/1.1"])
-        raw = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+        raw = socket.create_connection(("127.0.0.1", server.port), timeout=300)
         with context.wrap_socket(raw) as sock:
             assert sock.selected_alpn_protocol() == chosen
         assert server.post("/validate", body())[0] == 200
@@ -77,7 +77,7 @@ def test_http2_is_answered(tmp_path: Path) -> None:
     with fake_server(tmp_path, sources, http2="true") as server:
         context = trusting()
         context.set_alpn_protocols(["h2"])
-        raw = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+        raw = socket.create_connection(("127.0.0.1", server.port), timeout=300)
         with context.wrap_socket(raw) as sock:
             said = json.loads(h2_answer(sock)["response"]["warnings"][0])
         assert said["texts"] == ["a"]
@@ -111,7 +111,7 @@ def test_self_signed_certificate_is_trusted_by_itself(tmp_path: Path) -> None:
         context = ssl.create_default_context(cadata=cert.decode())
         context.verify_flags |= ssl.VERIFY_X509_STRICT
         for name in ("localhost", "127.0.0.1", "::1", socket.gethostname()):
-            raw = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+            raw = socket.create_connection(("127.0.0.1", server.port), timeout=300)
             with context.wrap_socket(raw, server_hostname=name) as sock:
                 assert sock.version() == "TLSv1.3"
 

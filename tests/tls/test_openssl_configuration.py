@@ -21,7 +21,7 @@ def agrees(server: Process, curve: str) -> bool:
     context = trusting()
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.set_ecdh_curve(curve)
-    with closing(socket.create_connection(("127.0.0.1", server.port), timeout=20)) as raw:
+    with closing(socket.create_connection(("127.0.0.1", server.port), timeout=300)) as raw:
         try:
             context.wrap_socket(raw).close()
         except ssl.SSLError:  # the server closes

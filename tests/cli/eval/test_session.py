@@ -181,7 +181,7 @@ class Terminal:
         os.close(follower)
         self._seen = ""
 
-    def until(self, text: str, seconds: float = 30) -> str:
+    def until(self, text: str, seconds: float = 300) -> str:
         """What is written up to this text and with it, since the last time."""
         end = time.monotonic() + seconds
         while text not in self._seen:
@@ -212,7 +212,7 @@ class Terminal:
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
-        self.process.wait(10)
+        self.process.wait(300)
         os.close(self._leader)
 
 
@@ -243,7 +243,7 @@ def test_in_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
     terminal.until("1 + ")
     terminal.interrupt("cel> ")
     terminal.type("\x04")
-    assert terminal.process.wait(10) == 0
+    assert terminal.process.wait(300) == 0
     history = tmp_path / "state" / "policyd" / "eval_history"
     assert "object.spec.containers[0].name" in history.read_text()
     assert history.stat().st_mode & 0o777 == 0o600
@@ -254,7 +254,7 @@ def test_in_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
         assert "i > 0)" in again.until("\n")
         again.until("cel> ")
         again.type(":quit\n")
-        assert again.process.wait(10) == 0
+        assert again.process.wait(300) == 0
     finally:
         again.close()
 
@@ -266,7 +266,7 @@ def test_without_a_terminal_an_expression_is_needed() -> None:
         capture_output=True,
         text=True,
         cwd=ROOT,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 2

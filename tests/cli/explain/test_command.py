@@ -1,16 +1,14 @@
 """``policyd explain``: what people read, what programs read, and the exit codes."""
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from policyd.policy.suite.reviews import build_review
-from tests.shared import ROOT
+from tests.cli.terminal import run
 
 POLICY = """
 apiVersion: policyd.dev/v1
@@ -68,27 +66,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def explain(
-    folder: Path, *arguments: str, pod: Any = None, env: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "policyd",
-            "explain",
-            "-p",
-            str(folder / "policies.yaml"),
-            *arguments,
-        ],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        input=json.dumps(POD if pod is None else pod),
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error", **(env or {})},
-        cwd=folder,
-    )
+def explain(folder: Path, *arguments: str, pod: Any = None) -> subprocess.CompletedProcess[str]:
+    text = json.dumps(POD if pod is None else pod)
+    policies = str(folder / "policies.yaml")
+    return run("explain", "-p", policies, *arguments, cwd=folder, text=text)
 
 
 DENIED = """\

@@ -62,7 +62,7 @@ class Watching:
         os.close(writer)
         self._seen = ""
 
-    def until(self, text: str = WAITS, seconds: float = 40) -> str:
+    def until(self, text: str = WAITS, seconds: float = 300) -> str:
         """What is written up to this text and with it, since the last time."""
         end = time.monotonic() + seconds
         while text not in self._seen:
@@ -76,7 +76,7 @@ class Watching:
 
     def interrupt(self) -> int:
         os.killpg(self.process.pid, signal.SIGINT)
-        return self.process.wait(20)
+        return self.process.wait(300)
 
     def type(self, text: str) -> None:
         os.write(self._reader, text.encode())
@@ -84,7 +84,7 @@ class Watching:
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
-        self.process.wait(10)
+        self.process.wait(300)
         os.close(self._reader)
 
 
@@ -190,7 +190,7 @@ def test_in_a_terminal_the_screen_is_cleared_and_ctrl_c_ends(folder: Path) -> No
         assert "\x1b[2J" in shown and "coverage:" in shown
         assert "two/suite.json" in shown  # coverage is of all
         made.type("\x03")
-        assert made.process.wait(20) == 1
+        assert made.process.wait(300) == 1
     finally:
         made.close()
 

@@ -264,7 +264,7 @@ def running(server: Reporting, then: Callable[[], Awaitable[None]]) -> None:
 
 
 async def polled(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(300):
         while not condition():
             await asyncio.sleep(0.005)
 

@@ -24,7 +24,8 @@ from tests.core.lib.evaluate import KUBERNETES
 
 Shape = Callable[[int], Any]
 DEADLINE = 20_000_000  # nanoseconds
-ALLOWANCE = 50_000_000  # beyond it
+# Of CPU time beyond it, on a machine ten times as slow as most: what is quadratic takes a thousand times as long.
+ALLOWANCE = 500_000_000
 COMBINATIONS = 160  # of the shapes of the arguments of one function
 
 

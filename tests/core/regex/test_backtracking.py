@@ -14,6 +14,7 @@ from tests.builders.policies import demand, policy
 from tests.core.lib.evaluate import evaluate
 from tests.core.regex import re2
 from tests.core.regex.patterns import PATTERNS, TEXTS, UNICODE
+from tests.sampling import examples
 
 LONG = 200_000
 
@@ -28,7 +29,7 @@ def spans_of_re2(pattern: str, text: str) -> list[tuple[int, int]]:
     return re2.spans(_re2.RE2(parse(pattern).text.encode(), _re2.RE2.Options()), text)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(PATTERNS, st.lists(TEXTS | UNICODE, min_size=1, max_size=6))
 def test_spans_are_those_of_re2(pattern: str, texts: list[str]) -> None:
     for text in texts:

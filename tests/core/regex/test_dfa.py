@@ -13,6 +13,7 @@ from policyd._core.regex.dfa import Dfa
 from policyd._core.regex.syntax import parse
 from tests.core.lib.evaluate import evaluate
 from tests.core.regex.patterns import PATTERNS, TEXTS
+from tests.sampling import examples
 
 MEMORY = 64 << 10  # bytes of one pattern
 OFTEN = 20  # times: the first texts are RE2's
@@ -31,7 +32,7 @@ def re2(pattern: str, text: str) -> bool:
     return bool(spans) and spans[0][0] >= 0
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(PATTERNS, st.lists(TEXTS, min_size=1, max_size=6))
 def test_it_answers_as_re2_does(pattern: str, texts: list[str]) -> None:
     made = machine(pattern)

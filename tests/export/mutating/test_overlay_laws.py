@@ -8,10 +8,11 @@ from policyd.json_types import JSONObject
 from tests import policy_sets
 from tests.export.mutating.builders import as_printed, outcome, overlaid, part_of
 from tests.export.mutating.made_up import OVERLAYS, PODS
+from tests.sampling import examples
 
 
 @settings(
-    max_examples=120,
+    max_examples=examples(120),
     deadline=None,
     # A counterexample takes minutes to shrink; the first one says enough.
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

@@ -13,6 +13,7 @@ from tests.builders.policies import apply_configuration, json_patch, policy
 from tests.export.mutating.builders import as_printed, expressions, outcome, overlaid, part_of
 from tests.export.mutating.made_up import OVERLAYS, PODS
 from tests.export.requests import CONTROLLERS, controller
+from tests.sampling import examples
 
 
 def templated(seen: JSONObject) -> list[JSONObject]:
@@ -24,7 +25,7 @@ def templated(seen: JSONObject) -> list[JSONObject]:
 
 
 @settings(
-    max_examples=50,
+    max_examples=examples(50),
     deadline=None,
     # A counterexample takes minutes to shrink; the first one says enough.
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

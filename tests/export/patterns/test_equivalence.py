@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 from policyd.versions import NEWEST, OLDEST, KubernetesVersion
 from tests.export.patterns.generators import like
 from tests.export.patterns.translated import translated, validation
+from tests.sampling import examples
 
 VERSIONS = [OLDEST, KubernetesVersion(1, 33), NEWEST]
 OBJECTS = 35  # for each pattern: its compilation takes most of the time
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.randoms(use_true_random=True), st.sampled_from(VERSIONS))
 def test_a_translation_is_the_pattern(random: Random, version: KubernetesVersion) -> None:
     item, tree = validation(random)

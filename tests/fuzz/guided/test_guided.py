@@ -4,6 +4,7 @@ import pytest
 
 from tests.fuzz.guided import corpus, running, table
 from tests.fuzz.guided.target import FuzzTarget
+from tests.sampling import examples, sampled
 
 ROWS = {row.name: row for row in table.TARGETS}
 
@@ -19,12 +20,12 @@ def target(row: table.Row) -> FuzzTarget:
 
 
 def test_the_corpus_is_answered(row: table.Row, target: FuzzTarget) -> None:
-    for data in (*target.seeds(), *corpus.kept(row.name)):
+    for data in (*target.seeds(), *sampled(corpus.kept(row.name))):
         running.bounded(target.check, data)
 
 
 def test_random_inputs_are_answered(row: table.Row, target: FuzzTarget) -> None:
-    for data in running.inputs(target, row.inputs, row.longest, corpus.kept(row.name)):
+    for data in running.inputs(target, examples(row.inputs), row.longest, corpus.kept(row.name)):
         running.bounded(target.check, data)
 
 

@@ -16,6 +16,7 @@ from policyd.importers.jmespath.cel import Cel
 from policyd.importers.jmespath.reading import read
 from policyd.importers.jmespath.values import CelValue
 from policyd.importers.jmespath.vocabulary import Vocabulary
+from tests.sampling import examples
 
 _NAMES = st.sampled_from(["web", "db", "*", "a:b", ""])
 _CONTAINER = st.fixed_dictionaries(
@@ -191,7 +192,7 @@ def test_cel_gives_what_jmespath_gives(expression: str) -> None:
     presence = term.presence()
     found = None if presence is None else _ENVIRONMENT.compile(presence.text)
 
-    @settings(max_examples=40)
+    @settings(max_examples=examples(40))
     @given(_OBJECT)
     def holds(data: dict[str, Any]) -> None:
         want = _oracle(expression, data)

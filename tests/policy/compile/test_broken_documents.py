@@ -12,6 +12,7 @@ import pytest
 from policyd.policy.compile.compiler import compile_sources
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source import loader
+from tests.sampling import sampled
 
 pytestmark = pytest.mark.usefixtures("collected")
 FEW, MANY = 250, 2000
@@ -94,7 +95,7 @@ def compiled(text: str, folder: Path) -> CompiledPolicySet:
     return compile_sources(loader.load([folder / "policy.yaml"]))
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.parametrize("name", sampled(DOCUMENTS))
 def test_the_time_is_linear(name: str, tmp_path: Path) -> None:
     def seconds(count: int) -> float:
         taken = []

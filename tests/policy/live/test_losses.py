@@ -158,7 +158,7 @@ def test_what_failed_is_tried_again_without_a_change(
     (tmp_path / "a.txt").write_text("allow b")
 
     async def watching() -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(300):
             await store.watch(stop)
 
     asyncio.run(watching())

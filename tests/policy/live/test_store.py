@@ -138,7 +138,7 @@ def test_another_version_of_kubernetes_is_told_even_if_the_errors_are_the_same(
         stop = asyncio.Event()
         watching = asyncio.create_task(store.watch(stop))
         version = NEWEST
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(300):
             while store.current.version != NEWEST:
                 await asyncio.sleep(0.01)
         stop.set()
@@ -226,7 +226,7 @@ async def next_state(paths: list[Path], change: Any) -> bool:
     stop = asyncio.Event()
     known = fingerprint(paths)
     change()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(300):
         async for state in changed(paths, stop, known=known):
             stop.set()
             return state != known
@@ -254,7 +254,7 @@ def test_watch_works_without_inotify(tmp_path: Path, monkeypatch: pytest.MonkeyP
         stop = asyncio.Event()
         asyncio.get_running_loop().call_later(0.05, stop.set)
         with suppress(TimeoutError):
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(300):
                 return [s async for s in changed([file], stop, known=fingerprint([file]))]
         return ["never ended"]
 

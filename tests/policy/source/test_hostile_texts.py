@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from policyd.cli import policyd
 from policyd.policy.source.json_text.surrogates import lone_surrogate
+from tests.sampling import examples
 
 DIGITS = "1" * 5000
 HEAD = """\
@@ -171,7 +172,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(at=st.lists(st.tuples(st.integers(0, len(HEAD) + 80), PIECES), max_size=6))
 def test_lint_reports_whatever_it_is_given(
     tmp_path_factory: pytest.TempPathFactory, at: list[tuple[int, str]]
@@ -227,7 +228,7 @@ def test_comments_cost_a_small_multiple_of_themselves(tmp_path: Path, name: str)
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=300,
         preexec_fn=bounded,
     )
     assert int(done.stdout) < MOST

@@ -21,6 +21,7 @@ from policyd.reports.summary import (
 )
 from tests.builders.summaries import FINDINGS, finding, policy_results, summary
 from tests.reports.formats.html_tree import Element, parsed
+from tests.sampling import examples
 
 PAGE = parsed(html_page(summary()))
 HOSTILE = (
@@ -134,7 +135,7 @@ def test_hostile_strings_stay_text(text: str) -> None:
     assert "".join(each for each in text if each.isprintable()) in shown.replace("\ufffd", "")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.text())
 def test_no_string_changes_the_page(text: str) -> None:
     """With any string the page has the elements it has with another of that sort."""

@@ -22,6 +22,7 @@ from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 from policyd.webhooks.validation.configurations import problems
 from tests.builders import policies as build
 from tests.policy_sets import loaded
+from tests.sampling import examples
 from tests.webhooks.api_server import calls
 
 OPTIONS = RenderOptions(service=ServiceAddress("policyd", "policyd"), excluded_namespaces=())
@@ -257,7 +258,7 @@ def _check_one(
     assert not denied, ("denied without a policy that denies", denied, configurations)
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_nothing_that_policies_decide_is_missed(data: st.DataObject) -> None:
     count = data.draw(st.integers(1, 3))
