@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from time import perf_counter
-from typing import Any, Protocol
+from time import perf_counter, thread_time
+from typing import Any, Protocol, TypeVar
 
 import orjson
 from starlette.requests import Request
@@ -25,6 +25,7 @@ RENDERING_SECONDS = 0.5
 
 # Writes a page: its body and Content-Type.
 Render = Callable[[], tuple[bytes, str]]
+_Made = TypeVar("_Made")
 
 
 class MetricsRenderer(Protocol):
@@ -218,10 +219,16 @@ class Status:
 
 
 class RenderCache:
-    """Pages that take time to render: rendered again only if enough time is left for other work."""
+    """Pages that take time to render: rendered again only if enough time is left for other work.
 
-    def __init__(self, clock: Callable[[], float] = perf_counter) -> None:
+    The time is that of the processor: where other processes delay a page, it is no older for that.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float] = perf_counter, cpu: Callable[[], float] = thread_time
+    ) -> None:
         self._clock = clock
+        self._cpu = cpu
         self._pages: dict[str, tuple[bytes, str]] = {}
         self._spent = 0.0
         self._at = clock()
@@ -230,9 +237,8 @@ class RenderCache:
     def get(self, key: str, render: Render) -> tuple[bytes, str]:
         """The page for ``key``, rendered anew if there is time, else the previous one."""
         if self._due(key):
-            began = self._clock()
-            self._pages[key] = render()
-            self._spent += self._clock() - began
+            self._pages[key], spent = self._timed(render)
+            self._spent += spent
         return self._pages[key]
 
     async def later(self, key: str, prepare: Callable[[], Render]) -> tuple[bytes, str]:
@@ -241,22 +247,26 @@ class RenderCache:
         """
         async with self._rendering:
             if self._due(key):
-                began = self._clock()
-                self._pages[key] = await asyncio.to_thread(_beside, prepare())
-                self._spent += self._clock() - began
+                render, taken = self._timed(prepare)
+                self._pages[key], spent = await asyncio.to_thread(self._beside, render)
+                self._spent += taken + spent
             return self._pages[key]
+
+    def _beside(self, render: Render) -> tuple[tuple[bytes, str], float]:
+        """Render a page in a thread. Its thousands of objects are no garbage to look through."""
+        with exempting():
+            return self._timed(render)
+
+    def _timed(self, made: Callable[[], _Made]) -> tuple[_Made, float]:
+        """Return what is made, and the seconds of this thread that it takes."""
+        began = self._cpu()
+        return made(), self._cpu() - began
 
     def _due(self, key: str) -> bool:
         now = self._clock()
         self._spent = max(0.0, self._spent - (now - self._at) * RENDERING_PART)
         self._at = now
         return self._spent < RENDERING_SECONDS or key not in self._pages
-
-
-def _beside(render: Render) -> tuple[bytes, str]:
-    """Render a page in a thread. Its thousands of objects are no garbage to look through."""
-    with exempting():
-        return render()
 
 
 def _is_trusted(request: Request) -> bool:

@@ -116,7 +116,7 @@ def test_addresses_that_were_quiet_are_forgotten() -> None:
 
 def test_rendering_takes_no_more_than_its_part_of_the_time() -> None:
     now = [0.0]
-    rendered = RenderCache(lambda: now[0])
+    rendered = RenderCache(lambda: now[0], lambda: now[0])
     count = [0]
 
     def render() -> tuple[bytes, str]:
