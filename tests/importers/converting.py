@@ -9,6 +9,14 @@ from policyd.policy.source.documents import Document
 
 Converter = Callable[[Document, Sequence[Document]], list[Imported]]
 
+# Values of ``spec`` with which a CustomResourceDefinition is not usable.
+BROKEN_DEFINITIONS: list[JSON] = [
+    3,
+    {"group": "example.com", "names": ["Bus"], "versions": [None]},
+    {"group": "example.com", "names": {"kind": "Bus"}, "versions": {}},
+    {"names": {"kind": "Bus", "plural": "buses-of-town"}, "versions": []},
+]
+
 
 def document(raw: JSONObject) -> Document:
     """A document of a source with this content."""
@@ -53,6 +61,6 @@ def messages(imported: Imported, review: JSONObject, *supporting: JSONObject) ->
 def changed(imported: Imported, obj: JSONObject) -> JSON:
     """An object after the mutations of what a policy became."""
     policies = policyd.PolicySet.from_documents(*(each.raw for each in imported.documents))
-    result = policies.evaluate(policyd.build_review(obj), "mutate")
+    result = policies.evaluate(policyd.build_review(obj, defaults=False), "mutate")
     assert result.allowed, result.message
     return result.object

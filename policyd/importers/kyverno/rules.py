@@ -18,6 +18,7 @@ from policyd.importers.kyverno.pod_security import rules as pod_security
 from policyd.importers.kyverno.rule import RuleParts
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSON, JSONObject
+from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.source.documents import Document
 
 _REFUSED = {
@@ -57,7 +58,7 @@ class RuleConverter:
         self._common = RuleParts(common)
         self._controllers = autogen.controllers(policy)
         self._others = others
-        self._definitions = [each.raw for each in others if each.kind == "CustomResourceDefinition"]
+        self._definitions = definitions_among(each.raw for each in others)
 
     def is_generated(self, rule: JSONObject) -> bool:
         """Return whether Kyverno replaces a rule by one that it generates itself."""

@@ -69,7 +69,9 @@ def allows(
     assert documents, imported(policy).reasons
     who = policyd.StaticAuthorizer(authorizer)
     policies = policyd.PolicySet.from_documents(*documents, authorizer=who)
-    return policies.evaluate(policyd.build_review(obj, **request), "validate").allowed
+    return policies.evaluate(
+        policyd.build_review(obj, defaults=False, **request), "validate"
+    ).allowed
 
 
 def applies(
