@@ -75,6 +75,17 @@ def namespace_of(found: Iterable[MatchedResource], *, namespaced: bool = False) 
     return f"{_NAMESPACE.replace('.', '.?')}.orValue('')"
 
 
+def absent_fields(found: Sequence[MatchedResource], *, namespaced: bool = False) -> tuple[str, ...]:
+    """Return the fields that requests for these resources may lack. ``namespaced``: as above."""
+    fields = ["name"]  # of an object that is created with generateName
+    if not (namespaced or all(each.namespaced for each in found)):
+        fields.append("namespace")
+    names = [name for each in found for name in each.resources]
+    if not all("/" in name and not name.endswith("/*") for name in names):
+        fields.append("subResource")
+    return tuple(fields)
+
+
 def kind_test(
     found: Sequence[MatchedResource], among_them: Iterable[MatchedResource], extended: Sequence[str]
 ) -> Bool:
