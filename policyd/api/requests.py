@@ -50,9 +50,9 @@ def build_review(
     that ``policies`` does not define, or if the resource has another group and version than the
     object: ``"v1/pods"`` with ``subresource="exec"``, ``"apps/v1/deployments"`` for a Scale.
 
-    Raises ``ValueError`` for an object without apiVersion or kind, a List, an AdmissionReview, an unknown operation, a
-    Scale without a resource, and a namespace that contradicts the object or its kind; ``TypeError``
-    for an object that is not a dict.
+    Raises ``ValueError`` for an object without apiVersion or kind, a List, an AdmissionReview, an
+    unknown operation, a Scale without a resource, and a namespace that contradicts the object or
+    its kind; ``TypeError`` for an object that is not a dict.
     """
     seen = object if object is not None else old
     if seen is None:
