@@ -50,9 +50,9 @@ def build_review(
     that ``policies`` does not define, or if the resource has another group and version than the
     object: ``"v1/pods"`` with ``subresource="exec"``, ``"apps/v1/deployments"`` for a Scale.
 
-    Raises ``ValueError`` for an object without apiVersion or kind, a List, an unknown operation, a
-    Scale without a resource, and a namespace that contradicts the object or its kind; ``TypeError``
-    for an object that is not a dict.
+    Raises ``ValueError`` for an object without apiVersion or kind, a List, an AdmissionReview, an
+    unknown operation, a Scale without a resource, and a namespace that contradicts the object or
+    its kind; ``TypeError`` for an object that is not a dict.
     """
     seen = object if object is not None else old
     if seen is None:
@@ -119,6 +119,8 @@ def _check(obj: Mapping[str, JSON]) -> None:
         value = obj.get(field)
         if not (isinstance(value, str) and value):
             raise ValueError(f"the object needs {field}, a string; got {value!r}")
+    if obj["kind"] == "AdmissionReview":
+        raise ValueError("an AdmissionReview is a review already: evaluate it as it is")
     if str(obj["kind"]).endswith("List") and isinstance(obj.get("items"), list):
         raise ValueError(
             f"a {obj['kind']} has several objects, and a request is about one: call build_review "

@@ -30,10 +30,14 @@ _ALGORITHMS = {
     bytes.fromhex("2a864886f70d01010a"): "RSA-PSS",
     bytes.fromhex("2a8648ce3d0201"): "EC",
     bytes.fromhex("2a8648ce380401"): "DSA",
+    bytes.fromhex("2b656e"): "X25519",
+    bytes.fromhex("2b656f"): "X448",
     bytes.fromhex("2b6570"): "Ed25519",
     bytes.fromhex("2b6571"): "Ed448",
 }
-_SEQUENCE, _VERSION = 0x30, 0xA0
+_SEQUENCE, _VERSION, _INTEGER = 0x30, 0xA0, 0x02
+_PKCS12 = (_INTEGER, b"\x03")  # its first field, the version
+_LONG = 0x80  # a length of this or more has bytes of its own
 _SUBJECT_KEY = 5  # of serial, algorithm, issuer, validity, subject, subjectPublicKeyInfo
 
 
@@ -58,7 +62,7 @@ def _mistake_in(pem: bytes) -> str:
     if not pem.strip():
         return f"{_EXPECTED}, got an empty file"
     if pem[:1] == bytes([_SEQUENCE]):
-        return f"{_EXPECTED}, got DER; {_CONVERT} -inform DER -in FILE"
+        return f"{_EXPECTED}, got {_binary(pem)}"
     labels = [label for label, _ in _blocks(pem)]
     if not labels:
         return f"{_EXPECTED}, got no PEM block"
@@ -69,7 +73,36 @@ def _mistake_in(pem: bytes) -> str:
     body = next(body for label, body in _blocks(pem) if label == found[0])
     if b"Proc-Type: 4,ENCRYPTED" in body:
         return f"{_EXPECTED}, got {_LABELS['ENCRYPTED PRIVATE KEY']}"
-    return ""
+    if f"-----END {found[0]}-----".encode() not in pem:
+        return f"{_EXPECTED}, got a PEM block without its end"
+    return "" if _is_whole(body) else f"{_EXPECTED}, got a PEM block that is damaged"
+
+
+def _binary(der: bytes) -> str:
+    """Return what DER is, and what to do."""
+    try:
+        if elements(elements(der)[0][1])[0] == _PKCS12:
+            return "PKCS #12; convert it with: openssl pkcs12 -nodes -nocerts -in FILE"
+    except (ValueError, IndexError):
+        pass  # DER of something else
+    return f"DER; {_CONVERT} -inform DER -in FILE"
+
+
+def _is_whole(body: bytes) -> bool:
+    """Whether the body of a PEM block is one DER sequence of the length that it says."""
+    try:
+        der = b64decode(body)
+        [(tag, content)] = elements(der)
+    except (ValueError, IndexError):
+        return False
+    return tag == _SEQUENCE and der == _sequence(content)
+
+
+def _sequence(content: bytes) -> bytes:
+    length = len(content)
+    size = (length.bit_length() + 7) // 8
+    head = [length] if length < _LONG else [_LONG | size, *length.to_bytes(size, "big")]
+    return bytes([_SEQUENCE, *head]) + content
 
 
 def _blocks(pem: bytes) -> Iterator[tuple[str, bytes]]:

@@ -183,6 +183,7 @@ WRONG: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
     ((POD, None, "PATCH"), {}, "operation must be one of CREATE, UPDATE, DELETE, CONNECT"),
     ((ROLE,), {"namespace": "shop"}, "a ClusterRole is cluster-scoped, so it has no namespace"),
     ((PLACED,), {"namespace": "shop"}, "the object is in namespace 'default', not in 'shop'"),
+    (({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"},), {}, "a review already"),
     ((LIST,), {}, "a List has several objects, .* call build_review for each of its items"),
     (({**LIST, "apiVersion": "v1", "kind": "PodList"},), {}, "a PodList has several objects"),
     ((SCALE,), {}, 'many resources have the subresource scale .* resource="apps/v1/deployments"'),

@@ -69,6 +69,13 @@ def test_namespaces_are_left_out_as_the_webhooks_do(folder: Path, static: tuple[
     assert "bindings leave out" not in errors
 
 
+@pytest.mark.parametrize("option", ["-n", "--exclude-namespace"])
+def test_a_namespace_that_cannot_exist_is_not_left_out(folder: Path, option: str) -> None:
+    status, output, errors = run("-p", "policies", option, "kube-*")
+    assert (status, output) == (2, "")
+    assert "'kube-*' is no name of a namespace: a lowercase RFC 1123" in errors
+
+
 def test_what_is_printed_decides_as_the_source(folder: Path) -> None:
     """The documents load without problems, for every version that has their APIs."""
     for version in ("1.30", "1.36", "1.37"):

@@ -318,3 +318,17 @@ def test_yaml_is_for_standard_output(folder: Path) -> None:
     done = run("in", "--format", "yaml", "-o", "out")
     assert done.exit_code == 2
     assert "leave out -o" in done.stderr
+
+
+def test_a_definition_that_is_invalid_is_named_and_not_used(tmp_path: Path) -> None:
+    broken = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "named"},
+        "spec": {"names": [], "versions": [None]},
+    }
+    write(tmp_path, {"p.yaml": CLUSTER_POLICY, "crd.yaml": broken})
+    result = CliRunner().invoke(policyd, ["import", str(tmp_path)])
+    assert result.exit_code == 0
+    assert "warning: spec.names: this CustomResourceDefinition is not used" in result.stderr
+    assert "1 imported" in result.stderr

@@ -9,6 +9,14 @@ from policyd.policy.source.documents import Document
 
 Converter = Callable[[Document, Sequence[Document]], list[Imported]]
 
+# Values of ``spec`` with which a CustomResourceDefinition is not usable.
+BROKEN_DEFINITIONS: list[JSON] = [
+    3,
+    {"group": "example.com", "names": ["Bus"], "versions": [None]},
+    {"group": "example.com", "names": {"kind": "Bus"}, "versions": {}},
+    {"names": {"kind": "Bus", "plural": "buses-of-town"}, "versions": []},
+]
+
 
 def document(raw: JSONObject) -> Document:
     """A document of a source with this content."""

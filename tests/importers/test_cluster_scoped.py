@@ -7,8 +7,8 @@ import pytest
 import policyd
 from policyd.importers.all import convert_all
 from policyd.json_types import JSON, JSONObject
-from tests.importers.converting import document
-from tests.importers.kyverno.classic import cluster_policy, matching
+from tests.importers.converting import document, messages
+from tests.importers.kyverno.classic import cluster_policy, imported, matching
 
 ROLE: JSONObject = {
     "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -107,6 +107,31 @@ def errors(sources: list[JSONObject]) -> JSON:
     ]
 
 
-@pytest.mark.parametrize("sources", [*classic(), *cel(), *gatekeeper()])
+NAMED = "{{ request.namespace || 'none' }}"
+DENIED = {"all": [{"key": NAMED, "operator": "Equals", "value": "prod"}]}
+
+
+def alternatives() -> Iterator[list[JSONObject]]:
+    """Every place of an expression that says what it means if there is no namespace."""
+    match = {"any": [ANY]}
+    yield [cluster_policy(matching(match, preconditions=DENIED))]
+    yield [
+        cluster_policy(matching(match, validate={"message": "m", "deny": {"conditions": DENIED}}))
+    ]
+    yield [cluster_policy(matching(match, validate={"message": f"in {NAMED}", "deny": {}}))]
+    variable = {"name": "n", "variable": {"jmesPath": "request.namespace", "default": "none"}}
+    denied = {"all": [{"key": "{{ n }}", "operator": "Equals", "value": "prod"}]}
+    validate = {"message": "in {{ n }}", "deny": {"conditions": denied}}
+    yield [cluster_policy(matching(match, context=[variable], validate=validate))]
+
+
+@pytest.mark.parametrize("field", ["namespace", "subResource"])
+def test_a_message_names_what_a_request_lacks_as_its_alternative(field: str) -> None:
+    message = f"in {{{{ request.{field} || 'none' }}}}"
+    rule = matching({"any": [ANY]}, validate={"message": message, "deny": {}})
+    assert messages(imported(cluster_policy(rule)), policyd.build_review(ROLE)) == ["in none"]
+
+
+@pytest.mark.parametrize("sources", [*classic(), *cel(), *gatekeeper(), *alternatives()])
 def test_no_condition_is_an_error(sources: list[JSONObject]) -> None:
     assert errors(sources) == []

@@ -5,7 +5,7 @@ expected.
 from pathlib import Path
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa, x25519
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     PublicFormat,
 )
+from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
 
 from policyd.config import Settings
 from policyd.errors import ConfigError
@@ -51,6 +52,11 @@ MISTAKES: list[tuple[str, bytes, str]] = [
      WANTED + "an encrypted key; convert it with: openssl pkey -in FILE"),
     ("OpenSSH", of(EC, PrivateFormat.OpenSSH), WANTED + "an OpenSSH key; convert a copy with: ssh"),
     ("DER", of(EC, encoding=Encoding.DER), WANTED + "DER; convert it with: openssl pkey -inform"),
+    ("PKCS #12", serialize_key_and_certificates(b"a", EC, None, None, NoEncryption()),
+     WANTED + "PKCS #12; convert it with: openssl pkcs12 -nodes -nocerts -in FILE"),
+    ("X25519", of(x25519.X25519PrivateKey.generate()), "certificate, got an X25519 key"),
+    ("cut off", of(RSA)[:600], WANTED + "a PEM block without its end"),
+    ("damaged", of(RSA)[:400] + of(RSA)[500:], WANTED + "a PEM block that is damaged"),
     ("public", PUBLIC, WANTED + "a public key"),
     ("certificate", CERTIFICATE, WANTED + "a certificate"),
     ("unknown", b"-----BEGIN X-----\n-----END X-----\n", WANTED + "'BEGIN X'"),

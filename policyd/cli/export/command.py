@@ -19,6 +19,7 @@ from policyd.export.model import ExportedPolicy
 from policyd.export.static import static
 from policyd.placement.excluding import ExcludedNamespaces
 from policyd.policy.compile import compiler
+from policyd.policy.model.names import dns_subdomain
 from policyd.policy.source.loader import load
 from policyd.versions import NEWEST, SPAN, KubernetesVersion
 from policyd.webhooks.rendering.options import RenderOptions
@@ -128,7 +129,7 @@ def command(
     not exported, and the summary lists every reason.
 
     Bindings leave out the namespaces that the webhooks leave out: kube-system and policyd's own.
-    Cluster-scoped objects are in no namespace, and never left out.
+    The Namespaces themselves are left out, too; other cluster-scoped objects never are.
 
     POLICY are names of policies; without any, all are exported. The documents are printed, and the
     summary goes to standard error; with -o the documents are written to files, and the summary is
@@ -136,6 +137,7 @@ def command(
     """
     if folder is not None and form == "yaml":
         raise click.UsageError("--format yaml prints the documents: leave out -o")
+    _require_namespaces((namespace, *excluded))
     sources = require_policies(load(paths, version=version), paths)
     options = RenderOptions(namespace=namespace, excluded_namespaces=excluded)
     namespaces = ExcludedNamespaces(compiler.compile_strict(sources), options)
@@ -158,6 +160,12 @@ def command(
         click.echo(f"wrote {counted(len(changed.written), 'file')} to {folder}", err=True)
     if strict and any(not each.whole for each in found):
         raise SystemExit(1)
+
+
+def _require_namespaces(names: Sequence[str]) -> None:
+    for name in filter(None, names):
+        for error in dns_subdomain(name):
+            raise click.UsageError(f"{name!r} is no name of a namespace: {error}")
 
 
 def _chosen(policies: Sequence[ExportedPolicy], names: Sequence[str]) -> list[ExportedPolicy]:

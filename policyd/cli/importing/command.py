@@ -9,6 +9,7 @@ from policyd.cli.importing.agreement import agreement
 from policyd.cli.importing.folder import paths_of, require_new_names, suite_path, write
 from policyd.cli.importing.report import ReportedImport, imports_json, summary
 from policyd.cli.importing.texts import policy_text, stream, suite_text
+from policyd.cli.shared.manifests import echo_unused_definitions
 from policyd.cli.shared.output import counted, echo_json, echo_problems, format_option
 from policyd.cli.shared.terminal.progress import with_progress
 from policyd.cli.shared.terminal.wrapping import terminal_width
@@ -115,6 +116,7 @@ def command(
     if folder is not None and form == "yaml":
         raise click.UsageError("--format yaml prints the documents: leave out -o")
     read = read_sources(paths)
+    echo_unused_definitions(read.documents)
     found = _imported(read, version)
     if not found and not read.problems:
         listed = ", ".join(map(str, paths))

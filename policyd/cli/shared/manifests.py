@@ -158,9 +158,14 @@ def definitions_of(documents: Iterable[Document]) -> list[JSONObject]:
     each that cannot be used.
     """
     documents = list(documents)
+    echo_unused_definitions(documents)
+    return definitions_among(each.raw for each in documents)
+
+
+def echo_unused_definitions(documents: Iterable[Document]) -> None:
+    """Print a warning on standard error for each CustomResourceDefinition that cannot be used."""
     for problem in problems_among(documents):
         echo_warning(replace(problem, message=_UNUSED + problem.message))
-    return definitions_among(each.raw for each in documents)
 
 
 def echo_assumptions(

@@ -11,7 +11,8 @@ from policyd.export.expressions.selectors import wildcard_expression
 from policyd.importers.fields import object_at, objects, require_fields, strings
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSONObject
-from policyd.policy.kinds.builtin import BUILTIN_KINDS
+from policyd.policy.kinds.definitions import definitions_among
+from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.kinds.plural import plural
 from policyd.policy.kinds.subresources import SUBRESOURCES
 from policyd.policy.source.documents import Document
@@ -29,8 +30,8 @@ _FIELDS = (
 _CHANGES = ("CREATE", "UPDATE")
 # Sub-resources whose objects have the kind of the resource itself.
 _OWN_SUBRESOURCES: Mapping[str, tuple[str, ...]] = {
-    "Pod": ("pods/ephemeralcontainers",),
-    "Service": ("services/status",),
+    "pods": ("pods/ephemeralcontainers",),
+    "services": ("services/status",),
 }
 _NAMESPACE = "request.?namespace.orValue('')"
 
@@ -63,13 +64,14 @@ def matched(
         text = "it is about objects that Gatekeeper expands from others, not about requests"
         raise Refused(f"{path}.source", text)
     kinds = objects(match.get("kinds"), f"{path}.kinds") or [{}]
+    mapper = BUILT_IN.with_definitions(definitions_among(each.raw for each in others))
     rules: list[JSONObject] = []
     guesses: list[ImportRemark] = []
     for index, each in enumerate(kinds):
         here = f"{path}.kinds[{index}]"
         require_fields(each, ("apiGroups", "apiVersions", "kinds"), here)
-        guesses += _guesses(each, here, others)
-        rules += _rules(each, here, others, list(operations), subresources)
+        guesses += _guesses(each, here, mapper)
+        rules += _rules(each, here, mapper, list(operations), subresources)
     scope = match.get("scope") or "*"
     if scope in ("Cluster", "Namespaced"):
         rules = [{**rule, "scope": scope} for rule in rules]
@@ -90,7 +92,7 @@ def matched(
 def _rules(
     kinds: JSONObject,
     path: str,
-    others: Sequence[Document],
+    mapper: ResourceMapper,
     operations: list[str],
     subresources: bool,
 ) -> list[JSONObject]:
@@ -109,8 +111,9 @@ def _rules(
             given = [operation] if operation == "CONNECT" else operations
             rules.append(_rule(["*"], ["*"], given, [resource]))
             continue
-        plain.append(_resource(kind, groups, others))
-        plain += _OWN_SUBRESOURCES.get(kind, ()) if subresources else ()
+        for name in _known(kind, groups, mapper) or [plural(kind)]:
+            plain.append(name)
+            plain += _OWN_SUBRESOURCES.get(name, ()) if subresources else ()
     return [_rule(groups, versions, operations, plain), *rules] if plain else rules
 
 
@@ -133,12 +136,10 @@ def _subresource(kind: str) -> tuple[str, str] | None:
     return None
 
 
-def _guesses(kinds: JSONObject, path: str, others: Sequence[Document]) -> Iterator[ImportRemark]:
+def _guesses(kinds: JSONObject, path: str, mapper: ResourceMapper) -> Iterator[ImportRemark]:
     groups = kinds.get("apiGroups") or ["*"]
-    builtin = {(version.rpartition("/")[0], kind) for version, kind in BUILTIN_KINDS}
     for kind in kinds.get("kinds") or ():
-        known = any(name == kind and ({"*", group} & {*groups}) for group, name in builtin)
-        if kind == "*" or known or _subresource(kind) or _defined(kind, groups, others):
+        if kind == "*" or _subresource(kind) or _known(kind, groups, mapper):
             continue
         message = (
             f"neither Kubernetes nor a CustomResourceDefinition of the sources has the kind {kind} "
@@ -147,20 +148,11 @@ def _guesses(kinds: JSONObject, path: str, others: Sequence[Document]) -> Iterat
         yield ImportRemark(f"{path}.kinds", message)
 
 
-def _resource(kind: str, groups: list[str], others: Sequence[Document]) -> str:
-    return _defined(kind, groups, others) or plural(kind)
-
-
-def _defined(kind: str, groups: list[str], others: Sequence[Document]) -> str:
-    """Return the plural of a kind by its CustomResourceDefinition; empty if there is none."""
-    for each in others:
-        if each.kind == "CustomResourceDefinition":
-            spec = object_at(each.raw, "spec", "")
-            names = object_at(spec, "names", "spec")
-            within = spec.get("group") in groups or "*" in groups
-            if names.get("kind") == kind and within and names.get("plural"):
-                return str(names["plural"])
-    return ""
+def _known(kind: str, groups: Sequence[str], mapper: ResourceMapper) -> list[str]:
+    """Return the resources of the kinds with this name that are known in some of the groups."""
+    known = mapper.of_kind(kind)
+    found = (each.resource for each in known if "*" in groups or each.group in groups)
+    return list(dict.fromkeys(found))
 
 
 def _conditions(match: JSONObject, path: str, deletes: bool) -> list[JSONObject]:

@@ -16,6 +16,7 @@ from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Re
 from policyd.importers.whole import Converted, whole
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import Schemas
+from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.source.documents import Document
 
 _SPEC = ("applyTo", "match", "location", "parameters")
@@ -29,7 +30,6 @@ _METADATA: Mapping[str, str] = {
     "name": "${object.metadata.?name.orValue('')}",
     "namespace": "${object.metadata.?namespace.orValue('')}",
 }
-_DEFINITION = "CustomResourceDefinition"
 _CONDITIONS = ("MustExist", "MustNotExist")
 
 
@@ -179,7 +179,7 @@ class _Mutator:
 
     def _has_keys(self) -> bool:
         """Whether the list at the location has keys, in the schema of every kind."""
-        definitions = [each.raw for each in self._others if each.kind == _DEFINITION]
+        definitions = definitions_among(each.raw for each in self._others)
         schemas = Schemas.builtin().with_crds(definitions)
         place = tuple(0 if step.is_list else step.name for step in self._location)
         found: set[bool] = set()

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from policyd.importers.jmespath.alternatives import CelTerm
+from policyd.importers.jmespath.cel import Cel
 from policyd.importers.jmespath.kinds import ANY, MAP, STRING, JsonKind
+from policyd.importers.jmespath.values import CelValue
 
 
 class NotTranslatable(Exception):
@@ -38,12 +40,19 @@ class Vocabulary:
     taken: frozenset[str] = frozenset()
 
     @classmethod
-    def request(cls, *, object: str = "object", present: tuple[str, ...] = ()) -> "Vocabulary":
+    def request(
+        cls,
+        *,
+        object: str = "object",
+        present: tuple[str, ...] = (),
+        absent: tuple[str, ...] = (),
+    ) -> "Vocabulary":
         """Return what Kyverno defines for every rule.
 
         ``object`` is the CEL of ``request.object``, ``oldObject`` for example for a rule that
         matches DELETE only; ``present`` are fields that all objects of the rule have, such as
-        ``spec`` and ``spec.containers``.
+        ``spec`` and ``spec.containers``. ``absent`` are fields that requests of the rule may lack,
+        of ``namespace``, ``name`` and ``subResource``: the API server omits empty ones.
         """
         found = frozenset({"metadata", "kind", "apiVersion", *present})
         meanings: dict[str, str | Meaning] = {
@@ -62,6 +71,7 @@ class Vocabulary:
             "request.userInfo": Meaning("request.userInfo", MAP, frozenset({"username"})),
             "serviceAccountNamespace": Meaning(_part_of_account(2), STRING),
             "serviceAccountName": Meaning(_part_of_account(3), STRING),
+            **{f"request.{each}": _absent(each) for each in absent},
         }
         refused = {
             "target": "`target` is an object in the cluster that Kyverno would change",
@@ -114,6 +124,12 @@ class Vocabulary:
         """Return whether a longer name has a meaning or is refused."""
         prefix = f"{name}."
         return any(each.startswith(prefix) for each in (*self.meanings, *self.refused))
+
+
+def _absent(name: str) -> Meaning:
+    """Return the meaning of a field of the request that may be missing."""
+    value = CelValue(Cel("request"), STRING, (name,), name=name)
+    return Meaning(value.text(), STRING, name=name, term=value)
 
 
 def _part_of_account(number: int) -> str:

@@ -13,7 +13,7 @@ from policyd.importers.kyverno.exceptions import exceptions
 from policyd.importers.kyverno.matching import autogen, expansion, operations
 from policyd.importers.kyverno.matching.kinds import MatchedResource
 from policyd.importers.kyverno.matching.matching import Matching, MatchScope, matching
-from policyd.importers.kyverno.matching.targets import namespace_of, targets
+from policyd.importers.kyverno.matching.targets import absent_fields, namespace_of, targets
 from policyd.importers.kyverno.pod_security import rules as pod_security
 from policyd.importers.kyverno.rule import RuleParts
 from policyd.importers.model import ImportRemark, Refused
@@ -99,7 +99,7 @@ class RuleConverter:
         resources = targets(rule, path, self._definitions)
         scope = self._scope(rule, kind, ours, resources, controllers)
         found = matching(rule, path, scope)
-        root = self._vocabulary(found)
+        root = self._vocabulary(found, scope)
         vocabulary, context = self._context(rule, path, root)
         condition = self._preconditions(ours.rest, rule, path, root)
         bodies = (
@@ -154,12 +154,13 @@ class RuleConverter:
             usual, ours.allowed, resources, "validate" in rule, controllers, namespace
         )
 
-    def _vocabulary(self, found: Matching) -> Vocabulary:
+    def _vocabulary(self, found: Matching, scope: MatchScope) -> Vocabulary:
         kinds = {each.kind for each in found.targets}
         present: set[str] = set(_PRESENT.get(next(iter(kinds)), ())) if len(kinds) == 1 else set()
         if len(kinds) > 1:
             present = set.intersection(*(set(_PRESENT.get(each, ())) for each in kinds))
-        return Vocabulary.request(present=tuple(sorted(present)))
+        absent = absent_fields(found.targets, namespaced=bool(scope.namespace))
+        return Vocabulary.request(present=tuple(sorted(present)), absent=absent)
 
     def _context(
         self, rule: JSONObject, path: str, scope: Vocabulary, *, inline: bool = False

@@ -11,6 +11,7 @@ kind is assumed: its plural is derived from the kind, and it is namespaced.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 from policyd._core.match.equivalents import BUILT_IN_GROUPS
@@ -83,9 +84,15 @@ class ResourceMapper:
 
     def named(self, resource: str) -> list[ResourceMapping]:
         """Return the known resources with this name: of any group, in the versions served."""
-        kinds = [*BUILTIN_KINDS, *self._served()]
-        found = dict.fromkeys(self.of(*kind) for kind in kinds)
+        found = dict.fromkeys(self.of(*kind) for kind in self._known())
         return [each for each in found if each.resource == resource]
+
+    def of_kind(self, kind: str) -> list[ResourceMapping]:
+        """Return the same for kinds with this name."""
+        return [self.of(*known) for known in self._known() if known[1] == kind]
+
+    def _known(self) -> Iterator[tuple[str, str]]:
+        return chain(BUILTIN_KINDS, self._served())
 
     def _served(self) -> Iterator[tuple[str, str]]:
         for (group, kind), defined in self._defined.items():

@@ -8,9 +8,16 @@ import policyd
 from policyd.importers.gatekeeper.parameters import with_defaults
 from policyd.importers.gatekeeper.templates import convert
 from policyd.importers.model import Imported
-from policyd.json_types import JSONObject
-from tests.builders.objects import pod
-from tests.importers.converting import converted, document, messages, reason_of, spec_of
+from policyd.json_types import JSON, JSONObject
+from tests.builders.objects import definition, pod
+from tests.importers.converting import (
+    BROKEN_DEFINITIONS,
+    converted,
+    document,
+    messages,
+    reason_of,
+    spec_of,
+)
 
 OWNED: JSONObject = {
     "variables": [
@@ -157,16 +164,33 @@ def test_a_kind_that_nothing_defines_has_a_remark() -> None:
 
 
 def test_custom_resources_have_the_plural_of_their_definition() -> None:
-    definition = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "oxen.example.com"},
-        "spec": {"group": "example.com", "names": {"kind": "Ox", "plural": "oxen"}},
-    }
+    oxen = definition("Ox", "example.com", {}, names={"kind": "Ox", "plural": "oxen"})
     match = kinds("Ox", group="example.com")
-    found = converted(convert, template(), constraint(match=match), definition)
+    found = converted(convert, template(), constraint(match=match), oxen)
     [rule] = spec_of(found)["matchConstraints"]["resourceRules"]
     assert rule["resources"] == ["oxen"]
+
+
+def test_kinds_of_one_name_are_all_matched() -> None:
+    other = definition("Service", "example.com", {}, names={"kind": "Service", "plural": "knsvcs"})
+    for group, expected in (
+        ("*", ["services", "services/status", "knsvcs"]),
+        ("", ["services", "services/status"]),
+        ("example.com", ["knsvcs"]),
+    ):
+        made = constraint(match=kinds("Service", group=group))
+        found = converted(convert, template(), made, other)
+        [rule] = spec_of(found)["matchConstraints"]["resourceRules"]
+        assert rule["resources"] == expected
+
+
+@pytest.mark.parametrize("spec", BROKEN_DEFINITIONS)
+def test_a_definition_that_is_invalid_is_not_used(spec: JSON) -> None:
+    broken = {**definition("Bus", "example.com", {}), "spec": spec}
+    made = constraint(match=kinds("Bus", group="example.com"))
+    found = converted(convert, template(), made, broken)
+    [rule] = spec_of(found)["matchConstraints"]["resourceRules"]
+    assert rule["resources"] == ["buses"]
 
 
 @pytest.mark.parametrize(

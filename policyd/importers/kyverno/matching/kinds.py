@@ -5,14 +5,13 @@ cluster: the plural of a custom kind comes from its CustomResourceDefinition, if
 sources, else from the rule that nearly all kinds follow.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from policyd.importers.kyverno.matching.globs import is_wild
 from policyd.importers.kyverno.matching.selectors import KindSelector, selected
-from policyd.json_types import JSON
-from policyd.policy.kinds.builtin import BUILTIN_KINDS
+from policyd.json_types import JSONObject
 from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.kinds.plural import plural
 from policyd.policy.kinds.served import known_resources
@@ -50,11 +49,11 @@ class MatchedResource:
         return kind if subresource in OF_THE_KIND and not is_wild(kind) else ""
 
 
-def target(text: str, definitions: Iterable[Mapping[str, JSON]] = ()) -> MatchedResource:
+def target(text: str, definitions: Sequence[JSONObject] = ()) -> MatchedResource:
     """Return the resources that a string of ``kinds`` selects.
 
-    ``definitions`` are CustomResourceDefinitions. Raises ValueError for what selects nothing, and
-    for what match rules and conditions cannot say.
+    ``definitions`` are usable CustomResourceDefinitions. Raises ValueError for what selects
+    nothing, and for what match rules and conditions cannot say.
     """
     selector = selected(text)
     group, version, kind, subresource = selector
@@ -69,25 +68,25 @@ def target(text: str, definitions: Iterable[Mapping[str, JSON]] = ()) -> Matched
     special = _only_subresource(selector)
     if special is not None:
         return special
-    crds = list(definitions)
-    found = _known(selector, crds)
+    found = _known(selector, definitions)
     if not found and kind == kind.lower():
         raise ValueError(f"{text} selects the kind {kind}, which nothing has")
-    name = found[0][1] if found else plural(kind)
+    names = tuple(dict.fromkeys(name for _, name in found)) or (plural(kind),)
     groups = tuple(dict.fromkeys(each for each, _ in found)) or (_group(group),)
     versions = ("v1",) if version == "*" and groups == ("",) else (_version(version),)
-    known = known_resources(crds)
+    known = known_resources(definitions)
     served = [known[key] for key in found if key in known]
     exists = any(subresource in ("", "*", *each.subresources) for each in served)
     if served and not exists:
-        raise ValueError(f"{text} selects the subresource {subresource}, which {name} lack")
+        raise ValueError(f"{text} selects the subresource {subresource}, which {names[0]} lack")
     return MatchedResource(
         groups,
         versions,
-        _resources(name, subresource, pods=name == "pods" and "" in groups),
+        tuple(each for name in names for each in _resources(name, subresource, groups)),
         selector,
         # In match rules, pods/* is pods too; to Kyverno, Pod/* is its subresources only.
-        _whole("*" if found else group, version) and subresource != "*",
+        # Resources of several names are each of one group, which a rule of both cannot say.
+        _whole("*" if found else group, version) and subresource != "*" and len(names) == 1,
         *_reached(subresource),
         bool(served) and len(served) == len(found) and all(each.namespaced for each in served),
         not found,
@@ -115,11 +114,11 @@ def _of_any_kind(text: str, selector: KindSelector) -> MatchedResource:
     )
 
 
-def _resources(name: str, subresource: str, *, pods: bool) -> tuple[str, ...]:
+def _resources(name: str, subresource: str, groups: Sequence[str]) -> tuple[str, ...]:
     if subresource:
         return (f"{name}/{subresource}",)
     # CheckKind's allowEphemeralContainers
-    return (name, f"{name}/ephemeralcontainers") if pods else (name,)
+    return (name, f"{name}/ephemeralcontainers") if name == "pods" and "" in groups else (name,)
 
 
 def _reached(subresource: str) -> tuple[bool, bool]:
@@ -159,18 +158,8 @@ def _only_subresource(selector: KindSelector) -> MatchedResource | None:
     return None
 
 
-def _known(
-    selector: KindSelector, definitions: Sequence[Mapping[str, JSON]]
-) -> list[tuple[str, str]]:
+def _known(selector: KindSelector, definitions: Sequence[JSONObject]) -> list[tuple[str, str]]:
     """Return group and plural of built-in resources of a kind, and of those of the sources."""
-    found = {
-        (api_version.rpartition("/")[0], plural(kind))
-        for api_version, kind in BUILTIN_KINDS
-        if kind == selector.kind
-    }
-    for each in definitions:
-        spec = each.get("spec") or {}
-        names = spec.get("names") or {}
-        if names.get("kind") == selector.kind:
-            found.add((str(spec.get("group")), str(names.get("plural"))))
+    known = BUILT_IN.with_definitions(definitions).of_kind(selector.kind)
+    found = {(each.group, each.resource) for each in known}
     return sorted(key for key in found if fnmatchcase(key[0], selector.group))

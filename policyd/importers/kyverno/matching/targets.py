@@ -4,7 +4,7 @@ and whether it can be without a namespace.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from policyd.export.patterns.text import TRUE, Bool, every, relation, some, string
+from policyd.export.patterns.text import TRUE, Bool, every, relation, some
 from policyd.importers.kyverno.matching.globs import among
 from policyd.importers.kyverno.matching.kinds import MatchedResource, target
 from policyd.importers.model import ImportRemark, Refused
@@ -30,7 +30,7 @@ def descriptions(block: JSON, path: str = "") -> Iterator[tuple[JSONObject, str]
 
 
 def targets(
-    rule: JSONObject, path: str, definitions: Sequence[Mapping[str, JSON]]
+    rule: JSONObject, path: str, definitions: Sequence[JSONObject]
 ) -> dict[str, MatchedResource]:
     """Return the resources of every kind that a rule names. Raises Refused."""
     found: dict[str, MatchedResource] = {}
@@ -75,6 +75,17 @@ def namespace_of(found: Iterable[MatchedResource], *, namespaced: bool = False) 
     return f"{_NAMESPACE.replace('.', '.?')}.orValue('')"
 
 
+def absent_fields(found: Sequence[MatchedResource], *, namespaced: bool = False) -> tuple[str, ...]:
+    """Return the fields that requests for these resources may lack. ``namespaced``: as above."""
+    fields = ["name"]  # of an object that is created with generateName
+    if not (namespaced or all(each.namespaced for each in found)):
+        fields.append("namespace")
+    names = [name for each in found for name in each.resources]
+    if not all("/" in name and not name.endswith("/*") for name in names):
+        fields.append("subResource")
+    return tuple(fields)
+
+
 def kind_test(
     found: Sequence[MatchedResource], among_them: Iterable[MatchedResource], extended: Sequence[str]
 ) -> Bool:
@@ -104,8 +115,8 @@ def _one(found: MatchedResource, apart: bool) -> Bool:
     if found.exact and kind != "*":
         tests = [among("request.resource.group", found.groups)]
     if kind != "*":
-        name = found.resources[0].partition("/")[0]
-        tests.append(relation("request.resource.resource", "==", string(name)))
+        names = [name.partition("/")[0] for name in found.resources]
+        tests.append(among("request.resource.resource", names))
         if subresource == "*":
             return every(*tests, relation(_SUBRESOURCE, "!=", "''"))
     return every(*tests, among(_SUBRESOURCE, [subresource]))

@@ -59,6 +59,7 @@ VITAL = (
 )  # fmt: skip
 # What the cluster does with them; it deletes them, too, but can wait.
 _WRITES = ("CREATE", "UPDATE")
+_OWN_DOMAINS = (".kubernetes.io", ".k8s.io")  # of labels that Kubernetes sets
 # A webhook cannot have a condition that reads these.
 _ONLY_POLICIES_SEE = ("namespaceObject", "params", "variables")
 
@@ -163,11 +164,19 @@ def _covers(pattern: str, name: str) -> bool:
 
 
 def _requires_labels(selector: LabelSelector) -> bool:
-    """Whether a selector selects no objects without labels, as those of the cluster are."""
-    expressions = selector.match_expressions
-    return bool(selector.match_labels) or any(
-        each.operator in ("In", "Exists") for each in expressions
-    )
+    """Whether a selector requires a label that objects of the cluster lack: one that Kubernetes
+    does not set itself, as it does on nodes and on the roles of the API server.
+    """
+    required = [
+        *selector.match_labels,
+        *(each.key for each in selector.match_expressions if each.operator in ("In", "Exists")),
+    ]
+    return not all(map(_is_own_label, required))
+
+
+def _is_own_label(key: str) -> bool:
+    domain, slash, _ = key.rpartition("/")
+    return bool(slash) and f".{domain}".endswith(_OWN_DOMAINS)
 
 
 def _exempts_users(checked: Checked) -> bool:

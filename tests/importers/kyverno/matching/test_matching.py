@@ -6,7 +6,8 @@ import pytest
 
 from policyd import build_review as build
 from policyd.json_types import JSON, JSONObject
-from tests.importers.converting import messages
+from tests.builders.objects import definition
+from tests.importers.converting import BROKEN_DEFINITIONS, messages
 from tests.importers.kyverno.classic import (
     allows,
     applies,
@@ -191,25 +192,49 @@ def test_a_namespaced_policy_is_for_its_namespace() -> None:
     assert allows(policy, pod_of())
 
 
+def defined(kind: str, plural: str, group: str) -> JSONObject:
+    return definition(kind, group, {}, names={"kind": kind, "plural": plural})
+
+
 def test_a_custom_kind_has_the_plural_of_its_definition() -> None:
-    names = {"kind": "Bus", "plural": "buses-of-town"}
-    definition = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "buses-of-town.example.com"},
-        "spec": {
-            "group": "example.com",
-            "names": names,
-            "scope": "Namespaced",
-            "versions": [{"name": "v1", "served": True, "storage": True}],
-        },
-    }
+    bus = defined("Bus", "buses-of-town", "example.com")
     policy = cluster_policy(matching({"any": [resources("Bus")]}))
-    [found] = spec_of(policy, definition)["matchConstraints"]["resourceRules"]
+    [found] = spec_of(policy, bus)["matchConstraints"]["resourceRules"]
     assert (found["apiGroups"], found["resources"]) == (["example.com"], ["buses-of-town"])
-    definition["spec"] = {"group": "example.com", "names": names}  # it cannot be used
-    [guessed] = spec_of(policy, definition)["matchConstraints"]["resourceRules"]
+    [guessed] = spec_of(policy)["matchConstraints"]["resourceRules"]
     assert (guessed["apiGroups"], guessed["resources"]) == (["*"], ["buses"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "resource", "expected"),
+    [
+        ("Service", "v1/services", False),
+        ("Service", "serving.example.com/v1/knservices", False),
+        ("Service", "other.example.com/v1/services", True),
+        ("Service", "serving.example.com/v1/services", True),
+        ("v1/Service", "v1/services", False),
+        ("serving.example.com/*/Service", "v1/services", True),
+        ("serving.example.com/*/Service", "serving.example.com/v1/knservices", False),
+    ],
+)
+def test_kinds_of_one_name_are_each_the_resource_of_their_group(
+    kind: str, resource: str, expected: bool
+) -> None:
+    home, _, _ = resource.rpartition("/")
+    found = "Service" if resource in ("v1/services", f"{home}/knservices") else "Other"
+    obj = {"apiVersion": home, "kind": found, "metadata": {"name": "a"}}
+    policy = cluster_policy(matching({"any": [resources(kind)]}))
+    other = defined("Service", "knservices", "serving.example.com")
+    review = build(obj, resource=resource)
+    assert (messages(imported(policy, other), review) == []) is expected
+
+
+@pytest.mark.parametrize("spec", BROKEN_DEFINITIONS)
+def test_a_definition_that_is_invalid_is_not_used(spec: JSON) -> None:
+    broken = {**defined("Bus", "buses-of-town", "example.com"), "spec": spec}
+    policy = cluster_policy(matching({"any": [resources("Bus")]}))
+    [guessed] = spec_of(policy, broken)["matchConstraints"]["resourceRules"]
+    assert guessed["resources"] == ["buses"]
 
 
 @pytest.mark.parametrize(
@@ -277,11 +302,9 @@ def test_a_resource_that_is_a_guess_has_a_remark(kind: str) -> None:
     assert f"has the kind {kind.rpartition('/')[2]}" in remark.message
 
 
-def for_subresource(obj: JSONObject, name: str, resource: JSONObject) -> JSONObject:
+def for_subresource(obj: JSONObject, name: str, resource: str) -> JSONObject:
     """A review of an update of a subresource."""
-    group = f"{resource['group']}/" if resource["group"] else ""
-    named = f"{group}{resource['version']}/{resource['resource']}"
-    return build(obj, operation="UPDATE", resource=named, subresource=name)
+    return build(obj, operation="UPDATE", resource=resource, subresource=name)
 
 
 SCALE = for_subresource(
@@ -290,9 +313,9 @@ SCALE = for_subresource(
         "metadata": {"name": "web", "namespace": "prod-eu"},
     },
     "scale",
-    {"group": "apps", "version": "v1", "resource": "deployments"},
+    "apps/v1/deployments",
 )
-STATUS = for_subresource(IN_PROD, "status", {"group": "", "version": "v1", "resource": "pods"})
+STATUS = for_subresource(IN_PROD, "status", "v1/pods")
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,13 @@ ROWS: list[tuple[str, JSONObject, list[tuple[str, str]]]] = [
     ("excluded without the status", policy("p", rule("*/*"), match={
         "excludeResourceRules": [rule("nodes", operations=["*"])]}), LOCKOUT),
     ("with a label", policy("p", NODES, match={"objectSelector": {"matchLabels": {"a": "b"}}}), []),
+    ("with a label that nodes have", policy("p", NODES, match={"objectSelector": {
+        "matchLabels": {"kubernetes.io/os": "linux"}}}), LOCKOUT),
+    ("with a label that some nodes have", policy("p", NODES, match={"objectSelector": {
+        "matchExpressions": [{"key": "topology.kubernetes.io/zone", "operator": "Exists"}]}}),
+        LOCKOUT),
+    ("with a label of somebody else, too", policy("p", NODES, match={"objectSelector": {
+        "matchLabels": {"kubernetes.io/os": "linux", "example.com/kubernetes.io": "b"}}}), []),
     ("without a label", policy("p", NODES, match={"objectSelector": {
         "matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}}), LOCKOUT),
     ("of a namespace", policy("p", NODES, match={"namespaceSelector": {
