@@ -9,11 +9,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from contextlib import suppress
 from http import HTTPStatus
+from math import inf
 from urllib.parse import quote
 
 from policyd.cluster.client import PROBLEMS, ReportLookup, describe
 from policyd.cluster.objects import ObjectClient, ObjectError
-from policyd.cluster.watching import Reflector, Watched, unreported
+from policyd.cluster.watching import RELIST_SECONDS, Reflector, Watched, unreported
 from policyd.json_types import JSONObject
 from policyd.policy.live.config_maps import (
     MAX_SET_BYTES,
@@ -40,7 +41,8 @@ REPORT_SECONDS = 5.0
 
 
 class FollowedConfigMaps:
-    """The ConfigMaps with some labels in some namespaces (None: in all of them).
+    """The ConfigMaps with some labels in some namespaces (None: in all of them). Those of named
+    namespaces are few: they are listed again regularly, whatever events said.
 
     ``fingerprint`` and ``read`` are called by the threads that load policies: both see the state
     that was taken last, on the event loop.
@@ -63,6 +65,7 @@ class FollowedConfigMaps:
                 keep=self._kept,
                 changed=self._note,
                 report=report,
+                relist=inf if namespaces is None else RELIST_SECONDS,
             )
             for path in (["api/v1/configmaps"] if namespaces is None else paths)
         ]

@@ -1,5 +1,6 @@
 """Lists that are read again although their watch works, and how a lost API server is noticed."""
 
+import asyncio
 import os
 import random
 import socket
@@ -11,6 +12,7 @@ import pytest
 
 from policyd.cluster import watching
 from policyd.cluster.watching import OVERTIME_SECONDS, RELIST_SECONDS
+from policyd.controllers.config_maps import FollowedConfigMaps
 from tests.cluster.fake import ApiServer
 from tests.cluster.running import SLACK, Running, scenario
 from tests.cluster.watched import WatchedList
@@ -43,6 +45,29 @@ def test_a_list_is_read_again_whatever_its_events_said(
     assert run.changes == [("", ""), ("", "")], "the last list was the same"
     lasts = [int(each["timeoutSeconds"]) for each in watched.watches]
     assert max(lasts) + OVERTIME_SECONDS <= RELIST_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("namespaces", "often"), [(["policyd"], True), (["shop", "bank"], True), (None, False)]
+)
+def test_config_maps_are_listed_again_however_well_their_watch_works(
+    server: ApiServer, watched: WatchedList, namespaces: list[str] | None, *, often: bool
+) -> None:
+    """All ConfigMaps of a cluster are too many for that."""
+
+    async def steps(run: Running) -> None:
+        stop = asyncio.Event()
+        followed = FollowedConfigMaps(run.client, namespaces, "a=b")
+        task = asyncio.create_task(followed.run(stop))
+        watches = 1 + len(namespaces or [""])  # the scenario has one of its own
+        await run.until(lambda: len(watched.watches) == watches, "the watches")
+        stop.set()
+        await task
+
+    scenario(server, steps)
+    selected = [each for each in watched.watches if "labelSelector" in each]
+    longest = max(int(each["timeoutSeconds"]) for each in selected)
+    assert (longest + OVERTIME_SECONDS <= RELIST_SECONDS) is often
 
 
 def test_regular_ends_of_watches_are_no_failures(

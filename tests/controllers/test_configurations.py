@@ -15,6 +15,7 @@ from policyd.controllers.registration.configurations import (
     in_step,
     is_ours,
     replacing,
+    sends_less,
     uncovered,
     widened,
 )
@@ -146,12 +147,66 @@ def test_what_covers_the_own_namespace_is_never_kept() -> None:
         assert uncovered(written["webhooks"], ["policyd"]) == []
 
 
-def test_a_webhook_for_the_own_namespace_stays_one() -> None:
-    """Edits of the ConfigMaps in policyd's namespace are checked, also just after a start."""
-    only = namespaces("In", "policyd")
-    gate = configuration(webhook("gate", ruled("configmaps"), namespaceSelector=only))
-    [result] = widened(stored(gate), gate, EXCLUDED)["webhooks"]
-    assert result["namespaceSelector"] == only
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        {"namespaceSelector": {}, "objectSelector": {}},
+        {"namespaceSelector": namespaces("NotIn", "x")},
+        {"rules": [ruled("configmaps"), ruled("services")]},
+        {"failurePolicy": "Fail", "matchConditions": [{"name": "a", "expression": "true"}]},
+    ],
+)
+def test_what_others_change_of_the_gate_goes_at_once(foreign: JSONObject) -> None:
+    """Edits of the ConfigMaps in policyd's namespace are checked, also just after a start, and no
+    other namespace is sent, not even for some seconds.
+    """
+    own = {"matchLabels": {NAME: "policyd"}}
+    gate = webhook("policies", ruled("configmaps"), namespaceSelector=own, failurePolicy="Ignore")
+    found = stored(configuration({**gate, **foreign}))
+    assert widened(found, configuration(gate), EXCLUDED)["webhooks"] == [
+        *with_defaults(configuration(gate))["webhooks"]
+    ]
+
+
+def test_the_leases_of_nodes_are_never_covered() -> None:
+    """Otherwise nodes would be lost if policyd stopped while the rules are wider than needed."""
+    leases = ruled("leases", group="coordination.k8s.io")
+    nodes = namespaces("NotIn", "kube-node-lease", *EXCLUDED)
+    one = configuration(webhook("fail", leases, namespaceSelector=nodes))
+    for found, wanted in ((one, FAIL), (FAIL, one)):
+        [result] = widened(stored(found), wanted, EXCLUDED)["webhooks"]
+        assert uncovered([result], ["kube-node-lease", *EXCLUDED]) == []
+
+
+LESS: list[tuple[JSONObject, bool]] = [
+    ({"rules": []}, True),
+    ({"rules": [JOBS]}, True),
+    ({"rules": [JOBS, PODS]}, False),
+    ({"rules": [{**PODS, "operations": ["DELETE"]}]}, True),
+    ({"clientConfig": {"url": "https://elsewhere.example/x"}}, True),
+    ({"failurePolicy": "Ignore"}, True),
+    ({"matchConditions": [{"name": "a", "expression": "false"}]}, True),
+    ({"timeoutSeconds": 3}, False),
+    ({"reinvocationPolicy": "IfNeeded"}, False),
+    ({"namespaceSelector": {"matchLabels": {"a": "b"}}}, True),
+    ({"objectSelector": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}}, True),
+    ({"objectSelector": {"matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}}, False),
+    ({"namespaceSelector": namespaces("NotIn", "a", *EXCLUDED)}, False),
+]
+
+
+@pytest.mark.parametrize(("foreign", "less"), LESS)
+def test_what_leaves_policies_without_effect_is_known(foreign: JSONObject, less: bool) -> None:
+    changed = configuration({**FAIL["webhooks"][0], **foreign})
+    assert sends_less(stored(changed), FAIL) is less
+
+
+def test_a_webhook_that_is_gone_leaves_policies_without_effect() -> None:
+    assert sends_less(None, FAIL)
+    assert sends_less(stored(configuration()), FAIL)
+    assert not sends_less(stored(FAIL), FAIL)
+    assert not sends_less(stored(bundled(FAIL, ONE)), FAIL), "the caBundle is another's"
+    assert sends_less(stored(bundled(FAIL, ONE)), bundled(FAIL, TWO))
 
 
 COVERED: list[tuple[JSONObject, JSONObject, bool]] = [

@@ -1,6 +1,7 @@
 """When the registration is written and when it must not be, without an API server."""
 
 import asyncio
+import copy
 from collections.abc import Callable
 from io import BytesIO
 from typing import Any, cast
@@ -14,7 +15,7 @@ from policyd.controllers.reconciling import (
     SPREAD,
 )
 from policyd.controllers.registration import registrar
-from policyd.controllers.registration.configurations import NARROWING_SECONDS
+from policyd.controllers.registration.configurations import NARROWING_SECONDS, sends_less
 from policyd.controllers.registration.registrar import Registration, RegistrationInputs
 from policyd.controllers.registration.watched import WatchedConfigurations
 from policyd.json_types import JSONObject
@@ -233,24 +234,44 @@ def test_one_configuration_that_cannot_be_written_keeps_no_other_back() -> None:
     assert server.registration.problem.startswith(f"cannot write the {MUTATING} policyd: ")
 
 
-def test_webhooks_that_somebody_removes_are_soon_there_again() -> None:
-    """Helm and GitOps tools reset what manifests made, which has no webhooks: nothing is enforced."""
+FOREIGN_RULE = {"apiGroups": ["x.dev"], "apiVersions": ["v1"], "resources": ["foos"]}
+DISABLED: list[tuple[str, Callable[[JSONObject], object]]] = [
+    ("gone", lambda found: found.update(webhooks=[])),
+    (
+        "rules",
+        lambda found: found["webhooks"][0].update(rules=[{**FOREIGN_RULE, "operations": ["*"]}]),
+    ),
+    ("address", lambda found: found["webhooks"][0].update(clientConfig={"url": "https://x.dev/"})),
+]
+
+
+@pytest.mark.parametrize(
+    "disable", [each for _, each in DISABLED], ids=[each for each, _ in DISABLED]
+)
+def test_policies_that_somebody_disables_are_soon_enforced_again(
+    disable: Callable[[JSONObject], object],
+) -> None:
+    """Helm and GitOps tools reset what manifests made, which has no webhooks; others change them."""
     server = Server(CHECK)
     server.once()
     policies = cast(RegistrationInputs, server.inputs).policies
     writes = server.writes["success"]
+    [wanted] = copy.deepcopy([*server.stored.objects.values()])
     for _ in range(200):
         for each in server.stored.objects.values():
-            each["webhooks"] = []
+            each["webhooks"] = copy.deepcopy(each["webhooks"])
+            disable(each)
         pause = server.once()
-        gone = not any(each["webhooks"] for each in server.stored.objects.values())
-        assert not gone or pause <= LONGEST_GONE_SECONDS * SPREAD[1]
+        [found] = server.stored.objects.values()
+        assert not sends_less(found, wanted) or pause <= LONGEST_GONE_SECONDS * SPREAD[1]
         server.now += 1
     assert 200 / LONGEST_GONE_SECONDS / 2 < server.writes["success"] - writes < 100
     assert "that is done ever less often" in server.registration.problem
-    for each in server.stored.objects.values():
-        each["webhooks"] = []
-    server.once()
+    for _ in range(2):  # no second repair at one moment
+        for each in server.stored.objects.values():
+            each["webhooks"] = copy.deepcopy(each["webhooks"])
+            disable(each)
+        server.once()
     assert server.registration.settled(policies, frozenset()) < 0, "rules are missing"
 
 

@@ -347,7 +347,8 @@ def test_registered_webhooks_follow_config_maps_and_refuse_broken_edits(
         assert gate["rules"][0]["operations"] == ["CREATE", "UPDATE", "DELETE"]
         own = {"kubernetes.io/metadata.name": namespace}
         assert gate["namespaceSelector"] == {"matchLabels": own}
-        broken = team(namespace, "b", p=LIMIT.replace("has(object", "has(objct"))
+        other = LIMIT.replace("name: one", "name: two")
+        broken = team(namespace, "b", p=other.replace("has(object", "has(objct"))
         until(lambda: client.create(broken, dryRun="All").status != 201, "a refusal")
         status, _, printed = kubectl.printed("create", "-f", "-", sent=broken)
         assert status == 1 and "configmap/b/p.yaml:9:23: spec.validations[0]" in printed

@@ -12,7 +12,8 @@ from typing import Any
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField, field_path, item, owners
 from policyd.ownership import LABELS, MANAGER, POLICYD, labels_in, maker, without_maker
-from policyd.webhooks.rendering.configurations import NAMESPACE_NAME
+from policyd.webhooks.rendering.configurations import NAMESPACE_NAME, NODE_LEASES
+from policyd.webhooks.rendering.gate import GATE
 from policyd.webhooks.stored import API_VERSION, RESOURCES
 from policyd.webhooks.validation.defaults import with_defaults
 
@@ -20,7 +21,8 @@ from policyd.webhooks.validation.defaults import with_defaults
 NARROWING_SECONDS = 10.0
 # What policyd's own Pods need in order to start and to write; a webhook that must be answered for
 # these could not be repaired by a new Pod.
-VITAL = (("", "pods"), ("", "secrets"), ("coordination.k8s.io", "leases"))
+LEASES = ("coordination.k8s.io", "leases")
+VITAL = (("", "pods"), ("", "secrets"), LEASES)
 
 # Fields of a webhook that change nothing about which requests are sent.
 _OTHERS_MAY_SET = ("timeoutSeconds",)
@@ -173,12 +175,14 @@ def replacing(found: JSONObject, wanted: JSONObject) -> JSONObject:
 
 
 def widened(found: JSONObject, wanted: JSONObject, excluded: Sequence[str]) -> JSONObject:
-    """What is wanted, so that it also covers all that the stored configuration covers."""
+    """What is wanted, so that it also covers all that the stored configuration covers. The gate
+    depends on no policy: whatever else is stored of it was changed by hand.
+    """
     stored = _webhooks(with_defaults(found))
-    webhooks = [
-        _widened(stored.pop(each["name"]), each, excluded) if each["name"] in stored else each
-        for each in with_defaults(wanted)["webhooks"]
-    ]
+    webhooks = []
+    for each in with_defaults(wanted)["webhooks"]:
+        there = stored.pop(each["name"], each)
+        webhooks.append(each if each["name"] == GATE else _widened(there, each, excluded))
     # A webhook that nothing needs any more stays for some seconds, if policyd wrote it.
     former = [each for each in stored.values() if not uncovered([each], excluded)]
     return {**wanted, "webhooks": [*webhooks, *former]}
@@ -204,8 +208,9 @@ def _widened(found: JSONObject, wanted: JSONObject, excluded: Sequence[str]) -> 
         result.pop("matchConditions", None)
     for field in ("namespaceSelector", "objectSelector"):
         result[field] = _either(found[field], wanted[field])
-    # The webhook of policy edits is for policyd's own namespace: what it covers is never excluded.
-    left_out = [name for name in excluded if _excludes(wanted["namespaceSelector"], name)]
+    # Nodes would be lost while policyd does not answer: their leases are never covered.
+    nodes = [NODE_LEASES] if any(_is_about(each, *LEASES) for each in rules) else []
+    left_out = [*excluded, *nodes]
     if not all(_excludes(result["namespaceSelector"], name) for name in left_out):
         result["namespaceSelector"].setdefault("matchExpressions", []).append(
             {"key": NAMESPACE_NAME, "operator": "NotIn", "values": sorted(left_out)}
@@ -233,6 +238,34 @@ def _either(one: JSONObject, other: JSONObject) -> JSONObject:
     return {"matchExpressions": kept} if kept else {}
 
 
+def sends_less(found: JSONObject | None, wanted: JSONObject) -> bool:
+    """Whether policies would not be enforced, or nobody could reach policyd: a webhook is gone,
+    lacks rules, has other conditions, calls another address, fails otherwise, or selects only what
+    has certain labels. A selector that leaves out certain labels is no reason.
+    """
+    there = {} if found is None else _webhooks(with_defaults(found))
+    return any(
+        each["name"] not in there or _sends_less(there[each["name"]], each)
+        for each in with_defaults(with_bundles_of(found or {}, wanted))["webhooks"]
+    )
+
+
+def _sends_less(found: JSONObject, wanted: JSONObject) -> bool:
+    rules = _unordered(found.get("rules") or [])
+    labels = any(
+        each["operator"] in ("In", "Exists")
+        for field in ("namespaceSelector", "objectSelector")
+        for each in _requirements(found[field])
+        if each not in _requirements(wanted[field])
+    )
+    return (
+        labels
+        or any(each not in rules for each in _unordered(wanted["rules"]))
+        or any(found[each] != wanted[each] for each in ("clientConfig", "failurePolicy"))
+        or found.get("matchConditions", []) not in ([], wanted.get("matchConditions"))
+    )
+
+
 def _requirements(selector: JSONObject) -> Iterator[JSONObject]:
     """The requirements of a selector, those of matchLabels as expressions."""
     for key, value in (selector.get("matchLabels") or {}).items():
@@ -255,11 +288,15 @@ def _selects(requirement: JSONObject, namespace: str) -> bool:
 
 
 def _is_vital(rule: JSONObject) -> bool:
-    groups, resources = rule.get("apiGroups") or (), rule.get("resources") or ()
-    return rule.get("scope") != "Cluster" and any(
-        {group, "*"}.intersection(groups)
-        and any(each.partition("/")[0] in (resource, "*") for each in resources)
-        for group, resource in VITAL
+    return any(_is_about(rule, *each) for each in VITAL)
+
+
+def _is_about(rule: JSONObject, group: str, resource: str) -> bool:
+    """Whether a rule covers objects of a resource that have a namespace, or a subresource."""
+    return (
+        rule.get("scope") != "Cluster"
+        and not {group, "*"}.isdisjoint(rule.get("apiGroups") or ())
+        and any(each.partition("/")[0] in (resource, "*") for each in rule.get("resources") or ())
     )
 
 

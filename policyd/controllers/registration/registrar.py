@@ -104,9 +104,8 @@ class ConfigurationAim:
         return configurations.replacing(found, wanted)
 
     def urgent(self, found: JSONObject | None) -> bool:
-        """Whether webhooks are missing, or have no rules."""
-        there = {each["name"] for each in (found or {}).get("webhooks") or () if each.get("rules")}
-        return any(each["name"] not in there for each in (self.target or {}).get("webhooks") or ())
+        """Whether policies would not be enforced, or policyd could not be reached."""
+        return self.target is not None and configurations.sends_less(found, self.target)
 
     def written(self, stored: JSONObject | None) -> str:
         """Return what the log says after a write."""
