@@ -1,0 +1,54 @@
+"""What ends an evaluation for which the caller set no deadline."""
+
+import pytest
+
+from policyd import PolicySet, build_review
+from policyd.admission import engine
+
+LEVELS = 40  # 2**40 comparisons
+OBJECT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}}
+
+
+def doubled(name: str, element: str) -> list[dict[str, str]]:
+    """Variables that each hold the one before twice: 2**LEVELS elements in LEVELS lists."""
+    made = [{"name": f"{name}0", "expression": "[object]"}]
+    for level in range(1, LEVELS):
+        inner = element.format(f"variables.{name}{level - 1}")
+        made.append({"name": f"{name}{level}", "expression": inner})
+    return made
+
+
+@pytest.mark.parametrize(
+    "element",
+    ["[{0}, {0}]", "[{{'a': {0}, 'b': {0}}}]", "[optional.of({0}), optional.of({0})]"],
+)
+@pytest.mark.parametrize(
+    "expression", ["{0} == {1}", "{0} in [{1}]", "sets.contains([{0}], [{1}])"]
+)
+def test_a_comparison_without_end_is_an_error(
+    element: str, expression: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "LONGEST_NS", 20_000_000)
+    last = [f"variables.{name}{LEVELS - 1}" for name in "vw"]
+    policy = {
+        "apiVersion": "policyd.dev/v1",
+        "kind": "Policy",
+        "metadata": {"name": "p"},
+        "spec": {
+            "matchConstraints": {
+                "resourceRules": [
+                    {
+                        "apiGroups": [""],
+                        "apiVersions": ["v1"],
+                        "operations": ["*"],
+                        "resources": ["configmaps"],
+                    }
+                ]
+            },
+            "variables": [*doubled("v", element), *doubled("w", element)],
+            "validations": [{"expression": expression.format(*last), "message": "m"}],
+        },
+    }
+    result = PolicySet.from_documents([policy]).evaluate(build_review(OBJECT))
+    assert not result.allowed
+    assert "deadline exceeded" in result.message
