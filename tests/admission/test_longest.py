@@ -1,12 +1,18 @@
 """What ends an evaluation for which the caller set no deadline."""
 
+import asyncio
+
 import pytest
 
-from policyd import PolicySet, build_review
-from policyd.admission import engine
+from policyd import Lookups, PolicySet, build_review
+from policyd.admission.lookups import deadlines
 
 LEVELS = 40  # 2**40 comparisons
 OBJECT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}}
+
+
+class Nothing(Lookups):
+    """Looks up nothing."""
 
 
 def doubled(name: str, element: str) -> list[dict[str, str]]:
@@ -28,7 +34,7 @@ def doubled(name: str, element: str) -> list[dict[str, str]]:
 def test_a_comparison_without_end_is_an_error(
     element: str, expression: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "LONGEST_NS", 20_000_000)
+    monkeypatch.setattr(deadlines, "LONGEST_NS", 20_000_000)
     last = [f"variables.{name}{LEVELS - 1}" for name in "vw"]
     policy = {
         "apiVersion": "policyd.dev/v1",
@@ -49,6 +55,8 @@ def test_a_comparison_without_end_is_an_error(
             "validations": [{"expression": expression.format(*last), "message": "m"}],
         },
     }
-    result = PolicySet.from_documents([policy]).evaluate(build_review(OBJECT))
-    assert not result.allowed
-    assert "deadline exceeded" in result.message
+    policies, review = PolicySet.from_documents([policy]), build_review(OBJECT)
+    looked_up = asyncio.run(policies.aevaluate(review, lookups=Nothing()))
+    for result in (policies.evaluate(review), looked_up):
+        assert not result.allowed
+        assert "deadline exceeded" in result.message
