@@ -259,8 +259,11 @@ class Applicable:
         if self.request.unreadable:  # the object is an error, but its labels may be known
             sent = self.request.object or self.request.old_object
             seen = self.subjects.pod(sent) if self.as_pod(policy) else sent
-        metadata = seen.get("metadata") if isinstance(seen, dict) else None
-        labels = metadata.get("labels") if isinstance(metadata, dict) else None
+        labels: JSON | CelError = seen
+        for name in ("metadata", "labels"):
+            labels = labels.get(name) if isinstance(labels, dict) else labels
+        if labels is None:
+            return {}
         if not isinstance(labels, dict):
-            return None if isinstance(labels, CelError) else {}
+            return None
         return labels if all(isinstance(each, str) for each in labels.values()) else None

@@ -13,6 +13,7 @@ from policyd.admission.decision import Verdict, admitted, respond
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Matched
 from policyd.admission.lookups.authorizer import Authorizer
+from policyd.admission.lookups.deadlines import bounded
 from policyd.admission.lookups.evaluations import run
 from policyd.admission.mutating.webhook import mutate
 from policyd.admission.recorder import NullRecorder, Recorder
@@ -39,13 +40,14 @@ def review(
     authorizer: Authorizer | None = None,
     verdict: Verdict | None = None,
 ) -> AdmissionResponse:
-    """Evaluate one request. ``deadline`` is a ``perf_counter_ns`` time (0: none); ``authorizer``
-    answers the authorizer checks of expressions (None: each check is an error). The findings are
-    added to ``verdict`` if given.
+    """Evaluate one request. ``deadline`` is a ``perf_counter_ns`` time (0: as ``bounded`` says);
+    ``authorizer`` answers the authorizer checks of expressions (None: each check is an error). The
+    findings are added to ``verdict`` if given.
 
     Any error inside a policy, including a bug in policyd, follows its failurePolicy.
     """
     started = perf_counter_ns()
+    deadline = bounded(deadline, started)
     recorder = recorder or _UNRECORDED
     subjects = Subjects(request, policy_set.namespaces, authorizer)
     applicable = Applicable(policy_set, subjects, policy_set.params, webhook)

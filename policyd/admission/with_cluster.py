@@ -9,7 +9,7 @@ from policyd.admission.applicable import Applicable, PolicyFilter
 from policyd.admission.decision import Verdict, respond
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Matched
-from policyd.admission.lookups.deadlines import deadline_of, lookup_deadline
+from policyd.admission.lookups.deadlines import bounded, deadline_of, lookup_deadline
 from policyd.admission.lookups.evaluations import Evaluation, Lookup
 from policyd.admission.lookups.namespaces import LookedUpNamespaces
 from policyd.admission.lookups.params import LookedUpParams
@@ -46,7 +46,8 @@ async def review_with(
     params = LookedUpParams(policy_set.params, tasks.kind, tasks.params)
     applicable = Applicable(policy_set, subjects, params, webhook)
     findings = Findings(request, webhook, policy_set.generation, recorder, verdict=verdict)
-    evaluation = _evaluation(applicable, findings, tasks, deadline=deadline, only=only)
+    until = bounded(deadline, perf_counter_ns())
+    evaluation = _evaluation(applicable, findings, tasks, deadline=until, only=only)
     try:
         response = await tasks.finished(evaluation)
     finally:

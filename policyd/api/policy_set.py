@@ -131,8 +131,8 @@ class PolicySet:
         ``["response"]["patch"]`` is base64.
 
         ``review`` is decoded JSON or the bytes of a request's body; bytes are checked as the server
-        checks them, and faster. ``timeout`` is in seconds; with None only each policy's own timeout
-        applies. A policy that does not finish in time follows its failurePolicy. ``authorizer``
+        checks them, and faster. ``timeout`` is in seconds; None: 30, the longest that an API server
+        waits. A policy that does not finish in time follows its failurePolicy. ``authorizer``
         replaces that of the set.
 
         Raises ``ReviewError`` if ``review`` is not an AdmissionReview; never for a denial.

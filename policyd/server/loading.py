@@ -4,9 +4,10 @@ Watching files and swapping sets belongs to ``policy/live/store.py``.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from time import thread_time
 
 from policyd.collecting import exempting
 from policyd.errors import PolicyError, Problem
@@ -20,6 +21,11 @@ from policyd.policy.source.files import Bundle
 from policyd.policy.source.pace import Pace, full_speed
 from policyd.server import last_good
 from policyd.versions import NEWEST, KubernetesVersion
+
+# Seconds of processor time for all suites of a set, and what each case adds. Cases take
+# milliseconds; without a limit, a few lines keep a server from starting for hours.
+SUITE_SECONDS = 30.0
+CASE_SECONDS = 0.1
 
 
 class PolicyLoader:
@@ -144,19 +150,37 @@ def _errors(policies: CompiledPolicySet) -> list[Problem]:
     return [problem for problem in policies.problems if problem.severity == "error"]
 
 
-def failures(policies: CompiledPolicySet, breathe: Callable[[], None]) -> list[Problem]:
-    """Return a problem for each failing case of the suites in a set, which is not in use."""
+def failures(
+    policies: CompiledPolicySet,
+    breathe: Callable[[], None],
+    clock: Callable[[], float] = thread_time,
+) -> list[Problem]:
+    """Return a problem for each failing case of the suites in a set, which is not in use; and one
+    for the cases for which there is no time.
+    """
     found: list[Problem] = []
+    end = clock() + SUITE_SECONDS
     for document in policies.suites:
-        if document.model is not None:
-            found += _failures(policies, document)
+        if document.model is None:
+            continue
+        for each in _failures(policies, document):
+            found += each
+            end += CASE_SECONDS
+            if clock() > end:
+                return [*found, _too_slow(document)]
             breathe()
     return found
 
 
-def _failures(policies: CompiledPolicySet, document: Document) -> list[Problem]:
-    """Return a problem for each failing case of a suite. A suite may name policies of the sources
-    only: the content of other files must not get into the log.
+def _too_slow(document: Document) -> Problem:
+    message = f"{document.label} and the suites before it take too long: the rest was not run"
+    hint = "policyd test shows the time of each case"
+    return Problem(message, file=document.file, hint=hint, rule="suite")
+
+
+def _failures(policies: CompiledPolicySet, document: Document) -> Iterator[list[Problem]]:
+    """Yield the problems of each case of a suite. A suite may name policies of the sources only:
+    the content of other files must not get into the log.
     """
     # Imported here because servers without suites are spared them.
     from policyd.offline.suite_policies import SuitePolicies
@@ -169,8 +193,10 @@ def _failures(policies: CompiledPolicySet, document: Document) -> list[Problem]:
         evaluate = SuitePolicies.of(document, policies)
     except (Outside, PolicyError) as error:
         message = f"{document.label} cannot run: {error}"
-        return [Problem(message, file=document.file, rule="suite")]
-    results = runner.run(
-        document, evaluate.admit, within=evaluate.admitting, mapper=evaluate.mapper
-    )
-    return runner.problems(results)
+        yield [Problem(message, file=document.file, rule="suite")]
+        return
+    for case in runner.selected(document):
+        result = runner.run_case(
+            document, case, evaluate.admit, within=evaluate.admitting, mapper=evaluate.mapper
+        )
+        yield runner.problems([result])

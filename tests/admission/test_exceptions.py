@@ -5,13 +5,15 @@ from typing import NamedTuple
 
 import pytest
 
+from policyd import PolicySet
+from policyd import build_review as built
 from policyd.admission import engine
 from policyd.admission.engine import Webhook
 from policyd.admission.recorder import NullRecorder, PolicyEvent
 from policyd.admission.review import AdmissionRequest, decode, to_dict
-from policyd.json_types import JSONObject
+from policyd.json_types import JSON, JSONObject
 from policyd.policy.suite.reviews import build_review
-from tests.builders.objects import config_map
+from tests.builders.objects import config_map, pod
 from tests.builders.policies import labelling, policy
 from tests.policy_sets import POD, compiled
 
@@ -122,3 +124,24 @@ def test_an_exemption_is_counted_once_and_logged(case: Case) -> None:
     assert recorder.told == case.told
     annotations = to_dict(response)["response"]["auditAnnotations"]
     assert annotations.get("exception.p") == ("legacy: ticket 4711" if case.annotated else None)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [{"labels": wrong} for wrong in ("a", 1, [], ["a"], {"skip": 1}, {"a": None}, {"a": {}})]
+    + ["a", 1, [], ["a"]],
+)
+def test_labels_that_cannot_be_read_exempt_nothing(metadata: JSON) -> None:
+    exempted = {"matchExpressions": [{"key": "skip", "operator": "DoesNotExist"}]}
+    exception = {"name": "e", "reason": "r", "objectSelector": exempted}
+    document = policy(validations=[NO], exceptions=[exception])
+    review = built(pod())
+    request = review["request"]
+    assert isinstance(request, dict)
+    assert isinstance(request["object"], dict)
+    policies = PolicySet.from_documents([document])
+    assert policies.evaluate(review).allowed
+    given = request["object"]["metadata"]
+    changed = {**given, **metadata} if isinstance(metadata, dict) else metadata
+    request["object"]["metadata"] = changed
+    assert not policies.evaluate(review).allowed

@@ -13,12 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from policyd import PolicySet
+from policyd import build_review as build
 from policyd._core.patch.apply import diff
 from policyd.admission.mutating.object import MutatedObject
 from policyd.json_types import JSONObject
 from policyd.mutation import Schemas
 from policyd.policy.suite.reviews import build_review
-from tests.builders.policies import add_label, policy
+from tests.builders.policies import add_label, policy, rule
 from tests.policy_sets import POD, load
 from tests.sampling import examples
 from tests.shared import reviews
@@ -166,3 +168,35 @@ def test_what_is_sent_is_what_replays() -> None:
     ]
     after = jsonpatch.apply_patch(POD, b64decode(answer["patch"]).decode())
     assert after["metadata"]["labels"] == {"app": "web", "x": "1"}
+
+
+@pytest.mark.parametrize(
+    ("policies", "second_round", "admitted"),
+    [(2, False, True), (1, True, True), (3, False, False), (2, True, False), (12, True, False)],
+)
+def test_what_policies_nest_together_is_sent_or_refused(
+    policies: int, second_round: bool, admitted: bool
+) -> None:
+    around = "[" * 99 + "object.data.k" + "]" * 99
+    change = f"[JSONPatch{{op: 'replace', path: '/data/k', value: {around}}}]"
+    documents = [
+        policy(
+            f"p{number}",
+            rule("widgets", group="example.com"),
+            mutations=[{"patchType": "JSONPatch", "jsonPatch": {"expression": change}}],
+            reinvocationPolicy="IfNeeded" if second_round else "Never",
+        )
+        for number in range(policies)
+    ]
+    result = PolicySet.from_documents(documents).evaluate(
+        build(
+            {
+                "apiVersion": "example.com/v1",
+                "kind": "Widget",
+                "metadata": {"name": "a", "namespace": "b"},
+                "data": {"k": "v"},
+            }
+        )
+    )
+    assert result.allowed is admitted
+    assert admitted or "nested deeper than 250 levels" in result.message

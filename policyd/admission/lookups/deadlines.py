@@ -9,6 +9,16 @@ from policyd.policy.compile.compiled import CompiledPolicy
 
 # The time, at most a tenth, that a policy keeps to finish by itself if a lookup is late.
 _LAST_NS = 50_000_000
+# The longest time that an API server waits for a webhook. An expression of a few lines can make
+# values that take years to compare.
+LONGEST_NS = 30_000_000_000
+
+
+def bounded(deadline: int, now: int) -> int:
+    """Return the deadline of an evaluation that begins ``now``: that of its caller, or else after
+    the longest time that it can have in a cluster.
+    """
+    return deadline or now + LONGEST_NS
 
 
 def deadline_of(policy: CompiledPolicy, deadline: int, now: int = 0) -> int:

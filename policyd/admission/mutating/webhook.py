@@ -11,6 +11,7 @@ from time import perf_counter_ns
 import orjson
 
 from policyd._core.json.equality import equal
+from policyd._core.json.sendable import unsendable
 from policyd._core.patch.apply import apply
 from policyd.admission.applicable import Applicable
 from policyd.admission.decision import respond
@@ -58,5 +59,11 @@ def _patch(findings: Findings, mutated: MutatedObject) -> bytes | None:
         error = InternalError(f"the patch of request {findings.request.uid} does not replay")
         for policy, *_ in mutated.log.changes:
             findings.broken(policy, error)
+        return None
+    # The changes of each policy can be sent, but one may be within those of another.
+    problem = unsendable(operations)
+    if problem is not None:
+        for policy, *_ in mutated.log.changes:
+            findings.misconfigured(policy, f"the changes of all policies have {problem}", None)
         return None
     return orjson.dumps(operations) if operations else None

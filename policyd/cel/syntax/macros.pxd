@@ -17,6 +17,7 @@ from policyd.cel.syntax.ast cimport (
 
 cdef class Factory:
     cdef object _ids
+    cdef Py_ssize_t _most
     cdef readonly Py_ssize_t pos
     cdef readonly object version
 

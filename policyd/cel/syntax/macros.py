@@ -28,8 +28,16 @@ ACCUMULATOR = "@result"
 _UNUSED = "#unused"
 _SORT_INPUT = "@__sortBy_input__"
 
-# optMap copies its target, so a chain of them grows as 2**n: this is the limit.
-MAX_NODES = 100_000
+# optMap copies what it is called on, so a chain of n of them grows as 2**n, and each node costs the
+# compiler 10 microseconds: an expression with copies may have so many nodes, and more if it is
+# long. Seven in a row are within the limit.
+MAX_NODES = 1_000
+NODES_A_CHARACTER = 10
+
+
+def most_nodes(text: str) -> int:
+    """Return how many nodes the expression may have, if a macro copies a part of it."""
+    return MAX_NODES + NODES_A_CHARACTER * len(text)
 
 
 class MacroError(Exception):
@@ -42,10 +50,13 @@ class MacroError(Exception):
 
 
 class Factory:
-    """Makes nodes at one place, with fresh ids from the tree's counter."""
+    """Makes nodes at one place, with fresh ids from the tree's counter; copies none beyond
+    ``most``.
+    """
 
-    def __init__(self, ids: "count[int]", pos: int, version: KubernetesVersion) -> None:
+    def __init__(self, ids: "count[int]", pos: int, version: KubernetesVersion, most: int) -> None:
         self._ids = ids
+        self._most = most
         self.pos = pos
         self.version = version
 
@@ -84,8 +95,8 @@ class Factory:
         cel-go. Raises MacroError if the tree grows too large.
         """
         fresh = next(self._ids)
-        if fresh > MAX_NODES:
-            raise MacroError(self.pos, f"expression has more than {MAX_NODES} nodes")
+        if fresh > self._most:
+            raise MacroError(self.pos, f"expression has more than {self._most:,} nodes")
         if isinstance(node, Literal):
             return Literal(fresh, node.pos, node.value)
         if isinstance(node, Ident):

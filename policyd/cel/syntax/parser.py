@@ -28,7 +28,7 @@ from policyd.cel.syntax.ast import (
 from policyd.cel.syntax.cursor import Cursor, Unexpected
 from policyd.cel.syntax.errors import UNSUPPORTED_BACKQUOTE, explain
 from policyd.cel.syntax.lexer import EOF, RESERVED, Token, tokenize
-from policyd.cel.syntax.macros import Factory, MacroError, expand
+from policyd.cel.syntax.macros import Factory, MacroError, expand, most_nodes
 from policyd.cel.syntax.recursion import deep_recursion, depth_of
 from policyd.cel.syntax.source import MAX_SYNTAX_ERRORS, NOWHERE, Issue, Source, limited
 from policyd.errors import CelSyntaxError
@@ -128,7 +128,8 @@ class _Parser(Cursor):
         if target is None and function != "has":
             return Call(next(self._ids), pos, function, None, args)
         try:
-            expansion = expand(Factory(self._ids, pos, self._version), function, target, args)
+            make = Factory(self._ids, pos, self._version, most_nodes(self._text))
+            expansion = expand(make, function, target, args)
         except MacroError as error:
             self._issues.append(Issue(error.pos, error.message))
             return self._broken(error.pos)

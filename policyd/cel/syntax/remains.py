@@ -29,6 +29,7 @@ class RemainingTree(Recovery):
         self._depth = 0
         self._value: Expr = _NOTHING
         self._ids = count(1)
+        self._most = macros.most_nodes(text)
         self._named_by = ""  # the kind of the last name, "" if there was none
 
     def _part(self, rule: Callable[[], None], follow: Kinds, state: str) -> Expr:
@@ -40,7 +41,7 @@ class RemainingTree(Recovery):
     def _called(self, pos: int, function: str, target: Expr | None, args: list[Expr]) -> Expr:
         """Return a call, or its expansion if it is a macro."""
         try:
-            make = macros.Factory(self._ids, pos, self._version)
+            make = macros.Factory(self._ids, pos, self._version, self._most)
             made = macros.expand(make, function, target, args)
         except macros.MacroError as error:
             self.meanings.append(Issue(error.pos, error.message))

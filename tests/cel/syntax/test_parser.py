@@ -238,7 +238,9 @@ DEPTH = "ERROR: <input>:-1:0: max recursion depth exceeded"
         ("1" + " + 1" * 251, DEPTH),
         ("1" * 100_001, "ERROR: <input>:-1:0: expression code point size exceeds limit: size: 100001, limit 100000"),
         ("1" * 100_000, "ERROR: <input>:1:1: invalid int literal"),
-        ("x" + ".optMap(a, a)" * 40, "ERROR: <input>:1:178: expression has more than 100000 nodes"),
+        ("x" + ".optMap(a, a)" * 40, "ERROR: <input>:1:126: expression has more than 6,210 nodes"),
+        ("x" + ".optMap(a, a)" * 9, "ERROR: <input>:1:100: expression has more than 2,180 nodes"),
+        ("x" + ".optFlatMap(a, a)" * 40, "ERROR: <input>:1:166: expression has more than 7,810 nodes"),
     ],
 )  # fmt: skip
 def test_limit(text: str, message: str) -> None:
@@ -252,6 +254,8 @@ def test_limit(text: str, message: str) -> None:
         "a" + ".b" * 250,
         "1" + " + 1" * 250,
         "a ? b : " * 249 + "c",
+        "x" + ".optMap(a, a)" * 7,
+        "[" + "a, " * 20_000 + "x.optMap(a, a)]",
         "!" * 10_000 + "a",
         "-" * 10_001 + "a",
         " && ".join("a" * 10_000),

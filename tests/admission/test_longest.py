@@ -1,0 +1,62 @@
+"""What ends an evaluation for which the caller set no deadline."""
+
+import asyncio
+
+import pytest
+
+from policyd import Lookups, PolicySet, build_review
+from policyd.admission.lookups import deadlines
+
+LEVELS = 40  # 2**40 comparisons
+OBJECT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}}
+
+
+class Nothing(Lookups):
+    """Looks up nothing."""
+
+
+def doubled(name: str, element: str) -> list[dict[str, str]]:
+    """Variables that each hold the one before twice: 2**LEVELS elements in LEVELS lists."""
+    made = [{"name": f"{name}0", "expression": "[object]"}]
+    for level in range(1, LEVELS):
+        inner = element.format(f"variables.{name}{level - 1}")
+        made.append({"name": f"{name}{level}", "expression": inner})
+    return made
+
+
+@pytest.mark.parametrize(
+    "element",
+    ["[{0}, {0}]", "[{{'a': {0}, 'b': {0}}}]", "[optional.of({0}), optional.of({0})]"],
+)
+@pytest.mark.parametrize(
+    "expression", ["{0} == {1}", "{0} in [{1}]", "sets.contains([{0}], [{1}])"]
+)
+def test_a_comparison_without_end_is_an_error(
+    element: str, expression: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deadlines, "LONGEST_NS", 20_000_000)
+    last = [f"variables.{name}{LEVELS - 1}" for name in "vw"]
+    policy = {
+        "apiVersion": "policyd.dev/v1",
+        "kind": "Policy",
+        "metadata": {"name": "p"},
+        "spec": {
+            "matchConstraints": {
+                "resourceRules": [
+                    {
+                        "apiGroups": [""],
+                        "apiVersions": ["v1"],
+                        "operations": ["*"],
+                        "resources": ["configmaps"],
+                    }
+                ]
+            },
+            "variables": [*doubled("v", element), *doubled("w", element)],
+            "validations": [{"expression": expression.format(*last), "message": "m"}],
+        },
+    }
+    policies, review = PolicySet.from_documents([policy]), build_review(OBJECT)
+    looked_up = asyncio.run(policies.aevaluate(review, lookups=Nothing()))
+    for result in (policies.evaluate(review), looked_up):
+        assert not result.allowed
+        assert "deadline exceeded" in result.message
