@@ -18,13 +18,32 @@ from tests.shared import ROOT
 PAGES = [ROOT / each for each in tree.files() if each.endswith(".md")]
 FORMAT = ROOT / "docs" / "write" / "policies.md"
 SUITES = ROOT / "docs" / "test" / "suites.md"
-IDS = [str(each.relative_to(ROOT)) for each in PAGES]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#: ]*)(?:#([\w-]+))?\)")
 
 
 def blocks(page: Path, language: str) -> list[str]:
     return [text for kind, text in BLOCK.findall(page.read_text()) if kind == language]
+
+
+def policies(page: Path) -> list[str]:
+    """The documents of policyd that a page shows."""
+    return [text for text in blocks(page, "yaml") if text.startswith("apiVersion: policyd.dev")]
+
+
+def suites(page: Path) -> list[str]:
+    """The suites that a page shows below their policies."""
+    shown = blocks(page, "yaml")
+    return [text for text in shown if "\n---\n" in text and "\nkind: PolicyTest\n" in text]
+
+
+def links(page: Path) -> list[tuple[str, str]]:
+    """The file and the anchor of each link in a page, but of those to the web."""
+    return LINK.findall(page.read_text())
+
+
+def path_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
 
 
 def write(folder: Path, *, policy: str, pod: str) -> None:
@@ -46,15 +65,14 @@ def test_the_first_pod_of_the_readme_is_denied(
     assert f"`{answer['status']['message']}`" in readme.read_text()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=IDS)
+@pytest.mark.parametrize("page", [each for each in PAGES if policies(each)], ids=path_of)
 def test_policies_that_are_shown_load(page: Path, tmp_path: Path) -> None:
-    for text in blocks(page, "yaml"):
-        if text.startswith("apiVersion: policyd.dev"):
-            sources = loader.load_text(text, page.name)
-            assert [str(each) for each in sources.problems] == []
-            assert [str(each) for document in sources.documents for each in document.problems] == []
-            if sources.of_kind("Policy"):
-                compiled(text, tmp_path)
+    for text in policies(page):
+        sources = loader.load_text(text, page.name)
+        assert [str(each) for each in sources.problems] == []
+        assert [str(each) for document in sources.documents for each in document.problems] == []
+        if sources.of_kind("Policy"):
+            compiled(text, tmp_path)
 
 
 def compiled(text: str, folder: Path) -> PolicySet:
@@ -91,13 +109,12 @@ def test_the_suite_that_is_shown_holds_for_the_policy_above_it(tmp_path: Path) -
     holds(tmp_path)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=IDS)
+@pytest.mark.parametrize("page", [each for each in PAGES if suites(each)], ids=path_of)
 def test_suites_that_are_shown_below_their_policy_hold(page: Path, tmp_path: Path) -> None:
-    for number, text in enumerate(blocks(page, "yaml")):
-        if "\n---\n" in text and "\nkind: PolicyTest\n" in text:
-            (tmp_path / str(number)).mkdir()
-            (tmp_path / str(number) / "all.yaml").write_text(text)
-            holds(tmp_path / str(number))
+    for number, text in enumerate(suites(page)):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "all.yaml").write_text(text)
+        holds(tmp_path / str(number))
 
 
 def holds(folder: Path) -> None:
@@ -106,19 +123,15 @@ def holds(folder: Path) -> None:
     assert done.stdout.startswith("ok ")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=IDS)
+@pytest.mark.parametrize("page", [each for each in PAGES if links(each)], ids=path_of)
 def test_links_lead_somewhere(page: Path) -> None:
-    assert [each for each in LINK.findall(page.read_text()) if not leads(page, *each)] == []
+    assert [each for each in links(page) if not leads(page, *each)] == []
 
 
 def test_every_page_is_in_an_index() -> None:
     docs = ROOT / "docs"
     indexes = [docs / "README.md", docs / "reference" / "commands" / "README.md"]
-    linked = {
-        (index.parent / target).resolve()
-        for index in indexes
-        for target, _ in LINK.findall(index.read_text())
-    }
+    linked = {(index.parent / target).resolve() for index in indexes for target, _ in links(index)}
     assert {page for page in PAGES if docs in page.parents} - linked == {docs / "README.md"}
 
 

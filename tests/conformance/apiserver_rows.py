@@ -15,6 +15,7 @@ from policyd.api.policy_set import PolicySet
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
 from policyd.versions import RECORDED, KubernetesVersion
+from tests.sampling import sampled
 from tests.shared import CONFORMANCE, conformance, find
 
 Row = dict[str, Any]
@@ -34,6 +35,12 @@ def recorded(name: str, version: str) -> list[Row]:
         assert changed.keys() <= {row["id"] for row in rows}
         rows = [changed.get(row["id"], row) for row in rows]
     return [row | {"version": version} for row in rows]
+
+
+def checked(name: str, version: str) -> list[Row]:
+    """The rows that are checked: all as the newest version answered them, a sample of the others."""
+    rows = recorded(name, version)
+    return rows if version == VERSIONS[-1] else sampled(rows)
 
 
 def definitions(names: list[str]) -> list[Row]:

@@ -26,7 +26,9 @@ def test_reported_mutations_failed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def reports(row: dict[str, Any]) -> bool:
-    documents = [*row["policies"], *definitions(CRDS)]
+    documents = [*row["policies"]]
+    if "golden.example.com" in json.dumps(documents):
+        documents += definitions(CRDS)
     text = "\n---\n".join(json.dumps(document) for document in documents)
     found = failing(LintRun(loader.load_text(text, row["id"])))
     return any(problem.severity == "error" for problem in found)

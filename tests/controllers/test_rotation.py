@@ -4,6 +4,7 @@ jump. The certificates are real.
 At no moment may an API server refuse a valid certificate that a replica serves.
 """
 
+import json
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from random import Random
@@ -35,6 +36,16 @@ def refused(bundle: bytes, leaf: KeyPair) -> str:
     return refusal(bundle, leaf, NAMES)
 
 
+@cache
+def _read(text: str) -> Material:
+    return read(json.loads(text))
+
+
+def held_in(stored: JSONObject) -> Material:
+    """What a Secret holds. Reading it checks both keys, and most of the time it is what it was."""
+    return _read(json.dumps(stored))
+
+
 @dataclass
 class Replica:
     """A replica: the Secret as it saw it last, and the leaf that it serves."""
@@ -47,7 +58,7 @@ class Replica:
 
     def sees(self, stored: JSONObject | None) -> None:
         """What is damaged or gone changes nothing that is served."""
-        found = Material() if stored is None else read(stored)
+        found = Material() if stored is None else held_in(stored)
         if found.leaf is None:
             return
         self.memory = found if found.whole or not self.memory.whole else self.memory
@@ -71,7 +82,7 @@ class World:
     @property
     def stored(self) -> Material:
         """What the Secret holds."""
-        return Material() if self.secret is None else read(self.secret)
+        return Material() if self.secret is None else held_in(self.secret)
 
     def act(self, leader: Replica) -> None:
         """One step of the leader: at most one write of the Secret."""

@@ -18,7 +18,7 @@ from tests.export.requests import in_controllers
 from tests.sampling import examples
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(50, 10))
 @given(policies.policies(), st.lists(policies.requests(), min_size=3, max_size=8))
 def test_an_export_answers_as_its_source(source: JSONObject, requests: list[JSONObject]) -> None:
     compare([source], map(admission_review, requests))

@@ -26,7 +26,7 @@ def campaign(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_a_campaign_leaves_reports_and_a_summary(tmp_path: Path) -> None:
     prometheus = programs.folder() / "prometheus"
     given = ["--prometheus", str(prometheus)] if prometheus.exists() else ["--no-prometheus"]
-    short = ("--peak", "4", "--length", "5", "--soak", "4")
+    short = ("--peak", "4", "--length", "2", "--soak", "2")
     done = campaign(tmp_path, *short, *given, "--only", "spike", "steady-new-connections", "soak")
     assert done.returncode == 0, done.stdout + done.stderr
     runs = json.loads((tmp_path / "summary.json").read_text())["runs"]

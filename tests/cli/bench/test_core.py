@@ -20,7 +20,7 @@ CHEAP = "object.metadata.name != 'x'"
 DEAR = "[1,2,3,4,5,6,7,8,9].all(a, [1,2,3,4,5,6,7,8,9].all(b, [1,2,3,4,5].all(c, a + b + c != size(object.metadata.name) + 100)))"
 # So much that no noise of the machine hides it.
 HEAVY = f"[1,2,3,4,5,6,7,8,9].all(d, {DEAR})"
-QUICK = ("--rounds", "9", "--expressions", "3")
+QUICK = ("--rounds", "7", "--expressions", "3")
 NUMBER = {"type": "number"}
 NAMED = {"type": "object", "required": ["hash", "count"]}
 SCHEMA = {
@@ -91,10 +91,15 @@ def document(*arguments: str | Path) -> JSONObject:
     return made
 
 
-@pytest.fixture
-def policies(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("bench")
+
+
+@pytest.fixture(scope="module")
+def policies(folder: Path) -> Path:
     return write(
-        tmp_path / "policies",
+        folder / "policies",
         [
             policy("cheap", validations=[demand(CHEAP, "x")]),
             policy("dear", validations=[demand(DEAR, "x")]),
@@ -104,16 +109,25 @@ def policies(tmp_path: Path) -> Path:
     )
 
 
-@pytest.fixture
-def manifest(tmp_path: Path) -> Path:
-    file = tmp_path / "pod.json"
+@pytest.fixture(scope="module")
+def manifest(folder: Path) -> Path:
+    file = folder / "pod.json"
     file.write_text(json.dumps(pod()))
+    return file
+
+
+@pytest.fixture(scope="module")
+def saved(folder: Path, policies: Path, manifest: Path) -> Path:
+    """What one measurement saved; the same, as it was printed, is in ``printed.json``."""
+    file = folder / "before.json"
+    found = document("-p", policies, manifest, *QUICK, "--save", file)
+    (folder / "printed.json").write_bytes(orjson.dumps(found))
     return file
 
 
 def test_every_policy_appears_and_the_dear_one_first(policies: Path, manifest: Path) -> None:
     text = bench("-p", policies, manifest, *QUICK).stdout
-    assert "4 policies, 1 review, 9 rounds" in text
+    assert "4 policies, 1 review, 7 rounds" in text
     assert "mutation: 1 request, 1 matched a policy, 0 denied, 0 with errors" in text
     rows = [line.split() for line in text.partition("validation:")[2].splitlines()]
     names = [row[0] for row in rows if row and row[0] in ("cheap", "dear", "idle", "label")]
@@ -122,9 +136,10 @@ def test_every_policy_appears_and_the_dear_one_first(policies: Path, manifest: P
     assert "policies.yaml:3" in text  # the place of the dear expression
 
 
-def test_json_has_everything(policies: Path, manifest: Path) -> None:
-    found = document("-p", policies, manifest, *QUICK)
-    jsonschema.validate(found, SCHEMA)
+def test_json_has_everything(saved: Path) -> None:
+    found = orjson.loads(saved.with_name("printed.json").read_bytes())
+    for each in (found, orjson.loads(saved.read_bytes())):
+        jsonschema.validate(each, SCHEMA)
     by_webhook = {each["webhook"]: each["policies"] for each in found["webhooks"]}
     assert [each["name"] for each in by_webhook["validate"]] == ["dear", "cheap", "idle"]
     assert [each["name"] for each in by_webhook["mutate"]] == ["label"]
@@ -154,14 +169,11 @@ def test_captures_and_manifests_are_reviews(policies: Path, tmp_path: Path) -> N
     assert (found["reviews"]["count"], calls) == (3, {"mutate": 1, "validate": 3})
 
 
-def test_the_same_again_is_not_slower(policies: Path, manifest: Path, tmp_path: Path) -> None:
-    file = tmp_path / "before.json"
-    assert bench("-p", policies, manifest, *QUICK, "--save", file).exit_code == 0
-    jsonschema.validate(orjson.loads(file.read_bytes()), SCHEMA)
-    # The machine is shared: whatever is slower by chance is not three times as slow.
-    found = bench("-p", policies, manifest, *QUICK, "--compare", file, "--threshold", "200%")
+def test_the_same_again_is_not_slower(policies: Path, manifest: Path, saved: Path) -> None:
+    # The machine is shared: whatever is slower by chance is not ten times as slow.
+    found = bench("-p", policies, manifest, *QUICK, "--compare", saved, "--threshold", "900%")
     assert found.exit_code == 0, found.output
-    assert "nothing is slower by more than 200%" in found.stdout
+    assert "nothing is slower by more than 900%" in found.stdout
 
 
 def test_a_heavier_policy_is_found(manifest: Path, tmp_path: Path) -> None:
@@ -172,7 +184,9 @@ def test_a_heavier_policy_is_found(manifest: Path, tmp_path: Path) -> None:
     )
     assert bench("-p", before, manifest, *QUICK, "--save", file).exit_code == 0
     compare = ("--compare", file, "--threshold", "50%", "--allow-different")
-    found = bench("-p", now, manifest, *QUICK, *compare, "--format", "json")
+    heavy = tmp_path / "heavy.json"
+    save = ("--save", heavy, "--format", "json")
+    found = bench("-p", now, manifest, *QUICK, *compare, *save)
     assert found.exit_code == 1, found.output
     comparison = orjson.loads(found.stdout)["comparison"]
     assert "validate/policy/Policy/one" in comparison["slower"]
@@ -180,20 +194,14 @@ def test_a_heavier_policy_is_found(manifest: Path, tmp_path: Path) -> None:
     ratios = {each["name"]: each for each in comparison["changes"]}
     assert ratios["validate/policy/Policy/one"]["low"] > 3
     # The other way round it is faster: that is no failure.
-    heavy = tmp_path / "heavy.json"
-    assert bench("-p", now, manifest, *QUICK, "--save", heavy).exit_code == 0
     compare = ("--compare", heavy, "--threshold", "50%", "--allow-different")
     assert bench("-p", before, manifest, *QUICK, *compare).exit_code == 0
 
 
-def test_other_policies_and_reviews_are_not_compared(
-    policies: Path, manifest: Path, tmp_path: Path
-) -> None:
-    file = tmp_path / "before.json"
-    assert bench("-p", policies, manifest, *QUICK, "--save", file).exit_code == 0
+def test_other_policies_and_reviews_are_not_compared(saved: Path, tmp_path: Path) -> None:
     other = write(tmp_path / "other", [policy("other")])
     with pytest.raises(PolicydError) as found:
-        bench("-p", other, "--compare", file)
+        bench("-p", other, "--compare", saved)
     assert found.value.exit_code == 2
     assert "the policies differ: 4 (" in str(found.value)
     assert "the reviews differ: 1 (" in str(found.value)

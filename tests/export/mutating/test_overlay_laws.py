@@ -12,7 +12,7 @@ from tests.sampling import examples
 
 
 @settings(
-    max_examples=examples(120),
+    max_examples=examples(120, 10),
     deadline=None,
     # A counterexample takes minutes to shrink; the first one says enough.
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

@@ -25,7 +25,7 @@ def templated(seen: JSONObject) -> list[JSONObject]:
 
 
 @settings(
-    max_examples=examples(50),
+    max_examples=examples(50, 10),
     deadline=None,
     # A counterexample takes minutes to shrink; the first one says enough.
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

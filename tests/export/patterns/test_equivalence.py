@@ -14,7 +14,7 @@ VERSIONS = [OLDEST, KubernetesVersion(1, 33), NEWEST]
 OBJECTS = 35  # for each pattern: its compilation takes most of the time
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60, 10), deadline=None)
 @given(st.randoms(use_true_random=True), st.sampled_from(VERSIONS))
 def test_a_translation_is_the_pattern(random: Random, version: KubernetesVersion) -> None:
     item, tree = validation(random)

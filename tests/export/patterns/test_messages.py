@@ -6,6 +6,7 @@ import pytest
 
 from policyd.versions import NEWEST, OLDEST, KubernetesVersion
 from tests.export.patterns.translated import translated
+from tests.sampling import paired
 
 VERSIONS = [OLDEST, KubernetesVersion(1, 34), NEWEST]  # without sort(), too
 
@@ -64,13 +65,29 @@ def test_a_value_is_printed_as_json(value: Any, shown: str) -> None:
     assert said({"a": "none"}, {"a": value}) == f"a: expected none, found {shown}"
 
 
+KEYS = [
+    *(
+        "b",
+        "B_2",
+        "",
+        "a.b",
+        "a b",
+        "é",
+        "名",
+        "a\tb",
+        "\x7f",
+        "\u00a0",
+        "\u200b",
+        "😀\u202e",
+        '"\\\n',
+    ),
+    *("\x07\x0b\\a", "x" * 299, "x" * 300, "\u200b" * 100),
+]
+
+
 @pytest.mark.parametrize(
-    "key",
-    ["b", "B_2", "", "a.b", "a b", "é", "名", "a\tb", "\x7f", "\u00a0", "\u200b", "😀\u202e", '"\\\n',
-     "\x07\x0b\\a", "x" * 299, "x" * 300, "\u200b" * 100],
-    ids=lambda key: ascii(key[:12]),
-)  # fmt: skip
-@pytest.mark.parametrize("version", VERSIONS, ids=str)
+    ("key", "version"), paired(KEYS, VERSIONS), ids=lambda each: ascii(str(each)[:12])
+)
 def test_a_key_of_a_wildcard_is_printed(key: str, version: KubernetesVersion) -> None:
     for pattern in ({"X(*)": None}, {"*": 1}, {"m": {"=(*)": 1}}):
         obj = {"m": {key: "x"}} if "m" in pattern else {key: "x"}
@@ -94,8 +111,7 @@ def test_ten_places_are_printed() -> None:
     assert message.endswith("a[10].b: expected 0, found 10; and 19 more")
 
 
-@pytest.mark.parametrize("version", VERSIONS, ids=str)
-@pytest.mark.parametrize("last", [99, 100, 101, 250, 1234])
+@pytest.mark.parametrize(("last", "version"), paired([99, 100, 101, 250, 1234], VERSIONS), ids=str)
 def test_the_index_of_a_late_item_is_printed(last: int, version: KubernetesVersion) -> None:
     made = translated({"pattern": {"a": [{"b": ["x"]}]}}, version=version)
     obj = {"a": [*[{"b": []}] * last, {"b": [*["x"] * last, "y"]}]}

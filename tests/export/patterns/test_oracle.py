@@ -12,6 +12,7 @@ from tests import kubernetes
 from tests.export.patterns.generators import like
 from tests.export.patterns.translated import Translated, translated, validation
 from tests.fuzz import oracle
+from tests.sampling import sampled
 
 PATTERNS, OBJECTS = 12, 3
 OLD = "1.31"  # without numbered loops and sort()
@@ -36,7 +37,7 @@ def question(expression: str, obj: Any, version: str) -> JSONObject:
     return {**asked, "version": f"{major}.{int(minor) - 1}"}
 
 
-@pytest.mark.parametrize("version", [OLD, "1.34", kubernetes.NEWEST])
+@pytest.mark.parametrize("version", sampled([OLD, "1.34", kubernetes.NEWEST]))
 def test_kubernetes_evaluates_a_translation_alike(version: str) -> None:
     try:
         oracle.program(kubernetes.NEWEST)

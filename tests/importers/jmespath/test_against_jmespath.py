@@ -192,7 +192,7 @@ def test_cel_gives_what_jmespath_gives(expression: str) -> None:
     presence = term.presence()
     found = None if presence is None else _ENVIRONMENT.compile(presence.text)
 
-    @settings(max_examples=examples(40))
+    @settings(max_examples=examples(40, 10))
     @given(_OBJECT)
     def holds(data: dict[str, Any]) -> None:
         want = _oracle(expression, data)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from policyd.cli import policyd
 from policyd.policy.source.json_text.surrogates import lone_surrogate
-from tests.sampling import examples
+from tests.sampling import examples, sampled
 
 DIGITS = "1" * 5000
 HEAD = """\
@@ -215,7 +215,7 @@ print(next(int(line.split()[1]) * 1024 for line in status.splitlines() if "VmHWM
 """
 
 
-@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("name", sampled(FORMS))
 def test_comments_cost_a_small_multiple_of_themselves(tmp_path: Path, name: str) -> None:
     file = tmp_path / "p.yaml"
     file.write_text(FORMS[name] + HEAD + CHECK % ("'true'", "m"))
