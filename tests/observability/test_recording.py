@@ -51,7 +51,7 @@ POLICIES = compiled(
 )
 
 
-def review(name: str, **labels: str) -> bytes:
+def labelled_review(name: str, **labels: str) -> bytes:
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -64,11 +64,11 @@ def review(name: str, **labels: str) -> bytes:
 
 
 REVIEWS = [
-    review("good"),
-    review("evil"),
-    review("legacy"),
-    review("a", team="odd"),
-    review("b", team="warn"),
+    labelled_review("good"),
+    labelled_review("evil"),
+    labelled_review("legacy"),
+    labelled_review("a", team="odd"),
+    labelled_review("b", team="warn"),
     b'{"no": "review"}',
 ]
 
@@ -251,9 +251,9 @@ def test_the_capture_thread_survives_any_exception(
 
     with monkeypatch.context() as patched:
         patched.setattr(capturing, "line", line)
-        asyncio.run(setup.answer("validate", review("good")))
+        asyncio.run(setup.answer("validate", labelled_review("good")))
         until(lambda: setup.outcomes == ["failed"], "the failure")
-    asyncio.run(setup.answer("validate", review("good")))
+    asyncio.run(setup.answer("validate", labelled_review("good")))
     until(lambda: setup.outcomes == ["failed", "written"], "the next review")
     assert setup.errors.counts["capture"] == 1
 
@@ -264,10 +264,10 @@ def test_the_capture_thread_survives_who_hears_of_its_outcomes(setup: Setup) -> 
 
     heard = setup.capture._on_outcome
     setup.capture._on_outcome = fail
-    asyncio.run(setup.answer("validate", review("good")))
+    asyncio.run(setup.answer("validate", labelled_review("good")))
     until(lambda: setup.errors.counts["capture"], "the failure")
     setup.capture._on_outcome = heard
-    asyncio.run(setup.answer("validate", review("good")))
+    asyncio.run(setup.answer("validate", labelled_review("good")))
     until(lambda: setup.outcomes == ["written"], "the next review")
 
 
@@ -279,7 +279,7 @@ def test_a_bug_in_a_policy_is_decided_by_failure_policy_whatever_its_log_does(
 
     monkeypatch.setattr(findings, "is_confidential", fail)
     monkeypatch.setattr("policyd.admission.applicable.Applicable.invocations", fail)
-    status, answer = asyncio.run(setup.answer("validate", review("a", team="odd")))
+    status, answer = asyncio.run(setup.answer("validate", labelled_review("a", team="odd")))
     assert status == 200 and "internal error" in answer["response"]["status"]["message"]
     assert setup.errors.counts["log"] > 0
 

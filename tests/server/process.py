@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
 from typing import IO, Any
@@ -151,6 +151,24 @@ class Process:
         """SIGTERM, and the exit status."""
         self.child.send_signal(signal.SIGTERM)
         return self.child.wait(PATIENCE)
+
+
+def children(server: Process) -> list[int]:
+    """The processes of its workers."""
+    pid = server.child.pid
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(each) for each in listed.split()]
+
+
+def sockets(pid: int) -> int:
+    """How many sockets a process has open."""
+    return sum(map(is_socket, Path(f"/proc/{pid}/fd").iterdir()))
+
+
+def is_socket(link: Path) -> bool:
+    with suppress(OSError):
+        return str(link.readlink()).startswith("socket:")
+    return False
 
 
 def _environment() -> dict[str, str]:

@@ -100,7 +100,7 @@ KINDS = {
 }
 
 
-def review(kind: str, place: str, shape: str, depth: int, name: str) -> bytes:
+def deep_review(kind: str, place: str, shape: str, depth: int, name: str) -> bytes:
     """A review whose value at the place is ``depth`` levels of the shape deep."""
     group, resource = KINDS[kind]
     obj: dict[str, Any] = {
@@ -194,7 +194,7 @@ def test_a_denial_is_given_and_recorded_at_every_depth(
 ) -> None:
     connection = server.connect()
     for depth in depths():
-        denied = review(kind, place, shape, depth, "evil")
+        denied = deep_review(kind, place, shape, depth, "evil")
         readable = not decode(denied).unreadable
         validated = answer(connection, "/validate", denied)
         assert not validated["allowed"], depth
@@ -202,7 +202,7 @@ def test_a_denial_is_given_and_recorded_at_every_depth(
         assert "internal error" not in message, (depth, message)
         if readable and not is_confidential(decode(denied)):
             assert "no evil" in message, (depth, message)
-        mutated = answer(connection, "/mutate", review(kind, place, shape, depth, "good"))
+        mutated = answer(connection, "/mutate", deep_review(kind, place, shape, depth, "good"))
         assert "internal error" not in str(mutated.get("status")), (depth, mutated)
     connection.close()
 
@@ -211,7 +211,7 @@ def test_nothing_was_lost(server: Process) -> None:
     """After all depths: no error of recording, and the server captures as before."""
     before = server.metric('policyd_captured_reviews_total{result="written"}')
     connection = server.connect()
-    answer(connection, "/validate", review("Thing", "spec", "maps", 3, "evil"))
+    answer(connection, "/validate", deep_review("Thing", "spec", "maps", 3, "evil"))
     connection.close()
     until(
         lambda: server.metric('policyd_captured_reviews_total{result="written"}') > before,

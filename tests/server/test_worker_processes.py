@@ -21,8 +21,7 @@ from tests.builders.recording import unlogged
 from tests.builders.reviews import body
 from tests.server import pair
 from tests.server.fakes import FakeSet, load
-from tests.server.process import Process, until, write_sources
-from tests.server.test_workers import children, sockets
+from tests.server.process import Process, children, sockets, until, write_sources
 from tests.shared import ROOT
 
 SERVE = """\

@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import time
-from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -16,18 +15,11 @@ import pytest
 from policyd.json_types import JSON
 from tests.builders.reviews import body
 from tests.server.load import Load
-from tests.server.process import Process, until
+from tests.server.process import Process, children, sockets, until
 from tests.server.serve import DENY, command, serving, write_policy
 from tests.shared import ROOT
 
 FORBIDDEN: dict[str, JSON] = {"object": {"data": {"forbidden": "x"}}}
-
-
-def children(server: Process) -> list[int]:
-    """The processes of its workers."""
-    pid = server.child.pid
-    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return [int(each) for each in listed.split()]
 
 
 def all_serve(server: Process) -> None:
@@ -71,17 +63,6 @@ def test_all_workers_answer_and_their_counts_are_summed(tmp_path: Path) -> None:
         openmetrics = server.get("/metrics", "application/openmetrics-text")[1]
         assert openmetrics.endswith("# EOF\n")
         assert server.terminate() == 0
-
-
-def sockets(pid: int) -> int:
-    """How many sockets a process has open."""
-    return sum(map(is_socket, Path(f"/proc/{pid}/fd").iterdir()))
-
-
-def is_socket(link: Path) -> bool:
-    with suppress(OSError):
-        return str(link.readlink()).startswith("socket:")
-    return False
 
 
 def test_policies_show_the_counters_of_all(tmp_path: Path) -> None:

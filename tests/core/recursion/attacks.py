@@ -166,7 +166,7 @@ def made(value: Any) -> StructValue:
     return StructValue("Object", {"a": value})
 
 
-def review(value: str) -> bytes:
+def nested_review(value: str) -> bytes:
     request = (
         '"uid": "u", "operation": "CREATE", "name": "x",'
         '"kind": {"group": "", "version": "v1", "kind": "Secret"},'
@@ -211,7 +211,7 @@ def attack_documents() -> Iterator[tuple[str, int, bool]]:
     for name, (first, last) in levels.items():
         for depth in DEPTHS:
             print_name(f"a review of {name}", depth)
-            request = decode(review(f"{first * depth}1{last * depth}"))
+            request = decode(nested_review(f"{first * depth}1{last * depth}"))
             is_confidential(request)
             if not request.unreadable:
                 redacted(request)

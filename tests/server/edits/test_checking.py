@@ -26,19 +26,8 @@ from policyd.versions import NEWEST
 from tests.builders.config_maps import BROKEN, forbidding, policy_map
 from tests.builders.objects import config_map
 from tests.builders.policies import demand, policy, rule, suite
+from tests.server.edits.texts import TEXT
 
-TEXT = """\
-apiVersion: policyd.dev/v1
-kind: Policy
-metadata: {name: one}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}
-  validations:
-  - expression: objct.metadata.name != 'x'
-    message: no SECRET-WORD
-"""
 A = policy_map("a", p=forbidding("one"))
 B = policy_map("b", p=forbidding("two", "worse"), q=BROKEN)
 HELD = {

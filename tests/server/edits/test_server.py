@@ -16,7 +16,7 @@ from tests.builders.config_maps import BROKEN, LABELS, NAMESPACE, forbidding, po
 from tests.builders.reviews import body
 from tests.cluster.fake import refusal
 from tests.server.config_maps import PolicyCluster, policy_cluster, reading, shown
-from tests.server.edits.test_checking import TEXT
+from tests.server.edits.texts import TEXT
 from tests.server.process import Process, until
 from tests.server.serve import serving
 
