@@ -45,14 +45,13 @@ def spawn(
     variables, or because they are ``fresh``.
     """
     environment = {**_environment(), **(variables or {})}
-    _, flag, *options = arguments
-    interpreted = arguments[0] == sys.executable and flag in ("-m", "-c")
-    if interpreted and not fresh and forking.worthwhile(environment):
-        command = options if flag == "-m" else [flag, *options]
-        with Path(os.devnull).open("rb") as stdin:
-            streams = (stdin.fileno(), 1, stderr.fileno())
-            return forking.start(command, ROOT, environment, streams)
-    return subprocess.Popen(arguments, cwd=ROOT, stderr=stderr, env=environment)
+    program, flag, *command = arguments
+    if program != sys.executable or flag not in ("-m", "-c") or fresh:
+        return subprocess.Popen(arguments, cwd=ROOT, stderr=stderr, env=environment)
+    with Path(os.devnull).open("rb") as stdin:
+        streams = (stdin.fileno(), 1, stderr.fileno())
+        command = command if flag == "-m" else [flag, *command]
+        return forking.popen(command, ROOT, environment, streams)
 
 
 class Process:
