@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
 from typing import IO, Any
@@ -137,6 +137,12 @@ class Process:
                 return int(line.split()[1]) * 1024
         raise AssertionError(f"no {what} in /proc")
 
+    def children(self) -> list[int]:
+        """The processes that it started: its workers, if it has some."""
+        pid = self.child.pid
+        listed = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+        return [int(each) for each in listed.split()]
+
     def files(self) -> int:
         """How many files it has open."""
         return len(list(Path(f"/proc/{self.child.pid}/fd").iterdir()))
@@ -155,6 +161,15 @@ class Process:
 def _environment() -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith("POLICYD_")}
     return {**kept, "PYTHONWARNINGS": "default"}
+
+
+def sockets(pid: int) -> int:
+    """How many sockets a process has open."""
+    found = 0
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(OSError):  # it was closed meanwhile
+            found += str(link.readlink()).startswith("socket:")
+    return found
 
 
 def trusting() -> ssl.SSLContext:
