@@ -143,18 +143,32 @@ def worthwhile(environment: Mapping[str, str]) -> bool:
     return read.items() <= _ENVIRONMENT.items()
 
 
-def start(
+def popen(
     command: Sequence[str],
     folder: Path,
     environment: Mapping[str, str],
     streams: Streams,
     modules: tuple[str, ...] = SERVERS,
-) -> Forked:
-    """Run ``python -m`` without a new interpreter: a module with its arguments, or "-c" and a program.
-    ``modules`` are imported already.
+    *,
+    session: bool = False,
+) -> "Forked | subprocess.Popen[bytes]":
+    """Run ``python -m`` with these streams: a module with its arguments, or "-c" and a program. If it is
+    worthwhile, without a new interpreter; then ``modules`` are imported already.
     """
-    order = {"command": list(command), "folder": str(folder), "environment": dict(environment)}
-    return _parent(modules).start(order, streams)
+    if worthwhile(environment):
+        order = {
+            "command": list(command),
+            "folder": str(folder),
+            "environment": dict(environment),
+            "session": session,
+        }
+        return _parent(modules).start(order, streams)
+    program = [sys.executable, *(["-m"] if command[0] != "-c" else []), *command]
+    stdin, stdout, stderr = streams
+    return subprocess.Popen(
+        program, cwd=folder, env=environment, stdin=stdin, stdout=stdout, stderr=stderr,
+        start_new_session=session,
+    )  # fmt: skip
 
 
 def _serve(connection: socket.socket) -> dict[str, Any] | None:
@@ -207,6 +221,8 @@ def _report_ends(connection: socket.socket) -> None:
 
 def _run(order: dict[str, Any]) -> None:
     """Run a module as a fresh interpreter would, and end with its status."""
+    if order["session"]:
+        os.setsid()
     os.environ.clear()
     os.environ.update(order["environment"])
     os.chdir(order["folder"])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sampling import paired
 from tests.shared import ROOT
 
 GO = {
@@ -84,19 +85,19 @@ def test_a_step_that_fails_fails_the_run(tmp_path: Path, target: str) -> None:
     assert (bool(status), targets) == (True, EVERYTHING), printed
 
 
-@pytest.mark.parametrize("processes", ["0", "1"])
-@pytest.mark.parametrize(
-    ("tests", "status", "want"),
-    [
-        ("import pytest\n@pytest.mark.skip('why')\ndef test_a(): ...\n", 1, "SKIPPED [1] test_it.py:2: why"),
-        ("import pytest\ndef test_a(): pytest.skip('why')\n", 1, "no test passed: the run fails"),
-        ("import pytest\n@pytest.fixture\ndef f(): 1 / 0\ndef test_a(f): ...\n", 1, "0 passed, 0 skipped"),
-        ("def test_a(): ...\nimport pytest\n@pytest.mark.skip('why')\ndef test_b(): ...\n", 0, "1 passed, 1 skipped"),
-    ],
-)  # fmt: skip
+OUTCOMES = [
+    ("import pytest\n@pytest.mark.skip('why')\ndef test_a(): ...\n", 1, "SKIPPED [1] test_it.py:2: why"),
+    ("import pytest\ndef test_a(): pytest.skip('why')\n", 1, "no test passed: the run fails"),
+    ("import pytest\n@pytest.fixture\ndef f(): 1 / 0\ndef test_a(f): ...\n", 1, "0 passed, 0 skipped"),
+    ("def test_a(): ...\nimport pytest\n@pytest.mark.skip('why')\ndef test_b(): ...\n", 0, "1 passed, 1 skipped"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("outcome", "processes"), paired(OUTCOMES, ["0", "1"]))
 def test_end_to_end_tests_must_pass(
-    tmp_path: Path, tests: str, status: int, want: str, processes: str
+    tmp_path: Path, outcome: tuple[str, int, str], processes: str
 ) -> None:
+    tests, status, want = outcome
     (tmp_path / "test_it.py").write_text(tests)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-ra", "-p", "tests.e2e.required", "-p", "no:cacheprovider",

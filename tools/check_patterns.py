@@ -85,7 +85,7 @@ ALLOWED = {
 COMPUTED = {
     ("policyd/policy/lint/documents.py", r"\bvariables\s*+(?:\.\s*+(?:\?\s*+)?name\b|\[)"),
 }
-SIZES = (24, 200, 4_000)
+SIZES = (22, 200, 4_000)
 SLOW = 10_000_000  # nanoseconds; a linear pattern takes less than a tenth of this
 TRIES = 3
 PUMPS = 80  # repeated strings per prefix

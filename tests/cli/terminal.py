@@ -30,9 +30,9 @@ def start(
     *arguments: str, cwd: Path, streams: Streams, variables: Mapping[str, str]
 ) -> "Forked | subprocess.Popen[bytes]":
     """Start the script with these standard streams."""
+    command = ["policyd", *arguments]
     if forking.worthwhile(variables):
-        command = ["policyd", *arguments]
-        return forking.start(command, cwd, variables, streams, forking.COMMANDS)
+        return forking.popen(command, cwd, variables, streams, forking.COMMANDS)
     stdin, stdout, stderr = streams
     return subprocess.Popen(
         [SCRIPT, *arguments], cwd=cwd, env=variables, stdin=stdin, stdout=stdout, stderr=stderr

@@ -18,6 +18,7 @@ from policyd.policy.suite.reviews import build_review
 from tests.builders.commands import NAMES, every
 from tests.builders.webhook_configurations import KINDS, configuration, hook
 from tests.cli.within import Done, within
+from tests.sampling import sampled
 from tests.shared import ROOT
 
 POD = """\
@@ -77,6 +78,9 @@ def examples() -> Iterator[tuple[str, str]]:
 
 
 EXAMPLES = list(examples())
+RUN = [line for _, line in EXAMPLES if not PARSED_ONLY.search(line.partition("  #")[0])]
+# Those that take processes, or measure.
+DEAR = [line for line in RUN if not PLAIN.fullmatch(line) or "bench core" in line]
 
 
 @pytest.fixture
@@ -129,9 +133,7 @@ def test_every_command_has_examples() -> None:
     assert {name for name, _ in EXAMPLES} == {"", *NAMES}
 
 
-@pytest.mark.parametrize(
-    "example", [line for _, line in EXAMPLES if not PARSED_ONLY.search(line.partition("  #")[0])]
-)
+@pytest.mark.parametrize("example", [*(line for line in RUN if line not in DEAR), *sampled(DEAR)])
 def test_an_example_runs(example: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done: Done | subprocess.CompletedProcess[str]
     if PLAIN.fullmatch(example):

@@ -45,14 +45,13 @@ def spawn(
     variables, or because they are ``fresh``.
     """
     environment = {**_environment(), **(variables or {})}
-    _, flag, *options = arguments
-    interpreted = arguments[0] == sys.executable and flag in ("-m", "-c")
-    if interpreted and not fresh and forking.worthwhile(environment):
-        command = options if flag == "-m" else [flag, *options]
-        with Path(os.devnull).open("rb") as stdin:
-            streams = (stdin.fileno(), 1, stderr.fileno())
-            return forking.start(command, ROOT, environment, streams)
-    return subprocess.Popen(arguments, cwd=ROOT, stderr=stderr, env=environment)
+    program, flag, *command = arguments
+    if program != sys.executable or flag not in ("-m", "-c") or fresh:
+        return subprocess.Popen(arguments, cwd=ROOT, stderr=stderr, env=environment)
+    with Path(os.devnull).open("rb") as stdin:
+        streams = (stdin.fileno(), 1, stderr.fileno())
+        command = command if flag == "-m" else [flag, *command]
+        return forking.popen(command, ROOT, environment, streams)
 
 
 class Process:
@@ -138,6 +137,12 @@ class Process:
                 return int(line.split()[1]) * 1024
         raise AssertionError(f"no {what} in /proc")
 
+    def children(self) -> list[int]:
+        """The processes that it started: its workers, if it has some."""
+        pid = self.child.pid
+        listed = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+        return [int(each) for each in listed.split()]
+
     def files(self) -> int:
         """How many files it has open."""
         return len(list(Path(f"/proc/{self.child.pid}/fd").iterdir()))
@@ -153,27 +158,18 @@ class Process:
         return self.child.wait(PATIENCE)
 
 
-def children(server: Process) -> list[int]:
-    """The processes of its workers."""
-    pid = server.child.pid
-    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return [int(each) for each in listed.split()]
+def _environment() -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("POLICYD_")}
+    return {**kept, "PYTHONWARNINGS": "default"}
 
 
 def sockets(pid: int) -> int:
     """How many sockets a process has open."""
-    return sum(map(is_socket, Path(f"/proc/{pid}/fd").iterdir()))
-
-
-def is_socket(link: Path) -> bool:
-    with suppress(OSError):
-        return str(link.readlink()).startswith("socket:")
-    return False
-
-
-def _environment() -> dict[str, str]:
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("POLICYD_")}
-    return {**kept, "PYTHONWARNINGS": "default"}
+    found = 0
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(OSError):  # it was closed meanwhile
+            found += str(link.readlink()).startswith("socket:")
+    return found
 
 
 def trusting() -> ssl.SSLContext:

@@ -21,7 +21,7 @@ from tests.builders.recording import unlogged
 from tests.builders.reviews import body
 from tests.server import pair
 from tests.server.fakes import FakeSet, load
-from tests.server.process import Process, children, sockets, until, write_sources
+from tests.server.process import Process, sockets, until, write_sources
 from tests.shared import ROOT
 
 SERVE = """\
@@ -100,9 +100,7 @@ def test_a_worker_that_hangs_is_replaced(tmp_path: Path) -> None:
     server = Process(command(sources, impatient), tmp_path / "server.log")
     try:
         until(lambda: server.lines("workers"), "all workers")
-        pid = server.child.pid
-        workers = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        os.kill(int(workers[0]), signal.SIGSTOP)
+        os.kill(server.children()[0], signal.SIGSTOP)
         assert server.post("/validate", body())[0] == 200  # the other one accepts it
         until(lambda: server.lines("worker"), "its end")
         assert "has not responded" in server.lines("worker")[0]["message"]
@@ -150,12 +148,12 @@ def test_connections_are_shared_evenly(tmp_path: Path) -> None:
     server = Process(command(sources, patient), tmp_path / "server.log")
     try:
         until(lambda: server.lines("workers"), "all workers")
-        before = [sockets(each) for each in children(server)]
+        before = [sockets(each) for each in server.children()]
         held = []
         for _ in range(8):
             held.append(server.secure_socket())
             time.sleep(0.3)  # an API server opens one when a request needs it
-        after = [sockets(each) for each in children(server)]
+        after = [sockets(each) for each in server.children()]
         first, second = (each - former for each, former in zip(after, before, strict=True))
         assert (first + second, abs(first - second) <= 2) == (8, True)
         for each in held:

@@ -15,7 +15,7 @@ import pytest
 from policyd.json_types import JSON
 from tests.builders.reviews import body
 from tests.server.load import Load
-from tests.server.process import Process, children, sockets, until
+from tests.server.process import Process, sockets, until
 from tests.server.serve import DENY, command, serving, write_policy
 from tests.shared import ROOT
 
@@ -81,7 +81,7 @@ def test_policies_show_the_counters_of_all(tmp_path: Path) -> None:
 def test_a_killed_worker_loses_only_its_own_requests(tmp_path: Path, victim: int) -> None:
     with serving(tmp_path, policies(tmp_path), "--workers", "2") as server:
         all_serve(server)
-        killed = children(server)[victim]
+        killed = server.children()[victim]
         others = sockets(killed)
         with Load(server, threads=6) as load:
             until(lambda: len(load.answers) > 200, "some load")
@@ -92,7 +92,7 @@ def test_a_killed_worker_loses_only_its_own_requests(tmp_path: Path, victim: int
             answered = len(load.answers)
             until(lambda: len(load.answers) > answered + 100, "answers meanwhile")
             until(lambda: restarted(server), "another worker")
-            until(lambda: len(children(server)) == 2, "two workers")
+            until(lambda: len(server.children()) == 2, "two workers")
             assert allowed_total(server) >= before
             load.stop()
         # At most one request of each connection was in the dead worker. Nobody was refused.
@@ -112,7 +112,7 @@ def restarted(server: Process) -> bool:
 def test_ready_while_a_worker_is_started_again(tmp_path: Path) -> None:
     with serving(tmp_path, policies(tmp_path), "--workers", "2") as server:
         all_serve(server)
-        os.kill(children(server)[0], signal.SIGKILL)
+        os.kill(server.children()[0], signal.SIGKILL)
         seen = []
         while not quietly(lambda: restarted(server)):
             seen.append(quietly(lambda: server.get("/readyz")))
@@ -134,7 +134,7 @@ def test_counts_never_go_back(tmp_path: Path) -> None:
             return server.metric(deny), allowed_total(server)
 
         until(lambda: counts() == (10, 10), "all counts")
-        for pid in children(server):
+        for pid in server.children():
             os.kill(pid, signal.SIGKILL)
             until(lambda: len(server.lines("worker")) > 0, "its end")
             until(
@@ -181,7 +181,7 @@ def test_a_restarted_worker_serves_what_the_files_hold_now(tmp_path: Path) -> No
         write_policy(folder, "second", DENY)
         until(lambda: generations(server) != first, "a new generation")
         second = generations(server)
-        os.kill(children(server)[0], signal.SIGKILL)
+        os.kill(server.children()[0], signal.SIGKILL)
         until(lambda: restarted(server), "another worker")
         assert server.metric("policyd_worker_generations") == 1
         assert generations(server) == second
@@ -224,7 +224,7 @@ def test_a_worker_does_not_drain_alone(tmp_path: Path) -> None:
     with serving(tmp_path, policies(tmp_path), "--workers", "2") as server:
         all_serve(server)
         for number in (signal.SIGTERM, signal.SIGINT):
-            for pid in children(server):
+            for pid in server.children():
                 os.kill(pid, number)
         until(lambda: len(server.lines("signal")) == 4, "the signals")
         assert server.post("/validate", body())[0] == 200
@@ -236,7 +236,7 @@ def test_a_worker_does_not_drain_alone(tmp_path: Path) -> None:
 def test_workers_end_with_the_supervisor(tmp_path: Path) -> None:
     with serving(tmp_path, policies(tmp_path), "--workers", "2") as server:
         all_serve(server)
-        workers = children(server)
+        workers = server.children()
         assert len(workers) == 2
         server.kill()
         until(lambda: not any(alive(pid) for pid in workers), "the end of the workers")

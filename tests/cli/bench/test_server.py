@@ -18,7 +18,7 @@ from policyd.versions import NEWEST
 from tests.builders.objects import config_map, pod
 from tests.builders.policies import denying
 
-QUICK = ("--duration", "2s", "--connections", "2")
+QUICK = ("--duration", "1s", "--connections", "2")
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_an_open_loop_keeps_its_rate(server: Serving, reviews: Path) -> None:
 def test_text_has_the_same(server: Serving, reviews: Path) -> None:
     found = bench("--server", server.url, "--insecure", *QUICK, reviews)
     assert found.exit_code == 0, found.output
-    assert "2 reviews, 2 connections, closed loop, 2 s in 10 rounds" in found.stdout
+    assert "2 reviews, 2 connections, closed loop, 1 s in 10 rounds" in found.stdout
     assert "answered, " in found.stdout
     assert "latency p99, us" in found.stdout
     assert "CPU of the server" not in found.stdout  # its admin port was not given

@@ -4,8 +4,6 @@ import os
 import pty
 import select
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +16,7 @@ from policyd.cli.test.command import command
 from policyd.cli.test.watch import concerns, differing, outside
 from policyd.json_types import JSONObject
 from policyd.policy.source.loader import load
+from tests import forking
 from tests.builders.objects import pod
 from tests.builders.policies import policy, rule, suite
 from tests.shared import ROOT
@@ -43,22 +42,18 @@ class Watching:
     """The command, in a pipe or in a terminal."""
 
     def __init__(self, folder: Path, *arguments: str, terminal: bool = False) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "NO_COLOR": ""}
-        start = (
-            [sys.executable, "-c", _IN_TERMINAL] if terminal else [sys.executable, "-m", "policyd"]
-        )
+        environment = {**os.environ, "TERM": "xterm", "NO_COLOR": ""}
+        command = ["test", str(folder), "--watch", *arguments]
+        command = ["-c", _IN_TERMINAL, *command] if terminal else ["policyd", *command]
         if terminal:
             self._reader, writer = pty.openpty()
         else:
             self._reader, writer = os.pipe()
-        self.process = subprocess.Popen(
-            [*start, "test", str(folder), "--watch", *arguments],
-            stdin=writer if terminal else subprocess.DEVNULL,
-            stdout=writer,
-            stderr=writer,
-            env=environment,
-            start_new_session=True,
-        )
+        with Path(os.devnull).open("rb") as nothing:
+            streams = (writer if terminal else nothing.fileno(), writer, writer)
+            self.process = forking.popen(
+                command, ROOT, environment, streams, forking.COMMANDS, session=True
+            )
         os.close(writer)
         self._seen = ""
 
