@@ -126,10 +126,12 @@ def test_an_exemption_is_counted_once_and_logged(case: Case) -> None:
     assert annotations.get("exception.p") == ("legacy: ticket 4711" if case.annotated else None)
 
 
+WRONG_LABELS: tuple[JSON, ...] = ("a", 1, [], ["a"], {"skip": 1}, {"a": None}, {"a": {}})
+
+
 @pytest.mark.parametrize(
     "metadata",
-    [{"labels": wrong} for wrong in ("a", 1, [], ["a"], {"skip": 1}, {"a": None}, {"a": {}})]
-    + ["a", 1, [], ["a"]],
+    [{"labels": wrong} for wrong in WRONG_LABELS] + ["a", 1, [], ["a"]],
 )
 def test_labels_that_cannot_be_read_exempt_nothing(metadata: JSON) -> None:
     exempted = {"matchExpressions": [{"key": "skip", "operator": "DoesNotExist"}]}

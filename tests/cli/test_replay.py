@@ -48,7 +48,7 @@ def test_changes_are_counted_by_policy_with_an_example() -> None:
     done = run("reviews.jsonl", "-p", "new", "--against", "old")
     assert done.exit_code == 1
     lines = [line.split(None, 4) for line in done.stdout.splitlines()]
-    place = "CREATE Pod shop/web-{} by policyd-test (reviews.jsonl:{}): metadata.labels.team: policy 'team' denied request: not team"
+    place = "CREATE Pod shop/web-{} by policyd (reviews.jsonl:{}): metadata.labels.team: policy 'team' denied request: not team"
     assert lines == [
         ["CHANGE", "COUNT", "POLICY", "EXAMPLE"],
         ["now", "denied", "1", "team", place.format("a", 1)],

@@ -140,3 +140,21 @@ def test_what_differs_is_named() -> None:
         "metadata.labels.app.kubernetes.io/managed-by",
         "metadata.ownerReferences",
     ]
+
+
+def turned(value: Any) -> Any:
+    """The same value with the keys of its maps in another order, as API servers write them."""
+    if isinstance(value, dict):
+        return {key: turned(value[key]) for key in reversed(value)}
+    return [turned(each) for each in value] if isinstance(value, list) else value
+
+
+def test_the_order_of_keys_means_nothing() -> None:
+    several = [
+        {**PODS, "operations": ["UPDATE"]},
+        {**PODS, "apiGroups": ["apps"]},
+        {**PODS, "operations": ["CREATE"], "resources": ["services"]},
+        JOBS,
+    ]
+    wanted = configuration(webhook("fail", *several))
+    assert differences(turned(stored(wanted)), wanted) == []

@@ -311,8 +311,9 @@ def _meaning(name: str, value: Any) -> Any:
 
 
 def _unordered(value: Any) -> Any:
+    """The value with its lists in one order, whatever the order of the keys in their items is."""
     if isinstance(value, dict):
-        return {key: _unordered(each) for key, each in value.items() if each not in ({}, [])}
+        return {key: _unordered(value[key]) for key in sorted(value) if value[key] not in ({}, [])}
     if isinstance(value, list):
         return sorted((_unordered(each) for each in value), key=repr)
     return value

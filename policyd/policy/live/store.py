@@ -33,7 +33,7 @@ from policyd.policy.live.loaded import (
 from policyd.policy.live.sources import BundledFiles, Files, PolicySource, Together, exists_in
 from policyd.policy.live.watch import Fingerprint, changed, fingerprint
 from policyd.policy.source.files import Bundle
-from policyd.policy.source.losses import emptied, truncated
+from policyd.policy.source.losses import LOST, emptied, truncated
 from policyd.versions import KubernetesVersion
 
 __all__ = ["Counters", "Kept", "LastGood", "LoadedPolicy", "LoadedPolicySet", "Reload", "Store"]
@@ -335,7 +335,7 @@ class Store:
             lost += truncated(self._current, policies, exists_in(given))
         if not self._allow_empty:
             lost += emptied(self._current, policies)
-        errors += (Problem(reason, rule="lost") for reason in lost)
+        errors += (Problem(reason, rule=LOST) for reason in lost)
         return (*errors, *self._verify(policies))
 
     def _finish(self, attempt: "_Attempt", *, quiet: bool = False) -> Reload:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from policyd.policy.source.tree import shown
 
 POLICIES, BINDINGS, OTHERS = "policies", "bindings", "documents"
+LOST = "lost"  # the rule of these problems
 
 
 class Holder(Protocol):

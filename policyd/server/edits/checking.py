@@ -16,7 +16,7 @@ from policyd.policy.live.sources import FILES, exists_in
 from policyd.policy.live.team_exceptions import EXCEPTIONS
 from policyd.policy.source import loader
 from policyd.policy.source.files import MAX_BYTES, Bundle, read
-from policyd.policy.source.losses import emptied, truncated
+from policyd.policy.source.losses import LOST, emptied, truncated
 from policyd.server.edits.model import EditFindings, InUse, PolicyEdit
 from policyd.server.edits.showing import findings_of
 from policyd.server.loading import failures
@@ -57,9 +57,9 @@ class _Sets:
         for reason in truncated(in_use, policies, exists_in(given)):
             file, _, rest = reason.partition(": ")
             if file not in broken:  # else that is why it holds nothing
-                found.append(Problem(rest, file=file, rule="lost"))
+                found.append(Problem(rest, file=file, rule=LOST))
         if not in_use.allow_empty:
-            found += [Problem(reason, rule="lost") for reason in emptied(in_use, policies)]
+            found += [Problem(reason, rule=LOST) for reason in emptied(in_use, policies)]
         return [*found, *failures(policies, self._breathe)]
 
 

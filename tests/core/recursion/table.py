@@ -52,6 +52,10 @@ INTERPRETED = (
     Bound(r"_core\.regex\.program:.+", "a pattern of 64 groups, and 1,000 characters of syntax"),
     Bound(r"admission\.partial:.+", "the table of wanted members"),
     Bound(r"cluster\.namespaces:.+", "the fields that expressions read"),
+    Bound(
+        r"controllers\.registration\.\w+:_unordered",
+        "fields of a webhook configuration: a few levels",
+    ),
     Bound(r"mutation\.overlays\.\w+:.+", POLICY),
     Bound(r"mutation\.schemas\.\w+:.+", POLICY),
     Bound(r"policy\.kinds\.controllers:_replaced", "the path of a Pod template"),

@@ -38,7 +38,9 @@ def test_both_select_what_each_selects(
 ) -> None:
     joined = both(selection(left), selection(right))
     expected = selects(left, labels) and selects(right, labels)
-    assert within(selection({"matchLabels": labels}), joined) or not expected
+    absent = [{"key": key, "operator": "DoesNotExist"} for key in ("a", "b") if key not in labels]
+    exactly: JSONObject = {"matchLabels": labels, "matchExpressions": absent}
+    assert within(selection(exactly), joined) or not expected
     if all(not (each.values and each.absent and not each.others) for each in joined.values()):
         assert selects(selector(joined), labels) == expected
 
