@@ -7,9 +7,10 @@ import ast
 import re
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.shared import ROOT
-from tests.tree import files
+from tests.tree import files, statements
 
 FUNCTION_LINES = 70
 MARKS = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError|stub)\b")
@@ -49,19 +50,37 @@ def text(path: str) -> str:
     return Path(ROOT, path).read_text(encoding="utf-8")
 
 
+class Outline(NamedTuple):
+    """What is asked of a Python module here."""
+
+    functions: list[tuple[str, int]]  # with their lines
+    docstring: bool
+    catches_all: bool  # there is a handler of every exception
+
+
 @cache
-def tree(path: str) -> ast.Module:
-    return ast.parse(text(path))
+def outline(path: str) -> Outline:
+    """Read a module once."""
+    module = ast.parse(text(path))
+    functions, catches_all = [], False
+    for node in statements(module):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            functions.append((node.name, (node.end_lineno or 0) - node.lineno + 1))
+        elif isinstance(node, ast.ExceptHandler):
+            name = node.type.id if isinstance(node.type, ast.Name) else ""
+            broad = node.type is None or name in ("Exception", "BaseException")
+            catches_all = catches_all or broad
+    return Outline(functions, bool(ast.get_docstring(module)), catches_all)
 
 
 def test_functions_fit_on_a_screen() -> None:
-    sizes = {
-        (path, node.name): (node.end_lineno or node.lineno) - node.lineno + 1
+    long = [
+        (path, name, size)
         for path in PYTHON
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    }
-    assert {where: size for where, size in sizes.items() if size > FUNCTION_LINES} == {}
+        for name, size in outline(path).functions
+        if size > FUNCTION_LINES
+    ]
+    assert long == []
 
 
 def test_compiled_functions_fit_on_a_screen() -> None:
@@ -105,20 +124,11 @@ def says_what_it_is_for(path: str) -> bool:
     if not text(path).strip():
         return path.endswith(("__init__.pxd", "__init__.py"))
     if path.endswith(".py"):
-        return bool(ast.get_docstring(tree(path)))
+        return outline(path).docstring
     return bool(re.match(r'(?:#[^\n]*\n)*\s*r?(?:"""|# )', text(path)))
 
 
 def test_no_handler_is_bare_or_silently_broad() -> None:
     """``except Exception`` stands where the table says, and nowhere else; nothing is bare."""
-    assert [path for path in PYTHON if catches_all(path) is not (path in BROAD)] == []
-
-
-def catches_all(path: str) -> bool:
-    """Whether a module has a handler of every exception."""
-    return any(
-        node.type is None
-        or (isinstance(node.type, ast.Name) and node.type.id in ("Exception", "BaseException"))
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.ExceptHandler)
-    )
+    found = [path for path in PYTHON if outline(path).catches_all is not (path in BROAD)]
+    assert found == []

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.shared import ROOT
-from tests.tree import files
+from tests.tree import files, statements
 
 MODULES = [each for each in files("tests") if each.endswith(".py")]
 # A test that needs another one than tests/builders has calls it by what is special about it.
@@ -23,7 +23,7 @@ def tree(path: str) -> ast.Module:
 
 def imported(path: str) -> Iterator[str]:
     """The full names of what a module imports, in functions too."""
-    for node in ast.walk(tree(path)):
+    for node in statements(tree(path)):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)
         elif isinstance(node, ast.ImportFrom):
