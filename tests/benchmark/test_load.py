@@ -63,7 +63,7 @@ def test_a_closed_loop_sends_when_it_is_answered() -> None:
     # What ended in the warm-up is not counted.
     assert 0 < len(answered(rounds)) < len(server.seen)
     assert all(each >= 0.002 for each in answered(rounds))
-    assert sum(each.seconds for each in rounds) == pytest.approx(0.4, rel=0.5)
+    assert sum(each.seconds for each in rounds) > 0.35
 
 
 def test_an_open_loop_sends_what_is_due() -> None:
@@ -84,7 +84,7 @@ def test_an_open_loop_measures_from_the_intended_start() -> None:
     late = [each for each in answered(rounds) if each > 0.1]
     assert len(late) >= 15  # 25 requests are due in half a second
     closed = run(FakeServer(stalling), LoadOptions(1, 1.2, 0.0, 1))
-    assert len([each for each in answered(closed) if each > 0.4]) == 1
+    assert 1 <= len([each for each in answered(closed) if each > 0.4]) < 10
 
 
 def test_what_an_open_loop_cannot_send_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ def test_client_whose_body_comes_in_crumbs_is_closed(tmp_path: Path) -> None:
 def test_client_that_does_not_take_its_answer_is_closed(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="patch 3000000")
     with (
-        fake_server(tmp_path, sources, write_timeout="500ms") as server,
+        fake_server(tmp_path, sources, write_timeout="2s") as server,
         server.narrow_socket() as sock,
     ):
         sock.sendall(whole_request(b"/mutate"))
