@@ -8,6 +8,9 @@ from typing import Any
 from tests.builders.reviews import body
 from tests.server.process import Process
 
+# Seconds between two requests of a connection: there is always one, and the test needs the cores, too.
+PAUSE = 0.003
+
 
 class Load:
     """Sends reviews one after another on each of a few connections, and keeps what came back.
@@ -41,7 +44,7 @@ class Load:
 
     def _run(self) -> None:
         connection: HTTPSConnection | None = None
-        while not self._stop.is_set():
+        while not self._stop.wait(PAUSE):
             if connection is None:
                 connection = self._server.connect()
                 try:
