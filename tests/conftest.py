@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Generator, Iterator
 
@@ -23,6 +24,10 @@ settings.load_profile("policyd")
 # Modules are compiled once and not by every process of a run, whatever the environment says.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# A shell starts what runs in the background with SIGINT ignored, and so would be all that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Output for programs does not depend on the terminal of the tests; pytest-xdist sets its width.
 os.environ.pop("COLUMNS", None)
