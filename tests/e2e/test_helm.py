@@ -194,5 +194,8 @@ def test_policyd_registers_with_the_rights_of_the_chart(
         helm("rollback", "1")
         assert webhooks(client) == [["validate-fail.policyd.dev"], []]
         helm("uninstall")
-        until(lambda: "cannot write the webhook configurations" in log.read_text(), "a refusal")
+        until(
+            lambda: "cannot write the ValidatingWebhookConfiguration" in log.read_text(),
+            "a refusal",
+        )
         assert in_cluster.configurations(client, RELEASE) == []
