@@ -129,7 +129,7 @@ def command(
     not exported, and the summary lists every reason.
 
     Bindings leave out the namespaces that the webhooks leave out: kube-system and policyd's own.
-    The Namespaces themselves are left out, too; other cluster-scoped objects never are.
+    They leave out these Namespace objects as well, but no other cluster-scoped object.
 
     POLICY are names of policies; without any, all are exported. The documents are printed, and the
     summary goes to standard error; with -o the documents are written to files, and the summary is
