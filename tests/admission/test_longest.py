@@ -6,18 +6,20 @@ import pytest
 
 from policyd import Lookups, PolicySet, build_review
 from policyd.admission.lookups import deadlines
+from policyd.json_types import JSON
+from tests.builders.objects import config_map
+from tests.builders.policies import CONFIG_MAPS, demand, policy
 
 LEVELS = 40  # 2**40 comparisons
-OBJECT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}}
 
 
 class Nothing(Lookups):
     """Looks up nothing."""
 
 
-def doubled(name: str, element: str) -> list[dict[str, str]]:
+def doubled(name: str, element: str) -> list[JSON]:
     """Variables that each hold the one before twice: 2**LEVELS elements in LEVELS lists."""
-    made = [{"name": f"{name}0", "expression": "[object]"}]
+    made: list[JSON] = [{"name": f"{name}0", "expression": "[object]"}]
     for level in range(1, LEVELS):
         inner = element.format(f"variables.{name}{level - 1}")
         made.append({"name": f"{name}{level}", "expression": inner})
@@ -36,26 +38,13 @@ def test_a_comparison_without_end_is_an_error(
 ) -> None:
     monkeypatch.setattr(deadlines, "LONGEST_NS", 20_000_000)
     last = [f"variables.{name}{LEVELS - 1}" for name in "vw"]
-    policy = {
-        "apiVersion": "policyd.dev/v1",
-        "kind": "Policy",
-        "metadata": {"name": "p"},
-        "spec": {
-            "matchConstraints": {
-                "resourceRules": [
-                    {
-                        "apiGroups": [""],
-                        "apiVersions": ["v1"],
-                        "operations": ["*"],
-                        "resources": ["configmaps"],
-                    }
-                ]
-            },
-            "variables": [*doubled("v", element), *doubled("w", element)],
-            "validations": [{"expression": expression.format(*last), "message": "m"}],
-        },
-    }
-    policies, review = PolicySet.from_documents([policy]), build_review(OBJECT)
+    endless = policy(
+        "p",
+        CONFIG_MAPS,
+        variables=[*doubled("v", element), *doubled("w", element)],
+        validations=[demand(expression.format(*last), "m")],
+    )
+    policies, review = PolicySet.from_documents([endless]), build_review(config_map("a"))
     looked_up = asyncio.run(policies.aevaluate(review, lookups=Nothing()))
     for result in (policies.evaluate(review), looked_up):
         assert not result.allowed
