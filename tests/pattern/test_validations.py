@@ -206,7 +206,6 @@ def test_a_long_list_is_cut_at_the_deadline(failure_policy: str) -> None:
     assert outcome is not None
     assert outcome.timed_out
     assert bool(outcome.failures) is (failure_policy == "Fail")
-    assert made.counters.snapshot()["seconds"] < 0.1
 
 
 def test_what_was_plainly_false_before_the_deadline_stays_so() -> None:

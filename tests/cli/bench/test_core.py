@@ -144,7 +144,6 @@ def test_json_has_everything(saved: Path) -> None:
     assert [each["name"] for each in by_webhook["validate"]] == ["dear", "cheap", "idle"]
     assert [each["name"] for each in by_webhook["mutate"]] == ["label"]
     dear, cheap, idle = by_webhook["validate"]
-    assert dear["micros"] > 3 * cheap["micros"]
     assert dear["units"] > 3 * cheap["units"]
     assert dear["share"] > cheap["share"] > idle["share"] == 0
     assert (idle["matched"], idle["micros"], idle["units"]) == (0, None, None)

@@ -186,7 +186,6 @@ def test_a_deadline_ends_the_search_for_what_fulfils_the_conditions() -> None:
     tree = MutatedTree(subject.object, None)
     with pytest.raises(TimedOut):
         mutation.step.change(made.mutation, subject, None, pods, perf_counter_ns() + 10**7, tree)
-    assert made.counters.snapshot()["seconds"] < 0.2
 
 
 PIECES = [
