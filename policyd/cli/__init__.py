@@ -120,7 +120,7 @@ def policyd() -> None:
 INTERRUPTED = 130  # the exit status that shells report for SIGINT
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None, command: click.Command = policyd) -> None:
     """Run a command and exit. Invalid input and Ctrl-C print no traceback."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Escape what the locale or UTF-8 cannot encode (file names are bytes), as stderr does.
@@ -128,7 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = arguments if arguments is None else list(arguments)
     collect_seldom()
     try:
-        status = policyd.main(given, "policyd", standalone_mode=False, color=preferred())
+        status = command.main(given, command.name, standalone_mode=False, color=preferred())
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

@@ -3,7 +3,7 @@
 a Pod, above that of the same create without policies.
 
 Every set of policies has an API server of its own. All placements of a set are in force at once,
-each in a namespace, and take turns in rounds (``policyd.crossover.measuring``). CPU time is that of
+each in a namespace, and take turns in rounds (``tools.crossover.measuring``). CPU time is that of
 the kernel's accounting of each process, to the nanosecond.
 """
 
@@ -18,28 +18,6 @@ from tempfile import TemporaryDirectory
 
 from policyd.cluster.client import configuration
 from policyd.cluster.objects import ObjectClient
-from policyd.crossover.cpu import CpuReading
-from policyd.crossover.estimates import Estimate
-from policyd.crossover.installing import Installation
-from policyd.crossover.measuring import measure
-from policyd.crossover.model import (
-    API_SERVER,
-    POLICYD_PROCESS,
-    TOGETHER,
-    Arrangement,
-    CreateRequest,
-    Limits,
-)
-from policyd.crossover.planning import (
-    WEBHOOKS,
-    CrossoverPlan,
-    namespace_object,
-    placed_documents,
-)
-from policyd.crossover.requests import create_requests
-from policyd.crossover.results import results
-from policyd.crossover.serving import serving
-from policyd.crossover.webhooks import served_documents, webhook_configurations
 from policyd.export.policies import exported
 from policyd.json_types import JSONObject
 from policyd.placement.choosing import choose
@@ -56,6 +34,28 @@ from tests.bench import core
 from tests.e2e.cluster import BUILT, Cluster, cluster
 from tests.e2e.kubectl import kubeconfig_document
 from tests.shared import BINARIES
+from tools.crossover.cpu import CpuReading
+from tools.crossover.estimates import Estimate
+from tools.crossover.installing import Installation
+from tools.crossover.measuring import measure
+from tools.crossover.model import (
+    API_SERVER,
+    POLICYD_PROCESS,
+    TOGETHER,
+    Arrangement,
+    CreateRequest,
+    Limits,
+)
+from tools.crossover.planning import (
+    WEBHOOKS,
+    CrossoverPlan,
+    namespace_object,
+    placed_documents,
+)
+from tools.crossover.requests import create_requests
+from tools.crossover.results import results
+from tools.crossover.serving import serving
+from tools.crossover.webhooks import served_documents, webhook_configurations
 
 VERSION = "admissionregistration.k8s.io/v1"
 SERVED = ServedKinds({

@@ -80,7 +80,7 @@ WORKS: dict[str, tuple[tuple[str, ...], str]] = {
 }  # fmt: skip
 OFFLINE = sorted(WORKS)
 IN_A_CLUSTER = {f"webhooks {each}" for each in ("apply", "delete", "diff", "status", "watch")}
-IN_A_CLUSTER |= {"bench crossover", "bench server", "denials", "report"}
+IN_A_CLUSTER |= {"bench server", "denials", "report"}
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,7 @@ PROGRAMS = {
 # These run until they are stopped, or need a cluster or a terminal: only their options are checked.
 PARSED_ONLY = re.compile(
     r"policyd serve |policyd report |--cluster|--watch|policyd eval --load \S+$"
-    r"|policyd webhooks (apply|delete|diff|status|watch)|policyd bench (crossover|server)"
+    r"|policyd webhooks (apply|delete|diff|status|watch)|policyd bench server"
     r"|policyd denials"
     r"|policyd bench core .*(--compare|--instructions)"
 )

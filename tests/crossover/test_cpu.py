@@ -7,7 +7,7 @@ from threading import Thread
 
 import pytest
 
-from policyd.crossover.cpu import CpuReading, CpuUnreadable, PolicydCpu, reading
+from tools.crossover.cpu import CpuReading, CpuUnreadable, PolicydCpu, reading
 
 METRICS = """\
 # HELP process_cpu_seconds_total Total user and system CPU time spent in seconds.

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from policyd.crossover.decisions import idle_policies
-from policyd.crossover.model import Arrangement
+from tools.crossover.decisions import idle_policies
+from tools.crossover.model import Arrangement
 
 ARRANGEMENTS = (
     Arrangement("none", None, "a"),

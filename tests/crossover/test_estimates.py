@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policyd.crossover.estimates import FEWEST, differences, estimate, percentile
+from tools.crossover.estimates import FEWEST, differences, estimate, percentile
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=FEWEST, max_size=40)
 

@@ -7,11 +7,11 @@ from typing import Any, cast
 import pytest
 
 from policyd.cluster.objects import ObjectClient, ObjectError
-from policyd.crossover.installing import Installation
-from policyd.crossover.model import Arrangement
-from policyd.crossover.planning import CrossoverPlan, namespace_object, placed_documents
 from policyd.json_types import JSONObject
 from tests.builders.policies import vap, vap_binding
+from tools.crossover.installing import Installation
+from tools.crossover.model import Arrangement
+from tools.crossover.planning import CrossoverPlan, namespace_object, placed_documents
 
 EMPTY = Arrangement("none", None, "n")
 PLAN = CrossoverPlan(

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policyd.crossover.limiting import limited
 from policyd.json_types import JSONObject
 from tests.builders.objects import pod
 from tests.builders.policies import (
@@ -19,6 +18,7 @@ from tests.builders.policies import (
     vap_binding,
 )
 from tests.policy_sets import ask, load
+from tools.crossover.limiting import limited
 
 HERE = "crossover-1"
 SELECTOR = {

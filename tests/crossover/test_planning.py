@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from policyd.crossover.planning import LABEL, CrossoverPlan, planned
-from policyd.crossover.webhooks import served_documents, webhook_configurations
 from policyd.export.model import ExportedPart, ExportedPolicy, Reason
 from policyd.json_types import JSONObject
 from policyd.policy.model.suite import Webhook
@@ -25,6 +23,8 @@ from tests.builders.policies import (
     vap_binding,
 )
 from tests.policy_sets import compiled, loaded
+from tools.crossover.planning import LABEL, CrossoverPlan, planned
+from tools.crossover.webhooks import served_documents, webhook_configurations
 
 SERVED = frozenset(
     f"{ADMISSION}/{kind}{end}"

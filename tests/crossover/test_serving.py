@@ -9,9 +9,6 @@ from urllib.request import urlopen
 
 import pytest
 
-from policyd.crossover.cpu import reading
-from policyd.crossover.fetching import Unfetched, fetched
-from policyd.crossover.serving import serving
 from policyd.errors import ConfigError
 from policyd.policy.suite.reviews import build_review
 from policyd.units import Address
@@ -20,12 +17,15 @@ from tests.builders.objects import pod
 from tests.builders.policies import denying
 from tests.server.process import until
 from tests.shared import ROOT
+from tools.crossover.cpu import reading
+from tools.crossover.fetching import Unfetched, fetched
+from tools.crossover.serving import serving
 
 HERE = Address("127.0.0.1", 0)
 # Starts a server, says where its metrics are, and waits.
 PROGRAM = """
 import sys
-from policyd.crossover.serving import serving
+from tools.crossover.serving import serving
 from policyd.units import Address
 from policyd.versions import NEWEST
 from tests.builders.policies import denying

@@ -1,4 +1,4 @@
-"""``policyd bench crossover`` on a real API server: what it measures, and that nothing stays."""
+"""``python -m tools.crossover`` on a real API server: what it measures, and that nothing stays."""
 
 import json
 import os
@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from policyd.crossover.planning import GROUP, LABEL, PLURALS
 from policyd.json_types import JSONObject
 from tests.builders.objects import container, pod
 from tests.builders.policies import (
@@ -33,6 +32,7 @@ from tests.e2e.rights import bound
 from tests.e2e.webhook import counted, serving, write
 from tests.server.process import PATIENCE, until
 from tests.shared import ROOT
+from tools.crossover.planning import GROUP, LABEL, PLURALS
 
 FEW = ["--requests", "40"]
 SERVE = ["--serve", "127.0.0.1:0"]
@@ -98,8 +98,8 @@ def stored(api: Cluster, run: str = "") -> list[str]:
 
 
 def program(kubeconfig: Path, folder: Path, *flags: str) -> list[str]:
-    arguments = ["bench", "crossover", "--kubeconfig", str(kubeconfig), "-p", str(folder), *flags]
-    return [sys.executable, "-m", "policyd", *arguments]
+    arguments = ["--kubeconfig", str(kubeconfig), "-p", str(folder), *flags]
+    return [sys.executable, "-m", "tools.crossover", *arguments]
 
 
 def crossover(kubeconfig: Path, folder: Path, *flags: str) -> "subprocess.CompletedProcess[str]":

@@ -14,10 +14,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "policyd.cli.bench.server",
         "Measure a running server under load, over TLS.",
     ),
-    "crossover": (
-        "policyd.cli.bench.crossover",
-        "Measure what your policies cost in the API server and at the webhook.",
-    ),
 }
 _EPILOG = """\
 Run 'policyd bench COMMAND --help' for the options, examples and exit statuses of a command.

@@ -9,7 +9,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from policyd.cli import policyd
-from policyd.crossover.serving import Serving, serving
 from policyd.errors import PolicydError
 from policyd.json_types import JSONObject
 from policyd.policy.suite.reviews import build_review
@@ -17,6 +16,7 @@ from policyd.units import Address
 from policyd.versions import NEWEST
 from tests.builders.objects import config_map, pod
 from tests.builders.policies import denying
+from tools.crossover.serving import Serving, serving
 
 QUICK = ("--duration", "1s", "--connections", "2")
 

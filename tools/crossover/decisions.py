@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from policyd.crossover.fetching import Unfetched, fetched
-from policyd.crossover.model import Arrangement
+from tools.crossover.fetching import Unfetched, fetched
+from tools.crossover.model import Arrangement
 
 _METRIC, _POLICY = "policyd_policy_decisions_total{", 'policy="'
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from policyd.cluster.objects import ObjectClient, ObjectError
-from policyd.crossover.model import CreateRequest
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
+from tools.crossover.model import CreateRequest
 
 # What the API server writes, and does not accept in a create.
 _WRITTEN = (

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from policyd.crossover.limiting import limited, namespace_selector
-from policyd.crossover.model import Arrangement
 from policyd.export.model import ExportedPart, ExportedPolicy
 from policyd.json_types import JSONObject
 from policyd.policy.model.suite import Webhook
+from tools.crossover.limiting import limited, namespace_selector
+from tools.crossover.model import Arrangement
 
 LABEL = "policyd.dev/crossover"  # of everything that a run creates; its value is the run
 MARKER = "policyd.dev/crossover-marker"

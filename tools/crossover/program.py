@@ -1,4 +1,4 @@
-"""One use of ``policyd bench crossover``: prints the plan and carries it out. Parses no options."""
+"""One use of ``python -m tools.crossover``: prints the plan, and carries it out."""
 
 import asyncio
 import signal
@@ -9,8 +9,6 @@ from pathlib import Path
 
 import click
 
-from policyd.cli.bench.options import CrossoverOptions
-from policyd.cli.bench.output import plan_text
 from policyd.cli.shared.manifests import read_manifests
 from policyd.cli.shared.output import styled
 from policyd.cli.shared.policies import require_policies
@@ -18,15 +16,6 @@ from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cluster.bounds import MAX_PAGE_BYTES
 from policyd.cluster.client import configuration
 from policyd.cluster.objects import ObjectClient, ObjectError
-from policyd.crossover.cpu import ApiServerCpu, CpuSource, PolicydCpu
-from policyd.crossover.decisions import decisions, idle_policies
-from policyd.crossover.installing import leftovers, removing
-from policyd.crossover.model import CreateRequest, Results
-from policyd.crossover.planning import CrossoverPlan, planned
-from policyd.crossover.requests import create_requests
-from policyd.crossover.running import new_run, run, served_kinds, version_of
-from policyd.crossover.serving import serving
-from policyd.crossover.webhooks import served_documents, webhook_configurations
 from policyd.errors import ConfigError
 from policyd.export.policies import exported
 from policyd.json_types import JSONObject
@@ -35,6 +24,17 @@ from policyd.policy.source.documents import Sources
 from policyd.policy.source.loader import load, load_built
 from policyd.versions import nearest
 from policyd.webhooks.rendering.options import RenderOptions
+from tools.crossover.cpu import ApiServerCpu, CpuSource, PolicydCpu
+from tools.crossover.decisions import decisions, idle_policies
+from tools.crossover.installing import leftovers, removing
+from tools.crossover.model import CreateRequest, Results
+from tools.crossover.options import CrossoverOptions
+from tools.crossover.output import plan_text
+from tools.crossover.planning import CrossoverPlan, planned
+from tools.crossover.requests import create_requests
+from tools.crossover.running import new_run, run, served_kinds, version_of
+from tools.crossover.serving import serving
+from tools.crossover.webhooks import served_documents, webhook_configurations
 
 TIMEOUT = 30.0  # seconds per request to the API server
 

@@ -1,4 +1,4 @@
-"""The options of ``policyd bench crossover``. Measures nothing."""
+"""The options of ``python -m tools.crossover``. Measures nothing."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from policyd import units
 from policyd.cli.bench.values import Unit
 from policyd.cli.shared.settings import with_options
 from policyd.cli.webhooks.options import Service, ca_bundle
-from policyd.crossover.model import Limits
 from policyd.units import Address
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
+from tools.crossover.model import Limits
 
 FEWEST_REQUESTS = 10  # one in each round
 

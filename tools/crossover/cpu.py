@@ -6,8 +6,8 @@ from typing import Protocol
 
 from policyd.cluster.bounds import InvalidAnswer
 from policyd.cluster.objects import ObjectClient, ObjectError
-from policyd.crossover.fetching import Unfetched, fetched
-from policyd.crossover.model import API_SERVER, POLICYD_PROCESS
+from tools.crossover.fetching import Unfetched, fetched
+from tools.crossover.model import API_SERVER, POLICYD_PROCESS
 
 _CPU, _STARTED = "process_cpu_seconds_total", "process_start_time_seconds"
 

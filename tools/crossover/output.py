@@ -1,12 +1,12 @@
-"""What ``policyd bench crossover`` prints: the plan, and the results as text and JSON."""
+"""What ``python -m tools.crossover`` prints: the plan, and the results as text and JSON."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from policyd.cli.bench.options import CrossoverOptions
 from policyd.cli.shared.output import counted
-from policyd.crossover.estimates import Estimate
-from policyd.crossover.model import (
+from policyd.json_types import JSONObject
+from tools.crossover.estimates import Estimate
+from tools.crossover.model import (
     API_SERVER,
     POLICYD_PROCESS,
     TOGETHER,
@@ -16,8 +16,8 @@ from policyd.crossover.model import (
     EngineComparison,
     Results,
 )
-from policyd.crossover.planning import LABEL, PLURALS, CrossoverPlan
-from policyd.json_types import JSONObject
+from tools.crossover.options import CrossoverOptions
+from tools.crossover.planning import LABEL, PLURALS, CrossoverPlan
 
 NO_DIFFERENCE = "no measurable difference"
 _ADJECTIVES = {"validate": "validating", "mutate": "mutating"}

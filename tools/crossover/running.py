@@ -4,15 +4,15 @@ import secrets
 from collections.abc import Callable, Sequence
 
 from policyd.cluster.objects import ObjectClient
-from policyd.crossover.cpu import CpuSource
-from policyd.crossover.installing import Installation
-from policyd.crossover.measuring import measure
-from policyd.crossover.model import CreateRequest, Limits, Results
-from policyd.crossover.planning import GROUP, CrossoverPlan
-from policyd.crossover.requests import resources_of
-from policyd.crossover.results import results
 from policyd.json_types import JSONObject
 from policyd.versions import KubernetesVersion
+from tools.crossover.cpu import CpuSource
+from tools.crossover.installing import Installation
+from tools.crossover.measuring import measure
+from tools.crossover.model import CreateRequest, Limits, Results
+from tools.crossover.planning import GROUP, CrossoverPlan
+from tools.crossover.requests import resources_of
+from tools.crossover.results import results
 
 _VERSIONS = ("v1", "v1beta1")
 

@@ -11,10 +11,10 @@ from http import HTTPStatus
 from statistics import median
 
 from policyd.cluster.objects import ObjectClient, ObjectError
-from policyd.crossover.cpu import CpuReading, CpuSource, CpuUnreadable
-from policyd.crossover.estimates import FEWEST
-from policyd.crossover.model import Arrangement, CreateRequest, Limits
 from policyd.errors import ConfigError
+from tools.crossover.cpu import CpuReading, CpuSource, CpuUnreadable
+from tools.crossover.estimates import FEWEST
+from tools.crossover.model import Arrangement, CreateRequest, Limits
 
 _MICROS = 1e6
 # A denial has one of these statuses, by the reason of the policy. Other errors are no decisions.

@@ -1,28 +1,29 @@
-"""``policyd bench crossover``: reads its input, asks for consent, and runs on a cluster."""
+"""``python -m tools.crossover``: reads its input, asks for consent, and runs on a cluster."""
 
 import asyncio
 from pathlib import Path
 
 import click
 
-from policyd.cli.bench.options import CrossoverOptions, crossover_options
-from policyd.cli.bench.output import results_json, results_text
+from policyd.cli import main
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
 from policyd.cli.shared.output import echo_json, format_option
 from policyd.cli.shared.policies import policies_option
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
-from policyd.cluster import missing
+from tools.crossover.options import CrossoverOptions, crossover_options
+from tools.crossover.output import results_json, results_text
+from tools.crossover.program import CrossoverRun
 
 TERMINATED = 143  # the exit status that shells report for SIGTERM
 NOT_CONFIRMED = 2
 _EPILOG = """\b
 Examples:
-  policyd bench crossover -p policies/          # what would be done
-  policyd bench crossover -p policies/ --yes    # in the API server only
-  policyd bench crossover -p policies/ --serve 10.0.0.7:9443 --yes
-  policyd bench crossover -p policies/ --webhook-service policyd/policyd \\
+  python -m tools.crossover -p policies/          # what would be done
+  python -m tools.crossover -p policies/ --yes    # in the API server only
+  python -m tools.crossover -p policies/ --serve 10.0.0.7:9443 --yes
+  python -m tools.crossover -p policies/ --webhook-service policyd/policyd \\
       --ca-file ca.crt --metrics-url http://127.0.0.1:8080/metrics --yes
-  policyd bench crossover -p policies/ -m deployment.yaml --requests 4000 \\
+  python -m tools.crossover -p policies/ -m deployment.yaml --requests 4000 \\
       --serve 10.0.0.7:9443 --yes
 
 Exit status: 0 on success, 2 if the input is invalid, the cluster refuses something, or --yes is
@@ -30,7 +31,11 @@ not given, 130 after Ctrl-C.
 """
 
 
-@click.command("crossover", epilog=_EPILOG)
+@click.command(
+    "python -m tools.crossover",
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @policies_option("Measure the policies in this file or directory; may be repeated.")
 @crossover_options
 @KUBECONFIG
@@ -58,10 +63,6 @@ def command(
     Policies that cannot run in the API server are left out. Without --serve, --webhook-service or
     --webhook-url, only the API server is measured.
     """
-    try:
-        from policyd.cli.bench.run import CrossoverRun
-    except ModuleNotFoundError as error:  # the client library
-        raise missing(error) from None
     crossover = CrossoverRun(paths, options, kubeconfig_file(kubeconfig), context)
     try:
         found = asyncio.run(crossover.run(confirmed=yes))
@@ -74,3 +75,7 @@ def command(
         echo_json(results_json(plan, results))
     else:
         echo_wrapped(results_text(plan, results))
+
+
+if __name__ == "__main__":
+    main(command=command)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from policyd.crossover.estimates import Estimate
 from policyd.json_types import JSONObject
 from policyd.policy.model.suite import Webhook
+from tools.crossover.estimates import Estimate
 
 ArrangedEngine = Literal["none", "in-tree", "webhook"]
 # Whose CPU time is measured, and the sum of both.

@@ -5,15 +5,6 @@ Starts no server and writes nothing.
 
 from collections.abc import Iterable, Iterator
 
-from policyd.crossover.limiting import limited, namespace_selector, namespaced_rules
-from policyd.crossover.planning import (
-    LABEL,
-    MARKER_CONDITIONS,
-    MARKER_RULE,
-    WEBHOOKS,
-    CrossoverPlan,
-    marker_match,
-)
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -22,6 +13,15 @@ from policyd.policy.source.documents import Document, Sources
 from policyd.webhooks.rendering.configurations import KINDS, render
 from policyd.webhooks.rendering.options import RenderOptions
 from policyd.webhooks.validation.configurations import problems
+from tools.crossover.limiting import limited, namespace_selector, namespaced_rules
+from tools.crossover.planning import (
+    LABEL,
+    MARKER_CONDITIONS,
+    MARKER_RULE,
+    WEBHOOKS,
+    CrossoverPlan,
+    marker_match,
+)
 
 # What a Policy does at each webhook.
 _FIELDS: dict[Webhook, tuple[str, ...]] = {

@@ -1,4 +1,4 @@
-"""Which options of ``policyd bench crossover`` go together. The cluster is never reached."""
+"""Which options of ``python -m tools.crossover`` go together. The cluster is never reached."""
 
 import json
 from pathlib import Path
@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from policyd.cli import policyd
 from tests.builders.policies import policy
 from tests.e2e.webhook import write
+from tools.crossover.__main__ import command
 
 URL = ["--webhook-url", "https://127.0.0.1:1"]
 SERVICE = ["--webhook-service", "policyd/policyd"]
@@ -36,8 +36,8 @@ def test_what_does_not_go_together_is_an_error_of_usage(
     flags: list[str], message: str, tmp_path: Path
 ) -> None:
     folder = write(tmp_path / "p", [policy()])
-    arguments = ["bench", "crossover", "-p", str(folder), *flags, "--yes"]
-    found = CliRunner().invoke(policyd, arguments)
+    arguments = ["-p", str(folder), *flags, "--yes"]
+    found = CliRunner().invoke(command, arguments)
     assert found.exit_code == 2
     assert message in " ".join(found.output.split())
 
@@ -46,6 +46,6 @@ def test_a_kubeconfig_that_is_none_is_an_error(tmp_path: Path) -> None:
     folder = write(tmp_path / "p", [policy()])
     file = tmp_path / "kubeconfig"
     file.write_text(json.dumps({"clusters": []}))
-    arguments = ["bench", "crossover", "-p", str(folder), "--kubeconfig", str(file)]
+    arguments = ["-p", str(folder), "--kubeconfig", str(file)]
     with pytest.raises(Exception, match="--kubeconfig"):
-        CliRunner().invoke(policyd, arguments, catch_exceptions=False)
+        CliRunner().invoke(command, arguments, catch_exceptions=False)

@@ -5,11 +5,11 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from policyd.cluster.objects import ObjectClient, ObjectError
-from policyd.crossover.measuring import create
-from policyd.crossover.model import Arrangement, CreateRequest
-from policyd.crossover.planning import GROUP, LABEL, PLURALS, CrossoverPlan, marker_object, path_of
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
+from tools.crossover.measuring import create
+from tools.crossover.model import Arrangement, CreateRequest
+from tools.crossover.planning import GROUP, LABEL, PLURALS, CrossoverPlan, marker_object, path_of
 
 PATIENCE = 60.0  # seconds until a namespace accepts objects, or policies are in force
 _PAUSE = 0.2  # seconds between two looks

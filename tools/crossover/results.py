@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from statistics import median
 
-from policyd.crossover.estimates import Estimate, differences, percentile
-from policyd.crossover.measuring import Measured, Samples
-from policyd.crossover.model import (
+from tools.crossover.estimates import Estimate, differences, percentile
+from tools.crossover.measuring import Measured, Samples
+from tools.crossover.model import (
     API_SERVER,
     POLICYD_PROCESS,
     TOGETHER,
@@ -14,7 +14,7 @@ from policyd.crossover.model import (
     EngineComparison,
     Results,
 )
-from policyd.crossover.planning import WEBHOOKS
+from tools.crossover.planning import WEBHOOKS
 
 
 def results(arrangements: Sequence[Arrangement], measured: Measured) -> Results:

@@ -1,15 +1,15 @@
-"""What ``policyd bench crossover`` prints for what was measured."""
+"""What ``python -m tools.crossover`` prints for what was measured."""
 
 import re
 from collections.abc import Sequence
 
 import pytest
 
-from policyd.cli.bench.output import results_json, results_text
-from policyd.crossover.measuring import Measured, Samples
-from policyd.crossover.model import Arrangement, Results
-from policyd.crossover.planning import CrossoverPlan, LeftOut
-from policyd.crossover.results import results
+from tools.crossover.measuring import Measured, Samples
+from tools.crossover.model import Arrangement, Results
+from tools.crossover.output import results_json, results_text
+from tools.crossover.planning import CrossoverPlan, LeftOut
+from tools.crossover.results import results
 
 ARRANGEMENTS = (
     Arrangement("none", None, "none"),
