@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from policyd.benchmark.instructions import Counter
 from policyd.errors import ConfigError
 from tests.builders.policies import demand, policy
 from tests.shared import ROOT
 from tools.bench_compare import __main__ as tool
 from tools.bench_compare import base
 from tools.bench_compare.base import NoBase, built, commit_of, last_tag
+from tools.bench_compare.instructions import Counter
 
 SMALL = tool.Workload("small", "validate", "tests/bench/data/vap/pss-11-sysctls.yaml")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from policyd.benchmark.instructions import Counter
 from tests.shared import ROOT
 from tools.bench_compare import released
 from tools.bench_compare.__main__ import WORKLOADS
+from tools.bench_compare.instructions import Counter
 
 NAMES = [each.name for each in WORKLOADS]
 _START, _YARDSTICK, _WORK = 5_000_000, 1_000, 2_000

@@ -8,4 +8,3 @@ def short_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Measure milliseconds where users measure seconds."""
     monkeypatch.setattr("policyd.benchmark.rounds._WARM", 0.01)
     monkeypatch.setattr("policyd.benchmark.core._ROUND", 0.003)
-    monkeypatch.setattr("policyd.benchmark.expressions._BATCH", 20_000)

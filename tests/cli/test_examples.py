@@ -53,7 +53,7 @@ PARSED_ONLY = re.compile(
     r"policyd serve |policyd report |--cluster|--watch|policyd eval --load \S+$"
     r"|policyd webhooks (apply|delete|diff|status|watch)|policyd bench server"
     r"|policyd denials"
-    r"|policyd bench core .*(--compare|--instructions)"
+    r"|policyd bench core .*--compare"
 )
 # One call of policyd: nothing that a shell would do.
 PLAIN = re.compile(r"policyd [^|<>$;&*\\\n#]*(#.*)?")

@@ -18,9 +18,9 @@ from pathlib import Path
 from statistics import median
 
 from policyd.benchmark.figures import interval
-from policyd.benchmark.instructions import Counter, counter
 from policyd.errors import ConfigError
 from tools.bench_compare.base import ROOT, NoBase, built, commit_of, last_tag
+from tools.bench_compare.instructions import Counter, counter
 
 ROUNDS = 31
 _ROUND = 0.05  # seconds of CPU time

@@ -20,9 +20,9 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from policyd.benchmark.instructions import CALLGRIND, Counter
 from tools.bench_compare.__main__ import REVIEWS, WORKLOADS, Workload, environment
 from tools.bench_compare.base import ROOT
+from tools.bench_compare.instructions import CALLGRIND, Counter
 
 FILE = Path(__file__).with_name("released.json")
 THRESHOLD = 5.0  # percent

@@ -5,15 +5,13 @@ from pathlib import Path
 import click
 
 from policyd.admission.lookups.authorizer import Authorizer
-from policyd.benchmark import core, instructions
-from policyd.benchmark.expressions import dearest
+from policyd.benchmark import core
 from policyd.benchmark.figures import FEWEST
 from policyd.benchmark.requests import digest, requests_of
-from policyd.benchmark.rounds import Report, RoundLimits
-from policyd.benchmark.saved import MeasuredInput, Saved, by_name
-from policyd.benchmark.work import Job
+from policyd.benchmark.rounds import RoundLimits
+from policyd.benchmark.saved import MeasuredInput, Saved
 from policyd.cli.bench.core_output import CoreResult, core_text
-from policyd.cli.bench.reviews import ReviewsToMeasure, read_reviews
+from policyd.cli.bench.reviews import read_reviews
 from policyd.cli.bench.saving import SavingOptions, saving_options
 from policyd.cli.bench.values import Unit
 from policyd.cli.shared.authorizer import authorizer_option
@@ -23,8 +21,6 @@ from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
 from policyd.policy.compile import compiler
-from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.source.documents import Sources
 from policyd.policy.source.loader import load
 from policyd.units import positive_duration
 from policyd.versions import KubernetesVersion
@@ -38,7 +34,6 @@ Examples:
   policyd bench core -p policies/ capture/ --save before.json
   policyd bench core -p policies/ capture/ --compare before.json \\
       --threshold 10%
-  policyd bench core -p policies/ capture/ --instructions --format json
 
 \b
 What it prints, in microseconds for one request:
@@ -47,8 +42,6 @@ What it prints, in microseconds for one request:
   phases        of it, in rounds of their own with clocks in between
   policies      for one request that the policy matched; the share of all
                 CPU time; the cost in units of Kubernetes
-  expressions   those that took most time: of one evaluation, without the
-                variables that it uses
 
 Exit status: 0 on success, 1 if something is slower than --threshold allows, 2 if the input or a
 policy is invalid, or another measurement cannot be compared, 130 after Ctrl-C.
@@ -73,22 +66,6 @@ policy is invalid, or another measurement cannot be compared, 130 after Ctrl-C.
     metavar="DURATION",
     help=f"Stop measuring after this time, if there were {FEWEST} rounds.",
 )
-@click.option(
-    "--expressions",
-    "expressions",
-    type=click.IntRange(0),
-    default=10,
-    show_default=True,
-    metavar="NUMBER",
-    help="List this many expressions.",
-)
-@click.option(
-    "--instructions",
-    "counts",
-    is_flag=True,
-    help="Also count the instructions of the processor for one request, with perf or Valgrind: "
-    "the same on a busy machine. With Valgrind it takes a minute or more.",
-)
 @saving_options
 @authorizer_option
 @format_option("text", "json")
@@ -105,8 +82,6 @@ def command(
     reviews: tuple[Path, ...],
     rounds: int,
     duration: float,
-    expressions: int,
-    counts: bool,
     saving: SavingOptions,
     authorizer: Authorizer | None,
     form: str,
@@ -122,7 +97,6 @@ def command(
     Every round measures everything once, with work that never changes beside it (parse and print
     the same JSON): --compare uses multiples of that, so that a slower machine alone is no change.
     """
-    counter = instructions.counter() if counts else None
     former = saving.former(NAME)
     sources = require_policies(load(paths, version=version), paths)
     policies = compiler.compile_strict(sources)
@@ -137,56 +111,24 @@ def command(
         {},
     )
     saving.check(now, former)
-    with counting() as report:
-        result = _measured(
-            sources,
-            policies,
-            given,
-            limits=RoundLimits(rounds, duration),
-            expressions=expressions,
-            report=report,
-            authorizer=authorizer,
+    calls = requests_of(policies, given.reviews, authorizer, policies.defaults)
+    if not calls:
+        raise ConfigError(
+            "there is nothing to measure: no review is for a webhook that these policies use"
         )
-        figures = dict(result.measurement.figures)
-        if counter is not None:
-            job = Job(
-                tuple(map(str, paths)), str(version), given.namespaces, authorizer, result.calls
-            )
-            figures |= by_name(instructions.instructions(job, counter, report))
+    with counting() as report:
+        found = core.measure(policies, calls, RoundLimits(rounds, duration), report, authorizer)
+    result = CoreResult(policies, len(given.reviews), found)
+    figures = found.figures
     saved = Saved(NAME, now.policies, now.reviews, figures, now.taken, details=result.document())
     comparison = saving.finish(saved, former)
     if form == "json":
         more = {} if comparison is None else {"comparison": comparison.document()}
         echo_json({**saved.document(), **more})
     else:
-        for line in core_text(result, figures):
+        for line in core_text(result):
             click.echo(line)
         for line in () if comparison is None else comparison.lines():
             click.echo(line)
     if comparison is not None and comparison.slower:
         raise SystemExit(1)
-
-
-def _measured(
-    sources: Sources,
-    policies: CompiledPolicySet,
-    given: ReviewsToMeasure,
-    *,
-    limits: RoundLimits,
-    expressions: int,
-    report: Report,
-    authorizer: Authorizer | None,
-) -> CoreResult:
-    calls = requests_of(policies, given.reviews, authorizer, policies.defaults)
-    if not calls:
-        raise ConfigError(
-            "there is nothing to measure: no review is for a webhook that these policies use"
-        )
-    measurement = core.measure(policies, calls, limits, report, authorizer)
-    listed = []
-    if expressions:
-        matched = {key for each in measurement.censuses for key in each.matches}
-        listed = dearest(
-            sources, calls, matched, count=expressions, report=report, authorizer=authorizer
-        )
-    return CoreResult(policies, len(given.reviews), tuple(calls), measurement, tuple(listed))

@@ -12,18 +12,13 @@ from policyd.benchmark.core import (
     CoreMeasurement,
     policy_figure,
 )
-from policyd.benchmark.expressions import ExpressionCost
 from policyd.benchmark.figures import Figure
-from policyd.benchmark.instructions import UNIT as INSTRUCTIONS
-from policyd.benchmark.requests import WebhookRequest
-from policyd.cli.shared.output import counted, shortest
-from policyd.cli.shared.values import cut
+from policyd.cli.bench.values import aligned
+from policyd.cli.shared.output import counted
 from policyd.json_types import JSONObject
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
 
-_GAP = "  "
-_WIDEST = 60  # columns of an expression
 _DOES = {"validate": "validation", "mutate": "mutation"}
 
 
@@ -47,9 +42,7 @@ class CoreResult:
 
     policies: CompiledPolicySet
     reviews: int
-    calls: tuple[WebhookRequest, ...]
     measurement: CoreMeasurement
-    expressions: tuple[ExpressionCost, ...]
 
     def rows(self, census: Census) -> list[PolicyRow]:
         """Return the policies of a webhook, the one that took most time first."""
@@ -73,8 +66,7 @@ class CoreResult:
                     "policies": [_policy(row) for row in self.rows(each)],
                 }
                 for each in self.measurement.censuses
-            ],
-            "expressions": [_expression(each) for each in self.expressions],
+            ]
         }
 
     def _row(self, census: Census, policy: CompiledPolicy) -> PolicyRow:
@@ -88,8 +80,9 @@ class CoreResult:
         return PolicyRow(census.webhook, policy, matched, micros, share, units)
 
 
-def core_text(result: CoreResult, figures: Mapping[str, Figure]) -> Iterator[str]:
+def core_text(result: CoreResult) -> Iterator[str]:
     """Yield the lines of the report."""
+    figures = result.measurement.figures
     rounds = max(len(each.rounds) for each in figures.values())
     policies = len(result.policies.policies)
     yield (
@@ -105,10 +98,7 @@ def core_text(result: CoreResult, figures: Mapping[str, Figure]) -> Iterator[str
         )
         yield from _whole(each, figures)
         yield ""
-        yield from _table(_policy_rows(result.rows(each)))
-    if result.expressions:
-        yield ""
-        yield from _expressions(result.expressions)
+        yield from aligned(list(_policy_rows(result.rows(each))))
 
 
 def _whole(census: Census, figures: Mapping[str, Figure]) -> Iterator[str]:
@@ -125,10 +115,7 @@ def _whole(census: Census, figures: Mapping[str, Figure]) -> Iterator[str]:
     for name, phase in phases.items():
         if phase is not None:
             rows.append((f"    {name}", *_spread(phase), f"{phase.median / total:.0%}"))
-    yield from _aligned(rows)
-    for each in figures.values():
-        if each.unit == INSTRUCTIONS and each.name.startswith(f"{webhook}/"):
-            yield f"  {each.name.partition('/')[2]}: {each.median:,.0f}"
+    yield from aligned(rows)
 
 
 def _policy_rows(rows: Sequence[PolicyRow]) -> Iterator[tuple[str, ...]]:
@@ -145,38 +132,6 @@ def _policy_rows(rows: Sequence[PolicyRow]) -> Iterator[tuple[str, ...]]:
             f"{row.share:.1%}",
             f"{row.units:,.0f}",
         )
-
-
-def _expressions(listed: Sequence[ExpressionCost]) -> Iterator[str]:
-    calls = listed[0].calls
-    yield f"dearest expressions, in {counted(calls, 'request')}"
-    rows = [("TIME", "EVALUATED", "ALL", "COST", "WHERE", "EXPRESSION")]
-    rows += [
-        (
-            "-" if each.micros is None else f"{each.micros:,.2f}",
-            f"{each.evaluations:,}",
-            "-" if each.micros is None else f"{each.total:,.0f}",
-            f"{each.units:,.0f}",
-            f"{shortest(each.file)}:{each.line}",
-            cut(" ".join(each.text.split()), _WIDEST),
-        )
-        for each in listed
-    ]
-    yield from _aligned(rows, left=(4, 5))
-
-
-def _table(rows: Iterator[tuple[str, ...]]) -> Iterator[str]:
-    yield from _aligned(list(rows))
-
-
-def _aligned(rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> Iterator[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        cells = [
-            cell.ljust(widths[index]) if index in left else cell.rjust(widths[index])
-            for index, cell in enumerate(row)
-        ]
-        yield _GAP.join(cells).rstrip()
 
 
 def _spread(figure: Figure) -> tuple[str, str]:
@@ -199,20 +154,4 @@ def _policy(row: PolicyRow) -> JSONObject:
         "quartiles": None if row.micros is None else list(row.micros.quartiles),
         "share": row.share,
         "units": row.units,
-    }
-
-
-def _expression(each: ExpressionCost) -> JSONObject:
-    return {
-        "policy": each.policy,
-        "kind": each.kind,
-        "path": each.path,
-        "expression": each.text,
-        "file": each.file,
-        "line": each.line,
-        "calls": each.calls,
-        "evaluations": each.evaluations,
-        "micros": each.micros,
-        "total": each.total,
-        "units": each.units,
     }

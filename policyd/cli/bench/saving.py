@@ -13,13 +13,11 @@ import click
 from policyd.benchmark import saved
 from policyd.benchmark.figures import FigureChange, change
 from policyd.benchmark.saved import Saved
-from policyd.cli.bench.values import Unit, share
+from policyd.cli.bench.values import Unit, aligned, share
 from policyd.cli.shared.output import counted, styled
 from policyd.cli.shared.settings import with_options
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
-
-_GAP = "  "
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +79,8 @@ class FigureComparison:
             )
             for each in self.changes
         ]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         slower = {each.name for each in self.slower}
-        for row in rows:
-            cells = (row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:]))
-            line = _GAP.join(cells).rstrip()
+        for row, line in zip(rows, aligned(rows), strict=True):
             yield styled(line, fg="red") if row[0] in slower else line
         if self.missing:
             yield f"only in one of them: {', '.join(self.missing)}"

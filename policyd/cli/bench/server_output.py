@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from policyd.benchmark.figures import Figure, percentile
 from policyd.benchmark.load import LoadOptions
 from policyd.benchmark.service import CPU, MOST, SHARES, THROUGHPUT, ServiceMeasurement
+from policyd.cli.bench.values import aligned
 from policyd.cli.shared.output import counted
 from policyd.json_types import JSONObject
 
@@ -58,10 +59,7 @@ def server_text(result: ServerResult) -> Iterator[str]:
     rows.append(("requests/s", "", *_spread(found.figures[THROUGHPUT])))
     if CPU in found.figures:
         rows.append(("CPU of the server for a request, us", "", *_spread(found.figures[CPU])))
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    for row in rows:
-        cells = (row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:]))
-        yield "  ".join(cells).rstrip()
+    yield from aligned(rows)
     yield from (f"note: {each}" for each in found.remarks)
 
 

@@ -1,6 +1,6 @@
-"""Types of the values of options. Parses; measures nothing."""
+"""What the benchmarks share: types of the values of options, and tables. Measures nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import click
@@ -28,3 +28,11 @@ def share(string: str) -> float:
     if not number.replace(".", "", 1).isdecimal() or not number.isascii():
         raise ValueError("a percentage like 10%")
     return float(number) / 100
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield rows as lines: the first column to the left, numbers to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        cells = (row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:]))
+        yield "  ".join(cells).rstrip()

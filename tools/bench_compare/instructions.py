@@ -1,25 +1,15 @@
-"""Instructions per request: counted by ``perf`` or Valgrind in processes of their own, so that they
-are the same on a busy machine. What starts and warms up is excluded: two runs of different lengths
-are subtracted.
-"""
+"""The instructions of a process, counted by ``perf`` or Valgrind: the same on a busy machine."""
 
 import os
-import pickle
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from policyd.benchmark.figures import Figure
-from policyd.benchmark.rounds import Report
-from policyd.benchmark.work import Job
 from policyd.errors import ConfigError
 
-UNIT = "instructions"
-_REQUESTS = 1000  # of the longer run, at least
 _REMEDY = (
     "install Valgrind (Debian, Ubuntu: apt-get install valgrind; Fedora: dnf install valgrind; "
     "Alpine: apk add valgrind), or run on a machine where `perf stat -e instructions:u true` counts"
@@ -52,7 +42,7 @@ class Counter:
             found = _read(file) if done.returncode == 0 else None
         if found is None:
             errors = done.stderr.decode(errors="replace").strip()[-500:]
-            raise ConfigError(f"--instructions: {self.name} did not count: {errors}")
+            raise ConfigError(f"{self.name} did not count: {errors}")
         return found
 
 
@@ -75,27 +65,7 @@ def counter() -> Counter:
             return _PERF
     if shutil.which("valgrind"):
         return CALLGRIND
-    raise ConfigError(f"--instructions: nothing here counts instructions\n  hint: {_REMEDY}")
-
-
-def instructions(job: Job, using: Counter, report: Report) -> list[Figure]:
-    """Return the instructions per call of each webhook."""
-    webhooks = tuple(dict.fromkeys(call.webhook for call in job.calls))
-    with tempfile.TemporaryDirectory(prefix="policyd-bench-") as folder:
-        file = Path(folder) / "job"
-        file.write_bytes(pickle.dumps(job))
-        program = (sys.executable, "-m", "policyd.benchmark.work", str(file))
-        report(f"counting with {using.name}", 0, 1 + len(webhooks))
-        base = using.count([*program, webhooks[0], "0"])
-        figures = []
-        for number, webhook in enumerate(webhooks, 1):
-            report(f"counting with {using.name}", number, 1 + len(webhooks))
-            own = sum(call.webhook == webhook for call in job.calls)
-            passes = -(-_REQUESTS // own)
-            more = using.count([*program, webhook, str(passes)]) - base
-            name = f"{webhook}/{UNIT} ({using.name})"
-            figures.append(Figure(name, UNIT, (more / passes / own,)))
-    return figures
+    raise ConfigError(f"nothing here counts instructions\n  hint: {_REMEDY}")
 
 
 def _read(file: Path) -> int | None:
