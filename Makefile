@@ -32,7 +32,7 @@ build:                 # .venv/bin/policyd and .venv/bin/python, the core compil
 	tools/build
 
 bench: build           # every figure beside its target
-	$(RUN)python -m tests.bench
+	$(RUN)python -m tools.bench
 
 bench-compare: build   # this tree beside the last tag, or BASE=ref, in turns (minutes: the other tree is built)
 	$(RUN)python -m tools.bench_compare $(if $(BASE),--base $(BASE)) $(OPTIONS)

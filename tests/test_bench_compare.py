@@ -15,7 +15,7 @@ from tools.bench_compare import base
 from tools.bench_compare.base import NoBase, built, commit_of, last_tag
 from tools.bench_compare.instructions import Counter
 
-SMALL = tool.Workload("small", "validate", "tests/bench/data/vap/pss-11-sysctls.yaml")
+SMALL = tool.Workload("small", "validate", "tools/bench/data/vap/pss-11-sysctls.yaml")
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ class Counts(Counter):
     def count(self, program: Sequence[str], environment: Mapping[str, str] | None = None) -> int:
         if program[1].endswith("yardstick.py"):
             return _START + _YARDSTICK * int(program[3])
-        more = self.factor if "tests/bench/data/map" in program[-1] else 1.0
+        more = self.factor if "tools/bench/data/map" in program[-1] else 1.0
         return round(_START + more * _WORK * int(program[4]))
 
 

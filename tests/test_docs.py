@@ -12,8 +12,8 @@ from policyd import PolicySet
 from policyd.cli import policyd
 from policyd.policy.model.kinds import PolicySpec
 from policyd.policy.source import loader
-from tests import tree
 from tests.shared import ROOT
+from tools import tree
 
 PAGES = [ROOT / each for each in tree.files() if each.endswith(".md")]
 FORMAT = ROOT / "docs" / "write" / "policies.md"

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from functools import cache
 
 from policyd.cli import COMMANDS, policyd
-from tests import tree
 from tests.builders.commands import every
 from tests.shared import ROOT
+from tools import tree
 
 TEXT = {".md", ".py", ".pyx", ".pxd", ".pyi", ".yaml", ".toml", ".json", ""}
 FILES = [

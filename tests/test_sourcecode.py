@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.shared import ROOT
-from tests.tree import files, statements
+from tools.tree import files, statements
 
 FUNCTION_LINES = 70
 MARKS = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError|stub)\b")

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.shared import ROOT
-from tests.tree import files, statements
+from tools.tree import files, statements
 
 MODULES = [each for each in files("tests") if each.endswith(".py")]
 # A test that needs another one than tests/builders has calls it by what is special about it.

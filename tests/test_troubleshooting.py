@@ -11,8 +11,8 @@ from functools import cache
 
 import pytest
 
-from tests import tree
 from tests.shared import ROOT
+from tools import tree
 
 PAGE = ROOT / "docs" / "run" / "troubleshooting.md"
 SECTION = re.compile(r"^## (.*?)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)

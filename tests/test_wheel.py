@@ -14,7 +14,7 @@ import pytest
 
 import policyd
 from tests.shared import ROOT
-from tests.tree import files
+from tools.tree import files
 
 pytestmark = pytest.mark.slow
 

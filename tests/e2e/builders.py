@@ -9,7 +9,7 @@ from policyd.json_types import JSONObject
 from tests import shared
 from tests.builders.policies import CONFIG_MAPS, rule, vap, vap_binding
 
-DATA = shared.ROOT / "tests/bench/data"
+DATA = shared.ROOT / "tools/bench/data"
 
 
 def recorded_pods(namespace: str) -> list[JSONObject]:

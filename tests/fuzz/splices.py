@@ -272,7 +272,7 @@ def recorded() -> list[str]:
     """Expressions of policies and rows; those that compile more often."""
     texts: set[str] = set()
     # Not of policies/: who edits a policy would have other questions asked.
-    for file in ROOT.glob("tests/bench/data/**/*.yaml"):
+    for file in ROOT.glob("tools/bench/data/**/*.yaml"):
         for document in yaml.safe_load_all(file.read_text()):
             texts.update(_expressions(document))
     for file in (*OWN.glob("apiserver/*.jsonl.gz"), *ROOT.glob("tests/core/**/*.jsonl")):

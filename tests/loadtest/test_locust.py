@@ -16,7 +16,7 @@ from loadtest.servers import Server, serving
 from tests.shared import ROOT, lines
 
 pytestmark = pytest.mark.slow
-PODS = "tests/bench/data/bodies.jsonl.gz"
+PODS = "tools/bench/data/bodies.jsonl.gz"
 
 
 @pytest.fixture(scope="module")

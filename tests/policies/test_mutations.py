@@ -26,7 +26,7 @@ OPERATIONS = ("CREATE", "UPDATE")
 
 def bodies() -> list[JSONObject]:
     """The hundred pods of the benchmark."""
-    return shared.rows(ROOT / "tests/bench/data/bodies.jsonl.gz")
+    return shared.rows(ROOT / "tools/bench/data/bodies.jsonl.gz")
 
 
 def load_pods() -> list[JSONObject]:

@@ -1,6 +1,6 @@
 """A server's memory does not grow with what it has done: reloads of all policies, and requests.
 
-``python -m tests.bench memory`` does ten times as much.
+``python -m tools.bench memory`` does ten times as much.
 """
 
 import ssl

@@ -14,7 +14,7 @@ from policyd.server.network.heads import (
     _read,
     head_of,
 )
-from tests.bench.server import request
+from tools.bench.server import request
 
 LINES = (
     b"Host: policyd.policyd.svc:443",

@@ -1,6 +1,6 @@
 """Many TLS connections take little each, whatever they do, and leave nothing behind.
 
-``python -m tests.bench connections`` opens 2,000.
+``python -m tools.bench connections`` opens 2,000.
 """
 
 import asyncio

@@ -26,7 +26,7 @@ ROUNDS = 31
 _ROUND = 0.05  # seconds of CPU time
 _COUNTED = 10  # passes over the reviews
 _WORKER = Path(__file__).parent / "worker.py"
-REVIEWS = "tests/bench/data/bodies.jsonl.gz"
+REVIEWS = "tools/bench/data/bodies.jsonl.gz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class Workload:
 
 
 WORKLOADS = (
-    Workload("16 validating policies", "validate", "tests/bench/data/vap"),
+    Workload("16 validating policies", "validate", "tools/bench/data/vap"),
     Workload("Pod Security, restricted", "validate", "policies/pod-security/restricted"),
-    Workload("50 mutating policies", "mutate", "tests/bench/data/map"),
+    Workload("50 mutating policies", "mutate", "tools/bench/data/map"),
 )
 
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.tree import files
 from tools.check_layout.cython_reader import read_cython
 from tools.check_layout.python_reader import read_python
 from tools.check_layout.statements import Statement
+from tools.tree import files
 
 PACKAGE = "policyd"
 READERS = {".py": read_python, ".pyi": read_python, ".pyx": read_cython, ".pxd": read_cython}

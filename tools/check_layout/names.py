@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.tree import files
 from tools.check_layout.table import PLACE, Table
+from tools.tree import files
 
 CYTHON_CLASS = re.compile(r"^(?:cdef +)?class +([A-Z]\w*)", re.MULTILINE)
 CONSTANT = re.compile(r"[A-Z][A-Z0-9_]*$")

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.tree import files
 from tools.check_layout.table import PLACE, Table
+from tools.tree import files
 
 CODE = (".py", ".pyx", ".pxd", ".pyi")
 MODULES = (".py", ".pyx")

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.bench.patterns import FAILING, PATTERNS
 from tests.export.patterns.translated import Translated, translated
 from tests.pattern import idioms, rows
 from tests.shared import ROOT
+from tools.bench.patterns import FAILING, PATTERNS
 
 TREES = [
     *rows.MAPS, *rows.KEYS, *rows.LISTS, *rows.MARKS,

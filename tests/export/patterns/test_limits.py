@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from policyd.json_types import JSONObject
-from tests.bench.patterns import FAILING, PATTERNS
 from tests.builders.objects import pod
 from tests.export.patterns.translated import PER_CALL_LIMIT, reasons, translated
+from tools.bench.patterns import FAILING, PATTERNS
 
 
 @pytest.mark.parametrize(

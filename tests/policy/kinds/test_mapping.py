@@ -12,7 +12,7 @@ from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.kinds.served import known_resources
 from tests.builders.objects import definition
 from tests.shared import ROOT
-from tests.tree import files
+from tools.tree import files
 
 BOX = definition(
     "Box", "example.com", {}, names={"kind": "Box", "plural": "boxen"}, scope="Cluster"

@@ -48,7 +48,7 @@ def test_what_is_documented_or_required_is_there() -> None:
 
 
 def documents() -> list[Any]:
-    sources = load([ROOT / "policies", ROOT / "tests/bench/data"])
+    sources = load([ROOT / "policies", ROOT / "tools/bench/data"])
     found = [document for document in sources.documents if document.kind in KINDS]
     return [pytest.param(d.raw, id=f"{d.kind} {d.name} {i}") for i, d in enumerate(found)]
 

@@ -119,7 +119,7 @@ def located(problem: Problem, data: bytes, name: str = NAME) -> None:
 
 def seeds() -> list[bytes]:
     found = sorted(shared.ROOT.glob("policies/**/policy.yaml"))[::3]
-    found += sorted(shared.ROOT.glob("tests/bench/data/map/*-01.yaml"))
+    found += sorted(shared.ROOT.glob("tools/bench/data/map/*-01.yaml"))
     texts = [each.read_bytes() for each in found]
     return [each for each in texts if len(each) <= LONGEST]
 

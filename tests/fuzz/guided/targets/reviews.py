@@ -24,9 +24,9 @@ from tests.builders.reviews import body
 from tests.fuzz.guided import mutating
 from tests.fuzz.guided.target import FuzzTarget
 
-DATA = shared.ROOT / "tests/bench/data"
+DATA = shared.ROOT / "tools/bench/data"
 # Every kind of mutation, patterns, params, matchConditions, messages, annotations.
-POLICIES = ("tests/bench/data/vap", "policies")
+POLICIES = ("tools/bench/data/vap", "policies")
 MUTATING = ("label-json-01", "label-apply-02", "label-overlay-03", "container-apply-04")
 WORDS = (
     *(

@@ -9,10 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import sleep
 
-from tests.bench import core
-from tests.bench.server import Connection, request
-from tests.bench.start import COUNT, Mount, serving
 from tests.server.process import Process, trusting
+from tools.bench import core
+from tools.bench.server import Connection, request
+from tools.bench.start import COUNT, Mount, serving
 
 Row = core.Row
 RELOADS = 200

@@ -14,8 +14,8 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from tests.bench import core
 from tests.server.process import Process, trusting
+from tools.bench import core
 
 CONNECTIONS = 16
 REQUESTS = 6000
@@ -124,13 +124,13 @@ def run(module: list[str], bodies: list[bytes]) -> Load:
 
 SERVERS = {
     "policyd": ["policyd", "serve"],
-    "echo": ["tests.bench.echo"],
-    "Hypercorn": ["tests.bench.hypercorn_echo"],
+    "echo": ["tools.bench.echo"],
+    "Hypercorn": ["tools.bench.hypercorn_echo"],
 }
 
 
 def service() -> list[core.Row]:
-    """The 16 policies over TLS, beside an app that parses and echoes: on policyd's own server, and on
+    """The 16 policies over TLS, beside an app that parses and echoes: on policyd's server, and on
     Hypercorn as it is.
     """
     bodies = core.bodies()
@@ -145,7 +145,8 @@ def service() -> list[core.Row]:
         ("CPU of a request over TLS", f"{cpu['policyd']:.0f} µs {others}", "120 µs"),
         (
             "requests a second, one core",
-            f"{rate['policyd']:.0f} = {rate['policyd'] / rate['Hypercorn']:.0%} of the echo app on Hypercorn",
+            f"{rate['policyd']:.0f} = {rate['policyd'] / rate['Hypercorn']:.0%} "
+            "of the echo app on Hypercorn",
             "85 %",
         ),
     ]

@@ -1,6 +1,6 @@
 """What matching costs: 16 policies that match, alone and among 10,000 loaded ones.
 
-Run it: ``python -m tests.bench.bench_match``. Prints; never fails for being slow.
+Run it: ``python -m tools.bench.bench_match``. Prints; never fails for being slow.
 """
 
 import timeit
@@ -69,7 +69,8 @@ def main() -> None:
         few = cost(Index(entries))
         many = cost(Index(others(LOADED - MATCHING) + entries))
         print(
-            f"{MATCHING} matching, {name}: {few:.2f} µs; of {LOADED}: {many:.2f} µs (x {many / few:.2f})"
+            f"{MATCHING} matching, {name}: {few:.2f} µs; "
+            f"of {LOADED}: {many:.2f} µs (x {many / few:.2f})"
         )
 
 

@@ -1,4 +1,4 @@
-"""``python -m tests.bench.hypercorn_echo``: the echo app on Hypercorn as it is, with uvloop.
+"""``python -m tools.bench.hypercorn_echo``: the echo app on Hypercorn as it is, with uvloop.
 
 Its cost is the yardstick of policyd's own server path. Flags are ignored.
 """
@@ -16,7 +16,7 @@ from hypercorn.config import Config
 
 from policyd.server.allocator import keep_memory
 from policyd.tls.issuing import self_signed
-from tests.bench.echo import app
+from tools.bench.echo import app
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""CPU time of small functions, measured in turns so that a noisy machine hurts all of them alike."""
+"""CPU time of small functions, measured in turns so that a noisy machine hurts all alike."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

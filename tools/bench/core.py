@@ -17,9 +17,9 @@ from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source import loader
 from tests import shared
-from tests.bench.timing import Timing, compare
+from tools.bench.timing import Timing, compare
 
-DATA = shared.ROOT / "tests/bench/data"
+DATA = shared.ROOT / "tools/bench/data"
 VAP = DATA / "vap"
 MAP = DATA / "map"
 RESTRICTED = shared.ROOT / "policies/pod-security/restricted"
@@ -117,7 +117,7 @@ def reference() -> list[Row]:
 
 
 def restricted() -> list[Row]:
-    """The Pod Security set ``restricted`` as policyd brings it: 19 policies, with ``podControllers``,
+    """The Pod Security set ``restricted`` that policyd brings: 19 policies with ``podControllers``,
     names of containers in messages and pinned versions. Most of the Pods are denied.
     """
     rows: list[Row] = []

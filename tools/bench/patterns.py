@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from policyd.pattern import Pattern, compile_pattern
-from tests.bench.core import REPEAT, Row, bodies, repeated
-from tests.bench.timing import compare
+from tools.bench.core import REPEAT, Row, bodies, repeated
+from tools.bench.timing import compare
 
 PATTERNS: dict[str, Any] = {
     "labels": {"metadata": {"labels": {"app*": "?*", "=(team)": "?*"}}},

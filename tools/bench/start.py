@@ -19,10 +19,10 @@ from time import perf_counter
 
 import uvloop
 
-from tests.bench import core
-from tests.bench.server import cpu_seconds, request
 from tests.server.process import Process, trusting
 from tests.shared import ROOT
+from tools.bench import core
+from tools.bench.server import cpu_seconds, request
 
 Row = core.Row
 COUNT = 100
@@ -130,7 +130,7 @@ class Steady:
 
 @contextmanager
 def serving(sources: Path, folder: Path) -> Iterator[Process]:
-    """A server of its own core; whoever measures has the others. Its modules are compiled once, into
+    """A server of its own core; who measures has the others. Its modules are compiled once, into
     ``folder``: an installation has its bytecode, a working tree may have none.
     """
     bytecode = {

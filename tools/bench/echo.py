@@ -1,4 +1,4 @@
-"""``python -m tests.bench.echo FLAGS``: policyd's own server path with an app that parses and echoes.
+"""``python -m tools.bench.echo FLAGS``: policyd's server path with an app that parses and echoes.
 
 Takes the flags of ``policyd serve``; what it costs is the floor under every review.
 """

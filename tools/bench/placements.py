@@ -30,10 +30,10 @@ from policyd.units import Address
 from policyd.versions import supported
 from policyd.webhooks.rendering.options import RenderOptions
 from tests import kubernetes
-from tests.bench import core
 from tests.e2e.cluster import BUILT, Cluster, cluster
 from tests.e2e.kubectl import kubeconfig_document
 from tests.shared import BINARIES
+from tools.bench import core
 from tools.crossover.cpu import CpuReading
 from tools.crossover.estimates import Estimate
 from tools.crossover.installing import Installation

@@ -12,9 +12,9 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from policyd.benchmark.figures import percentile
-from tests.bench import core
-from tests.bench.start import WARM_UP, Mount, Steady
 from tests.server.process import Process
+from tools.bench import core
+from tools.bench.start import WARM_UP, Mount, Steady
 
 Row = core.Row
 POLICIES = 500

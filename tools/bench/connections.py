@@ -1,17 +1,18 @@
 """What thousands of open TLS connections take: idle, slow, busy; opened and closed repeatedly.
 
-The server's own limits are out of the way; its soft limit of open files is too low, and raised by it.
+The server's own limits are out of the way; its soft limit of open files is too low, and it raises
+that itself.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.bench import core
-from tests.bench.server import request
 from tests.server.many import ManyConnections
 from tests.server.process import Process, until
 from tests.server.serve import command
+from tools.bench import core
+from tools.bench.server import request
 
 Row = core.Row
 CONNECTIONS = 2000

@@ -1,4 +1,6 @@
-"""Single expressions over a 4 KB Pod of three containers, beside the other CELs that a Python program may use."""
+"""Single expressions over a 4 KB Pod of three containers, beside the other CELs that a Python
+program may use.
+"""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -11,15 +13,17 @@ import orjson
 
 from policyd._core.eval.timing import nanoseconds
 from policyd.cel.env import Environment
-from tests.bench.core import bodies
+from tools.bench.core import bodies
 
 Row = tuple[str, str, str]
 Evaluate = Callable[[], object]
 
-# The expression, our target in µs, and what cel-go takes in Kubernetes' environment (ns, on the same kind of machine).
+# The expression, our target in µs, and what cel-go takes in Kubernetes' environment (ns, on the
+# same kind of machine).
 EXPRESSIONS: Mapping[str, tuple[str, str, int]] = {
     "(a) has() in all()": (
-        "object.spec.containers.all(c, has(c.resources) && has(c.resources.limits) && 'memory' in c.resources.limits)",
+        "object.spec.containers.all(c, has(c.resources) && has(c.resources.limits) && "
+        "'memory' in c.resources.limits)",
         "115 ns",
         10_674,
     ),
@@ -63,7 +67,7 @@ def expressions() -> list[Row]:
 
 
 def three_containers() -> Any:
-    """A recorded Pod in which each container, not the Pod, must not run as root: the longest way for (f)."""
+    """A recorded Pod whose containers say that they do not run as root: the longest way for (f)."""
     pod = orjson.loads(bodies()[2])["request"]["object"]  # as the service decodes it
     del pod["spec"]["securityContext"]["runAsNonRoot"]
     for container in pod["spec"]["containers"]:

@@ -1,4 +1,4 @@
-"""How long many policies take to load: the policies of the library, each with a name of its own, and
+"""How long many policies take to load: policies of the library, each with a name of its own, and
 either with expressions of their own or as copies; and simple ones.
 """
 
@@ -13,7 +13,7 @@ import yaml
 from policyd.policy.compile import compiler
 from policyd.policy.model.expressions import PolicyExpression, expressions_of
 from policyd.policy.source import loader
-from tests.bench import core, start
+from tools.bench import core, start
 
 Row = core.Row
 COUNT = 10_000

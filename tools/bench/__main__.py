@@ -1,8 +1,8 @@
-"""``python -m tests.bench [SECTION]…``: every figure with its target, as one table."""
+"""``python -m tools.bench [SECTION]…``: every figure with its target, as one table."""
 
 import sys
 
-from tests.bench import (
+from tools.bench import (
     connections,
     core,
     crowd,

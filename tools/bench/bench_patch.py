@@ -1,6 +1,6 @@
 """What the diff of a 4 KB Pod with two changes costs, beside the jsonpatch package.
 
-Run it: ``python -m tests.bench.bench_patch``. Prints; never fails for being slow.
+Run it: ``python -m tools.bench.bench_patch``. Prints; never fails for being slow.
 """
 
 import json
