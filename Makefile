@@ -5,13 +5,16 @@ ifdef K8S
 export POLICYD_KUBERNETES = $(K8S)
 endif
 
-.PHONY: acceptance demo test fuzz-cel fuzz asan differential check build bench bench-compare bench-released loadtest cov helm e2e node image audit tls-scan matrix clean
+.PHONY: acceptance demo test explore fuzz-cel fuzz asan differential check build bench bench-compare bench-released loadtest cov helm e2e node image audit tls-scan matrix clean
 
 demo: build            # a real server, real reviews, the answers explained
 	$(RUN)python tools/demo/run.py
 
 test: build            # every test, on all cores; ends with pytest's summary
 	$(RUN)python -m pytest -n auto --dist loadfile
+
+explore: build         # the properties, with examples of a seed that is printed: POLICYD_SEED=7 repeats a run
+	POLICYD_EXPLORE=1 $(RUN)python -m pytest -n auto --dist loadfile -m hypothesis
 
 fuzz-cel: build        # random expressions, beside Kubernetes' own CEL: N=100000 SEED=7 K8S=1.36 (needs Go)
 	$(RUN)python -m tests.fuzz $(or $(N),20000) $(or $(SEED),1)

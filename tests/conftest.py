@@ -11,11 +11,12 @@ from hypothesis import HealthCheck, settings
 
 from tests import sampling, shared
 
-# The same examples in every run, and none fails for taking long: a busy machine is no defect.
+# No property fails for taking long: a busy machine is no defect.
 settings.register_profile(
     "policyd",
     deadline=None,
-    derandomize=True,
+    derandomize=not sampling.explores(),
+    print_blob=True,
     max_examples=sampling.examples(100),
     suppress_health_check=[HealthCheck.too_slow],
 )
@@ -53,18 +54,33 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
 
 
-def pytest_configure() -> None:
-    """The seed is chosen before xdist starts its processes, which inherit it."""
-    sampling.seeded()
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """The seed is chosen before xdist starts its processes, which inherit it, and before Hypothesis
+    reads its own.
+    """
+    seed, _ = sampling.seeded()
+    if sampling.explores():
+        config.option.hypothesis_seed = seed
 
 
 def pytest_report_header() -> str:
     seed, share = sampling.seeded()
-    return f"sample: {share:.0%} of what only confirms; {sampling.SEED}={seed} repeats it, {sampling.SHARE}=1 checks all"
+    explored = f"{sampling.EXPLORE}=1 " if sampling.explores() else ""
+    return (
+        f"sample: {share:.0%} of what only confirms; {explored}{sampling.SEED}={seed} repeats it, "
+        f"{sampling.SHARE}=1 checks all"
+    )
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """List what was left out: a skipped suite must not look like a pass."""
+    """List what was left out: a skipped suite must not look like a pass. Print how failures of an
+    exploring run are repeated.
+    """
+    if sampling.explores():
+        for each in terminalreporter.stats.get("failed", ()):
+            variables = f"{sampling.EXPLORE}=1 {sampling.SEED}={sampling.seeded()[0]}"
+            terminalreporter.write_line(f"repeat: {variables} python -m pytest '{each.nodeid}'")
     if shared.missing:
         terminalreporter.section("recorded data that was not found")
         for path, variable in sorted(shared.missing.items()):

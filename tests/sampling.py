@@ -1,7 +1,8 @@
 """A sample of what only confirms: other versions, more rows and more inputs of the same kind. No tests here.
 
 A run checks a quarter of it, chosen by a seed that pytest prints in its first lines; ``POLICYD_SEED`` repeats a
-run, ``POLICYD_SAMPLE=1`` checks everything, as ``make acceptance`` does.
+run, ``POLICYD_SAMPLE=1`` checks everything, as ``make acceptance`` does. Properties take the same examples in
+every run, or with ``POLICYD_EXPLORE=1`` those of the seed, as ``make explore`` does.
 """
 
 import os
@@ -15,6 +16,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 SEED = "POLICYD_SEED"
+EXPLORE = "POLICYD_EXPLORE"
 SHARE = "POLICYD_SAMPLE"
 DEFAULT_SHARE = 0.25
 
@@ -22,6 +24,11 @@ DEFAULT_SHARE = 0.25
 def seeded() -> tuple[str, float]:
     """Return the seed and the share of this run; sets the seed for the processes of the run."""
     return os.environ.setdefault(SEED, str(secrets.randbelow(10**6))), share()
+
+
+def explores() -> bool:
+    """Return whether properties take other examples with another seed."""
+    return os.environ.get(EXPLORE) == "1"
 
 
 def share() -> float:

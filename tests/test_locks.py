@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.shared import ROOT
 from tools.image import settings
 from tools.supply import locks
 
@@ -58,7 +57,3 @@ def test_what_a_lock_lacks_is_reported(
 )
 def test_bounds(version: str, bounds: str, want: bool) -> None:
     assert locks.fits(version, bounds) is want
-
-
-def test_the_build_installs_by_hash() -> None:
-    assert '--require-hashes -r "$lock"' in (ROOT / "tools/build").read_text()
