@@ -64,17 +64,25 @@ class ClusterDefinitions:
 
     def fetch(self, wanted: frozenset[WantedDefinition]) -> list[JSONObject]:
         """These definitions as they are now, or as they were when the API server last answered."""
-        self._wanted = wanted
+        if wanted != self._wanted:
+            self._wanted = wanted
+            self._versions = {}  # schemas may be needed now that were left out
         if wanted:
             self._run(self._attempt(self._fetch(wanted)))
         return [crd for name, crd in [*self._known.items()] if _belongs(name, wanted)]
 
     def fetch_more(self, wanted: frozenset[WantedDefinition], most: int) -> list[JSONObject] | None:
-        """The same for what is not in use, and may never be: nothing of it is kept or followed.
-        None if more than ``most`` would have to be fetched.
+        """The same for what is not in use, and may never be: nothing of it is kept or followed, and
+        of every group there is only what is known. None if more than ``most`` would have to be
+        fetched.
         """
-        missing = wanted - self._wanted
-        found = {name: crd for name, crd in [*self._known.items()] if _belongs(name, wanted)}
+        found = {
+            name: crd
+            for name, crd in [*self._known.items()]
+            if _belongs(name, wanted)
+            and (_is_named(name, self._wanted) or not _is_named(name, wanted))
+        }
+        missing = frozenset(each for each in wanted - self._wanted if each.group != EVERY)
         if missing and not self._run(self._fetch_more(missing, most, found)):
             return None
         return [*found.values()]
@@ -173,7 +181,7 @@ class ClusterDefinitions:
 
         with suppress(*PROBLEMS):  # TimeoutError is an OSError
             async with asyncio.timeout(ROUNDS * self._timeout):
-                names = [name for name in await self._names(wanted) if name not in found]
+                names = [name for name in await self._listed(wanted) if name not in found]
                 if len(names) > most:
                     return False
                 await asyncio.gather(*map(add, names))
@@ -183,23 +191,25 @@ class ClusterDefinitions:
         return any(await self._each(wanted, self._differs))
 
     async def _each(
-        self, wanted: frozenset[WantedDefinition], query: Callable[[str], Coroutine[Any, Any, bool]]
+        self,
+        wanted: frozenset[WantedDefinition],
+        query: Callable[[str, str], Coroutine[Any, Any, bool]],
     ) -> list[bool]:
-        """Run ``query`` for every name. If one returns True the problems of the others are ignored,
-        else the first problem is raised.
+        """Run ``query`` for every name and version. If one returns True the problems of the others
+        are ignored, else the first problem is raised.
         """
-        names = await self._names(wanted)
-        answers = await asyncio.gather(*map(query, names), return_exceptions=True)
+        listed = await self._listed(wanted)
+        answers = await asyncio.gather(*map(query, listed, listed.values()), return_exceptions=True)
         problems = [each for each in answers if isinstance(each, BaseException)]
         found = [each for each in answers if not isinstance(each, BaseException)]
         if problems and not any(found):
             raise problems[0]
         return found
 
-    async def _learn(self, name: str) -> bool:
-        crd = await self._read(name)
+    async def _learn(self, name: str, version: str) -> bool:
+        crd = None if version and version == self._versions.get(name) else await self._read(name)
         if crd is not None:
-            self._known[name] = slim(crd)
+            self._known[name] = slim(crd, _is_named(name, self._wanted))
             self._versions[name] = version_of(crd)
         return False
 
@@ -225,31 +235,37 @@ class ClusterDefinitions:
         )
         return False
 
-    async def _differs(self, name: str) -> bool:
-        found = await self._get(f"{PATH}/{name}", "", as_metadata="PartialObjectMetadata")
-        return found is not None and version_of(named(found, name)) != self._versions.get(name)
+    async def _differs(self, name: str, version: str) -> bool:
+        if not version:
+            found = await self._get(f"{PATH}/{name}", "", as_metadata="PartialObjectMetadata")
+            if found is None:
+                return False
+            version = version_of(named(found, name))
+        return version != self._versions.get(name)
 
-    async def _names(self, wanted: frozenset[WantedDefinition]) -> list[str]:
-        """The names of all wanted definitions; EVERY is looked up."""
-        groups = {each.group for each in wanted if each.plural == EVERY}
-        names = {each.name for each in wanted if each.group not in groups}
-        if groups:
-            names.update(name for name in await self._all() if name.partition(".")[2] in groups)
-        return sorted(names)
+    async def _listed(self, wanted: frozenset[WantedDefinition]) -> dict[str, str]:
+        """The names of all wanted definitions, each with its version if EVERY one was listed."""
+        names = {each.name: "" for each in wanted if EVERY not in each}
+        if any(EVERY in each for each in wanted):
+            names |= {
+                each: it for each, it in (await self._all()).items() if _belongs(each, wanted)
+            }
+        return dict(sorted(names.items()))
 
-    async def _all(self) -> list[str]:
-        names: list[str] = []
+    async def _all(self) -> dict[str, str]:
+        """The version of each definition by its name."""
+        versions: dict[str, str] = {}
         following = ""
         while True:
             page = await self._get(
                 PATH, "List", "PartialObjectMetadataList", limit=_PAGE, **{"continue": following}
             )
             if page is None:
-                return names
-            names += (item["metadata"]["name"] for item in page["items"])
+                return versions
+            versions |= {each["metadata"]["name"]: version_of(each) for each in page["items"]}
             following = (page.get("metadata") or {}).get("continue", "")
             if not following:
-                return names
+                return versions
 
     async def _get(
         self, path: str, kind: str, as_metadata: str = "", **params: str
@@ -287,6 +303,16 @@ def version_of(crd: JSONObject) -> str:
     return f"{metadata.get('uid')} {metadata.get('generation')}"
 
 
-def _belongs(name: str, wanted: frozenset[WantedDefinition]) -> bool:
+def _is_named(name: str, wanted: frozenset[WantedDefinition]) -> bool:
+    """Whether the group of a definition is named, so that its schemas may be needed."""
     plural, _, group = name.partition(".")
     return WantedDefinition(group, plural) in wanted or WantedDefinition(group, EVERY) in wanted
+
+
+def _belongs(name: str, wanted: frozenset[WantedDefinition]) -> bool:
+    plural = name.partition(".")[0]
+    return (
+        _is_named(name, wanted)
+        or WantedDefinition(EVERY, plural) in wanted
+        or WantedDefinition(EVERY, EVERY) in wanted
+    )

@@ -128,7 +128,7 @@ class Reflector:
         self._clock = clock
         self._kept: dict[tuple[str, str], JSONObject] = {}
         self._version = ""  # where the next watch begins; "" to list first
-        self._page = PAGE
+        self._size = PAGE  # objects of a page
         self._first = asyncio.Event()
         self._watching = False
         self._current_at = clock()
@@ -185,6 +185,9 @@ class Reflector:
             try:
                 if not self._version or self._clock() >= self._relist_at:
                     await self._list()
+                elif _earlier((await self._page({"limit": "1"})).version, self._version):
+                    # Restored from an older backup: a watch would show nothing until it is as far.
+                    raise _Outdated(f"the API server is not at resourceVersion {self._version}")
                 await self._watch()
             except _Outdated as error:
                 self._version = ""
@@ -243,24 +246,26 @@ class Reflector:
     async def _next_page(self, following: str) -> ListPage:
         """A page; with ever fewer objects if it would be too large."""
         while True:
-            query = {**self.watched.query(), "limit": str(self._page)}
-            if following:
-                query["continue"] = following
-            started, answered = perf_counter_ns(), False
+            query = {"limit": str(self._size), **({"continue": following} if following else {})}
             try:
-                accept = self.watched.accept("List")
-                data = await self._client.read(self.watched.path, query, accept)
-                if len(data) > MAX_LIST_PAGE_BYTES and self._page > 1:
-                    raise AnswerTooLarge
-                page = list_page(data)
-                answered = True
-                return page
+                return await self._page(query)
             except AnswerTooLarge:
-                if self._page == 1:
+                if self._size == 1:
                     raise
-                self._page = self._page // 4 or 1
-            finally:
-                self._report(answered, perf_counter_ns() - started)
+                self._size = self._size // 4 or 1
+
+    async def _page(self, query: Mapping[str, str]) -> ListPage:
+        started, answered = perf_counter_ns(), False
+        try:
+            query = {**self.watched.query(), **query}
+            data = await self._client.read(self.watched.path, query, self.watched.accept("List"))
+            if len(data) > MAX_LIST_PAGE_BYTES and query["limit"] != "1":
+                raise AnswerTooLarge
+            page = list_page(data)
+            answered = True
+            return page
+        finally:
+            self._report(answered, perf_counter_ns() - started)
 
     async def _watch(self) -> None:
         """Take events until the watch ends."""

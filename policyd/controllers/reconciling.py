@@ -27,7 +27,8 @@ QUICK_REPAIRS = 5
 LONGEST_PAUSE_SECONDS = 300.0
 # What is gone enforces nothing: it is restored at least this often.
 LONGEST_GONE_SECONDS = 4.0
-# The same after errors, which end without anybody being told.
+# The same after errors, which end without anybody being told. A loss after them is tried at once,
+# unless there was one within QUIET_SECONDS.
 LONGEST_ERROR_SECONDS = 30.0
 # What others left alone for this long is repaired at once again.
 QUIET_SECONDS = 300.0
@@ -96,13 +97,18 @@ _UNKNOWN = object()
 class _Record:
     """What is remembered of an object that differed."""
 
-    __slots__ = ("differs_since", "failures", "known", "problem", "repairs", "spread", "tried_at")
+    __slots__ = (
+        *("differs_since", "failures", "gone", "hurried_at", "known", "problem", "repairs"),
+        *("spread", "tried_at"),
+    )
 
     def __init__(self) -> None:
         self.known: object = _UNKNOWN  # the version of the aim that was stored
         self.repairs = 0  # of what others changed, since they left it alone for long
         self.failures = 0  # in a row
         self.tried_at = -inf
+        self.gone = False  # whether what was stored at the last look enforces nothing
+        self.hurried_at = -inf  # when a loss was tried at once after errors
         self.spread = 1.0
         self.differs_since: float | None = None
         self.problem = ""
@@ -186,6 +192,7 @@ class Reconciler:
     def _settled(self, record: _Record, version: object, now: float) -> float:
         """Note that an object is as it should be; return how long others must leave it alone."""
         record.known, record.differs_since, record.failures = version, None, 0
+        record.gone = False
         if record.repairs > QUICK_REPAIRS and now - record.tried_at < QUIET_SECONDS:
             return record.tried_at + QUIET_SECONDS - now
         record.problem = ""
@@ -197,12 +204,17 @@ class Reconciler:
             record.differs_since = now
             if now - record.tried_at >= QUIET_SECONDS:
                 record.repairs = 0
+        urgent = aim.urgent(seen)
+        lost, record.gone = urgent and not record.gone, urgent
         longest, doubled = LONGEST_PAUSE_SECONDS, record.repairs - QUICK_REPAIRS
         if record.failures:
+            if lost and now - record.hurried_at >= QUIET_SECONDS:
+                record.hurried_at = now
+                return 0.0
             longest, doubled = LONGEST_ERROR_SECONDS, record.failures - 1
         elif not record.repairs or record.known != aim.version:
             return 0.0
-        elif aim.urgent(seen):
+        elif urgent:
             longest = LONGEST_GONE_SECONDS
         pause = min(PAUSE_SECONDS * 2.0 ** min(max(doubled, 0), 20), longest)
         return record.tried_at + pause * record.spread - now

@@ -295,6 +295,7 @@ class InCluster:
             serve=serve,
             noticed=self._changed,
             rotations=self._recorder.rotations,
+            writes=self._recorder.registrations,
         )
 
     def _address(self) -> WebhookAddress:

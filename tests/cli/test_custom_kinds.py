@@ -7,11 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
-from click.testing import CliRunner, Result
 
 import policyd as api
-from policyd.cli import policyd
 from policyd.cli.bench.reviews import read_reviews
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.mapping import BUILT_IN
@@ -19,6 +16,7 @@ from policyd.policy.suite.reviews import build_review
 from tests.builders.objects import definition, pod
 from tests.builders.policies import json_patch, policy, rule, suite
 from tests.builders.webhook_configurations import KINDS, configuration, hook
+from tests.cli.folder import run, write
 
 VALIDATING, _ = KINDS
 SIZED = {"type": "object", "properties": {"size": {"type": "integer", "default": 3}}}
@@ -86,22 +84,11 @@ MESSAGES = [seen for _, seen, _ in ROWS]
 Ask = Callable[[], list[str]]
 
 
-def write(file: str, *documents: JSONObject) -> str:
-    Path(file).write_text(yaml.safe_dump_all(documents))
-    return file
-
-
 @pytest.fixture(autouse=True)
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write("policy.yaml", POLICY)
     write("crds.yaml", *DEFINITIONS)
-
-
-def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(policyd, arguments)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 def apply(*, among: bool = False) -> list[str]:

@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from policyd.cli import policyd
 from policyd.json_types import JSON, JSONObject
 from tests.builders.objects import config_map, definition
 from tests.builders.policies import CONFIG_MAPS, suite, vap, vap_binding
+from tests.cli.folder import write
 
 MAX = {"type": "object", "properties": {"max": {"type": "integer", "default": 3}, "name": {}}}
 
@@ -87,11 +87,6 @@ def reading(kind: tuple[str, str], text: str) -> list[JSONObject]:
         vap("reads", CONFIG_MAPS, paramKind=param_kind, validations=[validation]),
         vap_binding("binds", policyName="reads", validationActions=["Deny"], paramRef=ref),
     ]
-
-
-def write(file: str, *documents: JSONObject) -> str:
-    Path(file).write_text(yaml.safe_dump_all(documents))
-    return file
 
 
 def case(said: str, **fields: JSON) -> JSONObject:

@@ -1,24 +1,18 @@
 """``--resource``: the resource of manifests whose kind does not determine it."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
-import yaml
-from click.testing import CliRunner, Result
 
 import policyd as api
-from policyd.cli import policyd
 from policyd.json_types import JSONObject
 from tests.builders.objects import definition, pod
 from tests.builders.policies import policy
+from tests.cli.folder import run, write
 
 ISSUER = definition("Issuer", "example.com", {}, scope="Cluster")
-
-
-def write(file: str, *documents: JSONObject) -> str:
-    Path(file).write_text(yaml.safe_dump_all(documents))
-    return file
 
 
 @pytest.fixture(autouse=True)
@@ -26,10 +20,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write("policy.yaml", SCALES)
     write("crds.yaml", ISSUER)
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(policyd, arguments)
 
 
 SCALE: JSONObject = {
@@ -80,18 +70,35 @@ def test_a_scale_needs_a_resource() -> None:
 
 
 WRONG = [
-    (("--resource", "a/b/c/d"), "expected RESOURCE, VERSION/RESOURCE or GROUP/VERSION/RESOURCE"),
-    (("--resource", "nothing"), "expected GROUP/VERSION/RESOURCE, as apps/v1/deployments"),
-    (("--resource", "events"), "expected GROUP/VERSION/RESOURCE, as apps/v1/deployments"),
-    (("--resource", ""), "expected RESOURCE"),
-]
+    (SCALE, "a/b/c/d", "expected RESOURCE, VERSION/RESOURCE or GROUP/VERSION/RESOURCE, got"),
+    (SCALE, "", "expected RESOURCE"),
+    (SCALE, "nothing", "expected GROUP/VERSION/RESOURCE, as apps/v1/deployments, got"),
+    (SCALE, "StatefulSet", "expected GROUP/VERSION/RESOURCE, as apps/v1/statefulsets, got"),
+    (SCALE, "issuer", "expected GROUP/VERSION/RESOURCE, as example.com/v1/issuers, got"),
+    (SCALE, "events", "expected GROUP/VERSION/RESOURCE, as events.k8s.io/v1/events, got"),
+    (pod(), "Pod", "v1 has no resource Pod; did you mean v1/pods?"),
+    (pod(), "pod", "v1 has no resource pod; did you mean v1/pods?"),
+    (pod(), "PODS", "v1 has no resource PODS; did you mean v1/pods?"),
+    (pod(), "v1/Pod", "v1 has no resource Pod; did you mean v1/pods?"),
+    (pod(), "deployments", "v1 has no resource deployments; did you mean apps/v1/deployments?"),
+    (pod(), "autoscaling/v2/HorizontalPodAutoscaler",
+     "did you mean autoscaling/v2/horizontalpodautoscalers?"),
+    (pod(), "po", "v1 has no resource po"),
+    (pod(), "example.com/v1/Issuer", "did you mean example.com/v1/issuers?"),
+    (pod(), "other.example.com/v1/Box", "other.example.com/v1 has no resource Box"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("flags", "wrong"), WRONG)
-def test_a_resource_that_cannot_be_meant(flags: tuple[str, ...], wrong: str) -> None:
-    write("object.yaml", SCALE)
-    done = run("apply", "-p", "policy.yaml", *flags, "object.yaml")
-    assert wrong in str(done.exception)
+@pytest.mark.parametrize(("obj", "resource", "wrong"), WRONG)
+def test_a_resource_that_cannot_be_meant(obj: JSONObject, resource: str, wrong: str) -> None:
+    """It would match no policy, and everything would pass."""
+    given = write("object.yaml", obj)
+    flags = ("-p", "policy.yaml", "-p", "crds.yaml", "--resource", resource)
+    for command in (("apply", *flags, given), ("review", *flags, "--object", given)):
+        assert wrong in str(run(*command).exception)
+    policies = api.PolicySet.load(["policy.yaml", "crds.yaml"])
+    with pytest.raises(ValueError, match=re.escape(wrong)):
+        api.build_review(obj, resource=resource, policies=policies)
 
 
 def test_a_resource_is_of_one_kind() -> None:

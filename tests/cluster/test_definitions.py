@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from policyd.cluster import connect, open_definitions
-from policyd.cluster.definitions import PATH, ClusterDefinitions
+from policyd.cluster.definitions import PATH, ClusterDefinitions, version_of
 from policyd.json_types import JSONObject
 from policyd.policy.live.definitions import EVERY, WantedDefinition, slim
 from tests.builders.objects import widget_definition
@@ -81,6 +81,59 @@ def test_every_definition_of_a_group(server: ApiServer, asked: Asked) -> None:
     wanted = frozenset([WantedDefinition(WIDGETS.group, EVERY), WIDGETS])
     assert plurals(asked.found.fetch(wanted)) == sorted(NAMES)
     assert plurals(asked.found.fetch(frozenset([WIDGETS]))) == ["widgets"]
+
+
+def names(server: ApiServer) -> list[str]:
+    """The definitions that were read since the last call, without what lists say of them."""
+    asked = [call.path.removeprefix(f"/{PATH}") for call in server.calls]
+    server.calls.clear()
+    return sorted(each.removeprefix("/") for each in asked if each.startswith("/"))
+
+
+def test_of_every_group_only_versions_are_kept_and_what_is_unchanged_is_not_read_again(
+    server: ApiServer, asked: Asked, crds: dict[str, JSONObject]
+) -> None:
+    every = frozenset([WantedDefinition(EVERY, EVERY)])
+    found = asked.found.fetch(every)
+    assert sorted(found, key=str) == sorted(
+        (slim(each, schemas=False) for each in crds.values()), key=str
+    )
+    assert names(server) == sorted(crds)
+    changed = crds["others.other.dev"] = crd("others", "other.dev", generation=2)
+    assert asked.found.changed()
+    assert asked.found.outdated({"others.other.dev": version_of(changed)})
+    assert asked.found.fetch(every) == found
+    assert names(server) == ["others.other.dev"]
+    assert not asked.found.changed()
+    assert names(server) == []
+    both = asked.found.fetch(every | {WIDGETS})
+    assert slim(crds[WIDGETS.name]) in both, "a schema is needed where the group is named"
+    assert len(both) == len(found)
+    names(server)
+    assert asked.found.fetch(every | {WIDGETS}) == both
+    assert names(server) == []
+
+
+def test_a_resource_of_every_group(
+    server: ApiServer, asked: Asked, crds: dict[str, JSONObject]
+) -> None:
+    crds["widgets.other.dev"] = crd("widgets", "other.dev")
+    found = asked.found.fetch(frozenset([WantedDefinition(EVERY, "widgets")]))
+    assert names(server) == ["widgets.e2e.policyd.dev", "widgets.other.dev"]
+    assert sorted(each["spec"]["group"] for each in found) == ["e2e.policyd.dev", "other.dev"]
+
+
+def test_an_edit_for_every_group_reads_nothing_but_schemas_that_it_names(
+    server: ApiServer, asked: Asked, crds: dict[str, JSONObject]
+) -> None:
+    every = frozenset([WantedDefinition(EVERY, EVERY)])
+    assert asked.found.fetch_more(every, 0) == []
+    asked.found.fetch(every)
+    names(server)
+    assert len(asked.found.fetch_more(every, 0) or []) == len(crds)
+    assert names(server) == []
+    assert asked.found.fetch_more(every | {WIDGETS}, 0) is None, "its schema is not known"
+    assert slim(crds[WIDGETS.name]) in (asked.found.fetch_more(every | {WIDGETS}, 1) or [])
 
 
 def test_nothing_wanted_asks_nothing(server: ApiServer, asked: Asked) -> None:

@@ -6,15 +6,16 @@ import random
 import socket
 import stat
 import sys
+from math import inf
 from pathlib import Path
 
 import pytest
 
 from policyd.cluster import watching
-from policyd.cluster.watching import OVERTIME_SECONDS, RELIST_SECONDS
+from policyd.cluster.watching import OVERTIME_SECONDS, RELIST_SECONDS, Watched
 from policyd.controllers.config_maps import FollowedConfigMaps
 from tests.cluster.fake import ApiServer
-from tests.cluster.running import SLACK, Running, scenario
+from tests.cluster.running import PATH, SLACK, Running, scenario
 from tests.cluster.watched import WatchedList
 
 
@@ -45,6 +46,47 @@ def test_a_list_is_read_again_whatever_its_events_said(
     assert run.changes == [("", ""), ("", "")], "the last list was the same"
     lasts = [int(each["timeoutSeconds"]) for each in watched.watches]
     assert max(lasts) + OVERTIME_SECONDS <= RELIST_SECONDS
+
+
+@pytest.mark.parametrize("relist", [inf, RELIST_SECONDS])
+def test_an_api_server_that_was_restored_from_a_backup_is_listed_at_once(
+    server: ApiServer, watched: WatchedList, relist: float
+) -> None:
+    """It would show nothing to a watch that begins where the last one ended."""
+    watched.put("a")
+    watched.put("b")
+
+    async def steps(run: Running) -> None:
+        await run.until(lambda: watched.open, "the watch")
+        watched.restore("a")
+        await run.until(lambda: run.names == ["a"], "the list")
+        await run.until(lambda: watched.open, "the watch")
+        watched.put("c")
+        await run.until(lambda: run.names == ["a", "c"], "the event")
+
+    # The time stands still: nothing else makes a list due.
+    scenario(server, steps, clock=lambda: 1000.0, relist=relist)
+    assert len(watched.lists) == 2
+    assert [each["resourceVersion"] for each in watched.watches] == ["3", "1"]
+
+
+def test_a_watch_continues_after_a_look_at_one_object(
+    server: ApiServer, watched: WatchedList
+) -> None:
+    for name in "abc":
+        watched.put(name)
+
+    async def steps(run: Running) -> None:
+        for count in range(1, 4):
+            await run.until(lambda: len(watched.watches) == count, "the watch")  # noqa: B023
+            watched.end()
+        await run.until(lambda: len(watched.watches) == 4, "the watch")
+
+    at = Watched(PATH, "a=b", metadata_only=True)
+    scenario(server, steps, at)
+    assert len(watched.lists) == 1
+    assert watched.looks == [{"labelSelector": "a=b", "limit": "1"}] * 3
+    assert watched.accepted[2] == watched.accepted[0], "metadata only"
 
 
 @pytest.mark.parametrize(

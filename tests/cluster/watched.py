@@ -32,6 +32,7 @@ class WatchedList:
     objects: dict[tuple[str, str], JSONObject] = field(default_factory=dict)
     version: int = 1
     lists: list[dict[str, str]] = field(default_factory=list)
+    looks: list[dict[str, str]] = field(default_factory=list)  # lists of one object
     watches: list[dict[str, str]] = field(default_factory=list)
     accepted: list[str] = field(default_factory=list)
     open: int = 0
@@ -103,6 +104,13 @@ class WatchedList:
             self._oldest = self.version
             self._changed.notify_all()
 
+    def restore(self, *names: str) -> None:
+        """Be as in a backup, made when there were these objects only; watches end."""
+        with self._changed:
+            self.version, self._history = 1, []
+            self.objects = {key: each for key, each in self.objects.items() if key[1] in names}
+        self.cut()
+
     def end(self) -> None:
         """End all watches as at the end of their time."""
         with self._changed:
@@ -132,7 +140,7 @@ class WatchedList:
             # What ends a watch counts from here: its first part is asked for some time later.
             ends, cuts = self._ends, self._cuts
             return self.refused.get("watch") or Reply(self._stream(since, ends, cuts))
-        self.lists.append(query)
+        (self.looks if query["limit"] == "1" else self.lists).append(query)
         return self.refused.get("list") or self._page(query)
 
     def _page(self, query: dict[str, str]) -> Reply:

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import json
 import time
 from io import BytesIO
 from typing import Any, cast
@@ -20,6 +21,7 @@ from policyd.controllers.certificates.material import read
 from policyd.controllers.registration.watched import WatchedConfigurations
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
+from policyd.observability.metrics.recorder import WRITES
 from policyd.tls.issuing import self_signed
 from policyd.tls.verifying import refusal
 from policyd.webhooks.stored import RESOURCES, path_of
@@ -81,6 +83,7 @@ class Replica:
     def __init__(self, stored: StoredObjects) -> None:
         self.stored, self.holds, self.served = stored, True, 0
         self.rotations = {"success": 0, "error": 0}
+        self.writes = dict.fromkeys(WRITES, 0)
         self.lines = BytesIO()
         self.certificates = ManagedCertificates(
             cast(ObjectClient, stored),
@@ -93,6 +96,7 @@ class Replica:
             serve=self._serve,
             noticed=lambda: None,
             rotations=self.rotations,
+            writes=self.writes,
         )
 
     def _serve(self) -> None:
@@ -215,22 +219,46 @@ def test_a_bundle_that_somebody_resets_is_written_at_a_bounded_rate(stored: Stor
     kind = "ValidatingWebhookConfiguration"
     path, now = path_of(kind, "policyd"), [1000.0]
     service = {"namespace": "ns", "name": "policyd"}
+    at: JSONObject = {"f:clientConfig": {"f:caBundle": {}}}
+    injected: JSONObject = {
+        "manager": "cainjector",
+        "time": "2027-01-01T00:00:00Z",
+        "fieldsV1": {"f:webhooks": {'k:{"name":"a"}': at}},
+    }
 
     def reset() -> None:
-        hook: JSONObject = {"name": "a", "clientConfig": {"service": dict(service)}}
-        body: JSONObject = {"kind": kind, "metadata": {"name": "policyd"}, "webhooks": [hook]}
+        config: JSONObject = {"service": dict(service), "caBundle": "b3RoZXI="}
+        body: JSONObject = {
+            "kind": kind,
+            "metadata": {"name": "policyd", "managedFields": [injected]},
+            "webhooks": [{"name": "a", "clientConfig": config}],
+        }
         stored._store(path, body)
 
     reset()
+    other = stored.objects[path]["webhooks"][0]["clientConfig"]["caBundle"]
     replica = Replica(stored)
     replica.certificates._reconciler._clock = lambda: now[0]
     for _ in range(100):
         replica.once()
-        if "caBundle" in stored.objects[path]["webhooks"][0]["clientConfig"]:
+        if stored.objects[path]["webhooks"][0]["clientConfig"]["caBundle"] != other:
             reset()
         now[0] += 1
     puts = [each for each in stored.sent if each == f"PUT {path}"]
     assert 20 < len(puts) < 50, "without it nobody can call policyd"
+    assert replica.writes == {"success": len(puts), "error": 0, "conflict": len(puts) - 1}
+    conflicts = [
+        each
+        for each in map(json.loads, replica.lines.getvalue().splitlines())
+        if each.get("repairs")
+    ]
+    assert len(conflicts) == len(puts) - 1
+    assert conflicts[0]["manager"] == "cainjector"
+    assert conflicts[0]["message"] == (
+        f"the {kind} policyd was changed by cainjector (webhooks[a].clientConfig.caBundle);"
+        " it was written again"
+    )
+    assert "is changed by cainjector" in replica.certificates.problem
 
 
 def test_names() -> None:

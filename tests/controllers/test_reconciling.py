@@ -233,6 +233,42 @@ def test_errors_are_tried_again_ever_later_and_forgotten_after_a_success() -> No
     assert run.look().wrote, "errors are no conflicts"
 
 
+def test_a_loss_after_errors_is_repaired_at_once_and_put_off_if_that_repeats() -> None:
+    run = Running()
+    run.look()
+    run.api.put(HERE, {**SPEC, "a": 9})
+    run.look()
+    run.api.put(HERE, {**SPEC, "a": 9})
+
+    def failed() -> ReconcileStep:
+        run.api.errors = [0, 403]
+        step = run.look()
+        run.api.errors = []
+        return step
+
+    for _ in range(8):
+        run.now += max(failed().pause, 0.0)
+    assert failed().pause > LONGEST_ERROR_SECONDS / 2
+    run.now += 0.001
+    run.api.remove(HERE)
+    step = failed()
+    assert step.error is not None, "tried at once"
+    assert step.pause > LONGEST_ERROR_SECONDS / 2, "the same loss is put off"
+    for _ in range(3):  # so is a new one soon after
+        run.api.put(HERE, {**SPEC, "a": 9})
+        assert run.look().pause > 0
+        run.api.remove(HERE)
+        assert run.look().pause > 0
+    run.until_right(LONGEST_ERROR_SECONDS * SPREAD[1] + 1)
+    run.now += QUIET_SECONDS
+    run.api.put(HERE, {**SPEC, "a": 9})
+    for _ in range(8):
+        run.now += max(failed().pause, 0.0)
+    failed()
+    run.api.remove(HERE)
+    assert run.look().wrote, "what was quiet for long is repaired at once again"
+
+
 def test_a_replica_that_lost_the_lease_writes_nothing() -> None:
     run = Running()
     run.holds = False
@@ -321,8 +357,8 @@ class Fight(RuleBasedStateMachine):
     def writes_are_bounded(self) -> None:
         elapsed = self.run_.now - self.began
         tries = sum(each.startswith(("APPLY", "DELETE")) for each in self.run_.api.sent)
-        # The first repair and the first attempt after an error come at once.
-        assert tries <= 2 * self.free + 2 + elapsed / (PAUSE_SECONDS * SPREAD[0])
+        # The first repair, the first attempt after an error, and that of a loss come at once.
+        assert tries <= 3 * self.free + 3 + elapsed / (PAUSE_SECONDS * SPREAD[0])
 
     def teardown(self) -> None:
         self.run_.api.errors = []

@@ -38,8 +38,12 @@ class Cluster:
         self.crds: dict[str, JSONObject] = {}
         self.broken: Reply | None = None
 
-    def define(self, generation: int = 1, **parts: Any) -> None:
+    def define(
+        self, generation: int = 1, versions: tuple[str, ...] = ("v1",), **parts: Any
+    ) -> None:
         crd = widget_definition()
+        [version] = crd["spec"]["versions"]
+        crd["spec"]["versions"] = [{**version, "name": each} for each in versions]
         crd["metadata"]["generation"] = generation
         spec = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
         spec["properties"]["parts"] |= parts
@@ -82,19 +86,23 @@ def write(folder: Path, *documents: JSONObject) -> None:
         new.rename(folder / "policies" / name)
 
 
-def mutated(server: Process) -> list[JSONObject]:
-    """The patch of a Widget; nothing where the request is denied."""
+def creating(version: str = "v1") -> bytes:
+    """A review of a Widget."""
     widget = {
-        "apiVersion": f"{GROUP}/v1",
+        "apiVersion": f"{GROUP}/{version}",
         "kind": "Widget",
         "metadata": {"name": "w", "namespace": "shop"},
         "spec": {"parts": [{"name": "a"}, {"name": "b"}]},
     }
-    kind = {"group": GROUP, "version": "v1"}
-    sent = body(
+    kind = {"group": GROUP, "version": version}
+    return body(
         kind={**kind, "kind": "Widget"}, resource={**kind, "resource": "widgets"}, object=widget
     )
-    code, answer = server.post("/mutate", sent)
+
+
+def mutated(server: Process) -> list[JSONObject]:
+    """The patch of a Widget; nothing where the request is denied."""
+    code, answer = server.post("/mutate", creating())
     assert code == 200
     patch: list[JSONObject] = json.loads(base64.b64decode(answer["response"].get("patch", "W10=")))
     return patch
@@ -126,6 +134,23 @@ def test_the_schema_comes_from_the_cluster(tmp_path: Path) -> None:
         cluster.define(2, **ATOMIC)
         until(lambda: mutated(server) != KEYED, "the changed definition")
         assert [call.path for call in api.calls] == [f"/{PATH}/widgets.{GROUP}"]
+        assert server.terminate() == 0
+
+
+def test_a_rule_of_every_group_follows_the_versions_of_all_definitions(tmp_path: Path) -> None:
+    cluster = Cluster()
+    no_v1 = policy("no-v1", rule("*", group="*"), validations=[demand("false", "no v1")])
+
+    def allowed() -> bool:
+        code, answer = server.post("/validate", creating("v1beta1"))
+        assert code == 200
+        return bool(answer["response"]["allowed"])
+
+    with serving(tmp_path, cluster, no_v1) as (server, _):
+        until(lambda: cluster.listed.open, "the watch")
+        assert allowed(), "nobody knows of another version"
+        cluster.define(versions=("v1", "v1beta1"))
+        until(lambda: not allowed(), "the definition")
         assert server.terminate() == 0
 
 

@@ -125,7 +125,8 @@ class ManagedCertificates:
     changed, and ``noticed`` after anything in the Secret changed.
 
     ``holds``: whether this replica writes. ``publishes``: whether another controller brings the
-    bundle into the webhook configurations now; if not, this one does. ``rotations`` counts results.
+    bundle into the webhook configurations now; if not, this one does. ``rotations`` counts results
+    of writing the Secret, ``writes`` those of writing webhook configurations.
     """
 
     def __init__(
@@ -141,6 +142,7 @@ class ManagedCertificates:
         serve: Callable[[], None],
         noticed: Callable[[], None],
         rotations: dict[str, int],
+        writes: dict[str, int],
     ) -> None:
         self._client = client
         self._options = options
@@ -170,8 +172,7 @@ class ManagedCertificates:
         self._memory = Material()  # the last whole one
         # The last write, until the watch has passed it, and when it was.
         self._written: tuple[JSONObject, float] | None = None
-        self._bundles = dict.fromkeys(("success", "error", "conflict"), 0)
-        self._reconciler = Reconciler(client, "certificate", log, holds=holds, writes=self._bundles)
+        self._reconciler = Reconciler(client, "certificate", log, holds=holds, writes=writes)
         self._complete: tuple[tuple[bytes, ...], float] | None = None  # which bundle, since when
         self._why = "the replica that holds the Lease has not written it yet"
 
@@ -183,7 +184,8 @@ class ManagedCertificates:
     @property
     def problem(self) -> str:
         """Why the certificates are not in order; empty if they are."""
-        return self._trouble.problem or self._damage.problem or self._reflector.problem
+        troubles = (self._trouble, self._damage, self._reflector, self._reconciler)
+        return next((each.problem for each in troubles if each.problem), "")
 
     @property
     def unready(self) -> str:

@@ -112,7 +112,7 @@ def compile_sources(
         suites=sources.of_kind("PolicyTest"),
         exception_ends=ends_of(sources),
         version=sources.version,
-        files=held(sources.documents),
+        files=held((*sources.documents, *sources.unused)),
     )
 
 

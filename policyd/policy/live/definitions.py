@@ -23,7 +23,9 @@ _BELOW = ("items", "additionalProperties")
 
 
 class WantedDefinition(NamedTuple):
-    """A definition by its group and the plural name of its resource, or EVERY one of the group."""
+    """A definition by its group and the plural name of its resource. Either can be EVERY; of a
+    definition that is wanted for every group only, the versions are needed.
+    """
 
     group: str
     plural: str
@@ -38,18 +40,28 @@ Fetch = Callable[[frozenset[WantedDefinition]], Iterable[JSONObject]]
 
 
 def wanted(sources: Sources) -> frozenset[WantedDefinition]:
-    """Return the resources that match rules name and that are neither built in nor defined."""
+    """Return the definitions that match rules need and that no document has."""
     given = {_identity(document.raw) for document in definitions(sources).documents}
-    named = {
-        WantedDefinition(group, resource.partition("/")[0])
+    needed = {
+        each
         for document in sources.documents
         if document.is_policy
         for constraints in _constraints(document)
-        for rule in constraints.resource_rules
-        for group in filter(is_custom, rule.api_groups)
-        for resource in rule.resources
+        for each in _needed(constraints)
     }
-    return frozenset(named - given)
+    return frozenset(needed - given)
+
+
+def _needed(match: MatchResources) -> Iterator[WantedDefinition]:
+    """Yield the custom resources of the groups that rules name; of every group for a rule that
+    lists versions of all groups, because it also matches objects written in another version.
+    """
+    for rule in (*match.resource_rules, *match.exclude_resource_rules):
+        converts = match.match_policy == "Equivalent" and EVERY not in rule.api_versions
+        for group in rule.api_groups:
+            if is_custom(group) or (group == EVERY and converts):
+                for resource in rule.resources:
+                    yield WantedDefinition(group, resource.partition("/")[0])
 
 
 def _constraints(document: Document) -> Iterator[MatchResources]:
@@ -100,14 +112,18 @@ def _document(crd: JSONObject, index: int) -> Document:
     )
 
 
-def slim(crd: JSONObject) -> JSONObject:
-    """Return the fields of a definition that policyd reads: most of a large one is descriptions."""
+def slim(crd: JSONObject, schemas: bool = True) -> JSONObject:
+    """Return the fields of a definition that policyd reads: most of a large one is descriptions.
+    Without ``schemas`` little more is left than the names of its versions.
+    """
     spec = crd["spec"]
     versions = [
         {
             "name": version["name"],
             "served": version.get("served", True),
-            "schema": {"openAPIV3Schema": _slim(schema)} if schema is not None else None,
+            "schema": {"openAPIV3Schema": _slim(schema)}
+            if schemas and schema is not None
+            else None,
         }
         for version in spec["versions"]
         for schema in [(version.get("schema") or {}).get("openAPIV3Schema")]

@@ -10,6 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from policyd.errors import Problem
 from policyd.policy.source.files import Bundle
+from policyd.policy.source.mistakes.duplicates import NAME_TAKEN
 
 # Changes that one reload tries one by one; the others wait for the next one.
 MAX_TRIALS = 32
@@ -63,6 +64,13 @@ def added(errors: Iterable[Problem], known: Iterable[Problem]) -> list[Problem]:
     return found
 
 
+def blocking(errors: Iterable[Problem], known: Iterable[Problem]) -> list[Problem]:
+    """Return the errors for which a change is held back: those that are not known, except copies of
+    policies. Which one of these is left out is the same whatever was loaded before.
+    """
+    return [each for each in added(errors, known) if each.rule != NAME_TAKEN]
+
+
 def _identity(error: Problem) -> tuple[str, ...]:
     """Return what stays the same of an error when other documents of its file change."""
     return error.file, error.document, error.path, _LINE.sub(":", error.message)
@@ -74,8 +82,8 @@ def step_by_step(
     known: Iterable[Problem],
     attempt: Try[PolicySet],
 ) -> Trial[PolicySet] | None:
-    """Return the set with as many changes as add no error to the ``known`` ones; None if that is
-    none of them, or if there is only one change.
+    """Return the set with as many changes as add no ``blocking`` error to the ``known`` ones; None
+    if that is none of them, or if there is only one change.
 
     Changes are tried in the order in which the API server accepted them, removals first, and those
     that had errors again after each success: all replicas come to the same result, however many
@@ -92,7 +100,7 @@ def step_by_step(
         if name in latest:
             trial[name] = latest[name]
         policies, errors = attempt([trial[key] for key in sorted(trial)])
-        if policies is None or added(errors, known):
+        if policies is None or blocking(errors, known):
             at += 1
             continue
         taken, known = trial, errors

@@ -15,7 +15,7 @@ from policyd.errors import PolicyError, Problem
 from policyd.policy.live.holding import (
     BundleState,
     Trial,
-    added,
+    blocking,
     bundles_of,
     differing,
     states,
@@ -134,9 +134,9 @@ class Store:
         return self._latest or self._used
 
     def start(self, *, tell: bool = True) -> None:
-        """Load the first set. There is no former set to keep. If there are errors, the last good
-        set of a former process is served; without one, broken policies are quarantined and what
-        cannot be read is left out.
+        """Load the first set. There is no former set to keep. If there are errors (other
+        than copies of policies), the last good set of a former process is served; without one,
+        broken policies are quarantined and what cannot be read is left out.
 
         Raises PolicyError if the sources have nothing to serve at all. Without ``tell`` the caller
         calls ``tell``, on the thread of the event loop.
@@ -145,7 +145,7 @@ class Store:
         self._retry_at = monotonic() + self._retry
         attempt = self._whole()
         former = None
-        if attempt.errors and self._last_good is not None:
+        if blocking(attempt.errors, ()) and self._last_good is not None:
             former = self._last_good.restore()
         if former is not None:
             self._restore(former, attempt)
@@ -319,7 +319,7 @@ class Store:
     def _tolerable(self, whole: "_Attempt", tolerated: frozenset[Problem]) -> bool:
         """Whether a set can replace that in use. One of bundles may have the errors of that."""
         known = tolerated | self._accepted if whole.bundles else tolerated
-        return not added(whole.errors, known)
+        return not blocking(whole.errors, known)
 
     def _waiting(self) -> frozenset[Problem]:
         """Return the problems of the set in use that may disappear by themselves."""

@@ -130,7 +130,8 @@ class Document:
 @dataclass(frozen=True, slots=True)
 class Sources:
     """All loaded documents. ``problems`` are those of files and of all documents; ``version`` is
-    the Kubernetes version that the policies are written for.
+    the Kubernetes version that the policies are written for; ``unused`` are the documents that are
+    left out because another source has a policy of that name.
     """
 
     documents: tuple[Document, ...]
@@ -138,6 +139,7 @@ class Sources:
     generation: str
     lint_comments: tuple[LintComment, ...] = ()
     version: KubernetesVersion = NEWEST
+    unused: tuple[Document, ...] = ()
 
     @property
     def ok(self) -> bool:

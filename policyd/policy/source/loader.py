@@ -181,13 +181,18 @@ def _load(
     for fixture in list(_fixtures(by_file)):
         by_file.pop(fixture, None)
     everything = [document for documents, _ in by_file.values() for document in documents]
-    unique, copies = without_duplicates(_without_near_misses(everything), origins)
-    found = [*problems, *copies, *(problem for _, broken in by_file.values() for problem in broken)]
-    found += [problem for document in unique for problem in document.problems]
+    used, unused = without_duplicates(_without_near_misses(everything), origins)
+    found = [*problems, *(problem for _, broken in by_file.values() for problem in broken)]
+    found += [problem for document in (*used, *unused) for problem in document.problems]
     order = {file.name: index for index, file in enumerate(files)}
     found.sort(key=lambda problem: (order.get(problem.file, -1), problem.line, problem.column))
     return Sources(
-        tuple(unique), tuple(found), _generation(files), tuple(_comments(files, breathe)), version
+        tuple(used),
+        tuple(found),
+        _generation(files),
+        tuple(_comments(files, breathe)),
+        version,
+        tuple(unused),
     )
 
 

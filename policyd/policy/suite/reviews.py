@@ -5,10 +5,12 @@ For tests and command-line use.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from policyd._core.match.equivalents import BUILT_IN_GROUPS
 from policyd.defaulting import placing
 from policyd.errors import ReviewError
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.mapping import BUILT_IN, UNDEFINED, ResourceMapper
+from policyd.policy.kinds.plural import plural
 from policyd.policy.kinds.subresources import SUBRESOURCES
 
 UID = "00000000-0000-0000-0000-706f6c696379"
@@ -128,13 +130,28 @@ def resource_of(text: str, api_version: str, kind: str, mapper: ResourceMapper) 
         )
     if not home and (api_version, kind) in SUBRESOURCES:
         known = mapper.named(name)
-        if len(known) != 1:
-            raise ValueError(
-                f"expected GROUP/VERSION/RESOURCE, as apps/v1/deployments, got {text!r}"
-            )
-        return known[0].gvr
-    group, _, version = ("/".join(home) or api_version).rpartition("/")
+        if len(known) == 1:
+            return known[0].gvr
+        example = _meant(name, "", mapper) or "apps/v1/deployments"
+        raise ValueError(f"expected GROUP/VERSION/RESOURCE, as {example}, got {text!r}")
+    home_of = "/".join(home) or api_version
+    group, _, version = home_of.rpartition("/")
+    unknown = group in BUILT_IN_GROUPS and mapper.namespaced(group, name) is None
+    if unknown or name != name.lower():
+        meant = _meant(name, home_of, mapper)
+        hint = f"; did you mean {meant}?" if meant else ""
+        raise ValueError(f"{home_of} has no resource {name}{hint}")
     return {"group": group, "version": version, "resource": name}
+
+
+def _meant(name: str, api_version: str, mapper: ResourceMapper) -> str:
+    """Return the known resource, with its version, that is meant by a name, such as that of a kind;
+    empty if none.
+    """
+    guesses = [name.lower(), *(each.resource for each in mapper.of_kind(name)), plural(name)]
+    known = next(filter(None, map(mapper.named, guesses)), [])
+    texts = ["/".join(filter(None, each[:3])) for each in known]
+    return max(texts, key=lambda each: each.startswith(f"{api_version}/"), default="")
 
 
 class Assumption(NamedTuple):

@@ -17,7 +17,6 @@ from tests.e2e.client import Client
 from tests.e2e.differential.asking import MARK, Question, bare, is_binding, marked, marks, question
 from tests.e2e.differential.comparing import by_chance
 from tests.e2e.differential.sides import discovered
-from tests.sampling import sampled
 from tests.server.process import until
 from tests.shared import CONFORMANCE, find
 
@@ -101,13 +100,6 @@ def asking(row: Row) -> Question:
     review = row["review"] or row["reviews"][0]
     policies = (each["metadata"]["name"] for each in row["policies"] if not is_binding(each))
     return question(row["id"], review, policies)
-
-
-def sample_of(rows: Sequence[Row], name: str) -> list[Row]:
-    """The rows of a file that are asked. Those about matching are asked together: policyd follows the
-    custom kinds that one of them names, and others match these by a wildcard.
-    """
-    return list(rows) if name == "vap-match" else sampled(rows)
 
 
 def by_label(row: Row) -> bool:

@@ -26,10 +26,10 @@ from tests.e2e.differential.rows import (
     first_failure_only,
     left_to_chance,
     recorded_in,
-    sample_of,
     unasked,
 )
 from tests.e2e.differential.sides import both_sides
+from tests.sampling import sampled
 
 
 @pytest.fixture(name="rows", scope="module")
@@ -55,7 +55,7 @@ def _world(client: Client, rows: dict[str, list[Row]], watching: None) -> Iterat
 def test_both_sides_answer_alike(
     api: Cluster, client: Client, rows: dict[str, list[Row]], tmp_path: Path, name: str
 ) -> None:
-    asked = sample_of([row for row in rows[name] if not unasked(row)], name)
+    asked = sampled(row for row in rows[name] if not unasked(row))
     # What a policy without a resource of its own kind matches is nobody's: it is asked alone.
     alone = [row for row in asked if name != "vap-match" and not by_label(row)]
     together = [row for row in asked if row not in alone]

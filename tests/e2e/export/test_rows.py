@@ -28,13 +28,13 @@ from tests.e2e.differential.rows import (
     first_failure_only,
     left_to_chance,
     recorded_in,
-    sample_of,
     unasked,
 )
 from tests.e2e.differential.sides import both_sides
 from tests.e2e.export.as_policy import Sources
 from tests.e2e.export.exporting import Exports, export
 from tests.e2e.export.wording import plainly
+from tests.sampling import sampled
 
 # Rows that a Policy answers otherwise than a ValidatingAdmissionPolicy.
 OF_POLICIES = {"cel-act-025": "the API server drops a warning of its own with a control character"}
@@ -55,7 +55,7 @@ def test_exported_policies_answer_as_their_sources(
 ) -> None:
     counted, chosen = Counter[str](), list[tuple[Row, Sequence[JSONObject]]]()
     written = Sources(rows[name])
-    for row in sample_of(rows[name], name):
+    for row in sampled(rows[name]):
         why = unasked(row) or ("" if name == "vap-match" or by_label(row) else ALONE)
         if why:
             counted[f"not asked: {why}"] += 1

@@ -1,7 +1,7 @@
 """Bundles of sources: an error in one keeps only its own changes out."""
 
 import json
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
@@ -12,60 +12,12 @@ import pytest
 
 from policyd.errors import Problem
 from policyd.json_types import JSONObject
-from policyd.policy.live.config_maps import bundle_of
-from policyd.policy.live.holding import BundleState, added
-from policyd.policy.live.loaded import Kept, LoadedPolicySet
-from policyd.policy.live.store import Reload, Store
-from policyd.policy.source.files import Bundle
-from policyd.server.loading import PolicyLoader
-from tests.builders.config_maps import BROKEN, forbidding, of_day, policy_map
+from policyd.policy.live.holding import added
+from policyd.policy.live.store import Reload
+from tests.builders.config_maps import BROKEN, forbidding
 from tests.builders.objects import config_map
 from tests.builders.policies import demand, policy, suite
-
-
-class Maps:
-    """ConfigMaps by name; each edit has the next resourceVersion."""
-
-    def __init__(self) -> None:
-        self.current: dict[str, Bundle] = {}
-        self.version = 0
-        self.days: dict[str, int] = {}  # when it was created, by name
-
-    def put(self, name: str, **keys: JSONObject | str) -> None:
-        self.version += 1
-        made = policy_map(name, None, version=self.version, **keys)
-        self.current[name] = bundle_of(of_day(made, self.days.get(name, 20)))
-
-    def fingerprint(self) -> Hashable:
-        return tuple(each.version for each in self.read())
-
-    def read(self) -> Sequence[Bundle]:
-        return [self.current[name] for name in sorted(self.current)]
-
-    def states(self) -> Sequence[BundleState]:
-        return ()
-
-
-def store_of(maps: Maps, *paths: Path, **options: object) -> Store:
-    loader = PolicyLoader()
-    return Store(paths, loader.load, live=maps, verify=loader.verify, **options)  # type: ignore[arg-type]
-
-
-def started(**maps: JSONObject | str) -> tuple[Maps, Store]:
-    made = Maps()
-    for name, document in maps.items():
-        made.put(name, p=document)
-    store = store_of(made)
-    store.start()
-    return made, store
-
-
-def loaded(store: Store) -> list[str]:
-    return [each.name for each in store.current.policies]
-
-
-def shown(store: Store) -> dict[str, tuple[str, str]]:
-    return {each.name: (each.version, each.held) for each in store.bundles}
+from tests.policy.live.maps import Keeper, Maps, documents, loaded, shown, started, store_of
 
 
 def test_an_edit_is_taken() -> None:
@@ -113,43 +65,6 @@ def test_a_failing_suite_is_held_back() -> None:
     maps.put("a", p=forbidding("three"))
     assert store.reload().held == ("configmap/b",)
     assert loaded(store) == ["three", "two"]
-
-
-def test_a_name_that_another_team_has_is_held_back_whoever_sorts_first() -> None:
-    maps, store = started(b=forbidding("same"))
-    maps.put("a", p=forbidding("same", "other"))
-    maps.put("c", p=forbidding("more"))
-    attempt = store.reload()
-    assert attempt.held == ("configmap/a",)
-    assert loaded(store) == ["more", "same"]
-    assert "same is defined twice" in attempt.errors[0]
-
-
-@pytest.mark.parametrize("edited", ["a", "b", "c"])
-def test_a_process_that_starts_uses_the_older_policy_of_a_name_and_keeps_it(edited: str) -> None:
-    """A running process holds the later one back; denying what it matches would help nobody."""
-    given = {"b": "old", "a": "new", "c": "other"}
-    maps = Maps()
-    maps.days = {"b": 1, "a": 2, "c": 3}
-    for name, key in given.items():
-        same = forbidding("same" if name != "c" else "more", key)
-        maps.put(name, p=same, q=forbidding(f"of-{name}"))
-        if name == "b":
-            running = store_of(maps)
-            running.start()
-    running.reload()
-    starting = store_of(maps)
-    starting.start()
-    assert loaded(starting) == ["more", "of-a", "of-b", "of-c", "same"]
-    kept = forbidding("same" if edited != "c" else "more", given[edited])
-    maps.put(edited, p=kept, q=forbidding(f"of-{edited}"), r=forbidding("added"))
-    for store in (running, starting):
-        store.reload()
-        assert store.last is not None and not store.last.succeeded
-        assert "Policy same is defined twice" in store.last.errors[0]
-        found = [each for each in store.current.policies if each.name == "same"]
-        assert [(each.state, each.source) for each in found] == [("active", "configmap/b/p.yaml")]
-    assert "added" in loaded(starting)
 
 
 def test_a_policy_moves_from_one_config_map_to_another_at_once() -> None:
@@ -262,24 +177,6 @@ def test_the_generation_does_not_depend_on_the_order_of_events() -> None:
     assert len(generations) == 1
 
 
-class Keeper:
-    """Keeps an image, as LastGoodPolicies does."""
-
-    def __init__(self) -> None:
-        self.image = b""
-        self.loader = PolicyLoader(keep=True)
-
-    def save(self, policies: LoadedPolicySet) -> None:
-        self.image = self.loader.image(policies.generation) or self.image
-
-    def restore(self) -> Kept | None:
-        return self.loader.restore(self.image) if self.image else None
-
-    def store(self, maps: Maps) -> Store:
-        self.loader = PolicyLoader(keep=True)
-        return Store((), self.loader.load, live=maps, verify=self.loader.verify, last_good=self)
-
-
 def test_a_new_process_goes_on_with_what_the_former_one_held_back() -> None:
     maps, keeper = Maps(), Keeper()
     maps.put("a", p=forbidding("one"))
@@ -355,11 +252,6 @@ def test_the_line_of_another_document_in_a_message_does_not_count() -> None:
     )
     assert added([later], [first]) == []
     assert added([elsewhere], [first]) == [elsewhere]
-
-
-def documents(*given: JSONObject | str) -> str:
-    """One file with several documents."""
-    return "\n---\n".join(each if isinstance(each, str) else json.dumps(each) for each in given)
 
 
 CYCLE = "a: &x [*x]"

@@ -3,7 +3,8 @@
 Within one bundle of sources the copy stays, as a broken policy. A copy in another bundle, such as
 another team's ConfigMap, is left out with all that is only about it: the policy in use is that of
 the bundle which was created first, and quarantining the copy would deny what it matches for both.
-The order does not depend on edits, so that all replicas come to the same result.
+The order does not depend on edits, so all replicas come to the same result, and none holds an edit
+back because of a copy.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,11 +15,15 @@ from policyd.policy.model.kinds import KINDS
 from policyd.policy.source.documents import Document
 from policyd.policy.source.files import Bundle
 
+# The rule of the problems of copies that are left out.
+NAME_TAKEN = "name-taken"
 _POLICIES = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy")
 
 
 class SourceOrigin(NamedTuple):
-    """The bundle of a file; files without one, those of the operator, are the oldest."""
+    """The bundle of a file, in the order in which names are given: by the second of its creation,
+    then by name. Files without a bundle, those of the operator, come first.
+    """
 
     created: str = ""
     bundle: str = ""
@@ -36,9 +41,9 @@ def origins_of(bundles: Iterable[Bundle]) -> Origins:
 
 def without_duplicates(
     documents: list[Document], origins: Origins
-) -> tuple[list[Document], list[Problem]]:
-    """Return the documents, each duplicate with a problem that names the first one; and the
-    problems of those that are left out.
+) -> tuple[list[Document], list[Document]]:
+    """Return the documents, each duplicate with a problem that names the first one; those that are
+    left out apart.
 
     The name of a Policy is unique across all policy kinds; a VAP and a MAP may share one.
     """
@@ -56,20 +61,19 @@ def without_duplicates(
             taken[_identity(document, document.kind)] = document
             continue
         bundle = _origin(document, origins).bundle
-        unused = _is_policy(document) and bundle != _origin(first, origins).bundle
+        copies = _is_policy(document) and bundle != _origin(first, origins).bundle
         if id(first) not in lines:
             lines[id(first)] = first.place("metadata.name")[0]
         there = lines[id(first)]
-        result[at] = document.with_problems(_duplicate(document, first, there, unused=unused))
-        if unused:
+        result[at] = document.with_problems(_duplicate(document, first, there, unused=copies))
+        if copies:
             left_out.add((bundle, document.name, document.kind))
-    if not left_out:
-        return result, []
-    gone = [_is_left_out(each, _origin(each, origins).bundle, left_out) for each in result]
-    problems = [
-        found for each, out in zip(result, gone, strict=True) if out for found in each.problems
-    ]
-    return [each for each, out in zip(result, gone, strict=True) if not out], problems
+    kept: list[Document] = []
+    unused: list[Document] = []
+    for document in result:
+        out = _is_left_out(document, _origin(document, origins).bundle, left_out)
+        (unused if out else kept).append(document)
+    return kept, unused
 
 
 def _origin(document: Document, origins: Origins) -> SourceOrigin:
@@ -144,5 +148,5 @@ def _duplicate(document: Document, first: Document, there: int, *, unused: bool)
         column=column,
         path="metadata.name",
         hint=hint,
-        rule="duplicate-name",
+        rule=NAME_TAKEN if unused else "duplicate-name",
     )

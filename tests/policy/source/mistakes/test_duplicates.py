@@ -51,7 +51,7 @@ def test_the_bundle_that_was_created_first_has_the_name() -> None:
         assert used(sources) == [("b", "Policy", "p")]
         assert broken(sources) == [], "nothing is quarantined"
         [problem] = sources.problems
-        assert (problem.file, problem.rule) == ("configmap/a/0.json", "duplicate-name")
+        assert (problem.file, problem.rule) == ("configmap/a/0.json", "name-taken")
         assert "Policy p is defined twice: first in configmap/b/0.json:1" in problem.message
         assert "only the policy in configmap/b/0.json is used" in problem.hint
 
@@ -110,7 +110,7 @@ def test_what_is_only_about_the_copy_is_left_out_with_it() -> None:
     assert used(sources) == sorted(
         [("a", "ValidatingAdmissionPolicy", "p"), *(("b", *each) for each in names)]
     )
-    assert [each.rule for each in sources.problems] == ["duplicate-name"]
+    assert [each.rule for each in sources.problems] == ["name-taken"]
 
 
 def test_what_is_about_the_policy_that_is_used_stays() -> None:
@@ -123,7 +123,7 @@ def test_other_problems_of_what_is_left_out_are_reported() -> None:
     copy = policy("p", validations=[demand("true", "m", nonsense=1)])
     sources = load([bundle("a", 1, policy("p")), bundle("b", 2, copy, wrong)])
     rules = [each.rule for each in sources.problems]
-    assert "duplicate-name" in rules and "unknown-field" in rules
+    assert "name-taken" in rules and "unknown-field" in rules
     sources = load([bundle("a", 1, vap("p")), bundle("b", 2, vap("p"), wrong)])
     assert any("Refuse" in each.message for each in sources.problems)
 
