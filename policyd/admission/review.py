@@ -4,7 +4,6 @@ Checks the form that the API server guarantees, and nothing about policies. A bo
 form raises ReviewError, which becomes HTTP 400 with the message as its reason.
 """
 
-import json
 from base64 import b64encode
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -16,11 +15,10 @@ from policyd._core.json.request import AdmissionRequest
 from policyd._core.json.tree import is_ordinary, normal
 from policyd.admission import partial
 from policyd.admission.partial import MAX_REVIEW_DEPTH, UNCOUNTED_BYTES
-from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import ReviewError, UnreadableReview
 from policyd.texts import cause_text, encodable_tree
 
-__all__ = ["AdmissionRequest", "AdmissionResponse", "decode", "encode", "json_bytes", "to_dict"]
+__all__ = ["AdmissionRequest", "AdmissionResponse", "decode", "encode", "to_dict"]
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
@@ -97,15 +95,6 @@ def encode(response: AdmissionResponse) -> bytes:
         return orjson.dumps(answer)
     except orjson.JSONEncodeError:
         return orjson.dumps(encodable_tree(answer))
-
-
-def json_bytes(value: Any) -> bytes:
-    """Return a JSON value as bytes, however deep a review may be."""
-    try:
-        return orjson.dumps(value)
-    except orjson.JSONEncodeError:  # deeper than its 254 levels
-        with deep_recursion():
-            return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def to_dict(response: AdmissionResponse) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import click
-import orjson
 
 from policyd.cli.shared.corrections import corrected_files, edit_text, write_changed
 from policyd.cli.shared.corrections import diff as difference
@@ -31,6 +30,7 @@ from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.version_needs import needed_by_policy
 from policyd.policy.source.documents import Sources
 from policyd.policy.source.files import SourceFile, read
+from policyd.policy.source.json_text.encoding import json_bytes
 from policyd.policy.source.loader import load_files
 from policyd.policy.suite import runner
 from policyd.policy.suite.missing_policies import missing_policies
@@ -277,7 +277,7 @@ def not_idempotent(policies: CompiledPolicySet, sources: Sources) -> Iterator[Pr
             elif found and found[0] is True:
                 message = f"case {case.name!r} sets idempotent: false, but it is idempotent"
             elif found:
-                again = found[0] if isinstance(found[0], str) else orjson.dumps(found[0]).decode()
+                again = found[0] if isinstance(found[0], str) else json_bytes(found[0]).decode()
                 message = f"case {case.name!r}: a second run of the mutations returns {again}"
             else:
                 continue

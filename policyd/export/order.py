@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from policyd.cel.syntax.ast import Call, Comprehension, Expr, Ident, Literal, Select
 from policyd.cel.syntax.parser import parse
-from policyd.cel.syntax.recursion import children, deep_recursion
+from policyd.cel.syntax.recursion import children
 from policyd.export.model import Reason
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.model.expressions import ANNOTATION, MESSAGE, VARIABLE, expressions_of
@@ -22,19 +22,18 @@ def order_remarks(
 ) -> Iterator[Reason]:
     """Yield a remark for each message and audit annotation in which the order may differ."""
     expressions = list(expressions_of(policy))
-    with deep_recursion():
-        variables = {
-            each.name: parse(each.text, version) for each in expressions if each.role is VARIABLE
-        }
-        reader = _Reader(params, variables)
-        for each in expressions:
-            if each.role in (MESSAGE, ANNOTATION):
-                for field in sorted(reader.walked(parse(each.text, version), set())):
-                    text = (
-                        f"the API server walks the map {field} in random order, so the order of "
-                        "words may differ"
-                    )
-                    yield Reason(each.at, text)
+    variables = {
+        each.name: parse(each.text, version) for each in expressions if each.role is VARIABLE
+    }
+    reader = _Reader(params, variables)
+    for each in expressions:
+        if each.role in (MESSAGE, ANNOTATION):
+            for field in sorted(reader.walked(parse(each.text, version), set())):
+                text = (
+                    f"the API server walks the map {field} in random order, so the order of "
+                    "words may differ"
+                )
+                yield Reason(each.at, text)
 
 
 class _Reader:

@@ -1,10 +1,11 @@
 """Export policies: the documents with which the API server enforces them, or why it cannot."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from policyd.cel.syntax.recursion import deep_recursion
 from policyd.export import verbatim
 from policyd.export.checks import checked, with_free_names
 from policyd.export.model import ExportedPart, ExportedPolicy, Reason
@@ -31,10 +32,14 @@ def exported(
     The sources must be without problems. ``now`` decides which exceptions have expired, and which
     rollouts are over.
     """
-    bindings, attachments, time = PolicyBindings(sources), Attachments(sources), now()
+    with deep_recursion():  # expressions and params have at most 1,000 levels
+        return with_free_names(list(_exported(sources, now())))
+
+
+def _exported(sources: Sources, time: datetime) -> Iterator[ExportedPolicy]:
+    bindings, attachments = PolicyBindings(sources), Attachments(sources)
     known = definitions(sources).documents
     kinds, crds = KnownKinds(known), [definition.raw for definition in known]
-    found: list[ExportedPolicy] = []
     rollouts = PolicyRollouts(sources)
     for document in sources.of_kind("Policy", *verbatim.KINDS):
         attached, _ = attachments.of(document)
@@ -46,21 +51,16 @@ def exported(
         )
         staged = _staged(document, rollouts, time)
         line, _ = document.place()
-        found.append(
-            ExportedPolicy(
-                document.kind,
-                document.name,
-                document.file,
-                line,
-                tuple(
-                    checked(
-                        _unshared(_refused(_excepted(part, valid), staged)), sources.version, crds
-                    )
-                    for part in parts
-                ),
-            )
+        yield ExportedPolicy(
+            document.kind,
+            document.name,
+            document.file,
+            line,
+            tuple(
+                checked(_unshared(_refused(_excepted(part, valid), staged)), sources.version, crds)
+                for part in parts
+            ),
         )
-    return with_free_names(found)
 
 
 def _staged(document: Document, rollouts: PolicyRollouts, now: datetime) -> list[Reason]:

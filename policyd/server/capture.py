@@ -19,11 +19,11 @@ from policyd.admission.review import (
     KIND,
     AdmissionRequest,
     AdmissionResponse,
-    json_bytes,
     to_dict,
 )
 from policyd.errors import ConfigError
 from policyd.observability.recording import RecordingErrors, unfailing
+from policyd.policy.source.json_text.encoding import json_bytes
 
 CaptureOutcome = Literal["written", "dropped", "failed"]
 SUFFIX = ".jsonl"

@@ -5,7 +5,6 @@ from typing import Any
 
 import jsonpatch
 
-from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cli.shared.output import counted
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admission, Violation
@@ -36,8 +35,7 @@ class CheckedObject:
         operations: Any = self.admission.patch
         raw = self.document.raw
         sent = raw if self.sent is None else self.sent
-        with deep_recursion():
-            changed: JSONObject = jsonpatch.apply_patch(sent, operations)
+        changed: JSONObject = jsonpatch.apply_patch(sent, operations)
         return _without_added(changed, sent, raw)
 
     @property

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cli.apply.splicing import CannotSplice, Splice, Splicer, edited
 from policyd.errors import ConfigError
 from policyd.json_types import JSON, JSONObject
@@ -43,15 +42,14 @@ def rewritten(text: str, documents: Iterable[Rewritten]) -> str:
     """
     edits = []
     starts = _line_starts(text)
-    with deep_recursion():
-        for chunk, members in groupby(documents, lambda each: each.document.origin.chunk):
-            listed = list(members)
-            if any(each.changed for each in listed):
-                new = _chunk(chunk, listed)
-                # Blanks stand for what precedes a JSON value on its line.
-                blanks = len(chunk.text) - len(chunk.text.lstrip(" ")) if _is_flow(chunk) else 0
-                start = starts[chunk.line]
-                edits.append(Splice(start + blanks, start + len(chunk.text), new[blanks:]))
+    for chunk, members in groupby(documents, lambda each: each.document.origin.chunk):
+        listed = list(members)
+        if any(each.changed for each in listed):
+            new = _chunk(chunk, listed)
+            # Blanks stand for what precedes a JSON value on its line.
+            blanks = len(chunk.text) - len(chunk.text.lstrip(" ")) if _is_flow(chunk) else 0
+            start = starts[chunk.line]
+            edits.append(Splice(start + blanks, start + len(chunk.text), new[blanks:]))
     return edited(text, edits)
 
 

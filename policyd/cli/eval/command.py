@@ -13,11 +13,9 @@ from policyd._core.eval.estimates import CALL_LIMIT, MOST
 from policyd._core.eval.program import Program, type_of
 from policyd._core.values.errors import CelError
 from policyd.admission.lookups.authorizer import Authorizer
-from policyd.admission.review import json_bytes
 from policyd.cel.env import Environment
 from policyd.cel.estimate.cost import estimate
 from policyd.cel.estimate.sizes import measured
-from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cel.types.types import DYN
 from policyd.cli.eval.errors import compile_error
 from policyd.cli.shared.authorizer import UserAuthorizer, authorizer_option
@@ -27,6 +25,7 @@ from policyd.cli.shared.values import to_json
 from policyd.cli.shared.version import version_option
 from policyd.errors import BudgetExceeded, CelCompileError, PolicySchemaError
 from policyd.json_types import JSONObject
+from policyd.policy.source.json_text.encoding import json_bytes
 from policyd.policy.source.loader import read_one
 from policyd.texts import encodable
 from policyd.versions import NEWEST, SPAN, KubernetesVersion, supported
@@ -303,8 +302,7 @@ def run(program: Program, given: JSONObject) -> JSONObject:
         return {"error": str(exceeded), "stage": "run"}
     if isinstance(value, CelError):
         return {"error": value.message, "stage": "run", "cost": cost}
-    with deep_recursion():
-        return {"value": to_json(value), "type": type_of(value), "cost": cost}
+    return {"value": to_json(value), "type": type_of(value), "cost": cost}
 
 
 @cache

@@ -14,7 +14,6 @@ from policyd.cel.env import Environment
 from policyd.cel.estimate.cost import estimate
 from policyd.cel.estimate.sizes import measured
 from policyd.cel.syntax.ast import Checked
-from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cel.syntax.source import Source
 from policyd.cel.trace.steps import Step, steps
 from policyd.cel.trace.tracing import plan_traced
@@ -185,10 +184,9 @@ COMMANDS: dict[str, tuple[str, Callable[[Session, str], Lines]]] = {
 
 def pretty(value: object, width: int) -> str:
     """Format a value as JSON: on one line if it fits, else indented."""
-    with deep_recursion():
-        plain = to_json(value)
-        line = json.dumps(plain, ensure_ascii=False)
-        return line if len(line) <= width else json.dumps(plain, ensure_ascii=False, indent=2)
+    plain = to_json(value)
+    line = json.dumps(plain, ensure_ascii=False)
+    return line if len(line) <= width else json.dumps(plain, ensure_ascii=False, indent=2)
 
 
 def _culprit(step: Step) -> int:

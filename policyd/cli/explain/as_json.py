@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from policyd._core.eval.program import type_of
 from policyd._core.values.errors import CelError
 from policyd.admission.decision import Finding
-from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cel.trace.steps import Step, Steps
 from policyd.cli.shared.values import to_json
 from policyd.json_types import JSONObject
@@ -15,15 +14,14 @@ from policyd.offline.stories import PolicyStory, Visit, WebhookStory
 
 def stories_json(stories: Sequence[WebhookStory]) -> JSONObject:
     """Return ``{allowed, webhooks: [{webhook, response, policies}]}``."""
-    with deep_recursion():
-        webhooks = [
-            {
-                "webhook": story.webhook,
-                "response": story.response,
-                "policies": [_policy(each) for each in story.policies],
-            }
-            for story in stories
-        ]
+    webhooks = [
+        {
+            "webhook": story.webhook,
+            "response": story.response,
+            "policies": [_policy(each) for each in story.policies],
+        }
+        for story in stories
+    ]
     return {"allowed": stories[-1].response["allowed"], "webhooks": webhooks}
 
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import click
-import orjson
 
 from policyd.cli.shared.terminal.color import preferred
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.errors import Problem
+from policyd.policy.source.json_text.encoding import json_bytes
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -71,8 +71,7 @@ def echo_skipped(problems: Iterable[Problem]) -> None:
 
 def echo_json(value: Any, *, err: bool = False) -> None:
     """Print a JSON value, indented."""
-    text = orjson.dumps(value, option=orjson.OPT_INDENT_2)
-    click.echo(text, err=err)
+    click.echo(json_bytes(value, indent=2), err=err)
 
 
 def shortest(file: str) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 from policyd._core.eval.program import render, type_of
 from policyd._core.values.errors import CelError
 from policyd._core.values.types import MapKey, Optional, StructValue, UInt
-from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cli.shared.output import counted
 
 # The types that CEL's string() converts; other keys are shown as their type.
@@ -62,8 +61,7 @@ def shown(value: Any, width: int) -> str:
         return cut(f"error: {value.message}", max(width, 60))
     if isinstance(value, Optional):
         return f"optional({shown(value.value, width - 10)})" if value else "optional.none()"
-    with deep_recursion():
-        text = json.dumps(to_json(_shallow(value, 0)), ensure_ascii=False, default=str)
+    text = json.dumps(to_json(_shallow(value, 0)), ensure_ascii=False, default=str)
     if len(text) <= width:
         return text
     count = f" ({counted(len(value), 'item')})" if isinstance(value, list) else ""

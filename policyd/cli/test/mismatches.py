@@ -6,9 +6,8 @@ import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import orjson
-
 from policyd.cli.shared.output import styled
+from policyd.policy.source.json_text.encoding import json_bytes
 from policyd.policy.source.yaml_output import dump
 from policyd.policy.suite.expectations import ERROR, Mismatch
 
@@ -114,4 +113,4 @@ def _in_order_of(model: Any, value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    return orjson.dumps(value).decode()
+    return json_bytes(value).decode()

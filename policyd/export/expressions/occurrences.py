@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from policyd.cel.syntax.ast import Call, Comprehension, Expr, Ident, Literal, Select
 from policyd.cel.syntax.lexer import Token, tokenize
 from policyd.cel.syntax.parser import parse
-from policyd.cel.syntax.recursion import children, deep_recursion
+from policyd.cel.syntax.recursion import children
 from policyd.versions import KubernetesVersion
 
 
@@ -86,9 +86,8 @@ def occurrences(
 
     Raises Untranslatable for a name with a leading dot.
     """
-    with deep_recursion():
-        finder = _Finder(text, names, parse(text, version))
-        return tuple(finder.found())
+    finder = _Finder(text, names, parse(text, version))
+    return tuple(finder.found())
 
 
 class _Finder:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from policyd._core.schema.types import Decoding, Field, SchemaType
 from policyd.cel.syntax.ast import Call, Expr, ListExpr, Literal, MapExpr, StructExpr
 from policyd.cel.syntax.parser import parse
-from policyd.cel.syntax.recursion import children, deep_recursion
+from policyd.cel.syntax.recursion import children
 from policyd.cel.types.types import is_optional
 from policyd.export.mutating.defaults import FIELDS, FOLLOWING, NAMES, POD_RESOURCES
 from policyd.export.mutating.overlays.places import is_always_there
@@ -83,15 +83,14 @@ class Affected:
 
     def expression(self, patch_type: str, text: str) -> None:
         """Add what a JSONPatch or an ApplyConfiguration writes."""
-        with deep_recursion():
-            tree = parse(text, self._version)
-            if patch_type == "ApplyConfiguration":
-                for struct in _outermost(tree):
-                    self._value(struct, self._schema.root, existing=True)
-                return
-            for node in _below(tree):
-                if isinstance(node, StructExpr) and node.type_name == "JSONPatch":
-                    self._operation({field.name: field.value for field in node.fields})
+        tree = parse(text, self._version)
+        if patch_type == "ApplyConfiguration":
+            for struct in _outermost(tree):
+                self._value(struct, self._schema.root, existing=True)
+            return
+        for node in _below(tree):
+            if isinstance(node, StructExpr) and node.type_name == "JSONPatch":
+                self._operation({field.name: field.value for field in node.fields})
 
     def _operation(self, given: dict[str, Expr]) -> None:
         op = given.get("op")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from importlib import import_module
 
+from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import Problem
 from policyd.policy.lint.rules import RULES
 from policyd.policy.lint.run import LintRun
@@ -13,7 +14,8 @@ _Finder = Callable[[LintRun], Iterable[Problem]]
 def all_advice(run: LintRun) -> list[Problem]:
     """Return the advice of every lint rule, disabled or not."""
     names = dict.fromkeys(name for rule in RULES.values() for name in rule.found_by)
-    return [problem for name in names for problem in finder(name)(run)]
+    with deep_recursion():  # expressions and params have at most 1,000 levels
+        return [problem for name in names for problem in finder(name)(run)]
 
 
 def finder(name: str) -> _Finder:

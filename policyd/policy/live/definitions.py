@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from policyd.cel.syntax.recursion import deep_recursion
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.compile.missing_schemas import is_custom
 from policyd.policy.kinds.definitions import API_VERSION, KIND, definitions, usable
@@ -99,7 +100,8 @@ def _identity(crd: JSONObject) -> WantedDefinition:
 
 def _document(crd: JSONObject, index: int) -> Document:
     # Never shown to users: the chunk only distinguishes one state from another.
-    digest = hashlib.sha256(json.dumps(crd, sort_keys=True).encode()).hexdigest()
+    with deep_recursion():  # the encoder counts each level
+        digest = hashlib.sha256(json.dumps(crd, sort_keys=True).encode()).hexdigest()
     return Document(
         kind=KIND,
         api_version=API_VERSION,
@@ -117,17 +119,18 @@ def slim(crd: JSONObject, schemas: bool = True) -> JSONObject:
     Without ``schemas`` little more is left than the names of its versions.
     """
     spec = crd["spec"]
-    versions = [
-        {
-            "name": version["name"],
-            "served": version.get("served", True),
-            "schema": {"openAPIV3Schema": _slim(schema)}
-            if schemas and schema is not None
-            else None,
-        }
-        for version in spec["versions"]
-        for schema in [(version.get("schema") or {}).get("openAPIV3Schema")]
-    ]
+    with deep_recursion():  # an answer of the API server has at most 1,000 levels
+        versions = [
+            {
+                "name": version["name"],
+                "served": version.get("served", True),
+                "schema": {"openAPIV3Schema": _slim(schema)}
+                if schemas and schema is not None
+                else None,
+            }
+            for version in spec["versions"]
+            for schema in [(version.get("schema") or {}).get("openAPIV3Schema")]
+        ]
     kept = {key: spec[key] for key in ("group", "names", "scope", "conversion") if key in spec}
     if isinstance(kept.get("conversion"), dict):
         kept["conversion"] = {"strategy": kept["conversion"].get("strategy", "None")}

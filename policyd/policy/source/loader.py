@@ -12,8 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import PolicySchemaError, Problem
 from policyd.policy.model.kinds import PolicyTest
@@ -21,6 +19,7 @@ from policyd.policy.source.budget import OverBudget, SourceBudget
 from policyd.policy.source.documents import Document, Sources
 from policyd.policy.source.files import Bundle, SourceFile, is_source, read, unreadable
 from policyd.policy.source.fixtures import Outside, inside, read_beside
+from policyd.policy.source.json_text.encoding import json_bytes
 from policyd.policy.source.lint_comments import MARK, LintComment, comments_in
 from policyd.policy.source.mistakes.duplicates import Origins, origins_of, without_duplicates
 from policyd.policy.source.mistakes.near_misses import defined_kinds, near_miss
@@ -122,8 +121,8 @@ def load_built(objects: Iterable[Mapping[str, Any]], *, version: KubernetesVersi
     for index, each in enumerate(objects):
         name = f"documents[{index}]"
         try:
-            data = orjson.dumps(each)
-        except TypeError as error:
+            data = json_bytes(each)
+        except (TypeError, ValueError) as error:
             raise TypeError(f"{name}: {error}") from None
         files.append(SourceFile(name, name, data))
     return _load(files, [], version, splitter=split_built)

@@ -3,7 +3,6 @@ module or class. Calls of methods of other objects, and through C (``==`` of lis
 """
 
 import ast
-from collections.abc import Iterator
 from pathlib import Path
 
 from tests.core.recursion.cycles import cycles
@@ -12,21 +11,13 @@ from tests.shared import ROOT
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def recursive_functions(*places: str) -> list[frozenset[str]]:
-    """Return the groups of functions that call each other, by ``module:Class.name``. The places are
-    files and folders.
-    """
+def recursive_functions() -> list[frozenset[str]]:
+    """Return the groups of functions that call each other, by ``module:Class.name``."""
     return [
         frozenset(f"{_module(path)}:{name}" for name in group)
-        for path in _files(places)
+        for path in sorted(Path(ROOT, "policyd").rglob("*.py"))
         for group in cycles(_calls(ast.parse(path.read_text(encoding="utf-8"))))
     ]
-
-
-def _files(places: tuple[str, ...]) -> Iterator[Path]:
-    for each in places:
-        place = Path(ROOT, each)
-        yield from sorted(place.rglob("*.py")) if place.is_dir() else [place]
 
 
 def _module(path: Path) -> str:

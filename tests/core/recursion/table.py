@@ -11,6 +11,7 @@ MADE = "values that expressions make (cel/plan/nesting.py: 500 levels)"
 POLICY = "a pattern or overlay of a policy (100 levels), a schema (200 levels)"
 ONCE = "calls itself once, with a compiled pattern"
 LOOP = "calls itself later, from the event loop"
+DEEP = "an expression or a document (1,000 levels), within deep_recursion()"
 
 
 class Bound(NamedTuple):
@@ -51,20 +52,26 @@ INTERPRETED = (
     Bound(r"_core\.go\.printing:(plain|syntax)", "100 levels: deeper ones are cut"),
     Bound(r"_core\.regex\.program:.+", "a pattern of 64 groups, and 1,000 characters of syntax"),
     Bound(r"admission\.partial:.+", "the table of wanted members"),
+    Bound(r"cel\.\w+(\.\w+)?:.+", DEEP),
+    Bound(r"cli\.bench\.server:.+", ONCE),
+    Bound(r"(cli|export|importers)\..+", DEEP),
     Bound(r"cluster\.namespaces:.+", "the fields that expressions read"),
     Bound(
         r"controllers\.registration\.\w+:_unordered",
         "fields of a webhook configuration: a few levels",
     ),
+    Bound(r"defaulting\.\w+:.+", DEEP),
     Bound(r"mutation\.overlays\.\w+:.+", POLICY),
     Bound(r"mutation\.schemas\.\w+:.+", POLICY),
+    Bound(r"pattern\.\w+:.+", POLICY),
+    Bound(r"placement\.comparing:_without_empty", "fields of a policy: a few levels"),
+    Bound(r"policy\.compile\.fields:.+", DEEP),
     Bound(r"policy\.kinds\.controllers:_replaced", "the path of a Pod template"),
+    Bound(r"policy\.kinds\.(definitions|object_types):.+", POLICY),
+    Bound(r"policy\.(lint|live|source|suite)\..+", DEEP),
+    Bound(r"policy\.model\.\w+:.+", "types of models; documents within deep_recursion()"),
+    Bound(r"webhooks\.rendering\.safety:.+", DEEP),
+    Bound(r"webhooks\.validation\.decoding:.+", "types of a webhook configuration: a few levels"),
     Bound(r"(http|server\.network|server\.workers)\.\w+:.+", LOOP),
     Bound(r"texts:encodable_tree", "answers and Events that policyd writes itself"),
-)
-# Where interpreted functions are on the path of a request.
-PLACES = (
-    *("policyd/_core", "policyd/admission", "policyd/http", "policyd/observability"),
-    *("policyd/server", "policyd/controllers", "policyd/reports", "policyd/mutation"),
-    *("policyd/cluster", "policyd/texts.py", "policyd/policy/kinds/controllers.py"),
 )

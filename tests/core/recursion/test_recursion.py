@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import pytest
 
 from tests.core.recursion import compiled, interpreted
-from tests.core.recursion.table import COMPILED, INTERPRETED, PLACES, Bound
+from tests.core.recursion.table import COMPILED, INTERPRETED, Bound
 from tests.shared import ROOT
 
 
@@ -29,8 +29,8 @@ def test_every_recursive_function_of_the_core_is_in_the_table() -> None:
     assert unknown(groups, COMPILED) == []
 
 
-def test_every_recursive_function_of_the_request_path_is_in_the_table() -> None:
-    groups = interpreted.recursive_functions(*PLACES)
+def test_every_recursive_function_of_python_is_in_the_table() -> None:
+    groups = interpreted.recursive_functions()
     assert frozenset({"texts:encodable_tree"}) in groups
     assert unknown(groups, INTERPRETED) == []
 

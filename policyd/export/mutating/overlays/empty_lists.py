@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 
 from policyd.cel.syntax.ast import Call, Expr, Ident, ListExpr, Literal, Select
 from policyd.cel.syntax.parser import parse
-from policyd.cel.syntax.recursion import deep_recursion
 from policyd.versions import KubernetesVersion
 
 _Path = tuple[str, ...]
@@ -20,11 +19,10 @@ def empty_lists(conditions: Iterable[str], version: KubernetesVersion) -> frozen
     frozenset({('spec', 'tolerations')})
     """
     found = set()
-    with deep_recursion():
-        for text in conditions:
-            paths = set(map(_emptied, _alternatives(parse(text, version))))
-            if len(paths) == 1:
-                found |= paths - {None}
+    for text in conditions:
+        paths = set(map(_emptied, _alternatives(parse(text, version))))
+        if len(paths) == 1:
+            found |= paths - {None}
     return frozenset(path for path in found if path is not None)
 
 

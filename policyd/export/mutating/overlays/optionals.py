@@ -4,7 +4,7 @@ import re
 
 from policyd.cel.syntax.ast import Call, Expr, Select
 from policyd.cel.syntax.parser import parse
-from policyd.cel.syntax.recursion import children, deep_recursion
+from policyd.cel.syntax.recursion import children
 from policyd.versions import NEWEST
 
 # What makes values that JSON does not have: of these types, or strings of them.
@@ -28,8 +28,7 @@ def may_hold_more_than_json(text: str, *, optional: bool = False) -> bool:
     """
     if _OPAQUE.search(text):
         return True
-    with deep_recursion():
-        return _open(parse(text, NEWEST), ended=optional)
+    return _open(parse(text, NEWEST), ended=optional)
 
 
 def _open(node: Expr, *, ended: bool) -> bool:

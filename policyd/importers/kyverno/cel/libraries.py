@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from policyd.cel.syntax.ast import Call, Expr
 from policyd.cel.syntax.parser import parse
-from policyd.cel.syntax.recursion import children, deep_recursion
+from policyd.cel.syntax.recursion import children
 from policyd.errors import CelSyntaxError
 from policyd.export.expressions.occurrences import Untranslatable, occurrences
 from policyd.importers.model import Refused
@@ -75,21 +75,20 @@ def parsed(text: str, path: str) -> Expr:
 
 def require_known(text: str, path: str) -> None:
     """Raise Refused, with its name, for what only the CEL of Kyverno has."""
-    with deep_recursion():
-        root = parsed(text, path)
-        try:
-            uses = occurrences(text, frozenset((*_LIBRARIES, *_VARIABLES)), NEWEST)
-        except Untranslatable as error:
-            raise Refused(path, str(error)) from None
-        for use in uses:
-            if use.name in _VARIABLES:
-                raise Refused(path, f"the variable {use.name} of Kyverno {_VARIABLES[use.name]}")
-            method = _method(root, use.start)
-            raise Refused(path, f"{use.name}{method} of Kyverno {_LIBRARIES[use.name]}")
-        for call in nodes(root):
-            if isinstance(call, Call) and call.target is None and call.function in _FUNCTIONS:
-                name = call.function
-                raise Refused(path, f"{name}() of Kyverno {_FUNCTIONS[name]}")
+    root = parsed(text, path)
+    try:
+        uses = occurrences(text, frozenset((*_LIBRARIES, *_VARIABLES)), NEWEST)
+    except Untranslatable as error:
+        raise Refused(path, str(error)) from None
+    for use in uses:
+        if use.name in _VARIABLES:
+            raise Refused(path, f"the variable {use.name} of Kyverno {_VARIABLES[use.name]}")
+        method = _method(root, use.start)
+        raise Refused(path, f"{use.name}{method} of Kyverno {_LIBRARIES[use.name]}")
+    for call in nodes(root):
+        if isinstance(call, Call) and call.target is None and call.function in _FUNCTIONS:
+            name = call.function
+            raise Refused(path, f"{name}() of Kyverno {_FUNCTIONS[name]}")
 
 
 def _method(root: Expr, start: int) -> str:
