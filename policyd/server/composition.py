@@ -90,7 +90,7 @@ class Server:
         self.signals = Signals()
         refusals = RefusalLog(self.recorder, self.log)
         in_flight = InFlight(settings.max_in_flight, settings.max_in_flight_bytes)
-        ports = connections_of(settings, in_flight, refusals, self.log)
+        ports = connections_of(settings, in_flight, self.log)
         self.connections, self.admin_connections = ports
         self.caches = connected(settings, self.log)
         self.definitions = self._live_definitions()

@@ -1,5 +1,4 @@
-"""The serving certificate and the client authorities: reads them again when they change, and checks
-client names.
+"""The serving certificate and the client authorities: reads them again when they change.
 
 Independent of sockets, and writes nothing to disk. Each reload creates a new context
 (``handshakes.py``), so that errors in new files leave the current context as it is.
@@ -9,7 +8,6 @@ import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from policyd.config import Settings
@@ -50,6 +48,7 @@ class Certificates:
         self._source = source or _configured(settings)
         self._client_ca = settings.client_ca
         self._http2 = settings.http2
+        self._client_names = settings.client_name
         self._refused = refused
         self._pair: KeyPair | None = None
         self.context = SwitchableContext()
@@ -97,7 +96,7 @@ class Certificates:
         return change
 
     def _new_context(self, pair: KeyPair, authorities: Sequence[bytes]) -> Context:
-        context = Context(self._http2, self._trusts, self._refused)
+        context = Context(self._http2, self._trusts, self._refused, self._client_names)
         self._load_pair(context, pair)
         if authorities:
             context.require_clients(authorities)
@@ -178,13 +177,3 @@ def _authorities(file: Path) -> list[bytes]:
 
 def _no_password() -> str:
     raise ValueError("expected a key without a password; this key is encrypted")
-
-
-def has_name(certificate: dict[str, Any] | None, names: Sequence[str]) -> bool:
-    """Whether a verified client certificate (``getpeercert``) has one of ``names``."""
-    if not certificate:
-        return False
-    present = {value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"}
-    for part in certificate.get("subject", ()):
-        present.update(value for kind, value in part if kind == "commonName")
-    return not present.isdisjoint(names)

@@ -51,8 +51,12 @@ _OF_OURS = (
 _LEFT = (ssl.SSLWantReadError, ssl.SSLWantWriteError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 
 
-class AuthorityRemoved(ssl.SSLCertVerificationError):
-    """The authority of the client certificate was removed during the handshake."""
+class ClientRefused(ssl.SSLCertVerificationError):
+    """The client certificate is valid, but policyd does not accept it."""
+
+    def __init__(self, refusal: Refusal, message: str) -> None:
+        super().__init__(1, message)
+        self.refusal = refusal
 
 
 class SwitchableContext(ssl.SSLContext):
@@ -78,9 +82,11 @@ class Context(ssl.SSLContext):
 
     ``authorities`` are hashes of the certificates that client certificates are verified against;
     empty if clients need none. ``trusts`` reports whether such a hash is among those in use now.
+    ``names``: those of which a client certificate needs one; empty if it needs none.
     """
 
     authorities: frozenset[bytes]
+    names: tuple[str, ...]
     trusts: Callable[[bytes], bool]
     refused: Callable[[Refusal, str], None]
 
@@ -89,6 +95,7 @@ class Context(ssl.SSLContext):
         http2: bool,
         trusts: Callable[[bytes], bool] = lambda _: True,
         refused: Callable[[Refusal, str], None] = lambda *_: None,
+        names: tuple[str, ...] = (),
     ) -> Self:
         """With the protocols and ciphers of policyd, and without a certificate."""
         context = super().__new__(cls, ssl.PROTOCOL_TLS_SERVER)
@@ -100,6 +107,7 @@ class Context(ssl.SSLContext):
         context.authorities = frozenset()
         context.trusts = trusts
         context.refused = refused
+        context.names = names
         return context
 
     def require_clients(self, authorities: Sequence[bytes]) -> None:
@@ -130,7 +138,11 @@ class Handshake(ssl.SSLObject):
                 chain = _verified_chain(self)
                 self.authority = _hash(chain[-1]) if chain else None
                 if not is_trusted(self):
-                    raise AuthorityRemoved(1, "the authority of the client certificate was removed")
+                    raise ClientRefused(
+                        "unknown_authority", "the authority of the client certificate was removed"
+                    )
+            if context.names and not has_name(self.getpeercert(), context.names):
+                raise ClientRefused("name", "the client certificate has none of the names")
         except _LEFT:
             raise
         except ssl.SSLError as error:
@@ -153,6 +165,16 @@ def is_trusted(connection: ssl.SSLObject | None) -> bool:
     return context.trusts(connection.authority)
 
 
+def has_name(certificate: dict[str, Any] | None, names: Sequence[str]) -> bool:
+    """Whether a verified client certificate (``getpeercert``) has one of ``names``."""
+    if not certificate:
+        return False
+    present = {value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"}
+    for part in certificate.get("subject", ()):
+        present.update(value for kind, value in part if kind == "commonName")
+    return not present.isdisjoint(names)
+
+
 def _hash(certificate: bytes) -> bytes:
     return sha256(certificate).digest()
 
@@ -170,9 +192,9 @@ _DER = 2  # _ssl.ENCODING_DER
 
 def _refusal(error: ssl.SSLError) -> tuple[Refusal, str]:
     """Why a handshake failed: the reason and a message."""
+    if isinstance(error, ClientRefused):
+        return error.refusal, str(error.strerror)
     reason = str(error.reason or "")
-    if isinstance(error, AuthorityRemoved):
-        return "unknown_authority", str(error.strerror)
     if isinstance(error, ssl.SSLCertVerificationError):
         code, message = error.verify_code, str(error.verify_message)
         if code in (_EXPIRED, _NOT_YET_VALID):

@@ -13,7 +13,8 @@ from h2.events import DataReceived, StreamEnded
 
 from policyd.config import Settings
 from policyd.errors import ConfigError
-from policyd.tls.certificates import Certificates, has_name
+from policyd.tls.certificates import Certificates
+from policyd.tls.handshakes import Context, has_name
 from policyd.tls.issuing import self_signed
 from policyd.tls.pem import expiry
 from tests.builders.reviews import body
@@ -58,6 +59,41 @@ def test_names_are_common_names_and_dns_names() -> None:
     assert has_name(certificate, ("ann.example",))
     assert not has_name(certificate, ("x", "1.2.3.4"))
     assert not has_name(None, ("ann",))
+
+
+@pytest.mark.parametrize(
+    ("trusted", "names", "want"),
+    [
+        (True, ("kube-apiserver",), None),
+        (True, ("somebody",), "name"),
+        (False, (), "unknown_authority"),
+    ],
+)
+def test_valid_certificate_that_is_not_accepted_is_reported(
+    tmp_path: Path, trusted: bool, names: tuple[str, ...], want: str | None
+) -> None:
+    """The handshakes of both sides, in memory."""
+    authority, reported = issue("authority"), []
+    context = Context(
+        False, lambda _: trusted, lambda reason, message: reported.append((reason, message)), names
+    )
+    context.load_cert_chain(*issue("localhost").write(tmp_path))
+    context.require_clients([authority.certificate.public_bytes(serialization.Encoding.DER)])
+    client = trusting()
+    client.load_cert_chain(*issue("kube-apiserver", authority).write(tmp_path))
+    here, there = ssl.MemoryBIO(), ssl.MemoryBIO()
+    sides = [context.wrap_bio(here, there, server_side=True), client.wrap_bio(there, here)]
+    failed = []
+    for side in [*reversed(sides), *sides, *sides]:
+        try:
+            side.do_handshake()
+        except ssl.SSLWantReadError:
+            pass
+        except ssl.SSLError as error:
+            failed.append(error)
+            break
+    assert [reason for reason, _ in reported] == ([] if want is None else [want])
+    assert bool(failed) is (want is not None)
 
 
 @pytest.mark.parametrize(("http2", "chosen"), [("false", "http/1.1"), ("true", "h2")])

@@ -9,7 +9,7 @@ connection.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -34,7 +34,7 @@ CloseReason = Literal[
     "answered",  # after an answer with Connection: close
     "idle",  # no request for --keep-alive
     "handshake",  # the TLS handshake failed, or took too long
-    "refused",  # the client certificate has the wrong name, or is no longer trusted
+    "refused",  # the client certificate is no longer trusted
     "head",  # the head of a request took too long
     "write",  # the client did not take its answer
     "flood",  # too many resets of HTTP/2 streams, empty frames, or tiny pieces of bodies
@@ -101,11 +101,8 @@ class PortConnections:
         self,
         most: int = 1 << 30,
         timeouts: Timeouts | None = None,
-        client_names: Sequence[str] = (),
         end_incomplete: Callable[[Peer | None], bool] = lambda _: False,
-        on_refused: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self.client_names = tuple(client_names)
         self.timeouts = timeouts or Timeouts()
         self.draining = False
         # While draining: when the last request arrived, or the drain began (the loop's time).
@@ -114,8 +111,6 @@ class PortConnections:
         self.open: dict[TrackedConnection, None] = {}
         self.peers: dict[str, Peer] = {}
         self.closed = dict.fromkeys(REASONS, 0)
-        # Called with the reason when a client is refused because of its certificate's name.
-        self.on_refused = on_refused
         # Called with status and address when a client gets an error that the app never sees.
         self.on_malformed: Callable[[int, str], None] = lambda *_: None
         # Called with reason and address when a connection was closed.

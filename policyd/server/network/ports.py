@@ -3,7 +3,6 @@ most one a minute for each reason, whoever the clients are.
 """
 
 from collections.abc import Mapping
-from functools import partial
 
 from policyd.config import Settings
 from policyd.http.limits import InFlight
@@ -61,17 +60,11 @@ class CutOffLog:
 
 
 def connections_of(
-    settings: Settings, in_flight: InFlight, refusals: RefusalLog, log: Log
+    settings: Settings, in_flight: InFlight, log: Log
 ) -> tuple[PortConnections, PortConnections]:
     """Return the connections of the review port and those of the admin port."""
     timeouts = Timeouts.of(settings)
     most, admin = fitting(settings.max_connections, log)
-    reviews = PortConnections(
-        most,
-        timeouts,
-        settings.client_name,
-        in_flight.end_incomplete,
-        partial(refusals, "name"),
-    )
+    reviews = PortConnections(most, timeouts, in_flight.end_incomplete)
     reviews.on_closed = CutOffLog(log)
     return reviews, PortConnections(admin, timeouts)

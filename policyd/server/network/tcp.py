@@ -13,7 +13,6 @@ from policyd.http.limits import Peer
 from policyd.http.messages import App
 from policyd.server.network.connections import CloseReason, PortConnections, Timeouts
 from policyd.server.network.http1 import Http1
-from policyd.tls.certificates import has_name
 from policyd.tls.handshakes import is_trusted
 
 # Bytes that wait for the client before writing pauses, and bytes that wait for policyd before
@@ -216,12 +215,6 @@ class Connection(asyncio.Protocol):
         self._task = None
         self._since = self._loop.time()
         secure = self._transport.get_extra_info("ssl_object")
-        names = self._connections.client_names
-        if secure is not None and names and not has_name(secure.getpeercert(), names):
-            self._connections.on_refused("the client certificate has none of the names")
-            self.reason = "refused"
-            self.abort()
-            return
         if not self.is_trusted:  # the authority was removed after the handshake
             self.reason = "refused"
             self.abort()
