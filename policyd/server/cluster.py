@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from policyd.admission.recorder import LookupResult, Recorder
 from policyd.observability.logs import Log
-from policyd.policy.live.definitions import Fetch
-from policyd.policy.live.store import Store
+from policyd.policy.kinds.wanted_definitions import Fetch
 from policyd.server.caches import LiveCaches
 from policyd.server.following import FollowedLists, Following
 from policyd.server.health import WatchHealth
+from policyd.server.policies.store import Store
 from policyd.versions import NEWEST, KubernetesVersion, nearest
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from policyd.http.lifecycle import Lifecycle
 from policyd.http.status import PolicyPlaces, PolicyReach
 from policyd.observability.logs import Log
 from policyd.observability.metrics import PrometheusRecorder
-from policyd.policy.live.store import Store
 from policyd.server.caches import LiveCaches
 from policyd.server.health import WatchSupervisor
+from policyd.server.policies.store import Store
 from policyd.tls.certificates import Certificates
 from policyd.tls.sources import PairSource
 

@@ -37,11 +37,11 @@ from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.metrics import PrometheusRecorder
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.live.store import Store
 from policyd.policy.source.documents import Sources
 from policyd.server.health import WatchSupervisor
 from policyd.server.in_tree import InTreePolicies
 from policyd.server.live_policies import edit_selector, own_namespace
+from policyd.server.policies.store import Store
 from policyd.tls.certificates import Certificates
 from policyd.tls.sources import PairSource
 from policyd.webhooks.reach.reached import Reached

@@ -14,9 +14,7 @@ from policyd.config import Settings
 from policyd.errors import ConfigError, PolicyError
 from policyd.observability.logs import Log
 from policyd.observability.throttle import LineLimit
-from policyd.policy.live.sources import PolicySource, Together
-from policyd.policy.live.store import LONGEST_RETRY_SECONDS, Kept, Store
-from policyd.policy.live.team_exceptions import HeldBack
+from policyd.policy.config_maps.team_exceptions import HeldBack
 from policyd.server.cluster import LiveDefinitions
 from policyd.server.edits.finding import MountedEdits, WatchedEdits
 from policyd.server.edits.gate import MOUNTED, EditGate
@@ -24,7 +22,10 @@ from policyd.server.edits.model import EditFindings, PolicyEdit
 from policyd.server.edits.process import ProcessLimits, check_apart
 from policyd.server.following import CacheState
 from policyd.server.health import WatchHealth, WatchSupervisor
-from policyd.server.last_good import KeepingPlace, LastGoodFile, LastGoodPolicies
+from policyd.server.policies.last_good import KeepingPlace, LastGoodFile, LastGoodPolicies
+from policyd.server.policies.loaded_set import Kept
+from policyd.server.policies.policy_sources import PolicySource, Together
+from policyd.server.policies.store import LONGEST_RETRY_SECONDS, Store
 from policyd.units import ConfigMapName
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class LivePolicies:
         return self._kept
 
     def _config_map(self, name: str) -> KeepingPlace:
-        from policyd.server.last_good_config_map import LastGoodConfigMap
+        from policyd.server.policies.last_good_config_map import LastGoodConfigMap
 
         settings = self._settings
         return LastGoodConfigMap(

@@ -12,7 +12,7 @@ from policyd._core.counting.counters import DECISIONS
 from policyd.http.limits import InFlight, Peer, Reservation
 from policyd.observability.metrics import Exposition, PrometheusRecorder
 from policyd.policy.compile.rollouts import CompiledRollout
-from policyd.policy.live.holding import BundleState
+from policyd.policy.source.files import BundleState
 from policyd.server.following import CacheState
 from policyd.server.network.connections import PortConnections
 from tests.builders.policies import labelling, map_, policy

@@ -11,7 +11,7 @@ from policyd._core.lib.authorization import Failure
 from policyd.admission.lookups.params import KindOf
 from policyd.cluster import connect
 from policyd.observability.logs import Log
-from policyd.policy.live.reach import Served
+from policyd.policy.kinds.served_resource import Served
 from policyd.server import caches, following
 from policyd.server.caches import LiveCaches
 from policyd.server.health import WatchHealth

@@ -9,9 +9,9 @@ from prometheus_client.metrics_core import Metric
 
 from policyd._core.counting.histogram import Histogram
 from policyd.http.limits import InFlight
+from policyd.http.policies_in_use import LoadedPolicySet
 from policyd.observability.metrics.recorder import PrometheusRecorder
-from policyd.policy.live.holding import BundleState
-from policyd.policy.live.store import LoadedPolicySet
+from policyd.policy.source.files import BundleState
 
 
 class CountedConnections(Protocol):

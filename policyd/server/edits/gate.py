@@ -17,7 +17,7 @@ from policyd.errors import ReviewError
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.throttle import LineLimit
-from policyd.policy.live.config_maps import PREFIX, NotRead, flat, labels_of, oversize
+from policyd.policy.config_maps.config_map_files import PREFIX, NotRead, flat, labels_of, oversize
 from policyd.server.edits.finding import FindEdit, Outdated, Submitted
 from policyd.server.edits.model import EditFindings, PolicyEdit, TooLate
 from policyd.server.edits.process import Broken, NotStarted

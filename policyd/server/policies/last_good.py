@@ -13,14 +13,15 @@ from typing import Any, NamedTuple, Protocol
 
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import PolicyError, PolicySchemaError, Problem
+from policyd.http.policies_in_use import LoadedPolicySet
 from policyd.observability.logs import Log
-from policyd.policy.live.config_maps import bundle_of, config_map_of
-from policyd.policy.live.loaded import Kept, LoadedPolicySet
-from policyd.policy.live.sources import FILES
-from policyd.policy.live.team_exceptions import EXCEPTIONS
+from policyd.policy.config_maps.config_map_files import bundle_of, config_map_of
+from policyd.policy.config_maps.team_exceptions import EXCEPTIONS
 from policyd.policy.source.documents import Document
 from policyd.policy.source.files import Bundle, SourceFile
 from policyd.regular_files import open_regular, replace_file
+from policyd.server.policies.loaded_set import Kept
+from policyd.server.policies.policy_sources import FILES
 
 _FORM = "last-good policies 1"
 # With ConfigMaps of policies: their content, not that of their documents.

@@ -6,8 +6,8 @@ from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source import loader
-from policyd.server import loading
-from policyd.server.loading import failures
+from policyd.server.policies import policy_loader
+from policyd.server.policies.policy_loader import failures
 from policyd.versions import NEWEST
 from tests.builders.objects import pod
 from tests.builders.policies import demand, policy, suite
@@ -30,7 +30,7 @@ def policies(*suites: JSONObject) -> CompiledPolicySet:
 
 def test_the_rest_of_the_suites_is_one_problem_when_the_time_is_over() -> None:
     ran: list[None] = []
-    step = loading.SUITE_SECONDS / 2
+    step = policy_loader.SUITE_SECONDS / 2
     clock = count(0.0, step).__next__
     found = failures(
         policies(suite("a", cases=cases(2)), suite("b", cases=cases(50))),
@@ -43,7 +43,7 @@ def test_the_rest_of_the_suites_is_one_problem_when_the_time_is_over() -> None:
 
 
 def test_each_case_adds_time() -> None:
-    clock = count(0.0, loading.CASE_SECONDS * 0.9).__next__
+    clock = count(0.0, policy_loader.CASE_SECONDS * 0.9).__next__
     ran: list[None] = []
     assert failures(policies(suite(cases=cases(400))), lambda: ran.append(None), clock) == []
     assert len(ran) == 400

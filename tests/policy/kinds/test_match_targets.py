@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from policyd.json_types import JSONObject
-from policyd.policy.live.reach import Reach, Served
+from policyd.policy.kinds.match_targets import Reach
+from policyd.policy.kinds.served_resource import Served
 from policyd.policy.source.loader import load
 from tests.builders.policies import CONFIG_MAPS, demand, policy, rule
 

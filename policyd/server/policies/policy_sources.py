@@ -5,9 +5,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from policyd.policy.live.holding import BundleState
-from policyd.policy.live.watch import fingerprint
-from policyd.policy.source.files import MAX_BYTES, Bundle, read
+from policyd.policy.source.files import MAX_BYTES, Bundle, BundleState, read
+from policyd.server.policies.file_watch import fingerprint
 
 # The name of the bundle of all files and directories of -p.
 FILES = "-p"

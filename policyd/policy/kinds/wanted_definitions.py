@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.compile.missing_schemas import is_custom
-from policyd.policy.kinds.definitions import API_VERSION, KIND, definitions, usable
+from policyd.policy.kinds.definitions import API_VERSION, KIND, definitions, is_custom, usable
 from policyd.policy.model import kinds
 from policyd.policy.model.match import MatchResources
 from policyd.policy.source.documents import Document, Sources

@@ -12,7 +12,7 @@ from policyd.cluster.objects import ObjectError
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.ownership import LABELS, MANAGER
-from policyd.server.last_good import PlaceError
+from policyd.server.policies.last_good import PlaceError
 
 KEY = "policies.gz"
 # Kubernetes' limit on the values of a ConfigMap, in bytes before base64.

@@ -6,9 +6,9 @@ import json
 import pytest
 
 from policyd.json_types import JSONObject
-from policyd.policy.live.config_maps import bundle_of, config_map_of, slim
+from policyd.policy.config_maps.config_map_files import bundle_of, config_map_of, slim
 from policyd.policy.source.loader import load
-from policyd.server.loading import PolicyLoader
+from policyd.server.policies.policy_loader import PolicyLoader
 from tests.builders.config_maps import BROKEN, forbidding, policy_map
 from tests.builders.objects import config_map
 from tests.builders.policies import suite

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from policyd.policy.live import watch
-from policyd.policy.live.watch import changed, contents, fingerprint
+from policyd.server.policies import file_watch
+from policyd.server.policies.file_watch import changed, contents, fingerprint
 
 
 async def noticed(folder: Path, change: Callable[[], object], told: list[str]) -> bool:
@@ -37,8 +37,8 @@ def test_looks_go_on_without_inotify(
     def failing(*_: object, **__: object) -> Iterator[object]:
         raise failure
 
-    monkeypatch.setattr(watch, "watch", failing)
-    monkeypatch.setattr(watch, "LOOK_ANYWAY", 0.05)
+    monkeypatch.setattr(file_watch, "watch", failing)
+    monkeypatch.setattr(file_watch, "LOOK_ANYWAY", 0.05)
     file = tmp_path / "a.yaml"
     file.write_text("one")
     told: list[str] = []
@@ -54,8 +54,8 @@ def test_contents_count_where_times_say_nothing(
     file.write_text("one")
     same = fingerprint([tmp_path])
     held = contents(same)
-    monkeypatch.setattr(watch, "fingerprint", lambda _: same)
-    monkeypatch.setattr(watch, "LOOK_ANYWAY", 0.05)
+    monkeypatch.setattr(file_watch, "fingerprint", lambda _: same)
+    monkeypatch.setattr(file_watch, "LOOK_ANYWAY", 0.05)
     assert asyncio.run(noticed(tmp_path, lambda: file.write_text("two"), []))
     assert contents(same) != held
 
@@ -72,7 +72,7 @@ def test_permissions_that_were_put_right_are_a_change(tmp_path: Path) -> None:
 def test_a_folder_that_was_made_again_is_watched_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "LOOK_ANYWAY", 0.1)
+    monkeypatch.setattr(file_watch, "LOOK_ANYWAY", 0.1)
     folder = tmp_path / "policies"
     folder.mkdir()
     (folder / "a.yaml").write_text("a")
@@ -81,7 +81,7 @@ def test_a_folder_that_was_made_again_is_watched_again(
     assert asyncio.run(removed_and_made(folder, known)) == [[], ["b.yaml"]]
 
 
-async def removed_and_made(folder: Path, known: watch.Fingerprint) -> list[list[str]]:
+async def removed_and_made(folder: Path, known: file_watch.Fingerprint) -> list[list[str]]:
     stop = asyncio.Event()
     seen: list[list[str]] = []
     folder.rmdir()

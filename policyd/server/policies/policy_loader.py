@@ -1,6 +1,6 @@
 """Policy sets for a server: compiles them again and again, keeps their counters, runs their suites.
 
-Watching files and swapping sets belongs to ``policy/live/store.py``.
+Watching files and swapping sets belongs to ``store.py``.
 """
 
 import os
@@ -13,13 +13,13 @@ from policyd.collecting import exempting
 from policyd.errors import PolicyError, Problem
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.live.definitions import Fetch, wanted, with_definitions
-from policyd.policy.live.loaded import Kept
+from policyd.policy.kinds.wanted_definitions import Fetch, wanted, with_definitions
 from policyd.policy.source import loader
 from policyd.policy.source.documents import Document, Sources
 from policyd.policy.source.files import Bundle
 from policyd.policy.source.pace import Pace, full_speed
-from policyd.server import last_good
+from policyd.server.policies import last_good
+from policyd.server.policies.loaded_set import Kept
 from policyd.versions import NEWEST, KubernetesVersion
 
 # Seconds of processor time for all suites of a set, and what each case adds. Cases take

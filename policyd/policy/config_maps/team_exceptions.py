@@ -12,10 +12,16 @@ from typing import NamedTuple
 from policyd._core.pattern.strings import Wildcard
 from policyd.errors import Problem
 from policyd.json_types import JSONObject
-from policyd.policy.live.config_maps import PREFIX, contents, slim
-from policyd.policy.live.holding import BundleState
+from policyd.policy.config_maps.config_map_files import PREFIX, contents, slim
 from policyd.policy.source.budget import TOO_LARGE, SourceBudget, SourceLimits
-from policyd.policy.source.files import Bundle, SourceFile, is_source, unpacked, unreadable
+from policyd.policy.source.files import (
+    Bundle,
+    BundleState,
+    SourceFile,
+    is_source,
+    unpacked,
+    unreadable,
+)
 from policyd.policy.source.loader import load_files
 from policyd.versions import NEWEST
 

@@ -7,37 +7,16 @@ ignored, as they depend on the object. Lists nothing itself.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from policyd._core.match.equivalents import EQUIVALENTS
 from policyd._core.match.matcher import MatchInput, MatchRules
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.controllers import controller_constraints
+from policyd.policy.kinds.served_resource import Served, storage_of
 from policyd.policy.model.kinds import AnyPolicy
 from policyd.policy.source.documents import Sources
 
 PolicyKey = tuple[str, str]  # of a policy: name and kind, as ``CompiledPolicy.sort_key``
 # Depth of ownership: owners are listed before the objects that they create.
 _MADE = {"jobs": 1, "replicasets": 1, "replicationcontrollers": 1, "pods": 2}
-
-
-@dataclass(frozen=True, slots=True)
-class Served:
-    """A resource of a cluster, in one version."""
-
-    group: str
-    version: str
-    resource: str
-    kind: str
-    namespaced: bool
-
-    @property
-    def api_version(self) -> str:
-        """Return the apiVersion as in manifests."""
-        return f"{self.group}/{self.version}" if self.group else self.version
-
-    @property
-    def label(self) -> str:
-        """Return the name that kubectl uses: ``deployments.apps``."""
-        return f"{self.resource}.{self.group}" if self.group else self.resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +74,6 @@ class Reach:
         for key, rules in self._rules.items():
             if any(each.match(view) is not None for each in rules):
                 yield key
-
-
-def storage_of(served: Served) -> tuple[str, str]:
-    """Return the group and resource that identify the same objects in all groups."""
-    place = (served.group, served.resource)
-    family = EQUIVALENTS.families.get(place)
-    return place if family is None else (family.resources[0][0], family.resources[0][2])
 
 
 def _without_names(constraints: JSONObject) -> MatchRules:

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.live import team_exceptions
-from policyd.policy.live.team_exceptions import (
+from policyd.policy.config_maps import team_exceptions
+from policyd.policy.config_maps.team_exceptions import (
     LIMITS,
     MAX_ERRORS,
     MAX_STORED,

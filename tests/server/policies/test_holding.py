@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from policyd.errors import Problem
+from policyd.http.policies_in_use import LoadedPolicySet, Reload
 from policyd.json_types import JSONObject
-from policyd.policy.live.config_maps import bundle_of
-from policyd.policy.live.holding import BundleState, added
-from policyd.policy.live.loaded import Kept, LoadedPolicySet
-from policyd.policy.live.store import Reload, Store
-from policyd.policy.source.files import Bundle
-from policyd.server.loading import PolicyLoader
+from policyd.policy.config_maps.config_map_files import bundle_of
+from policyd.policy.source.files import Bundle, BundleState
+from policyd.server.policies.holding import added
+from policyd.server.policies.loaded_set import Kept
+from policyd.server.policies.policy_loader import PolicyLoader
+from policyd.server.policies.store import Store
 from tests.builders.config_maps import BROKEN, forbidding, of_day, policy_map
 from tests.builders.objects import config_map
 from tests.builders.policies import demand, policy, suite

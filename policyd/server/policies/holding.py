@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from policyd.errors import Problem
-from policyd.policy.source.files import Bundle
+from policyd.policy.source.files import Bundle, BundleState
 
 # Changes that one reload tries one by one; the others wait for the next one.
 MAX_TRIALS = 32
@@ -29,18 +29,6 @@ class Trial(NamedTuple, Generic[PolicySet]):
 
 # Loads these bundles: the set and its errors; no set if there is nothing to use.
 Try = Callable[[Sequence[Path | Bundle]], tuple[PolicySet | None, tuple[Problem, ...]]]
-
-
-class BundleState(NamedTuple):
-    """One bundle as people see it: ``version`` is in use, ``held`` a later one that is not; each is
-    empty if there is none. ``confined`` is the namespace of a team's exceptions.
-    """
-
-    name: str
-    version: str
-    held: str
-    files: int
-    confined: str = ""
 
 
 def bundles_of(given: Iterable[Path | Bundle]) -> dict[str, Bundle]:

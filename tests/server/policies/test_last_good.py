@@ -14,8 +14,8 @@ from policyd.cli import policyd
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.policy.source.loader import load, load_saved
-from policyd.server.last_good import content_of
-from policyd.server.loading import PolicyLoader
+from policyd.server.policies.last_good import content_of
+from policyd.server.policies.policy_loader import PolicyLoader
 from policyd.versions import NEWEST
 from tests.builders.objects import config_map, gadget_definition
 from tests.builders.policies import (

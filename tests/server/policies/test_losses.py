@@ -7,11 +7,12 @@ from pathlib import Path
 import orjson
 import pytest
 
+from policyd.http.policies_in_use import Reload
 from policyd.json_types import JSONObject
-from policyd.policy.live import store as store_module
-from policyd.policy.live import watch
-from policyd.policy.live.store import Reload, Store
-from policyd.server.loading import PolicyLoader
+from policyd.server.policies import file_watch
+from policyd.server.policies import store as store_module
+from policyd.server.policies.policy_loader import PolicyLoader
+from policyd.server.policies.store import Store
 from tests.builders.policies import vap, vap_binding
 from tests.server.fakes import load as fake_load
 
@@ -135,7 +136,7 @@ def test_a_start_without_policies_is_not_ready_until_there_are_some(tmp_path: Pa
 def test_what_failed_is_tried_again_without_a_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "LOOK_ANYWAY", 0.01)
+    monkeypatch.setattr(file_watch, "LOOK_ANYWAY", 0.01)
     monkeypatch.setattr(store_module, "RETRY_SECONDS", 0.01)
     (tmp_path / "a.txt").write_text("allow a")
     attempts: list[int] = []

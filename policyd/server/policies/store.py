@@ -12,8 +12,11 @@ from typing import Any, NamedTuple
 
 from policyd.collecting import settle
 from policyd.errors import PolicyError, Problem
-from policyd.policy.live.holding import (
-    BundleState,
+from policyd.http.policies_in_use import LoadedPolicySet, Reload
+from policyd.policy.source.files import Bundle, BundleState
+from policyd.policy.source.losses import LOST, emptied, truncated
+from policyd.server.policies.file_watch import Fingerprint, changed, fingerprint
+from policyd.server.policies.holding import (
     Trial,
     added,
     bundles_of,
@@ -21,22 +24,15 @@ from policyd.policy.live.holding import (
     states,
     step_by_step,
 )
-from policyd.policy.live.loaded import (
-    Counters,
-    Kept,
-    LastGood,
-    LoadedPolicy,
-    LoadedPolicySet,
-    NoPolicies,
-    Reload,
+from policyd.server.policies.loaded_set import Kept, LastGood, NoPolicies
+from policyd.server.policies.policy_sources import (
+    BundledFiles,
+    Files,
+    PolicySource,
+    Together,
+    exists_in,
 )
-from policyd.policy.live.sources import BundledFiles, Files, PolicySource, Together, exists_in
-from policyd.policy.live.watch import Fingerprint, changed, fingerprint
-from policyd.policy.source.files import Bundle
-from policyd.policy.source.losses import LOST, emptied, truncated
 from policyd.versions import KubernetesVersion
-
-__all__ = ["Counters", "Kept", "LastGood", "LoadedPolicy", "LoadedPolicySet", "Reload", "Store"]
 
 # Reads of sources that change meanwhile, so that no set mixes two states.
 MAX_READS = 5

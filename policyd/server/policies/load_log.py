@@ -1,8 +1,9 @@
 """What the log says of policies with errors, and of a server that cannot start."""
 
 from policyd.errors import PolicydError, PolicyError
+from policyd.http.policies_in_use import Reload
 from policyd.observability.logs import Log
-from policyd.policy.live.store import Reload, Store
+from policyd.server.policies.store import Store
 
 
 def report(log: Log, store: Store, attempt: Reload, last_good: str) -> None:

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from policyd.errors import PolicyError, Problem
-from policyd.policy.live import store as store_module
-from policyd.policy.live import watch
-from policyd.policy.live.store import Reload, Store
-from policyd.policy.live.watch import changed, fingerprint
+from policyd.http.policies_in_use import Reload
+from policyd.server.policies import file_watch
+from policyd.server.policies import store as store_module
+from policyd.server.policies.file_watch import changed, fingerprint
+from policyd.server.policies.store import Store
 from policyd.versions import NEWEST, OLDEST
 from tests.server.fakes import FakeSet, load
 
@@ -123,7 +124,7 @@ def test_another_version_of_kubernetes_is_told_even_if_the_errors_are_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Sources that are retried in vain are no news, but a swap always is."""
-    monkeypatch.setattr(watch, "LOOK_ANYWAY", 0.01)
+    monkeypatch.setattr(file_watch, "LOOK_ANYWAY", 0.01)
     monkeypatch.setattr(store_module, "RETRY_SECONDS", 0.01)
     source(tmp_path, "broken")
     version = OLDEST
@@ -236,7 +237,7 @@ async def next_state(paths: list[Path], change: Any) -> bool:
 def test_change_before_the_watch_is_set_up_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "LOOK_ANYWAY", 0.1)
+    monkeypatch.setattr(file_watch, "LOOK_ANYWAY", 0.1)
     file = source(tmp_path, "one")
     assert asyncio.run(next_state([file], lambda: file.write_text("other")))
 
@@ -245,8 +246,8 @@ def test_watch_works_without_inotify(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def no_watch(*_: object, **__: object) -> Iterator[object]:
         raise OSError(24, "OS file watch limit reached")
 
-    monkeypatch.setattr(watch, "watch", no_watch)
-    monkeypatch.setattr(watch, "LOOK_ANYWAY", 0.01)
+    monkeypatch.setattr(file_watch, "watch", no_watch)
+    monkeypatch.setattr(file_watch, "LOOK_ANYWAY", 0.01)
     file = source(tmp_path, "one")
     assert asyncio.run(next_state([tmp_path], lambda: file.write_text("other")))
 

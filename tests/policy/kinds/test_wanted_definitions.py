@@ -7,7 +7,13 @@ import pytest
 
 from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
-from policyd.policy.live.definitions import EVERY, WantedDefinition, slim, wanted, with_definitions
+from policyd.policy.kinds.wanted_definitions import (
+    EVERY,
+    WantedDefinition,
+    slim,
+    wanted,
+    with_definitions,
+)
 from policyd.policy.source import loader
 from policyd.policy.source.documents import Sources
 from tests.builders.objects import widget_definition

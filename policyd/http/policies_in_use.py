@@ -1,16 +1,13 @@
-"""What the server needs to know of a loaded policy set, of a reload, and of the set kept for the
-next start. Protocols and values; loads nothing.
-"""
+"""What is shown of the policies in use, and of a reload. Protocols and values; loads nothing."""
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from policyd.errors import Problem
-from policyd.policy.source.files import Bundle
-from policyd.versions import NEWEST, KubernetesVersion
+from policyd.policy.source.files import BundleState
+from policyd.versions import KubernetesVersion
 
 
 class Counters(Protocol):
@@ -95,34 +92,25 @@ class Reload:
     held: tuple[str, ...] = ()
 
 
-class Kept(NamedTuple):
-    """The last good set of a former process, and the bundles that it was made of."""
+class PoliciesInUse(Protocol):
+    """The policies of a server: ``server.policies.store.Store``."""
 
-    policies: LoadedPolicySet
-    bundles: tuple[Bundle, ...] = ()
+    @property
+    def current(self) -> LoadedPolicySet:
+        """The set in use; raises LookupError before the first one is loaded."""
 
+    @property
+    def unready(self) -> str:
+        """Why the server is not ready; empty if it is."""
 
-class LastGood(Protocol):
-    """Keeps the last set without errors beyond the end of the process. Neither method raises."""
+    @property
+    def last(self) -> Reload | None:
+        """The result of the last attempt to load."""
 
-    def save(self, policies: LoadedPolicySet) -> None:
-        """Keep a set; called by any thread."""
+    @property
+    def serves_last_good(self) -> bool:
+        """Whether the set in use is that of a former process."""
 
-    def restore(self) -> Kept | None:
-        """Return the kept set; None if there is none, or it cannot be used."""
-
-
-class NoPolicies:
-    """What is shown while there is no set yet. No request is answered with it."""
-
-    generation = ""
-    policies: tuple[LoadedPolicy, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    version = NEWEST
-    files: Mapping[str, frozenset[str]] = MappingProxyType({})
-    exception_ends: tuple[datetime | None, ...] = ()
-    with_lookups: frozenset[str] = frozenset()
-
-    def counters(self) -> Sequence[Counters]:
-        """Return nothing."""
-        return ()
+    @property
+    def bundles(self) -> Sequence[BundleState]:
+        """The sources that have a version."""
