@@ -30,7 +30,7 @@ BROAD = {
     "policyd/server/policies/file_watch.py": "inotify's library fails; looks go on without it, and it is logged",
     "policyd/server/health.py": "a watch failed; it is logged, counted and begun again",
     "policyd/server/network/http1.py": "the app failed: status 500, and it is logged",
-    "policyd/server/in_cluster.py": "a controller failed; it is logged and begun again",
+    "policyd/server/cluster/cluster_controllers.py": "a controller failed; it is logged and begun again",
     "policyd/server/edits/gate.py": "counted and raised again",
     "policyd/server/edits/child.py": "the edit is refused, and it is logged",
     "tests/core/recursion/attacks.py": "what an attack raises is its outcome",

@@ -37,8 +37,8 @@ from policyd.observability.trail import Trail
 from policyd.policy.compile.missing_schemas import RULE as MISSING_SCHEMA
 from policyd.server import allocator, signals
 from policyd.server.capture import Capture, CaptureOutcome
-from policyd.server.cluster import LiveDefinitions
-from policyd.server.connecting import Controllers, connected
+from policyd.server.cluster.connecting import Controllers, connected
+from policyd.server.cluster.live_definitions import LiveDefinitions
 from policyd.server.live_policies import LivePolicies
 from policyd.server.network import draining
 from policyd.server.network.listen import Listener, Serve, bound

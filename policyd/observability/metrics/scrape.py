@@ -15,7 +15,7 @@ from policyd.policy.source.files import BundleState
 
 
 class CountedConnections(Protocol):
-    """The connections of a port: ``server.connections.Connections``."""
+    """The connections of a port: ``server.network.connections.PortConnections``."""
 
     closed: dict[Any, int]
 
@@ -29,7 +29,7 @@ class CountedConnections(Protocol):
 
 
 class CountedCache(Protocol):
-    """What is kept in step with the cluster: ``server.following.CacheState``."""
+    """What is kept in step with the cluster: ``server.cluster.followed_lists.CacheState``."""
 
     @property
     def staleness(self) -> float:

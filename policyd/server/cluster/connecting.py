@@ -9,14 +9,14 @@ from policyd.http.lifecycle import Lifecycle
 from policyd.http.status import PolicyPlaces, PolicyReach
 from policyd.observability.logs import Log
 from policyd.observability.metrics import PrometheusRecorder
-from policyd.server.caches import LiveCaches
+from policyd.server.cluster.live_caches import LiveCaches
 from policyd.server.health import WatchSupervisor
 from policyd.server.policies.store import Store
 from policyd.tls.certificates import Certificates
 from policyd.tls.sources import PairSource
 
 if TYPE_CHECKING:
-    from policyd.server.in_cluster import InCluster
+    from policyd.server.cluster.cluster_controllers import InCluster
 
 
 def connected(settings: Settings, log: Log) -> LiveCaches | None:
@@ -44,7 +44,7 @@ class Controllers:
     ) -> None:
         self._inner: InCluster | None = None
         if settings.cluster or settings.kubeconfig is not None:
-            from policyd.server import in_cluster
+            from policyd.server.cluster import cluster_controllers as in_cluster
 
             self._inner = in_cluster.InCluster(
                 settings, recorder, lifecycle, log, certificate_changed, sources=sources

@@ -12,8 +12,9 @@ from policyd.admission.lookups.params import KindOf
 from policyd.cluster import connect
 from policyd.observability.logs import Log
 from policyd.policy.kinds.served_resource import Served
-from policyd.server import caches, following
-from policyd.server.caches import LiveCaches
+from policyd.server.cluster import following
+from policyd.server.cluster import live_caches as caches
+from policyd.server.cluster.live_caches import LiveCaches
 from policyd.server.health import WatchHealth
 from tests.builders.policies import CONFIG_MAPS, demand, policy
 from tests.cluster.fake import ApiServer, api_server, refusal

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 
 from policyd.cluster.client import configuration
 from policyd.cluster.objects import ObjectClient
-from policyd.cluster.pod import NAMESPACE_FILE
 from policyd.config import Settings
 from policyd.controllers.certificates.bundles import WebhookAddress
 from policyd.controllers.certificates.managed import (
@@ -30,7 +29,6 @@ from policyd.controllers.registration.reaching import ReachWatch
 from policyd.controllers.registration.registrar import Registration, RegistrationInputs
 from policyd.controllers.registration.watched import WatchedConfigurations
 from policyd.controllers.trouble import Trouble
-from policyd.errors import ConfigError
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.status import PolicyPlaces
 from policyd.json_types import JSONObject
@@ -38,9 +36,10 @@ from policyd.observability.logs import Log
 from policyd.observability.metrics import PrometheusRecorder
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.documents import Sources
+from policyd.server.cluster.in_tree_policies import InTreePolicies
+from policyd.server.cluster.own_namespace import known_namespace, own_namespace
+from policyd.server.edits.gate import edit_selector
 from policyd.server.health import WatchSupervisor
-from policyd.server.in_tree import InTreePolicies
-from policyd.server.live_policies import edit_selector, own_namespace
 from policyd.server.policies.store import Store
 from policyd.tls.certificates import Certificates
 from policyd.tls.sources import PairSource
@@ -74,9 +73,8 @@ class InCluster:
         self._recorder = recorder
         self._lifecycle = lifecycle
         self._log = log
-        self._namespace = own_namespace(settings)
-        if not self._namespace and (settings.register or settings.manage_certificates):
-            raise ConfigError(f"--namespace is not set, and there is no {NAMESPACE_FILE}")
+        writes = settings.register or settings.manage_certificates
+        self._namespace = known_namespace(settings) if writes else own_namespace(settings)
         self._client = ObjectClient(config, settings.timeout)
         self._configurations = WatchedConfigurations(
             self._client, settings.webhook_name, self._changed

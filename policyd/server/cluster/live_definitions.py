@@ -1,7 +1,7 @@
 """The cluster's version and CustomResourceDefinitions, which the server needs to load policies.
 
 Both are fetched when policies load. Definitions are followed and the version is queried regularly,
-so that changes load the policies again. Lookups for requests are in ``server/caches.py``.
+so that changes load the policies again. Lookups for requests are in ``live_caches.py``.
 """
 
 import asyncio
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from policyd.admission.recorder import LookupResult, Recorder
 from policyd.observability.logs import Log
 from policyd.policy.kinds.wanted_definitions import Fetch
-from policyd.server.caches import LiveCaches
-from policyd.server.following import FollowedLists, Following
+from policyd.server.cluster.followed_lists import FollowedLists, Following
+from policyd.server.cluster.live_caches import LiveCaches
 from policyd.server.health import WatchHealth
 from policyd.server.policies.store import Store
 from policyd.versions import NEWEST, KubernetesVersion, nearest
