@@ -28,7 +28,11 @@ from tests.sampling import share
 # What servers import sooner or later, and what commands do. Nothing here starts a thread.
 SERVERS = (
     *("policyd.cli.serve", "policyd.admission.engine", "policyd.server.composition"),
-    *("policyd.server.loading", "policyd.server.workers.supervisor", "policyd.cluster"),
+    *(
+        "policyd.server.policies.policy_loader",
+        "policyd.server.workers.supervisor",
+        "policyd.cluster",
+    ),
     *("policyd.server.network.http2", "policyd.cli.shared.terminal.color"),
 )
 COMMANDS = (

@@ -27,14 +27,14 @@ BROAD = {
     "policyd/observability/recording.py": "a request could not be recorded; it is counted and logged",
     "policyd/server/capture.py": "counted, and raised again for recording.py",
     "policyd/observability/tracing/export.py": "an export failed; it is counted and logged",
-    "policyd/policy/live/watch.py": "inotify's library fails; looks go on without it, and it is logged",
+    "policyd/server/policies/file_watch.py": "inotify's library fails; looks go on without it, and it is logged",
     "policyd/server/health.py": "a watch failed; it is logged, counted and begun again",
     "policyd/server/network/http1.py": "the app failed: status 500, and it is logged",
-    "policyd/server/in_cluster.py": "a controller failed; it is logged and begun again",
+    "policyd/server/cluster/cluster_controllers.py": "a controller failed; it is logged and begun again",
     "policyd/server/edits/gate.py": "counted and raised again",
     "policyd/server/edits/child.py": "the edit is refused, and it is logged",
     "tests/core/recursion/attacks.py": "what an attack raises is its outcome",
-    "policyd/policy/live/store.py": "the reload fails, and says so; the set in use stays",
+    "policyd/server/policies/store.py": "the reload fails, and says so; the set in use stays",
 }
 
 CODE = [each for each in files() if each.endswith((".py", ".pyx", ".pxd", ".pyi"))]

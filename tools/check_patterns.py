@@ -56,7 +56,7 @@ ALLOWED = {
     "policyd/importers/kyverno/mutate/texts.py": "a variable, a reference, an identifier",
     "policyd/server/edits/gate.py": "names of Kubernetes",
     "policyd/server/edits/showing.py": "numbers after a fixed word",
-    "policyd/policy/live/holding.py": "a line in the message of an error",
+    "policyd/server/policies/holding.py": "a line in the message of an error",
     "policyd/mutation/overlays/strings.py": "one of two literal texts",
     "policyd/mutation/overlays/tree.py": "marks of another language in an overlay",
     "policyd/pattern/leaves.py": "a range of numbers, marks of another language in a pattern",

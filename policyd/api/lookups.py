@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 from policyd.admission.lookups.authorizer import AccessDecision, Attributes, Authorizer, Failure
 from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.json_types import JSONObject
-from policyd.policy.live.reach import Served
+from policyd.policy.kinds.served_resource import Served
 
 _log = logging.getLogger("policyd.lookups")
 _NOT_LOOKED_UP = Failure("this program does not look it up")

@@ -56,7 +56,7 @@ def command(config: Path | None, **flags: Any) -> None:
     certificate = self_signed(settings) if settings.self_signed else None
     from policyd.admission import engine
     from policyd.server.composition import Server
-    from policyd.server.loading import PolicyLoader
+    from policyd.server.policies.policy_loader import PolicyLoader
 
     serve: type[Server] | type[Supervisor] = Server
     if settings.workers > 1:

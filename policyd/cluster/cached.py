@@ -15,7 +15,7 @@ from policyd.cluster.listing import list_path
 from policyd.cluster.objects import ObjectClient
 from policyd.cluster.watching import Reflector, Watched
 from policyd.json_types import JSONObject
-from policyd.policy.live.reach import Served
+from policyd.policy.kinds.served_resource import Served
 from policyd.policy.model.base import labels_of
 
 

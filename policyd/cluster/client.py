@@ -37,7 +37,7 @@ from policyd.cluster.cache import LookupCache
 from policyd.cluster.params import Get
 from policyd.errors import ConfigError, PolicySchemaError
 from policyd.json_types import JSONObject
-from policyd.policy.live.reach import Served
+from policyd.policy.kinds.served_resource import Served
 from policyd.policy.source.loader import read_one
 
 Answer = TypeVar("Answer")

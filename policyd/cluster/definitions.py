@@ -27,7 +27,7 @@ from policyd.cluster.client import (
     trusted,
 )
 from policyd.json_types import JSONObject
-from policyd.policy.live.definitions import EVERY, WantedDefinition, slim
+from policyd.policy.kinds.wanted_definitions import EVERY, WantedDefinition, slim
 
 PATH = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 # Metadata is enough to detect which definitions exist and whether they changed.

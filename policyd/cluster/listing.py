@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import NamedTuple, Protocol
 
 from policyd.json_types import JSONObject
-from policyd.policy.live.reach import Served
+from policyd.policy.kinds.served_resource import Served
 
 PAGE = 500  # objects, as many as kubectl requests: about 10 MB of Pods
 

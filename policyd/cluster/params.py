@@ -13,7 +13,7 @@ from policyd.cluster.listing import list_path
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.plural import plural
-from policyd.policy.live.reach import Served
+from policyd.policy.kinds.served_resource import Served
 
 Get = Callable[[str, Mapping[str, str], str], Awaitable[JSONObject | None]]
 

@@ -20,7 +20,7 @@ from policyd.cluster.bounds import AnswerTooLarge
 from policyd.cluster.client import PASSING, ClusterClient
 from policyd.cluster.listing import ApiReadError
 from policyd.json_types import JSONObject
-from policyd.policy.live.reach import Served
+from policyd.policy.kinds.served_resource import Served
 
 Answer = TypeVar("Answer")
 # The timeout of a page of 500 objects, as a multiple of that for a part of a response.

@@ -16,21 +16,20 @@ from policyd.cluster.client import PROBLEMS, ReportLookup, describe
 from policyd.cluster.objects import ObjectClient, ObjectError
 from policyd.cluster.watching import RELIST_SECONDS, Reflector, Watched, unreported
 from policyd.json_types import JSONObject
-from policyd.policy.live.config_maps import (
+from policyd.policy.config_maps.config_map_files import (
     MAX_SET_BYTES,
     NotRead,
     bundle_of,
     identity_of,
     slim,
 )
-from policyd.policy.live.holding import BundleState
-from policyd.policy.live.team_exceptions import (
+from policyd.policy.config_maps.team_exceptions import (
     ExceptionNamespaces,
     HeldBack,
     TeamExceptions,
     bounded,
 )
-from policyd.policy.source.files import Bundle
+from policyd.policy.source.files import Bundle, BundleState
 
 # From the first change to the reload. Bounded: later changes do not prolong it.
 PAUSE_SECONDS = 0.05

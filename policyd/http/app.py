@@ -34,9 +34,9 @@ from policyd.http.messages import (
     path_of,
     peer_of,
 )
+from policyd.http.policies_in_use import PoliciesInUse
 from policyd.http.routes import ROUTES, route_of_policy
 from policyd.http.status import MetricsRenderer, PolicyPlaces, PolicyReach, Status
-from policyd.policy.live.store import Store
 from policyd.webhooks.stored import EDIT_PATH
 
 
@@ -47,7 +47,7 @@ class Application:
         self,
         reviews: Reviews,
         admin: App,
-        store: Store,
+        store: PoliciesInUse,
         lifecycle: Lifecycle,
         recorder: Recorder,
         *,
@@ -89,7 +89,7 @@ class Application:
 
 def create_app(
     settings: Settings,
-    store: Store,
+    store: PoliciesInUse,
     recorder: Recorder,
     evaluate: ReviewEvaluator,
     *,

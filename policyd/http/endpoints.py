@@ -30,8 +30,8 @@ from policyd.http.messages import (
     refuse,
     respond,
 )
+from policyd.http.policies_in_use import LoadedPolicy
 from policyd.http.turns import EvaluationTurns
-from policyd.policy.live.store import LoadedPolicy
 from policyd.units import duration
 
 LoadedPolicyFilter = Callable[[LoadedPolicy], bool]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from policyd.http.endpoints import LoadedPolicyFilter
-from policyd.policy.live.store import LoadedPolicy
+from policyd.http.policies_in_use import LoadedPolicy
 
 WEBHOOKS = ("validate", "mutate")
 _ONLY: dict[str, LoadedPolicyFilter | None] = {

@@ -14,7 +14,7 @@ from policyd.errors import ReviewError
 from policyd.http.admin_gate import TRUSTED
 from policyd.http.denials import NONE, RecentDenials, denial_query
 from policyd.http.lifecycle import Lifecycle
-from policyd.policy.live.store import LoadedPolicy, LoadedPolicySet, Store
+from policyd.http.policies_in_use import LoadedPolicy, LoadedPolicySet, PoliciesInUse
 from policyd.texts import encodable_tree
 
 # Rendering may use this part of the time, and this many seconds at once. Beyond that the previous
@@ -68,7 +68,7 @@ class Status:
 
     def __init__(
         self,
-        store: Store,
+        store: PoliciesInUse,
         lifecycle: Lifecycle,
         exposition: MetricsRenderer,
         unready: Callable[[], Sequence[str]] = tuple,
@@ -274,7 +274,7 @@ def _is_trusted(request: Request) -> bool:
     return bool(request.scope.get("state", {}).get(TRUSTED))
 
 
-def _reload(store: Store, trusted: bool) -> dict[str, Any] | None:
+def _reload(store: PoliciesInUse, trusted: bool) -> dict[str, Any] | None:
     last = store.last
     if last is None:
         return None

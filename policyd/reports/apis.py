@@ -5,7 +5,7 @@ from http import HTTPStatus
 
 from policyd.cluster.listing import ApiReader, ApiReadError
 from policyd.errors import ConfigError
-from policyd.policy.live.reach import Served
+from policyd.policy.kinds.served_resource import Served
 
 
 @dataclass(frozen=True, slots=True)

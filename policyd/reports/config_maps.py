@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from policyd.cluster.listing import ApiReader, ApiReadError, pages
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
-from policyd.policy.live.config_maps import bundle_of, slim
-from policyd.policy.live.team_exceptions import ExceptionNamespaces, HeldBack, TeamExceptions
+from policyd.policy.config_maps.config_map_files import bundle_of, slim
+from policyd.policy.config_maps.team_exceptions import ExceptionNamespaces, HeldBack, TeamExceptions
 from policyd.policy.source.files import Bundle
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from policyd.policy.compile.compiled import CompiledPolicy
-from policyd.policy.live.reach import PolicyKey
+from policyd.policy.kinds.match_targets import PolicyKey
 from policyd.policy.source.classification import classification_of
 from policyd.policy.source.documents import Document, Sources
 

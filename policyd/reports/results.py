@@ -7,7 +7,7 @@ from typing import Literal
 from policyd.admission.confidential import WITHHELD
 from policyd.admission.decision import Finding
 from policyd.policy.compile.exemptions import Exemption
-from policyd.policy.live.reach import PolicyKey
+from policyd.policy.kinds.match_targets import PolicyKey
 from policyd.reports.policies import PolicyFacts
 from policyd.texts import bounded, encodable
 

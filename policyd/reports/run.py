@@ -15,7 +15,8 @@ from policyd.cluster.scanning import ParamReader, Scan, ScannedObject, ScanProgr
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.live.reach import ListedResource, PolicyKey, Reach, Served, storage_of
+from policyd.policy.kinds.match_targets import ListedResource, PolicyKey, Reach
+from policyd.policy.kinds.served_resource import Served, storage_of
 from policyd.policy.source.documents import Sources
 from policyd.reports.apis import served_api
 from policyd.reports.documents import ReportedObject, report_of, resource_label

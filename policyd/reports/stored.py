@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from policyd.cluster.listing import ApiReader, list_path, pages
 from policyd.json_types import JSONObject
-from policyd.policy.live.reach import Served
+from policyd.policy.kinds.served_resource import Served
 from policyd.reports.apis import ReportApi
 from policyd.reports.documents import HASH, LABEL_SELECTOR, RESOURCE
 

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
-from policyd.policy.live.reach import PolicyKey
+from policyd.policy.kinds.match_targets import PolicyKey
 from policyd.reports.documents import ReportedObject
 from policyd.reports.evaluating import ObjectResults
 from policyd.reports.policies import PolicyFacts

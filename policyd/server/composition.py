@@ -27,24 +27,26 @@ from policyd.http.endpoints import ReviewEvaluator
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
 from policyd.http.messages import App
+from policyd.http.policies_in_use import LoadedPolicySet, Reload
 from policyd.http.status import MetricsRenderer
-from policyd.observability import loads
 from policyd.observability.log_writer import LogWriter
 from policyd.observability.logs import Bridge, Log, background_log
 from policyd.observability.metrics import Exposition
 from policyd.observability.tracing.switch import tracing
 from policyd.observability.trail import Trail
 from policyd.policy.compile.missing_schemas import RULE as MISSING_SCHEMA
-from policyd.policy.live.store import Kept, LoadedPolicySet, Reload, Store
 from policyd.server import allocator, signals
 from policyd.server.capture import Capture, CaptureOutcome
-from policyd.server.cluster import LiveDefinitions
-from policyd.server.connecting import Controllers, connected
+from policyd.server.cluster.connecting import Controllers, connected
+from policyd.server.cluster.live_definitions import LiveDefinitions
 from policyd.server.live_policies import LivePolicies
 from policyd.server.network import draining
 from policyd.server.network.listen import Listener, Serve, bound
 from policyd.server.network.ports import RefusalLog, connections_of
 from policyd.server.network.tcp import Connection
+from policyd.server.policies import load_log
+from policyd.server.policies.loaded_set import Kept
+from policyd.server.policies.store import Store
 from policyd.server.signals import Signals
 from policyd.server.watches import Watcher
 from policyd.tls.certificates import Certificates
@@ -248,7 +250,7 @@ class Server:
                 runner.get_loop().set_exception_handler(self._unhandled)
                 runner.run(self._main())
         except PolicydError as error:
-            loads.cannot_start(self.log, error)
+            load_log.cannot_start(self.log, error)
             raise SystemExit(error.exit_code) from None
         finally:
             signals.ignore()  # the loop has restored their default handlers
@@ -373,7 +375,7 @@ class Server:
         if self.caches is not None and not attempt.at_start:
             self.caches.follow(self.store.current)
         self.controllers.changed()
-        loads.report(self.log, self.store, attempt, str(self.settings.last_good))
+        load_log.report(self.log, self.store, attempt, str(self.settings.last_good))
 
     def _malformed(self, status: int, peer: str) -> None:
         self.recorder.rejected(status, peer, "", "expected a request of HTTP/1.1")

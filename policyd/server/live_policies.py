@@ -9,22 +9,23 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from policyd.cluster.pod import NAMESPACE_FILE, pod_namespace
 from policyd.config import Settings
-from policyd.errors import ConfigError, PolicyError
+from policyd.errors import PolicyError
 from policyd.observability.logs import Log
 from policyd.observability.throttle import LineLimit
-from policyd.policy.live.sources import PolicySource, Together
-from policyd.policy.live.store import LONGEST_RETRY_SECONDS, Kept, Store
-from policyd.policy.live.team_exceptions import HeldBack
-from policyd.server.cluster import LiveDefinitions
+from policyd.policy.config_maps.team_exceptions import HeldBack
+from policyd.server.cluster.followed_lists import CacheState
+from policyd.server.cluster.live_definitions import LiveDefinitions
+from policyd.server.cluster.own_namespace import known_namespace, own_namespace
 from policyd.server.edits.finding import MountedEdits, WatchedEdits
-from policyd.server.edits.gate import MOUNTED, EditGate
+from policyd.server.edits.gate import EditGate, edit_selector
 from policyd.server.edits.model import EditFindings, PolicyEdit
 from policyd.server.edits.process import ProcessLimits, check_apart
-from policyd.server.following import CacheState
 from policyd.server.health import WatchHealth, WatchSupervisor
-from policyd.server.last_good import KeepingPlace, LastGoodFile, LastGoodPolicies
+from policyd.server.policies.last_good import KeepingPlace, LastGoodFile, LastGoodPolicies
+from policyd.server.policies.loaded_set import Kept
+from policyd.server.policies.policy_sources import PolicySource, Together
+from policyd.server.policies.store import LONGEST_RETRY_SECONDS, Store
 from policyd.units import ConfigMapName
 
 if TYPE_CHECKING:
@@ -42,18 +43,6 @@ HELD_LINES = 20
 HELD_SECONDS = 60.0
 # After a reload for an edit of exceptions the next one waits several times as long as it took.
 IDLE_SHARE = 4.0
-
-
-def own_namespace(settings: Settings) -> str:
-    """The namespace of policyd: the setting, or that of the Pod; empty if neither is known."""
-    return settings.namespace or pod_namespace()
-
-
-def edit_selector(settings: Settings) -> str:
-    """The labels of the ConfigMaps whose edits are checked; empty if there are none. Where policyd
-    does not follow them, they are mounted: only in a Pod, which has no kubeconfig.
-    """
-    return settings.policy_configmaps or ("" if settings.kubeconfig else MOUNTED)
 
 
 class LivePolicies:
@@ -91,7 +80,7 @@ class LivePolicies:
         settings = self._settings
         self._objects = client = ObjectClient(cluster.config, settings.timeout)
         if settings.policy_configmaps:
-            namespace = self._known_namespace()
+            namespace = known_namespace(settings)
             self.source = PolicyConfigMaps(client, namespace, settings.policy_configmaps)
         if settings.exception_configmaps:
             self.exceptions = ExceptionConfigMaps(
@@ -102,11 +91,6 @@ class LivePolicies:
         """Return what is read beside files; None if nothing is."""
         found = [each for each in (self.source, self.exceptions) if each is not None]
         return Together(found) if found else None
-
-    def _known_namespace(self) -> str:
-        if not self.namespace:
-            raise ConfigError(f"--namespace is not set, and there is no {NAMESPACE_FILE}")
-        return self.namespace
 
     def last_good(
         self, image: Callable[[str], bytes], restore: Callable[[bytes], Kept]
@@ -124,11 +108,11 @@ class LivePolicies:
         return self._kept
 
     def _config_map(self, name: str) -> KeepingPlace:
-        from policyd.server.last_good_config_map import LastGoodConfigMap
+        from policyd.server.policies.last_good_config_map import LastGoodConfigMap
 
         settings = self._settings
         return LastGoodConfigMap(
-            name, self._known_namespace(), settings.kubeconfig, settings.timeout, self._may_write
+            name, known_namespace(settings), settings.kubeconfig, settings.timeout, self._may_write
         )
 
     def states(self) -> Mapping[str, CacheState]:

@@ -14,12 +14,12 @@ from typing import Any
 
 from policyd.observability.logs import Log, LogLevel
 from policyd.observability.throttle import Throttle
-from policyd.policy.live.store import LONGEST_RETRY_SECONDS, RETRY_SECONDS, Store
-from policyd.policy.live.watch import LOOK_ANYWAY, changed, fingerprint
-from policyd.server.caches import LiveCaches
-from policyd.server.cluster import LiveDefinitions
+from policyd.server.cluster.live_caches import LiveCaches
+from policyd.server.cluster.live_definitions import LiveDefinitions
 from policyd.server.health import WatchHealth, WatchSupervisor
 from policyd.server.network.connections import PortConnections
+from policyd.server.policies.file_watch import LOOK_ANYWAY, changed, fingerprint
+from policyd.server.policies.store import LONGEST_RETRY_SECONDS, RETRY_SECONDS, Store
 from policyd.server.signals import Signals
 from policyd.tls.certificates import CertificateReload, Certificates
 

@@ -7,7 +7,7 @@ import pytest
 from policyd.api.policy_set import PolicySet
 from policyd.errors import PolicyError
 from policyd.policy.suite.reviews import build_review
-from policyd.server.loading import PolicyLoader
+from policyd.server.policies.policy_loader import PolicyLoader
 from policyd.versions import KubernetesVersion
 from tests.builders.objects import pod
 

@@ -15,7 +15,7 @@ from policyd.cluster.namespaces import PATH, kept
 from policyd.cluster.objects import ObjectClient
 from policyd.cluster.watching import Reflector, Watched
 from policyd.json_types import JSONObject
-from policyd.policy.live.reach import Served
+from policyd.policy.kinds.served_resource import Served
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
 from tests.cluster.running import SLACK
 from tests.cluster.watched import WatchedList

@@ -8,7 +8,7 @@ import pytest
 from policyd.cluster import connect, open_definitions
 from policyd.cluster.definitions import PATH, ClusterDefinitions, version_of
 from policyd.json_types import JSONObject
-from policyd.policy.live.definitions import EVERY, WantedDefinition, slim
+from policyd.policy.kinds.wanted_definitions import EVERY, WantedDefinition, slim
 from tests.builders.objects import widget_definition
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
 

@@ -12,7 +12,7 @@ from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.cluster import bounds, cache, client, connect
 from policyd.cluster.client import ClusterClient
 from policyd.cluster.definitions import ClusterDefinitions
-from policyd.policy.live.definitions import EVERY, WantedDefinition
+from policyd.policy.kinds.wanted_definitions import EVERY, WantedDefinition
 from tests.cluster import lies
 from tests.cluster.lies import LIES, MEGABYTE, lying, once, whole
 from tests.sampling import sampled

@@ -11,7 +11,7 @@ from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.cluster import cache, connect
 from policyd.cluster.client import ClusterClient
 from policyd.json_types import JSONObject
-from policyd.policy.live.reach import Served
+from policyd.policy.kinds.served_resource import Served
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
 
 Result = TypeVar("Result")

@@ -10,8 +10,8 @@ import pytest
 from policyd.cluster import connect
 from policyd.observability.logs import Log
 from policyd.observability.metrics import PrometheusRecorder
-from policyd.server.caches import LiveCaches
-from policyd.server.cluster import PAUSE_SECONDS, LiveDefinitions
+from policyd.server.cluster.live_caches import LiveCaches
+from policyd.server.cluster.live_definitions import PAUSE_SECONDS, LiveDefinitions
 from tests.cluster.fake import ApiServer, Reply, api_server
 
 

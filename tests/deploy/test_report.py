@@ -8,7 +8,8 @@ import yaml
 
 from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
-from policyd.policy.live.reach import Reach, Served
+from policyd.policy.kinds.match_targets import Reach
+from policyd.policy.kinds.served_resource import Served
 from policyd.policy.source import loader
 from tests.deploy.rendering import CHART, chart, container, helm, named, with_component
 from tests.deploy.report_rights import (

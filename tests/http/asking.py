@@ -11,7 +11,7 @@ from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
 from policyd.http.messages import App
 from policyd.http.status import Render
-from policyd.policy.live.store import Store
+from policyd.server.policies.store import Store
 from tests.server.fakes import judge
 
 POD = "10.1.2.3"

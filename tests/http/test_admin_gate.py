@@ -12,7 +12,7 @@ from policyd.errors import ConfigError
 from policyd.http.admin_gate import BURST, RATE, REMEMBERED, TRUSTED, AdminGate
 from policyd.http.messages import ASGIScope, Receive, Send, respond
 from policyd.http.status import RENDERING_SECONDS, RenderCache
-from policyd.policy.live.store import Store
+from policyd.server.policies.store import Store
 from tests.builders.reviews import body
 from tests.http.asking import POD, admin_app, ask
 from tests.server.fakes import load

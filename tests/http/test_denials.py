@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from policyd.config import Settings
 from policyd.errors import ReviewError
 from policyd.http.denials import MOST, NONE, DenialQuery, RecentDenials, denial_query, merged
-from policyd.policy.live.store import Store
+from policyd.server.policies.store import Store
 from tests.builders.reviews import body
 from tests.http.asking import admin_app, ask
 from tests.server.fakes import load

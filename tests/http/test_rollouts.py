@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from policyd.policy.live.store import Store
+from policyd.server.policies.store import Store
 from tests.builders.policies import policy
 from tests.http.asking import admin_app, ask
 from tests.policy_sets import compiled

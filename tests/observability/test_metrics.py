@@ -12,8 +12,8 @@ from policyd._core.counting.counters import DECISIONS
 from policyd.http.limits import InFlight, Peer, Reservation
 from policyd.observability.metrics import Exposition, PrometheusRecorder
 from policyd.policy.compile.rollouts import CompiledRollout
-from policyd.policy.live.holding import BundleState
-from policyd.server.following import CacheState
+from policyd.policy.source.files import BundleState
+from policyd.server.cluster.followed_lists import CacheState
 from policyd.server.network.connections import PortConnections
 from tests.builders.policies import labelling, map_, policy
 from tests.policy_sets import compiled

@@ -18,8 +18,8 @@ from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.config import resolve
 from policyd.errors import PolicyError, Problem
+from policyd.http.policies_in_use import LoadedPolicySet
 from policyd.policy.compile.rollouts import CompiledRollout
-from policyd.policy.live.store import LoadedPolicySet
 from policyd.versions import NEWEST, KubernetesVersion
 
 

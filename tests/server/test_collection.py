@@ -11,7 +11,7 @@ from h2.connection import H2Connection
 from h2.events import StreamEnded
 
 from policyd.collecting import collect_as_usual
-from policyd.server.loading import PolicyLoader
+from policyd.server.policies.policy_loader import PolicyLoader
 from tests.builders.reviews import body
 from tests.server import pair
 from tests.server.process import Process, trusting, until, write_sources

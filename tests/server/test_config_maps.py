@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from policyd.server.last_good_config_map import LastGoodConfigMap
+from policyd.server.policies.last_good_config_map import LastGoodConfigMap
 from tests.builders.config_maps import BROKEN, NAMESPACE, forbidding
 from tests.builders.policies import CONFIG_MAPS, policy
 from tests.server.config_maps import (

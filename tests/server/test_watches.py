@@ -8,9 +8,9 @@ from starlette.requests import Request
 
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.status import Render, Status
-from policyd.policy.live.store import Store
 from policyd.server import health as watches_module
 from policyd.server.health import SILENCE_SECONDS, WatchSupervisor
+from policyd.server.policies.store import Store
 from tests.server.fakes import load
 
 

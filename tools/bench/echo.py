@@ -13,7 +13,7 @@ from policyd.cli.shared.settings import settings_options
 from policyd.config import resolve
 from policyd.http.messages import ASGIScope, Receive, Send
 from policyd.server.composition import Server
-from policyd.server.loading import PolicyLoader
+from policyd.server.policies.policy_loader import PolicyLoader
 
 HEADERS = [(b"content-type", b"application/json"), (b"content-length", b"150")]
 

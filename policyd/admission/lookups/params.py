@@ -20,7 +20,7 @@ from policyd.policy.compile.params import (
     key_of,
     unknown_kind,
 )
-from policyd.policy.live.reach import Served
+from policyd.policy.kinds.served_resource import Served
 
 _Answer = TypeVar("_Answer")
 

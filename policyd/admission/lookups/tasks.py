@@ -15,7 +15,7 @@ from policyd.admission.lookups.namespaces import NamespaceName
 from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.admission.recorder import LookupKind, LookupResult, Recorder
 from policyd.json_types import JSONObject
-from policyd.policy.live.reach import Served
+from policyd.policy.kinds.served_resource import Served
 
 _LATE = Failure("there was no answer in time")
 _Answer = TypeVar("_Answer")

@@ -19,7 +19,7 @@ from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admission, Admitter
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.live.reach import Reach
+from policyd.policy.kinds.match_targets import Reach
 from policyd.policy.source.documents import Sources
 
 

@@ -18,7 +18,7 @@ from policyd.config import Settings
 from policyd.errors import ConfigError
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.live.team_exceptions import HeldBack
+from policyd.policy.config_maps.team_exceptions import HeldBack
 from policyd.policy.source.documents import Sources
 from policyd.policy.source.files import Bundle
 from policyd.policy.source.loader import load

@@ -30,8 +30,8 @@ from policyd.placement.documents import list_path
 from policyd.placement.placement import PlacementMode
 from policyd.placement.served import ServedKinds
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.live.watch import changed, fingerprint
 from policyd.policy.source.documents import Sources
+from policyd.server.policies.file_watch import changed, fingerprint
 from policyd.versions import NEWEST
 from policyd.webhooks.reach.reach import reach
 from policyd.webhooks.rendering.options import RenderOptions

@@ -9,11 +9,11 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 
 from policyd.http.limits import InFlight
+from policyd.http.policies_in_use import LoadedPolicySet
 from policyd.http.status import Render
 from policyd.observability.metrics.recorder import PrometheusRecorder
 from policyd.observability.metrics.scrape import CountedCache, CountedConnections, Scrape
-from policyd.policy.live.holding import BundleState
-from policyd.policy.live.store import LoadedPolicySet
+from policyd.policy.source.files import BundleState
 
 # Functions of modules of this package; each is given a Scrape. A new metric is a file and a line
 # here, or a line in one of these; it is documented in docs/run/metrics.md.

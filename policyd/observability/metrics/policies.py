@@ -8,7 +8,7 @@ from prometheus_client.core import InfoMetricFamily
 from prometheus_client.metrics_core import Metric
 
 from policyd.observability.metrics.scrape import Scrape, counter, gauge, gauges
-from policyd.policy.live.holding import BundleState
+from policyd.policy.source.files import BundleState
 
 KINDS = ("MutatingAdmissionPolicy", "Policy", "ValidatingAdmissionPolicy")
 STATES = ("active", "quarantined")

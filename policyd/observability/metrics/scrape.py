@@ -9,13 +9,13 @@ from prometheus_client.metrics_core import Metric
 
 from policyd._core.counting.histogram import Histogram
 from policyd.http.limits import InFlight
+from policyd.http.policies_in_use import LoadedPolicySet
 from policyd.observability.metrics.recorder import PrometheusRecorder
-from policyd.policy.live.holding import BundleState
-from policyd.policy.live.store import LoadedPolicySet
+from policyd.policy.source.files import BundleState
 
 
 class CountedConnections(Protocol):
-    """The connections of a port: ``server.connections.Connections``."""
+    """The connections of a port: ``server.network.connections.PortConnections``."""
 
     closed: dict[Any, int]
 
@@ -29,7 +29,7 @@ class CountedConnections(Protocol):
 
 
 class CountedCache(Protocol):
-    """What is kept in step with the cluster: ``server.following.CacheState``."""
+    """What is kept in step with the cluster: ``server.cluster.followed_lists.CacheState``."""
 
     @property
     def staleness(self) -> float:

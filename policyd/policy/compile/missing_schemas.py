@@ -5,8 +5,8 @@ them would fail. Only kinds that match rules name; overlays have a check of thei
 from collections.abc import Iterable, Iterator
 
 from policyd.errors import Problem
-from policyd.mutation.schemas.schemas import builtin_table
 from policyd.policy.compile.overlays import MISSING_SCHEMA, KnownKinds, remedy
+from policyd.policy.kinds.definitions import is_custom
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy
 from policyd.policy.source.documents import Document
@@ -46,13 +46,6 @@ def missing(document: Document, kinds: KnownKinds) -> Iterator[Problem]:
                         rule=RULE,
                     )
                     yield document.problem(finding)
-
-
-def is_custom(group: str) -> bool:
-    """Whether the group has only resources of CRDs or of aggregated API servers."""
-    return group != "*" and all(
-        home.rpartition("/")[0] != group for home in builtin_table().versions
-    )
 
 
 def _unknown(group: str, versions: Iterable[str], plural: str, kinds: KnownKinds) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from policyd.errors import Problem
 from policyd.json_types import JSON, FieldPath, JSONObject
+from policyd.mutation.schemas.schemas import builtin_table
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.source.documents import Document, Sources
 
@@ -157,3 +158,10 @@ def _text(value: dict[str, Any], field: str, at: FieldPath) -> Iterator[FormProb
 
 def _wrong(path: FieldPath, expected: str) -> FormProblem:
     return FormProblem(path, f"expected {expected}")
+
+
+def is_custom(group: str) -> bool:
+    """Whether the group has only resources of CRDs or of aggregated API servers."""
+    return group != "*" and all(
+        home.rpartition("/")[0] != group for home in builtin_table().versions
+    )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from policyd.errors import Problem
 from policyd.policy.source.pace import full_speed
@@ -82,6 +82,18 @@ class Bundle:
         for problem in self.problems:
             whole.update(str(problem).encode("utf-8", "surrogatepass"))
         return whole.digest()
+
+
+class BundleState(NamedTuple):
+    """One bundle as people see it: ``version`` is in use, ``held`` a later one that is not; each is
+    empty if there is none. ``confined`` is the namespace of a team's exceptions.
+    """
+
+    name: str
+    version: str
+    held: str
+    files: int
+    confined: str = ""
 
 
 def read(

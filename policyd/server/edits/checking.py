@@ -9,17 +9,17 @@ from pathlib import Path
 from policyd.errors import Problem
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.live.config_maps import MAX_SET_BYTES, bundle_of, name_of
-from policyd.policy.live.definitions import Fetch, wanted, with_definitions
-from policyd.policy.live.holding import added
-from policyd.policy.live.sources import FILES, exists_in
-from policyd.policy.live.team_exceptions import EXCEPTIONS
+from policyd.policy.config_maps.config_map_files import MAX_SET_BYTES, bundle_of, name_of
+from policyd.policy.config_maps.team_exceptions import EXCEPTIONS
+from policyd.policy.kinds.wanted_definitions import Fetch, wanted, with_definitions
 from policyd.policy.source import loader
 from policyd.policy.source.files import MAX_BYTES, Bundle, read
 from policyd.policy.source.losses import LOST, emptied, truncated
 from policyd.server.edits.model import EditFindings, InUse, PolicyEdit
 from policyd.server.edits.showing import findings_of
-from policyd.server.loading import failures
+from policyd.server.policies.holding import added
+from policyd.server.policies.policy_loader import failures
+from policyd.server.policies.policy_sources import FILES, exists_in
 
 Breathe = Callable[[], None]
 

@@ -22,7 +22,7 @@ from typing import BinaryIO
 from policyd._core.system.libc import die_with
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.json_types import JSONObject
-from policyd.policy.live.definitions import WantedDefinition
+from policyd.policy.kinds.wanted_definitions import WantedDefinition
 from policyd.server.edits.checking import check
 from policyd.server.edits.model import TooLate, line, read
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from policyd.json_types import JSONObject
-from policyd.policy.live.config_maps import PREFIX, contents, flat, identity_of, name_of
-from policyd.policy.live.store import Store
-from policyd.policy.live.team_exceptions import EXCEPTIONS
+from policyd.policy.config_maps.config_map_files import PREFIX, contents, flat, identity_of, name_of
+from policyd.policy.config_maps.team_exceptions import EXCEPTIONS
 from policyd.policy.source.files import SourceFile, is_packed
 from policyd.policy.source.tree import walk
 from policyd.regular_files import open_regular
 from policyd.server.edits.checking import is_in
 from policyd.server.edits.model import InUse, PolicyEdit
+from policyd.server.policies.store import Store
 
 if TYPE_CHECKING:
     from policyd.controllers.config_maps import PolicyConfigMaps

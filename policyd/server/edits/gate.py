@@ -13,11 +13,12 @@ from typing import Any
 
 from policyd._core.match.selectors import Selector
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
+from policyd.config import Settings
 from policyd.errors import ReviewError
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.throttle import LineLimit
-from policyd.policy.live.config_maps import PREFIX, NotRead, flat, labels_of, oversize
+from policyd.policy.config_maps.config_map_files import PREFIX, NotRead, flat, labels_of, oversize
 from policyd.server.edits.finding import FindEdit, Outdated, Submitted
 from policyd.server.edits.model import EditFindings, PolicyEdit, TooLate
 from policyd.server.edits.process import Broken, NotStarted
@@ -39,6 +40,13 @@ _KEY = re.compile(r"[A-Za-z0-9._-]{1,253}")
 
 # Checks an edit until a deadline, a moment of perf_counter_ns; called by a thread.
 CheckEdit = Callable[[PolicyEdit, int], EditFindings]
+
+
+def edit_selector(settings: Settings) -> str:
+    """The labels of the ConfigMaps whose edits are checked; empty if there are none. Where policyd
+    does not follow them, they are mounted: only in a Pod, which has no kubeconfig.
+    """
+    return settings.policy_configmaps or ("" if settings.kubeconfig else MOUNTED)
 
 
 class EditGate:

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.json_types import JSONObject
-from policyd.policy.live.definitions import WantedDefinition
+from policyd.policy.kinds.wanted_definitions import WantedDefinition
 from policyd.server.edits.memory import left_in_pod
 from policyd.server.edits.model import EditFindings, PolicyEdit, TooLate, line, written
 from policyd.texts import bounded

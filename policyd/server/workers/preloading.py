@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from policyd.errors import PolicyError, Problem
-from policyd.policy.live.store import LoadedPolicySet
-from policyd.policy.live.watch import Fingerprint, fingerprint
+from policyd.http.policies_in_use import LoadedPolicySet
+from policyd.server.policies.file_watch import Fingerprint, fingerprint
 
 
 class Preloaded:

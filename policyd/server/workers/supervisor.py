@@ -18,10 +18,10 @@ from typing import Any
 
 from policyd.config import Settings
 from policyd.errors import ConfigError, PolicydError
-from policyd.observability import loads
 from policyd.observability.log_writer import standard_error
 from policyd.observability.logs import Log, LogLevel
 from policyd.server.network.listen import bound
+from policyd.server.policies import load_log
 from policyd.server.signals import Signals
 from policyd.server.workers import processes
 from policyd.server.workers.board import Board
@@ -139,7 +139,7 @@ class Supervisor:
         except PolicydError as error:
             for each in self._sockets:
                 each.close()
-            loads.cannot_start(self._log, error)
+            load_log.cannot_start(self._log, error)
             self._stream.settle(LOG_SECONDS)
             raise SystemExit(error.exit_code) from None
         self._preloaded.settle()

@@ -15,9 +15,9 @@ from policyd.http.denials import NONE, RecentDenials
 from policyd.http.endpoints import ReviewEvaluator
 from policyd.http.limits import InFlight
 from policyd.http.messages import App, ASGIScope, Receive, Send, respond
+from policyd.http.policies_in_use import LoadedPolicySet, Reload
 from policyd.http.status import MetricsRenderer, Render, RenderCache
 from policyd.observability.metrics import Exposition
-from policyd.policy.live.store import LoadedPolicySet, Reload
 from policyd.server.composition import Server
 from policyd.server.network import draining
 from policyd.server.network.listen import Listener, Serve

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from policyd.admission.lookups.authorizer import AccessDecision, Attributes, Failure
 from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.json_types import JSONObject
-from policyd.policy.live.reach import Served
+from policyd.policy.kinds.served_resource import Served
 
 Fetch = Callable[[Attributes], Awaitable[AccessDecision | Failure]]
 LIMIT = Served("limits.dev", "v1", "limits", "Limit", True)

@@ -226,7 +226,7 @@ import json, os, sys
 from policyd.admission import engine
 from policyd.config import resolve
 from policyd.server.composition import Server
-from policyd.server.loading import PolicyLoader
+from policyd.server.policies.policy_loader import PolicyLoader
 os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://x:4317"
 settings = resolve({"policies": (sys.argv[1],), "self_signed": "true"}, {})
 server = Server(settings, PolicyLoader(keep=False, exports=False).load, engine.review)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from policyd.cli import policyd
 from policyd.json_types import JSONObject
-from policyd.policy.live.config_maps import bundle_of
+from policyd.policy.config_maps.config_map_files import bundle_of
 from policyd.policy.source.files import captures_in, is_json, is_source, read, without_packing
 from policyd.policy.suite.reviews import build_review
 from tests.builders.config_maps import policy_map

@@ -12,7 +12,7 @@ from policyd.policy.source.loader import load
 from policyd.policy.source.yaml_output import dump as text
 from policyd.policy.suite import runner as suites
 from policyd.policy.suite.expectations import CaseAnswer
-from policyd.server.loading import PolicyLoader
+from policyd.server.policies.policy_loader import PolicyLoader
 from tests.builders.policies import policy, suite
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"

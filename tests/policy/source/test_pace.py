@@ -7,7 +7,7 @@ from typing import ClassVar
 import pytest
 
 from policyd.policy.source.pace import PIECE, REST, Pace
-from policyd.server import loading
+from policyd.server.policies import policy_loader
 from tests.builders import policies as builders
 
 
@@ -41,11 +41,11 @@ class Counted(Pace):
 
 
 def test_only_a_reload_is_paced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "Pace", Counted)
+    monkeypatch.setattr(policy_loader, "Pace", Counted)
     monkeypatch.setattr(Counted, "made", [])
     for name in ("a", "b"):
         (tmp_path / f"{name}.yaml").write_text(json.dumps(builders.policy(name)))
-    maker = loading.PolicyLoader()
+    maker = policy_loader.PolicyLoader()
     maker.load([tmp_path])
     assert Counted.made == []
     maker.load([tmp_path])

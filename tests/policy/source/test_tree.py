@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from policyd.policy.live.watch import fingerprint
 from policyd.policy.source import tree
 from policyd.policy.source.files import read
 from policyd.policy.source.tree import walk
 from policyd.regular_files import NotRegular, open_regular, read_regular
+from policyd.server.policies.file_watch import fingerprint
 
 
 def names(folder: Path) -> list[str]:

@@ -9,8 +9,8 @@ from itertools import count
 import pytest
 
 from policyd.json_types import JSONObject
-from policyd.policy.live.config_maps import flat, name_of
-from policyd.policy.live.definitions import WantedDefinition
+from policyd.policy.config_maps.config_map_files import flat, name_of
+from policyd.policy.kinds.wanted_definitions import WantedDefinition
 from policyd.policy.source.files import SourceFile
 from policyd.server.edits.checking import check
 from policyd.server.edits.gate import denial

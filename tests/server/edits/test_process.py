@@ -14,8 +14,8 @@ from time import perf_counter_ns
 import pytest
 
 from policyd.json_types import JSONObject
-from policyd.policy.live.config_maps import flat
-from policyd.policy.live.definitions import WantedDefinition
+from policyd.policy.config_maps.config_map_files import flat
+from policyd.policy.kinds.wanted_definitions import WantedDefinition
 from policyd.server.edits import child, process
 from policyd.server.edits.memory import left_in_pod
 from policyd.server.edits.model import EditFindings, InUse, PolicyEdit, TooLate, written

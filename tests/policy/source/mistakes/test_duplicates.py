@@ -6,7 +6,7 @@ from itertools import permutations
 import pytest
 
 from policyd.json_types import JSONObject
-from policyd.policy.live.config_maps import bundle_of, config_map_of
+from policyd.policy.config_maps.config_map_files import bundle_of, config_map_of
 from policyd.policy.source.documents import Sources
 from policyd.policy.source.files import Bundle, SourceFile
 from policyd.policy.source.loader import load

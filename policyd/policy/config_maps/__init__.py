@@ -1,0 +1,1 @@
+"""Source files in ConfigMaps: those of policies, and those of teams with exceptions."""

@@ -1,0 +1,100 @@
+"""The namespaces and params that the policies in use may need, kept in step with the cluster.
+
+A list is followed from when a policy set needs it until none does. Until it is known, and without
+the right to follow it, each object is looked up when a request needs it.
+"""
+
+import random
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from policyd._core.lib.authorization import Failure
+from policyd.admission.lookups.params import KindOf
+from policyd.admission.lookups.wanted import WantedNamespaces, WantedParams, wanted_lookups
+from policyd.observability.logs import Log
+from policyd.server.cluster.followed_lists import CacheState, FollowedLists, Following
+
+if TYPE_CHECKING:
+    from policyd.cluster.client import ClusterClient
+    from policyd.cluster.objects import ObjectClient
+
+# Seconds until the resource of a kind is looked up again that the cluster does not serve.
+KIND_SECONDS = (1.0, 5.0)
+
+
+class LiveCaches:
+    """The caches of one server. ``lookups`` is the LookupClient that reads them, and asks
+    ``client`` for what they do not have.
+    """
+
+    def __init__(self, client: "ClusterClient", timeout: float, log: Log) -> None:
+        from policyd.cluster.cached import CachedLookups
+
+        self.lookups: CachedLookups = CachedLookups(client)
+        self.client = client
+        self._timeout = timeout
+        self._objects: ObjectClient | None = None
+        self.namespaces = FollowedLists("namespaces", self._follow_namespaces, log)
+        self.params = FollowedLists("params", self._follow_params, log)
+
+    def follow(self, policies: Any) -> None:
+        """Follow what this CompiledPolicySet may need, and nothing else. Runs on the event loop,
+        when the set comes into use: it must not read what was kept for others.
+        """
+        wanted = wanted_lookups(policies)
+        namespaces = frozenset({wanted.namespaces} if wanted.namespaces else ())
+        if namespaces != self.namespaces.wanted:
+            self.lookups.namespaces = None
+        self.lookups.keep_params(self.params.wanted & wanted.params)
+        self.namespaces.want(namespaces)
+        self.params.want(wanted.params)
+
+    def waiting(self) -> list[str]:
+        """What readiness waits for."""
+        lists = (self.namespaces, self.params)
+        return [f"waiting for the first list of {each.name}" for each in lists if each.waiting]
+
+    def states(self) -> Mapping[str, CacheState]:
+        """What metrics show of each cache."""
+        return {"namespaces": self.namespaces.state, "params": self.params.state}
+
+    def objects(self) -> "ObjectClient":
+        """The client that follows lists, made when it is first needed."""
+        from policyd.cluster.objects import ObjectClient
+
+        if self._objects is None:
+            self._objects = ObjectClient(self.client.config, self._timeout)
+        return self._objects
+
+    async def close(self) -> None:
+        """Close all connections to the cluster."""
+        if self._objects is not None:
+            await self._objects.close()
+            self._objects = None
+        await self.client.close()
+
+    async def _follow_namespaces(self, wanted: WantedNamespaces, following: Following) -> None:
+        from policyd.cluster import namespaces
+        from policyd.cluster.watching import Reflector, Watched
+
+        keep = namespaces.kept(wanted)
+        while following.wanted:
+            reflector = Reflector(self.objects(), Watched(namespaces.PATH), keep=keep)
+            self.lookups.namespaces = reflector
+            await following.run(reflector)
+
+    async def _follow_params(self, wanted: WantedParams, following: Following) -> None:
+        """Follow from when the cluster serves the kind; again if it was gone meanwhile."""
+        from policyd.cluster.cached import CachedParams
+
+        while following.wanted:
+            kinds = await self.client.kind(KindOf(wanted.api_version, wanted.kind))
+            if isinstance(kinds, Failure):
+                following.nothing(kinds.why)
+            elif not kinds:
+                following.nothing()
+            elif following.wanted:
+                cached = CachedParams(self.objects(), kinds[0], wanted)
+                self.lookups.add_params(wanted, cached)
+                await following.run(cached.reflector)
+            await following.pause(random.uniform(*KIND_SECONDS))  # noqa: S311 - a pause

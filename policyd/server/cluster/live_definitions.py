@@ -1,0 +1,176 @@
+"""The cluster's version and CustomResourceDefinitions, which the server needs to load policies.
+
+Both are fetched when policies load. Definitions are followed and the version is queried regularly,
+so that changes load the policies again. Lookups for requests are in ``live_caches.py``.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from policyd.admission.recorder import LookupResult, Recorder
+from policyd.observability.logs import Log
+from policyd.policy.kinds.wanted_definitions import Fetch
+from policyd.server.cluster.followed_lists import FollowedLists, Following
+from policyd.server.cluster.live_caches import LiveCaches
+from policyd.server.health import WatchHealth
+from policyd.server.policies.store import Store
+from policyd.versions import NEWEST, KubernetesVersion, nearest
+
+if TYPE_CHECKING:
+    from policyd.cluster.watching import Reflector
+
+# How often to check for changes that are not followed, and how soon after a failed check.
+PAUSE_SECONDS = 5.0
+UNANSWERED_SECONDS = 1.0
+# Changes of many definitions at once, of an operator that is installed, are one change.
+SETTLE_SECONDS = 0.1
+# Control planes are upgraded rarely.
+VERSION_SECONDS = 60.0
+
+
+class LiveDefinitions:
+    """The CustomResourceDefinitions of one cluster, for one store."""
+
+    def __init__(
+        self,
+        caches: LiveCaches,
+        timeout: float,
+        recorder: Recorder,
+        log: Log,
+        *,
+        follows_version: bool = True,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        from policyd.cluster import open_definitions
+
+        self._recorder = recorder
+        self._log = log
+        self._follows_version = follows_version
+        self._warned = ""
+        self._definitions = open_definitions(caches.client, timeout, self._count_lookup)
+        self._logged_problem = ""
+        self._reported = ""  # the version that the cluster reported last, such as v1.37.1
+        self._clock = clock
+        self._version_at = clock()  # when the version was last queried
+        self.fetch: Fetch = self._definitions.fetch
+        self.fetch_more = self._definitions.fetch_more
+        self._objects = caches.objects
+        self._listed: Reflector | None = None
+        self._changes = asyncio.Event()
+        self._lists = FollowedLists(
+            "CustomResourceDefinitions",
+            self._follow,
+            log,
+            f"they are checked for changes every {PAUSE_SECONDS:g} s",
+        )
+
+    def version(self) -> KubernetesVersion:
+        """Return the version to evaluate as: the version of the cluster, or the nearest supported
+        one.
+
+        While the cluster does not answer this is the version that it reported last; before its
+        first answer it is the newest supported one. Waits for the API server.
+        """
+        reported, why = self._definitions.kubernetes()
+        reported = reported or self._reported
+        try:
+            version, warning = nearest(KubernetesVersion.parse(reported))
+        except ValueError:
+            version = NEWEST
+            why = why or f"it reported {reported!r}"
+            warning = (
+                f"the cluster's Kubernetes version is not known ({why}); policies are evaluated "
+                f"as in {NEWEST}"
+            )
+        if warning and warning != self._warned:
+            self._log.write("warning", "kubernetes-version", warning)
+        self._reported, self._warned = reported, warning
+        return version
+
+    async def watch(self, store: Store, stop: asyncio.Event, watch: WatchHealth) -> None:
+        """Load the policies again when a definition that they need appears or changes.
+
+        If the API server does not answer, the watch becomes unhealthy but the server stays ready:
+        definitions that were fetched before stay known, and policies without their definition
+        follow failurePolicy.
+        """
+        health = WatchHealth(self._lists.name, monotonic)
+        ending = asyncio.Event()
+        lists = asyncio.ensure_future(self._lists.run(ending, health))
+        try:
+            while not stop.is_set():
+                self._lists.want(frozenset({""} if self._definitions.wants else ()))
+                self._log_problem(self._definitions.problem)
+                self._lists.muted = bool(self._logged_problem)
+                watch.succeeded()
+                problem = self._logged_problem or ("" if health.healthy else health.problem)
+                if problem:
+                    watch.failed(problem)
+                await self._pause(stop, UNANSWERED_SECONDS if problem else PAUSE_SECONDS)
+                if lists.done():
+                    lists.result()  # raises its defect
+                if not stop.is_set() and await self._changed():
+                    await store.refresh()
+        finally:
+            ending.set()
+            await asyncio.wait([lists])
+
+    async def _follow(self, _: str, following: Following) -> None:
+        from policyd.cluster.definitions import PATH, version_of
+        from policyd.cluster.watching import Reflector, Watched
+
+        while following.wanted:
+            self._listed = Reflector(
+                self._objects(),
+                Watched(PATH, metadata_only=True),
+                keep=lambda found: {"version": version_of(found)},
+                changed=lambda namespace, name: self._changes.set(),
+            )
+            await following.run(self._listed)
+            await following.pause(UNANSWERED_SECONDS)
+        self._listed = None
+
+    async def _pause(self, stop: asyncio.Event, seconds: float) -> None:
+        """Wait for a definition that changes, for ``stop``, or for these seconds."""
+        waits = [asyncio.ensure_future(each.wait()) for each in (stop, self._changes)]
+        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        for each in waits:
+            each.cancel()
+        if self._changes.is_set() and not stop.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), SETTLE_SECONDS)
+        self._changes.clear()
+
+    async def _changed(self) -> bool:
+        """Whether a definition that policies need changed, or the version of the cluster."""
+        listed = self._listed
+        if listed is not None and listed.usable and not listed.problem + self._logged_problem:
+            versions = {name: each["version"] for (_, name), each in listed.objects.items()}
+            changed = self._definitions.outdated(versions)
+        else:
+            changed = await asyncio.to_thread(self._definitions.changed)
+        due = not self._reported or self._clock() - self._version_at >= VERSION_SECONDS
+        if self._follows_version and due:
+            self._version_at = self._clock()
+            reported, _ = await asyncio.to_thread(self._definitions.kubernetes)
+            changed = changed or bool(reported and reported != self._reported)
+        return changed
+
+    def close(self) -> None:
+        """Close the connections to the cluster."""
+        self._definitions.close()
+
+    def _log_problem(self, problem: str) -> None:
+        """Log once when a problem begins, and once when it is over."""
+        if problem and not self._logged_problem:
+            self._log.write("error", "cluster", f"cannot read CustomResourceDefinitions: {problem}")
+        elif self._logged_problem and not problem:
+            self._log.write("info", "cluster", "CustomResourceDefinitions can be read again")
+        self._logged_problem = problem
+
+    def _count_lookup(self, answered: bool, nanoseconds: int) -> None:
+        result: LookupResult = "success" if answered else "error"
+        self._recorder.lookup("definition", result, nanoseconds)

@@ -1,0 +1,133 @@
+"""Which bundles of sources are in use, and which of their changes are held back because they have
+errors: an error of one must not keep out what others changed. Compiles nothing.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
+
+from policyd.errors import Problem
+from policyd.policy.source.files import Bundle, BundleState
+from policyd.policy.source.mistakes.duplicates import NAME_TAKEN
+
+# Changes that one reload tries one by one; the others wait for the next one.
+MAX_TRIALS = 32
+
+PolicySet = TypeVar("PolicySet")
+# The line of another document in a message: "first in policies/a.yaml:12".
+_LINE = re.compile(r":[0-9]+")
+
+
+class Trial(NamedTuple, Generic[PolicySet]):
+    """A set that can be used, its errors (of broken policies in quarantine), its bundles."""
+
+    policies: PolicySet
+    errors: tuple[Problem, ...]
+    bundles: Mapping[str, Bundle]
+
+
+# Loads these bundles: the set and its errors; no set if there is nothing to use.
+Try = Callable[[Sequence[Path | Bundle]], tuple[PolicySet | None, tuple[Problem, ...]]]
+
+
+def bundles_of(given: Iterable[Path | Bundle]) -> dict[str, Bundle]:
+    """Return the bundles by name."""
+    return {each.name: each for each in given if isinstance(each, Bundle)}
+
+
+def added(errors: Iterable[Problem], known: Iterable[Problem]) -> list[Problem]:
+    """Return the errors that are not known: those of another document or field, or with another
+    message. The same error at another line is known.
+    """
+    left = Counter(map(_identity, known))
+    found = []
+    for error in errors:
+        key = _identity(error)
+        if left[key] > 0:
+            left[key] -= 1
+        else:
+            found.append(error)
+    return found
+
+
+def blocking(errors: Iterable[Problem], known: Iterable[Problem]) -> list[Problem]:
+    """Return the errors for which a change is held back: those that are not known, except copies of
+    policies. Which one of these is left out is the same whatever was loaded before.
+    """
+    return [each for each in added(errors, known) if each.rule != NAME_TAKEN]
+
+
+def _identity(error: Problem) -> tuple[str, ...]:
+    """Return what stays the same of an error when other documents of its file change."""
+    return error.file, error.document, error.path, _LINE.sub(":", error.message)
+
+
+def step_by_step(
+    used: Mapping[str, Bundle],
+    latest: Mapping[str, Bundle],
+    known: Iterable[Problem],
+    attempt: Try[PolicySet],
+) -> Trial[PolicySet] | None:
+    """Return the set with as many changes as add no ``blocking`` error to the ``known`` ones; None
+    if that is none of them, or if there is only one change.
+
+    Changes are tried in the order in which the API server accepted them, removals first, and those
+    that had errors again after each success: all replicas come to the same result, however many
+    changes each of them sees at once.
+    """
+    left = sorted(differing(used, latest), key=lambda name: _moment(latest.get(name)))
+    if len(left) < 2:
+        return None
+    best: Trial[PolicySet] | None = None
+    taken, trials, at = dict(used), 0, 0
+    while at < len(left) and trials < MAX_TRIALS:
+        name, trials = left[at], trials + 1
+        trial = {key: each for key, each in taken.items() if key != name}
+        if name in latest:
+            trial[name] = latest[name]
+        policies, errors = attempt([trial[key] for key in sorted(trial)])
+        if policies is None or blocking(errors, known):
+            at += 1
+            continue
+        taken, known = trial, errors
+        best = Trial(policies, errors, taken)
+        left.pop(at)
+        at = 0 if trials > 1 else at
+    return best
+
+
+def differing(used: Mapping[str, Bundle], latest: Mapping[str, Bundle]) -> list[str]:
+    """Return the names of the bundles that are new, gone, or have other content."""
+    names = sorted({*used, *latest})
+    return [name for name in names if _digest(used.get(name)) != _digest(latest.get(name))]
+
+
+def states(used: Mapping[str, Bundle], latest: Mapping[str, Bundle]) -> list[BundleState]:
+    """Return the state of each bundle that has a version."""
+    changed = {*differing(used, latest)}
+    found = []
+    for name in sorted({*used, *latest}):
+        mine, newest = used.get(name), latest.get(name)
+        shown = mine or newest
+        if shown is None or not shown.version:
+            continue
+        held = "" if name not in changed else newest.version if newest else "deleted"
+        version = "" if mine is None else mine.version
+        if name not in changed and newest is not None:
+            version = newest.version  # the same content
+        found.append(BundleState(name, version, held, len(shown.files)))
+    return found
+
+
+def _digest(bundle: Bundle | None) -> bytes:
+    return b"" if bundle is None else bundle.digest
+
+
+def _moment(bundle: Bundle | None) -> tuple[int, int, str]:
+    """Return the sort key of a change. A resourceVersion is a number that grows (KEP 5504)."""
+    if bundle is None:
+        return (0, 0, "")
+    number = int(bundle.version) if bundle.version.isascii() and bundle.version.isdigit() else 0
+    return (1, number, bundle.name)

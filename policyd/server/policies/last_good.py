@@ -1,0 +1,214 @@
+"""``serve --last-good``: keep the last policies that loaded without an error, and read them back
+when the policies are broken at start. ``LastGoodFile`` keeps them in a file.
+
+The content is lines of JSON: one for each object of the files, without suites; or, if there are
+ConfigMaps of policies, one for each of them and for each file. Compiles nothing.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple, Protocol
+
+from policyd.cel.syntax.recursion import deep_recursion
+from policyd.errors import PolicyError, PolicySchemaError, Problem
+from policyd.http.policies_in_use import LoadedPolicySet
+from policyd.observability.logs import Log
+from policyd.policy.config_maps.config_map_files import bundle_of, config_map_of
+from policyd.policy.config_maps.team_exceptions import EXCEPTIONS
+from policyd.policy.source.documents import Document
+from policyd.policy.source.files import Bundle, SourceFile
+from policyd.regular_files import open_regular, replace_file
+from policyd.server.policies.loaded_set import Kept
+from policyd.server.policies.policy_sources import FILES
+
+_FORM = "last-good policies 1"
+# With ConfigMaps of policies: their content, not that of their documents.
+_FORM_OF_BUNDLES = "last-good policies 2"
+
+
+class PlaceError(Exception):
+    """The place cannot be read or written; the message is the reason. ``lasting``: another attempt
+    with the same content would fail too.
+    """
+
+    def __init__(self, message: str, *, lasting: bool = False) -> None:
+        super().__init__(message)
+        self.lasting = lasting
+
+
+class KeepingPlace(Protocol):
+    """Where an image is kept. Both methods are called by any thread and raise PlaceError."""
+
+    def read(self) -> bytes | None:
+        """Return the image; None if there is none."""
+
+    def write(self, image: bytes) -> bool:
+        """Replace the image; False if that is left to another replica for now."""
+
+
+class LastGoodFile:
+    """An image in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __str__(self) -> str:
+        return str(self._path)
+
+    def read(self) -> bytes | None:
+        """Return the content of the file; None if there is no file."""
+        try:
+            with open_regular(self._path) as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise PlaceError(str(error)) from None
+
+    def write(self, image: bytes) -> bool:
+        """Replace the content of the file."""
+        try:
+            replace_file(self._path, image)
+        except OSError as error:
+            raise PlaceError(error.strerror or str(error)) from None
+        return True
+
+
+class LastGoodPolicies:
+    """The sets of one server in one place. ``image`` returns the content for the set of a
+    generation, or nothing; ``restore`` makes a set of it and raises PolicyError.
+    """
+
+    def __init__(
+        self,
+        place: KeepingPlace,
+        image: Callable[[str], bytes],
+        restore: Callable[[bytes], Kept],
+        log: Log,
+    ) -> None:
+        self._place = place
+        self._image = image
+        self._restore = restore
+        self._log = log
+        self._logged = ""
+        self._pending = b""
+        self._writing = Lock()
+
+    def save(self, policies: LoadedPolicySet) -> None:
+        """Replace what is kept by this set; an error is logged."""
+        image = self._image(policies.generation)
+        if image:
+            with self._writing:
+                self._pending = image
+                self._write()
+
+    def retry(self) -> None:
+        """Write what could not be written yet."""
+        with self._writing:
+            if self._pending:
+                self._write()
+
+    def _write(self) -> None:
+        try:
+            if self._place.write(self._pending):
+                self._pending, self._logged = b"", ""
+        except PlaceError as error:
+            self._failed(f"cannot be written: {error}")
+            if error.lasting:
+                self._pending = b""
+
+    def restore(self) -> Kept | None:
+        """Return the kept set; None if there is none, or no policy in it. An error is logged."""
+        try:
+            image = self._place.read()
+            kept = None if image is None else self._restore(image)
+        except (PlaceError, PolicyError) as error:
+            self._failed(f"cannot be used: {error}")
+            return None
+        return kept if kept is not None and kept.policies.policies else None
+
+    def _failed(self, message: str) -> None:
+        if message != self._logged:
+            self._logged = message
+            self._log.write("error", "last-good", f"--last-good: {self._place} {message}")
+
+
+def image_of(
+    documents: Iterable[Document], bundles: Iterable[Bundle], breathe: Callable[[], None]
+) -> bytes:
+    """Return the content for these documents, or for the bundles that they are from; ``breathe`` is
+    called after each. The exceptions of teams are not kept: what they no longer except is denied.
+
+    Suites of files are left out: the files that they name are not kept.
+    """
+    lines = [json.dumps({"form": _FORM})]
+    listed = [each for each in bundles if each.name != EXCEPTIONS]
+    if listed:
+        lines = [json.dumps({"form": _FORM_OF_BUNDLES})]
+    for bundle in listed:
+        if bundle.name == FILES:
+            lines += [json.dumps({"file": e.name, "text": _text(e.data)}) for e in bundle.files]
+        else:
+            lines.append(json.dumps({"configMap": config_map_of(bundle)}))
+        breathe()
+    for document in documents if not listed else ():
+        if document.kind != "PolicyTest":
+            with deep_recursion():  # the encoder counts each level of an object
+                lines.append(json.dumps({"file": document.file, "object": document.raw}))
+            breathe()
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+class ImageContent(NamedTuple):
+    """The content of an image: objects by source file, or bundles."""
+
+    objects: dict[str, list[dict[str, Any]]]
+    bundles: tuple[Bundle, ...] = ()
+
+
+def content_of(image: bytes) -> ImageContent:
+    """Return the content of an image; raises PolicySchemaError if it is damaged."""
+    try:
+        head, *lines = image.decode().splitlines()
+        form = json.loads(head)
+        if form == {"form": _FORM_OF_BUNDLES}:
+            return ImageContent({}, _bundles(lines))
+        if form != {"form": _FORM}:
+            raise ValueError(f"expected the form {_FORM!r}")
+        return ImageContent(_objects(lines))
+    except (ValueError, KeyError, TypeError) as error:
+        message = f"its content is damaged: {type(error).__name__}: {error}"
+        raise PolicySchemaError([Problem(message)]) from None
+
+
+def _objects(lines: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
+    files: dict[str, list[dict[str, Any]]] = {}
+    for line in lines:
+        with deep_recursion():
+            entry = json.loads(line)
+        if not isinstance(entry["file"], str):
+            raise TypeError("file must be a string")
+        files.setdefault(entry["file"], []).append(entry["object"])
+    return files
+
+
+def _bundles(lines: Iterable[str]) -> tuple[Bundle, ...]:
+    files: list[SourceFile] = []
+    bundles: list[Bundle] = []
+    for line in lines:
+        entry = json.loads(line)
+        if "configMap" in entry:
+            bundles.append(bundle_of(entry["configMap"]))
+        else:
+            data = entry["text"].encode("utf-8", "surrogateescape")
+            files.append(SourceFile(entry["file"], entry["file"], data))
+    if files:
+        names = frozenset(each.name for each in files)
+        bundles.insert(0, Bundle(FILES, tuple(files), (), "", names))
+    return tuple(bundles)

@@ -1,0 +1,1 @@
+"""The parts of a server that follow and change its cluster."""
