@@ -153,8 +153,8 @@ class Admission:
 
 class Admitter:
     """Evaluates requests with compiled policies. ``authorizer`` answers the checks of expressions;
-    ``namespaces`` and ``params`` replace the policies' own sources. ``defaults`` are applied to
-    every request: only for manifests, as the objects of an API server have theirs.
+    ``namespaces`` and ``params`` replace the policies' own sources. ``defaults`` and ``built`` are
+    those of ``Turns``.
     """
 
     def __init__(
@@ -165,9 +165,11 @@ class Admitter:
         namespaces: NamespaceSource | None = None,
         params: ParamSource | None = None,
         defaults: Defaults | None = None,
+        built: bool = True,
     ) -> None:
         self._policies = policies
         self._defaults = defaults
+        self._built = built
         self._authorizer = authorizer
         self._namespaces: NamespaceSource = namespaces or policies.namespaces
         self._params: ParamSource = params or policies.params
@@ -175,7 +177,13 @@ class Admitter:
     def knowing(self, namespace: JSONObject) -> "Admitter":
         """Return the same with one more Namespace object beside those of the sources."""
         policies = self._policies.with_namespace(namespace)
-        return Admitter(policies, self._authorizer, params=self._params, defaults=self._defaults)
+        return Admitter(
+            policies,
+            self._authorizer,
+            params=self._params,
+            defaults=self._defaults,
+            built=self._built,
+        )
 
     def admit(
         self,
@@ -207,7 +215,7 @@ class Admitter:
                 violations.extend(_violations(finding))
             return response
 
-        answers = list(in_turn(review, webhooks, call, self._defaults))
+        answers = list(in_turn(review, webhooks, call, self._defaults, built=self._built))
         last = answers[-1].response
         return Admission(
             allowed=last.allowed,
