@@ -189,9 +189,12 @@ def example(entry: Entry) -> str:
             answers.append(response)
             return response
 
-        def admit(review: JSONObject, webhooks: tuple[Webhook, ...], defaulted: bool) -> CaseAnswer:
-            defaults = policies.defaults if defaulted else None
-            return together(in_turn(review, webhooks, call, defaults), defaults=defaults)
+        def admit(
+            review: JSONObject, webhooks: tuple[Webhook, ...], completed: runner.Completed
+        ) -> CaseAnswer:
+            defaults, built = policies.defaults if completed else None, completed == "manifests"
+            answers = in_turn(review, webhooks, call, defaults, built=built)
+            return together(answers, defaults=defaults)
 
         return admit
 

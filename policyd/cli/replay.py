@@ -22,6 +22,7 @@ from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admitter
 from policyd.offline.replaying import WHAT, DecisionChange, Recorded, changes, read_line
 from policyd.policy.compile import compiler
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.files import captures_in, read_bytes
 from policyd.policy.source.loader import load
 from policyd.versions import KubernetesVersion
@@ -107,10 +108,10 @@ def command(
     """
     sources = require_policies(load(paths, version=version), paths)
     compiled = compiler.compile_strict(sources)
-    new = Admitter(compiled.enforced if enforce_all else compiled, authorizer)
+    new = _admitter(compiled.enforced if enforce_all else compiled, authorizer)
     old = None
     if against:
-        old = Admitter(compiler.compile_strict(load(against, version=version)), authorizer)
+        old = _admitter(compiler.compile_strict(load(against, version=version)), authorizer)
     lines = list(_lines(captures))
     if not lines:
         raise ConfigError(f"no reviews in {', '.join(map(str, captures))}")
@@ -125,6 +126,11 @@ def command(
         )
     if found:
         raise SystemExit(1)
+
+
+def _admitter(policies: CompiledPolicySet, authorizer: Authorizer | None) -> Admitter:
+    """Return what evaluates recorded objects, which have their defaults."""
+    return Admitter(policies, authorizer, defaults=policies.defaults, built=False)
 
 
 def _lines(captures: Iterable[Path]) -> Iterator[tuple[str, bytes]]:

@@ -3,7 +3,7 @@ validating one. For commands that do this with many objects; the responses are t
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import orjson
@@ -151,31 +151,23 @@ class Admission:
     held: tuple[UnappliedMutation, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
 class Admitter:
     """Evaluates requests with compiled policies. ``authorizer`` answers the checks of expressions;
-    ``namespaces`` and ``params`` replace the policies' own sources. ``defaults`` are applied to
-    every request: only for manifests, as the objects of an API server have theirs.
+    ``namespaces`` and ``params`` replace the policies' own sources. ``defaults`` and ``built`` are
+    those of ``Turns``.
     """
 
-    def __init__(
-        self,
-        policies: CompiledPolicySet,
-        authorizer: Authorizer | None = None,
-        *,
-        namespaces: NamespaceSource | None = None,
-        params: ParamSource | None = None,
-        defaults: Defaults | None = None,
-    ) -> None:
-        self._policies = policies
-        self._defaults = defaults
-        self._authorizer = authorizer
-        self._namespaces: NamespaceSource = namespaces or policies.namespaces
-        self._params: ParamSource = params or policies.params
+    policies: CompiledPolicySet
+    authorizer: Authorizer | None = None
+    namespaces: NamespaceSource | None = None
+    params: ParamSource | None = None
+    defaults: Defaults | None = None
+    built: bool = True
 
     def knowing(self, namespace: JSONObject) -> "Admitter":
         """Return the same with one more Namespace object beside those of the sources."""
-        policies = self._policies.with_namespace(namespace)
-        return Admitter(policies, self._authorizer, params=self._params, defaults=self._defaults)
+        return replace(self, policies=self.policies.with_namespace(namespace), namespaces=None)
 
     def admit(
         self,
@@ -188,18 +180,19 @@ class Admitter:
 
         Raises ReviewError if ``review`` is not an AdmissionReview.
         """
+        policies, namespaces = self.policies, self.namespaces or self.policies.namespaces
         violations: list[Violation] = []
         matched: dict[str, None] = {}
         ignored: list[IgnoredError] = []
         held: list[UnappliedMutation] = []
 
         def call(request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
-            subjects = Subjects(request, self._namespaces, self._authorizer)
-            applicable = Applicable(self._policies, subjects, self._params, webhook)
+            subjects = Subjects(request, namespaces, self.authorizer)
+            applicable = Applicable(policies, subjects, self.params or policies.params, webhook)
             matches = applicable.match(only)
             matched.update((policy.name, None) for policy, _ in matches)
             effects = EffectRecorder()
-            findings = Findings(request, webhook, self._policies.generation, effects)
+            findings = Findings(request, webhook, policies.generation, effects)
             response = evaluate(applicable, findings, matches, 0)
             ignored.extend(effects.ignored(findings.verdict.findings))
             held.extend(effects.held)
@@ -207,7 +200,7 @@ class Admitter:
                 violations.extend(_violations(finding))
             return response
 
-        answers = list(in_turn(review, webhooks, call, self._defaults))
+        answers = list(in_turn(review, webhooks, call, self.defaults, built=self.built))
         last = answers[-1].response
         return Admission(
             allowed=last.allowed,

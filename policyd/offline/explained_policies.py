@@ -21,7 +21,7 @@ from policyd.offline.suite_policies import (
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source.documents import Document, Sources
 from policyd.policy.suite.expectations import CaseAnswer
-from policyd.policy.suite.runner import Admit
+from policyd.policy.suite.runner import Admit, Completed
 from policyd.policy.suite.state import CaseState
 
 TakeStory = Callable[[WebhookStory], None]
@@ -50,13 +50,13 @@ class ExplainedPolicies:
         return cls(explainer, take, suite_authorizer(suite))
 
     def admit(
-        self, review: JSONObject, webhooks: tuple[Webhook, ...], defaulted: bool
+        self, review: JSONObject, webhooks: tuple[Webhook, ...], completed: Completed
     ) -> CaseAnswer:
         """Return the combined response of the webhooks, called in order; raises ReviewError."""
         answers, notes = [], CaseNotes()
-        defaults = self._explainer.defaults if defaulted else None
+        defaults, built = self._explainer.defaults if completed else None, completed == "manifests"
         explained = self._explainer.explained(
-            review, webhooks, self._authorizer, recorder=notes, defaults=defaults
+            review, webhooks, self._authorizer, recorder=notes, defaults=defaults, built=built
         )
         for answer, story in explained:
             answers.append(answer)

@@ -22,7 +22,7 @@ from policyd.policy.source import loader
 from policyd.policy.source.documents import Document, Sources
 from policyd.policy.suite.expectations import CaseAnswer, CaseNote
 from policyd.policy.suite.missing_policies import missing_policies
-from policyd.policy.suite.runner import Admit
+from policyd.policy.suite.runner import Admit, Completed
 from policyd.policy.suite.state import CaseState
 
 
@@ -85,13 +85,14 @@ class SuitePolicies:
         )
 
     def admit(
-        self, review: JSONObject, webhooks: tuple[Webhook, ...], defaulted: bool = False
+        self, review: JSONObject, webhooks: tuple[Webhook, ...], completed: Completed = ""
     ) -> CaseAnswer:
         """Return the combined response of the webhooks, called in order; raises ReviewError."""
         notes = CaseNotes()
         call = partial(self.call, recorder=notes)
-        defaults = self.defaults if defaulted else None
-        return together(in_turn(review, webhooks, call, defaults), notes, defaults)
+        defaults, built = self.defaults if completed else None, completed == "manifests"
+        answers = in_turn(review, webhooks, call, defaults, built=built)
+        return together(answers, notes, defaults)
 
     def knowing(self, state: CaseState) -> "SuitePolicies":
         """Return the same policies in a cluster with this state."""

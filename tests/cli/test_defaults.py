@@ -10,10 +10,12 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+import policyd as api
 from policyd.cli import policyd
 from policyd.json_types import JSONObject
 from policyd.policy.suite.reviews import build_review
 from tests.builders.objects import pod
+from tests.builders.policies import demand, policy
 
 POLICIES = """\
 apiVersion: policyd.dev/v1
@@ -325,6 +327,26 @@ def test_whole_reviews_of_a_suite_are_as_recorded() -> None:
         case("file", {"reviewFile": "review.json"}, DENIED),
     )
     assert run("test", "suite.yaml").exit_code == 0
+
+
+PULLS = {"validations": [demand("object.spec.containers.all(c, c.imagePullPolicy != '')", "no")]}
+SIDE = {"spec": {"containers": [{"name": "side", "image": "side"}]}}
+
+
+def test_what_mutations_add_to_a_recorded_object_gets_defaults() -> None:
+    """As the API server adds them again after each webhook that changes an object."""
+    adding = policy("adds", mutations=[{"patchType": "Overlay", "overlay": SIDE}], **PULLS)
+    Path("policies.yaml").write_text(json.dumps(adding))
+    Path("plain.yaml").write_text(json.dumps(policy("adds", **PULLS)))
+    whole = api.build_review(pod())
+    assert whole["request"]["object"]["spec"]["containers"][0]["imagePullPolicy"]
+    Path("review.jsonl").write_text(json.dumps(whole))
+    write_suite(case("whole", {"review": whole}, ADMITTED))
+    assert run("test", "suite.yaml").exit_code == 0
+    assert run("test", "suite.yaml", "--no-defaults").exit_code == 1
+    flags = ("-p", "policies.yaml", "--against", "plain.yaml", "--format", "json")
+    changes = json.loads(run("replay", *flags, "review.jsonl").stdout)
+    assert [each["change"] for each in changes] == ["other object"]
 
 
 def test_patched_is_compared_with_or_without_defaults() -> None:

@@ -59,10 +59,14 @@ class _Compared:
         return self.policies.call(request, webhook)
 
     def admit(
-        self, review: JSONObject, webhooks: tuple[Webhook, ...], defaulted: bool
+        self, review: JSONObject, webhooks: tuple[Webhook, ...], completed: runner.Completed
     ) -> CaseAnswer:
-        defaults = self.policies.defaults if defaulted else None
-        return together(in_turn(review, webhooks, self.call, defaults), None, defaults)
+        defaults = self.policies.defaults if completed else None
+        return together(
+            in_turn(review, webhooks, self.call, defaults, built=completed == "manifests"),
+            None,
+            defaults,
+        )
 
     def admitting(self, state: CaseState) -> runner.Admit:
         source, export = with_state(self.source, state), with_state(self.export, state)

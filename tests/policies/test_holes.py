@@ -70,9 +70,14 @@ def asked(folder: Path, asking: Webhook = "validate") -> tuple[SuitePolicies, li
                 reviews.append({**REVIEW, "request": request.raw})
             return policies.call(request, webhook)
 
-        def admit(review: JSONObject, webhooks: tuple[Webhook, ...], defaulted: bool) -> CaseAnswer:
-            defaults = policies.defaults if defaulted else None
-            return together_of(in_turn(review, webhooks, call, defaults), defaults=defaults)
+        def admit(
+            review: JSONObject, webhooks: tuple[Webhook, ...], completed: runner.Completed
+        ) -> CaseAnswer:
+            defaults = policies.defaults if completed else None
+            return together_of(
+                in_turn(review, webhooks, call, defaults, built=completed == "manifests"),
+                defaults=defaults,
+            )
 
         return admit
 

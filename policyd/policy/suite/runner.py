@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, Literal
 
 import jsonpatch
 from jsonpointer import JsonPointerException
@@ -28,9 +28,11 @@ from policyd.policy.suite.requests import review_of
 from policyd.policy.suite.reviews import Assumption, assumption, namespace
 from policyd.policy.suite.state import USUAL, CaseState, state_of
 
-# (AdmissionReview, webhooks, whether its objects are manifests that lack the API server's defaults)
+# What gets the API server's defaults: the manifests of which a review is built and what mutations
+# change of them; only what mutations change; or nothing.
+Completed = Literal["manifests", "changes", ""]
 # -> the combined answer of the webhooks, called in order.
-Admit = Callable[[JSONObject, tuple[Webhook, ...], bool], CaseAnswer]
+Admit = Callable[[JSONObject, tuple[Webhook, ...], Completed], CaseAnswer]
 # The state of the cluster for one case -> the same policies in that cluster.
 Within = Callable[[CaseState], Admit]
 # The same as ``Admit`` for one case, whose defaults are decided.
@@ -114,8 +116,8 @@ def run_case(
         review = review_of(case, document, mapper)
         assumed = _assumed(case, review, mapper)
         # A whole review has its defaults already.
-        defaulted = defaults and not case.request.is_whole
-        call = _call(case, review, state, admit, within, defaulted=defaulted)
+        given: Completed = "changes" if case.request.is_whole else "manifests"
+        call = _call(case, review, state, admit, within, completed=given if defaults else "")
         answer = _answer(review, (case.webhook,) if case.webhook else BOTH, call)
         mismatches = (*compare(case.expect, answer), *_run_again(case, review, answer, call))
     except (CaseError, PolicydError, OSError) as wrong:
@@ -178,7 +180,7 @@ def _call(
     admit: Admit,
     within: Within | None,
     *,
-    defaulted: bool,
+    completed: Completed,
 ) -> _Call:
     """Return the policies in the state of the case."""
     labels = case.request.namespace_labels
@@ -189,7 +191,7 @@ def _call(
             fields = "params, namespaces, authorizer and rollout"
             raise CaseError(f"{fields} cannot be set for these policies")
         admit = within(state)
-    return lambda review, webhooks: admit(review, webhooks, defaulted)
+    return lambda review, webhooks: admit(review, webhooks, completed)
 
 
 def _namespace(review: JSONObject, labels: dict[str, str]) -> JSONObject:

@@ -28,7 +28,7 @@ def ran(folder: Path) -> suites.CaseResult:
     """The case of the suite in a folder."""
     (document,) = [each for each in load([folder]).documents if each.kind == "PolicyTest"]
 
-    def admitted(review: Any, webhooks: Any, defaulted: bool) -> CaseAnswer:
+    def admitted(review: Any, webhooks: Any, completed: suites.Completed) -> CaseAnswer:
         allowed = {"uid": "u", "allowed": True}
         return CaseAnswer(allowed, (), {}, [], review["request"]["object"])
 

@@ -19,7 +19,7 @@ from policyd.policy.source.loader import load, load_text
 from policyd.policy.suite import runner as suites
 from policyd.policy.suite.expectations import CaseAnswer, same
 from policyd.policy.suite.reviews import build_review
-from policyd.policy.suite.runner import CaseResult, run
+from policyd.policy.suite.runner import CaseResult, Completed, run
 from policyd.policy.suite.state import CaseState
 from tests.builders.policies import suite
 from tests.policy_sets import loaded
@@ -51,7 +51,7 @@ class Judge:
         self.asked: list[tuple[str, JSONObject]] = []
 
     def __call__(
-        self, review: JSONObject, webhooks: tuple[Webhook, ...], defaulted: bool
+        self, review: JSONObject, webhooks: tuple[Webhook, ...], completed: Completed
     ) -> CaseAnswer:
         return together(in_turn(review, webhooks, self.call))
 
@@ -332,7 +332,9 @@ def test_labels_of_the_namespace_need_someone_who_takes_them() -> None:
 
 
 def test_a_judge_that_refuses_the_review_fails_the_case_only() -> None:
-    def refuse(review: JSONObject, webhooks: tuple[Webhook, ...], defaulted: bool) -> CaseAnswer:
+    def refuse(
+        review: JSONObject, webhooks: tuple[Webhook, ...], completed: Completed
+    ) -> CaseAnswer:
         raise ReviewError("no uid")
 
     result = run(loaded(suite()).documents[0], refuse)[0]
