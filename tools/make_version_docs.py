@@ -2,7 +2,7 @@
 
 python -m tools.make_version_docs
 
-A test compares the section with the tables. Versions of functions are in policyd/_core/lib, those of
+A test compares the section with the tables. Versions of functions are in policyd/_core/lib, of
 macros in policyd/cel/syntax/macros.py, other changes in tools/version_table.py.
 """
 
