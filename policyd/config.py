@@ -6,7 +6,7 @@ file. ``cli/serve.py`` passes the flags and the content of the file.
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -241,40 +241,54 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Reject combinations that cannot work."""
-        if self.self_signed and (self.tls_cert or self.tls_key):
-            raise ConfigError("--self-signed cannot be used with --tls-cert and --tls-key")
-        if bool(self.tls_cert) != bool(self.tls_key):
-            raise ConfigError(
-                "--tls-cert and --tls-key must be set together; one of them is missing"
-            )
+        for wrong, message in (*self._contradictions(), *self._without_cluster()):
+            if wrong:
+                raise ConfigError(message)
+
+    def _contradictions(self) -> Iterator[tuple[object, str]]:
+        """Yield what is wrong if it is true, and the message."""
+        pair = "must be set together; one of them is missing"
+        yield (
+            self.self_signed and (self.tls_cert or self.tls_key),
+            "--self-signed cannot be used with --tls-cert and --tls-key",
+        )
+        yield bool(self.tls_cert) != bool(self.tls_key), f"--tls-cert and --tls-key {pair}"
+        yield (
+            self.manage_certificates and (self.self_signed or self.tls_cert),
+            "--manage-certificates cannot be used with "
+            f"{'--self-signed' if self.self_signed else '--tls-cert'}",
+        )
+        yield (
+            bool(self.exception_configmaps) != bool(self.exception_namespaces),
+            f"--exception-configmaps and --exception-namespaces {pair}",
+        )
+        yield (
+            self.otlp_endpoint and self.trace_sample is None,
+            "--otlp-endpoint needs --trace-sample",
+        )
+        yield (
+            self.client_name and not self.client_ca,
+            "--client-name needs --client-ca to verify client certificates",
+        )
+
+    def _without_cluster(self) -> Iterator[tuple[object, str]]:
+        """Yield the same of what needs a cluster and, mostly, a namespace of its own."""
         in_config_map = isinstance(self.last_good, ConfigMapName)
-        if self.manage_certificates and (self.self_signed or self.tls_cert):
-            other = "--self-signed" if self.self_signed else "--tls-cert"
-            raise ConfigError(f"--manage-certificates cannot be used with {other}")
-        for needed, flag in (
-            (self.register, "--register"),
-            (bool(self.in_tree), "--in-tree"),
-            (self.manage_certificates, "--manage-certificates"),
-            (bool(self.policy_configmaps), "--policy-configmaps"),
-            (in_config_map, f"--last-good {self.last_good}"),
+        connected = self.cluster or self.kubeconfig
+        for needed, flag, in_namespace in (
+            (self.register, "--register", True),
+            (self.in_tree, "--in-tree", True),
+            (self.manage_certificates, "--manage-certificates", True),
+            (self.policy_configmaps, "--policy-configmaps", True),
+            (in_config_map, f"--last-good {self.last_good}", True),
+            (self.events, "--events", False),
+            (self.exception_configmaps, "--exception-configmaps", False),
         ):
-            if needed and not (self.cluster or self.kubeconfig):
-                raise ConfigError(f"{flag} needs --cluster or --kubeconfig")
-            if needed and self.kubeconfig and not self.namespace:
-                raise ConfigError(f"{flag} with --kubeconfig needs --namespace")
-        if self.events and not (self.cluster or self.kubeconfig):
-            raise ConfigError("--events needs --cluster or --kubeconfig")
-        if bool(self.exception_configmaps) != bool(self.exception_namespaces):
-            raise ConfigError(
-                "--exception-configmaps and --exception-namespaces must be set together; one of "
-                "them is missing"
+            yield needed and not connected, f"{flag} needs --cluster or --kubeconfig"
+            yield (
+                needed and in_namespace and self.kubeconfig and not self.namespace,
+                f"{flag} with --kubeconfig needs --namespace",
             )
-        if self.exception_configmaps and not (self.cluster or self.kubeconfig):
-            raise ConfigError("--exception-configmaps needs --cluster or --kubeconfig")
-        if self.otlp_endpoint and self.trace_sample is None:
-            raise ConfigError("--otlp-endpoint needs --trace-sample")
-        if self.client_name and not self.client_ca:
-            raise ConfigError("--client-name needs --client-ca to verify client certificates")
 
 
 def resolve(

@@ -6,7 +6,6 @@ every other change is a ``Feature`` in this file.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 _VERSION = re.compile(r"v?([0-9]{1,4})\.([0-9]{1,4})(?:[.+-].*)?", re.ASCII)
@@ -126,63 +125,3 @@ SORT_BY = _since(
     "the macro sortBy",
     "apiserver pkg/cel/environment/base.go: ext.Lists version 3",
 )
-
-FEATURES: Mapping[str, Feature] = {
-    each.name: each
-    for each in (
-        TWO_VARIABLE_MACROS,
-        SORT_BY,
-        ESCAPED_IDENTIFIERS,
-        LEADING_DOT_IS_GLOBAL,
-        TYPE_NAMES_HOLD_DYN,
-        OPTIONALS_KEEP_VALUES,
-        OPTIONAL_OR_CHECKS,
-    )
-}
-
-# Functions whose result or cost changed with a version: their tables (``_core/lib``) have a row for
-# each behaviour. This table describes the changes.
-CHANGED_FUNCTIONS: Mapping[str, Feature] = {
-    "lists.range": _since(
-        37,
-        "lists-range-limits",
-        "lists.range() of a negative size, or of more than 1,000,000, is an error",
-        "cel-go 0.29 ext/lists.go: genRange",
-    ),
-    "startsWith": _since(
-        37,
-        "prefix-costs",
-        "startsWith() and endsWith() cost a tenth of the length of the argument, not of the string",
-        "cel-go 0.29 interpreter/runtimecost.go: costCall",
-    ),
-    "endsWith": _since(
-        37,
-        "suffix-costs",
-        "see startsWith()",
-        "cel-go 0.29 interpreter/runtimecost.go: costCall",
-    ),
-    "matches": _since(
-        37,
-        "global-matches-costs",
-        "matches(string, pattern) costs as much as string.matches(pattern); before, 1 unit",
-        "cel-go 0.29 interpreter/runtimecost.go: costCall",
-    ),
-    "indexOf": _since(
-        37,
-        "empty-index-is-clamped",
-        "indexOf('', n), lastIndexOf('', n) stay within the string, and a negative n is an error",
-        "cel-go 0.29 ext/strings.go: indexOfOffset",
-    ),
-    "lastIndexOf": _since(
-        37,
-        "empty-last-index-is-clamped",
-        "see indexOf()",
-        "cel-go 0.29 ext/strings.go: lastIndexOfOffset",
-    ),
-    "flatten": _since(
-        37,
-        "flatten-costs",
-        "flatten() of a negative depth costs the size of the list; before, nearly the whole limit",
-        "cel-go 0.29 ext/lists.go: trackAllocatingListCall",
-    ),
-}

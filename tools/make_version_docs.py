@@ -2,15 +2,16 @@
 
 python -m tools.make_version_docs
 
-A test compares the section with the tables. Versions of functions are in policyd/_core/lib, other
-changes in policyd/versions.py.
+A test compares the section with the tables. Versions of functions are in policyd/_core/lib, of
+macros in policyd/cel/syntax/macros.py, other changes in tools/version_table.py.
 """
 
 from pathlib import Path
 
 from policyd.cel.syntax.macros import INTRODUCED
 from policyd.cel.types.functions import declarations
-from policyd.versions import CHANGED_FUNCTIONS, FEATURES, OLDEST
+from policyd.versions import OLDEST
+from tools.version_table import CHANGED_FUNCTIONS, FEATURES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "kubernetes-versions.md"
 BEGIN = (
@@ -29,8 +30,8 @@ def section() -> str:
     removed = [f"- Removed in {version}: `{signature}`." for signature, version in _removals()]
     changes = [
         f"- Since {each.since}: {each.about}."
-        for each in (*FEATURES.values(), *CHANGED_FUNCTIONS.values())
-        if each not in INTRODUCED.values() and not each.about.startswith("see ")
+        for each in (*FEATURES, *CHANGED_FUNCTIONS.values())
+        if not each.about.startswith("see ")
     ]
     return "\n".join([
         BEGIN,

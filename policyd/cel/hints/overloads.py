@@ -1,6 +1,6 @@
 """Type hints: operators and functions with operands of types that they do not take."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from policyd.cel.hints.function_names import alias
 from policyd.cel.hints.names import styled_call
@@ -26,8 +26,8 @@ from policyd.cel.types.types import (
 _SIGNATURES = 3
 _CIDR = "net.CIDR"
 
-# The call, its operands as text and their types.
-_Hinter = Callable[[Tree, Call, list[str], list[Type]], str]
+# The operands as text, and their types.
+_Hinter = Callable[[list[str], list[Type]], str]
 
 
 def overload_hint(tree: Tree, pos: int, function: str) -> str:
@@ -37,21 +37,20 @@ def overload_hint(tree: Tree, pos: int, function: str) -> str:
             texts = [shown(each) for each in operands(node)]
             types = [tree.type(each) for each in operands(node)]
             hint = operator_hint(node, texts, types)
+            by_function = _BY_FUNCTION.get(function)
+            if not hint and by_function is not None:
+                hint = by_function(texts, types)
+            hint = hint or _style(tree, node, texts, types)
             if hint:
                 return hint
-            for hinter in _HINTERS:
-                hint = hinter(tree, node, texts, types)
-                if hint:
-                    return hint
     return ""
 
 
-def _conditional(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> str:
-    if call.function != "_?_:_":
-        return ""
+def _conditional(texts: list[str], types: list[Type]) -> str:
     condition, yes, no = types
     if condition not in (BOOL, DYN):
-        return f"the condition must be a bool: {_as_bool(texts[0], condition)}"
+        remedy = _AS_BOOL.get(_sort_of(condition), "write a comparison")
+        return f"the condition must be a bool: {remedy.format(texts[0])}"
     if Kind.NULL in (yes.kind, no.kind):
         at = 1 if no.kind is Kind.NULL else 2
         parts = [*texts]
@@ -67,66 +66,70 @@ def _conditional(tree: Tree, call: Call, texts: list[str], types: list[Type]) ->
     return f"both values must have one type: write dyn({texts[1]})"
 
 
-def _as_bool(text: str, t: Type) -> str:
-    """Return how to make a condition of a value."""
+def _sort_of(t: Type) -> str:
+    """Return the sort of a type, as the tables below name it."""
     if is_optional(t):
-        return f"write {text}.orValue(false)"
-    if t == STRING:
-        return f"write {text} != ''"
+        return "optional"
+    if t == STRING or t.kind is Kind.NULL:
+        return "string" if t == STRING else "null"
     if t in NUMBERS:
-        return f"write {text} > 0"
-    if t.kind in (Kind.LIST, Kind.MAP):
-        return f"write size({text}) > 0"
-    if t.kind is Kind.NULL:
-        return "write true or false"
-    return "write a comparison"
+        return "number"
+    return "collection" if t.kind in (Kind.LIST, Kind.MAP) else ""
 
 
-def _negated(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> str:
-    if call.function == "!_":
-        t = types[0]
-        if is_optional(t):
-            return f"write !{texts[0]}.orValue(false), or !{texts[0]}.hasValue()"
-        if t == STRING:
-            return f"write {texts[0]} == ''"
-        if t in NUMBERS:
-            return f"write {texts[0]} == 0"
-        if t.kind in (Kind.LIST, Kind.MAP):
-            return f"write size({texts[0]}) == 0"
-        return f"write !has(…) for a field that is missing, {texts[0]} == … to compare"
-    return ""
+# How a condition is made of a value, and of the absence of one, by the sort of its type.
+_AS_BOOL = {
+    "optional": "write {0}.orValue(false)",
+    "string": "write {0} != ''",
+    "number": "write {0} > 0",
+    "collection": "write size({0}) > 0",
+    "null": "write true or false",
+}
+_AS_NOT = {
+    "optional": "write !{0}.orValue(false), or !{0}.hasValue()",
+    "string": "write {0} == ''",
+    "number": "write {0} == 0",
+    "collection": "write size({0}) == 0",
+}
+_COMPARED = "write !has(…) for a field that is missing, {0} == … to compare"
 
 
-def _membership(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> str:
-    if call.function == "@in":
-        whole = types[1]
-        if is_optional(whole):
-            return f"write {texts[0]} in {texts[1]}.orValue([])"
-        if whole == STRING:
-            return f"write {held(texts[1])}.contains({texts[0]})"
-        if whole.kind is Kind.LIST:
-            return f"the list has items of the type {whole.params[0].display()}: convert {texts[0]}"
-        if whole.kind is Kind.MAP:
-            return f"in looks for keys, which are {whole.params[0].display()}: convert {texts[0]}"
-        if whole.kind is Kind.STRUCT:
-            return f"write has({texts[1]}.FIELD)"
-        if whole.name == _CIDR:
-            return _contained(texts[1], texts[0], types[0])
-        return f"write {texts[0]} == {texts[1]}; in takes a list or a map"
-    if call.function == "_[_]":
-        whole, index = types
-        if whole.kind is Kind.LIST and index == STRING:
-            by_value = f"write {texts[0]}.exists(x, x == {texts[1]})"
-            return f"{by_value}, or {texts[0]}.filter(x, x.name == {texts[1]})[0]"
-        if whole == STRING:
-            return f"write {texts[0]}.charAt({texts[1]})"
-    if call.function == "contains" and types and types[0].kind is Kind.LIST and len(types) == 2:
+def _negated(texts: list[str], types: list[Type]) -> str:
+    return _AS_NOT.get(_sort_of(types[0]), _COMPARED).format(texts[0])
+
+
+def _in(texts: list[str], types: list[Type]) -> str:
+    item, text = texts
+    whole = types[1]
+    if is_optional(whole):
+        return f"write {item} in {text}.orValue([])"
+    if whole == STRING:
+        return f"write {held(text)}.contains({item})"
+    if whole.kind is Kind.LIST:
+        return f"the list has items of the type {whole.params[0].display()}: convert {item}"
+    if whole.kind is Kind.MAP:
+        return f"in looks for keys, which are {whole.params[0].display()}: convert {item}"
+    if whole.kind is Kind.STRUCT:
+        return f"write has({text}.FIELD)"
+    if whole.name == _CIDR:
+        return _contained(text, item, types[0])
+    return f"write {item} == {text}; in takes a list or a map"
+
+
+def _index(texts: list[str], types: list[Type]) -> str:
+    whole, index = types
+    if whole.kind is Kind.LIST and index == STRING:
+        by_value = f"write {texts[0]}.exists(x, x == {texts[1]})"
+        return f"{by_value}, or {texts[0]}.filter(x, x.name == {texts[1]})[0]"
+    return f"write {texts[0]}.charAt({texts[1]})" if whole == STRING else ""
+
+
+def _contains(texts: list[str], types: list[Type]) -> str:
+    if len(types) != 2:
+        return ""
+    if types[0].kind in (Kind.LIST, Kind.MAP):
         return f"write {texts[1]} in {texts[0]}"
-    if call.function == "contains" and types and types[0].kind is Kind.MAP and len(types) == 2:
-        return f"write {texts[1]} in {texts[0]}"
-    if call.function == "contains" and types and types[0].name == _CIDR and len(types) == 2:
-        return _contained(texts[0], texts[1], types[1])
-    return ""
+    return _contained(texts[0], texts[1], types[1]) if types[0].name == _CIDR else ""
 
 
 def _contained(cidr: str, text: str, t: Type) -> str:
@@ -156,16 +159,9 @@ def _style(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> str:
     lacking = [each for each in other if each.member and len(each.args) == len(types) + 1]
     if lacking and not any(len(each.args) == len(types) for each in same):
         return f"write x.{name}({', '.join(texts)})"
-    if name == "string" and len(types) == 1 and types[0].kind is Kind.LIST:
-        return f"write {held(texts[0])}.join(', ')"
-    if name == "or" and member and is_optional(types[0]) and len(types) == 2:
-        return f"write {held(texts[0])}.orValue({texts[1]})"
-    if name == "join" and len(types) == 2 and types[1].kind is Kind.LIST:
-        return f"write {texts[1]}.join({texts[0]})"
-    if name in ("int", "uint", "double") and types == [BOOL]:
-        return f"write {texts[0]} ? 1 : 0"
-    if name == "format" and types and types[0] == STRING and len(types) >= 2:
-        return f"write {held(texts[0])}.format([{', '.join(texts[1:])}])"
+    own = _other_function(call, texts, types)
+    if own:
+        return own
     if any(map(is_optional, types[:1])):
         return f"write {held(texts[0])}.orValue(…).{name}({', '.join(texts[1:])})" if member else ""
     for overload in same:
@@ -180,6 +176,23 @@ def _style(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> str:
     if not name[0].isalpha():
         return ""
     return alias(name, texts) or _signatures(tree, [*same, *other])
+
+
+def _other_function(call: Call, texts: list[str], types: list[Type]) -> str:
+    """Return what another function, or operator, does with these operands; empty if none does."""
+    first = types[0] if types else DYN
+    match call.function, len(types):
+        case "string", 1 if first.kind is Kind.LIST:
+            return f"write {held(texts[0])}.join(', ')"
+        case "or", 2 if call.target is not None and is_optional(first):
+            return f"write {held(texts[0])}.orValue({texts[1]})"
+        case "join", 2 if types[1].kind is Kind.LIST:
+            return f"write {texts[1]}.join({texts[0]})"
+        case "int" | "uint" | "double", 1 if first == BOOL:
+            return f"write {texts[0]} ? 1 : 0"
+        case "format", count if first == STRING and count >= 2:
+            return f"write {held(texts[0])}.format([{', '.join(texts[1:])}])"
+    return ""
 
 
 def _signatures(tree: Tree, overloads: Sequence[OverloadDecl]) -> str:
@@ -209,9 +222,10 @@ def _arguments(texts: list[str], types: list[Type], wanted: tuple[Type, ...]) ->
     return made
 
 
-_HINTERS: tuple[_Hinter, ...] = (
-    _conditional,
-    _negated,
-    _membership,
-    _style,
-)
+_BY_FUNCTION: Mapping[str, _Hinter] = {
+    "_?_:_": _conditional,
+    "!_": _negated,
+    "@in": _in,
+    "_[_]": _index,
+    "contains": _contains,
+}

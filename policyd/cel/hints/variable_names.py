@@ -1,6 +1,7 @@
 """Name hints: undeclared variables and types."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple
 
 from policyd.cel.hints.function_names import NAMESPACES, alias
 from policyd.cel.hints.tree import Tree, listed, near, shown
@@ -54,49 +55,97 @@ _UNSEEN: Mapping[str, str] = {
 }
 
 
+class _Unknown(NamedTuple):
+    """A name that is not declared, where it stands, the variables that are declared, and those of
+    the policy.
+    """
+
+    name: str
+    tree: Tree
+    node: Ident
+    above: tuple[Expr, ...]
+    parent: Expr | None
+    declared: Collection[str]
+    own: Collection[str]
+    compared: bool
+
+
 def variable_hint(tree: Tree, node: Ident, above: tuple[Expr, ...]) -> str:
     """Return the remedy for the name of a variable that is not declared."""
-    name, parent = node.name.lstrip("."), above[0] if above else None
-    declared = tree.scope.variables
+    parent, declared = above[0] if above else None, tree.scope.variables
+    own = tuple(tree.scope.provider.fields(VARIABLES)) if "variables" in declared else ()
+    compared = isinstance(parent, Call) and parent.function in _COMPARE
+    unknown = _Unknown(node.name.lstrip("."), tree, node, above, parent, declared, own, compared)
+    return next(hint for hinter in _HINTERS if (hint := hinter(unknown)))
+
+
+def _special(unknown: _Unknown) -> str:
+    name, parent = unknown.name, unknown.parent
     if name in ("Object", "JSONPatch"):
         return _PATCH
-    if isinstance(parent, MapExpr) and any(entry.key is node for entry in parent.entries):
+    if isinstance(parent, MapExpr) and any(entry.key is unknown.node for entry in parent.entries):
         return f"write the key in quotes: {{'{name}': …}}"
-    dashed = _dashed(node, above)
-    if dashed:
-        return dashed
-    if name in ("input", "admission") and isinstance(parent, Select):
-        return _input(parent, above[1:])
-    if isinstance(parent, Call) and parent.target is node:
-        function = of_namespace(tree, parent)
-        if function:
-            return function
-    own = tree.scope.provider.fields(VARIABLES) if "variables" in declared else ()
-    if name in own:
+    return _dashed(unknown.node, unknown.above)
+
+
+def _namespaced(unknown: _Unknown) -> str:
+    """Return the remedy for ``input.review`` and ``strings.toLower(x)``."""
+    parent = unknown.parent
+    if unknown.name in ("input", "admission") and isinstance(parent, Select):
+        return _input(parent, unknown.above[1:])
+    if isinstance(parent, Call) and parent.target is unknown.node:
+        return of_namespace(unknown.tree, parent)
+    return ""
+
+
+def _known_elsewhere(unknown: _Unknown) -> str:
+    name = unknown.name
+    if name in unknown.own:
         return f"write variables.{name}"
-    if name in _UNSEEN and name not in declared:
+    if name in _UNSEEN and name not in unknown.declared:
         return _UNSEEN[name]
-    if name in tree.macro_variables():
+    if name in unknown.tree.macro_variables():
         return f"{name} is the variable of a macro: it is known only in its arguments"
-    if name in _OF_OBJECT:
-        return f"write object.{name}"
-    compared = isinstance(parent, Call) and parent.function in _COMPARE
-    if compared and name.isupper() and len(name) > 1:
-        return f"write '{name}' in quotes"
-    instead = _ALIASES.get(name.replace("_", "").lower())
+    return f"write object.{name}" if name in _OF_OBJECT else ""
+
+
+def _constant(unknown: _Unknown) -> str:
+    quoted = unknown.compared and unknown.name.isupper() and len(unknown.name) > 1
+    return f"write '{unknown.name}' in quotes" if quoted else ""
+
+
+def _aliased(unknown: _Unknown) -> str:
+    instead = _ALIASES.get(unknown.name.replace("_", "").lower(), "")
     if instead == "write variables.NAME":
+        parent = unknown.parent
         return f"write variables.{parent.field if isinstance(parent, Select) else 'NAME'}"
-    if instead:
-        return instead
-    close = near(name, [each for each in declared if "." not in each])
+    return instead
+
+
+def _misspelt(unknown: _Unknown) -> str:
+    close = near(unknown.name, [each for each in unknown.declared if "." not in each])
     if close:
         return f"did you mean {close}?"
-    close = near(name, own)
-    if close:
-        return f"did you mean variables.{close}?"
-    if compared or isinstance(parent, ListExpr):
-        return f"if it is a string, write '{name}' in quotes"
-    return f"known here: {listed(each for each in declared if '.' not in each)}"
+    close = near(unknown.name, unknown.own)
+    return f"did you mean variables.{close}?" if close else ""
+
+
+def _other(unknown: _Unknown) -> str:
+    if unknown.compared or isinstance(unknown.parent, ListExpr):
+        return f"if it is a string, write '{unknown.name}' in quotes"
+    return f"known here: {listed(each for each in unknown.declared if '.' not in each)}"
+
+
+# The first one that knows a remedy; the last one always does.
+_HINTERS: tuple[Callable[[_Unknown], str], ...] = (
+    _special,
+    _namespaced,
+    _known_elsewhere,
+    _constant,
+    _aliased,
+    _misspelt,
+    _other,
+)
 
 
 def _dashed(node: Ident, above: tuple[Expr, ...]) -> str:

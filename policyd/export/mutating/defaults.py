@@ -4,120 +4,65 @@ sees the object without them until the request is over.
 
 from typing import NamedTuple
 
-# By the name of a Go struct, the fields that are set in one that is written without them.
-_FIELDS = {
-    "AzureDiskVolumeSource": "cachingMode fsType kind readOnly",
-    "CSIDriverSpec": (
-        "attachRequired fsGroupPolicy podInfoOnMount preventPodSchedulingIfMissing"
-        " requiresRepublish seLinuxMount storageCapacity volumeLifecycleModes"
-    ),
+from policyd.defaulting.rules import VALUES
+
+# By the name of a Go struct, the fields that are set in one that is written without them, but for
+# those with a fixed default.
+_OTHER_FIELDS = {
+    "CSIDriverSpec": "preventPodSchedulingIfMissing",
     "CSINode": "status",
     "ClientIPConfig": "timeoutSeconds",
     "ConfigMap": "data",
-    "ConfigMapVolumeSource": "defaultMode",
-    "Container": "imagePullPolicy terminationMessagePath terminationMessagePolicy",
-    "ContainerPort": "protocol",
-    "CronJobSpec": "concurrencyPolicy failedJobsHistoryLimit successfulJobsHistoryLimit suspend",
+    "Container": "imagePullPolicy",
     "CustomResourceDefinitionNames": "listKind singular",
-    "CustomResourceDefinitionSpec": "conversion",
     "CustomResourceDefinitionStatus": "storedVersions",
-    "DaemonSetSpec": "revisionHistoryLimit",
     "DaemonSetUpdateStrategy": "rollingUpdate type",
-    "DeploymentSpec": "progressDeadlineSeconds replicas revisionHistoryLimit",
     "DeploymentStrategy": "rollingUpdate type",
     "Device": "basic",
     "DeviceRequest": "allocationMode count",
     "DeviceSubRequest": "allocationMode count",
-    "DeviceToleration": "operator",
-    "DownwardAPIVolumeSource": "defaultMode",
-    "EndpointPort": "name protocol",
-    "EphemeralContainer": "imagePullPolicy terminationMessagePath terminationMessagePolicy",
+    "EphemeralContainer": "imagePullPolicy",
     "ExactDeviceRequest": "allocationMode count",
-    "ExemptPriorityLevelConfiguration": "lendablePercent nominalConcurrencyShares",
-    "FileKeySelector": "optional",
-    "FlowSchemaSpec": "matchingPrecedence",
-    "GRPCAction": "service",
     "HPAScalingRules": "policies selectPolicy stabilizationWindowSeconds",
-    "HTTPGetAction": "path scheme",
     "HorizontalPodAutoscalerBehavior": "scaleDown scaleUp",
-    "HorizontalPodAutoscalerSpec": "metrics minReplicas targetCPUUtilizationPercentage",
-    "HostPathVolumeSource": "type",
-    "ISCSIPersistentVolumeSource": "iscsiInterface",
-    "ISCSIVolumeSource": "iscsiInterface",
+    "HorizontalPodAutoscalerSpec": "metrics targetCPUUtilizationPercentage",
     "ImageVolumeSource": "pullPolicy",
-    "IngressClassParametersReference": "scope",
     "JobSpec": (
         "backoffLimit completionMode completions manualSelector parallelism"
         " podReplacementPolicy selector suspend"
     ),
     "LimitRangeItem": "default defaultRequest",
-    "LimitedPriorityLevelConfiguration": "lendablePercent nominalConcurrencyShares",
     "LoadBalancerIngress": "ipMode",
-    "MatchResources": "matchPolicy namespaceSelector objectSelector",
-    "MutatingAdmissionPolicySpec": "failurePolicy",
-    "MutatingWebhook": (
-        "failurePolicy matchPolicy namespaceSelector objectSelector reinvocationPolicy"
-        " timeoutSeconds"
-    ),
-    "NamedRuleWithOperations": "scope",
-    "NamespaceStatus": "phase",
-    "NetworkPolicyPort": "protocol",
     "NetworkPolicySpec": "policyTypes",
     "NodeStatus": "allocatable",
-    "ObjectFieldSelector": "apiVersion",
     "PersistentVolumeClaim": "apiVersion kind",
-    "PersistentVolumeClaimSpec": "volumeMode",
-    "PersistentVolumeClaimStatus": "phase",
     "PersistentVolumeSpec": "persistentVolumeReclaimPolicy volumeMode",
-    "PersistentVolumeStatus": "phase",
-    "PodCertificateRequestSpec": "maxExpirationSeconds",
-    "PodFailurePolicyOnPodConditionsPattern": "status",
-    "PodGroupSpec": "disruptionMode",
-    "PodSpec": (
-        "dnsPolicy enableServiceLinks restartPolicy schedulerName securityContext"
-        " terminationGracePeriodSeconds"
-    ),
-    "PriorityClass": "preemptionPolicy",
-    "Probe": "failureThreshold periodSeconds successThreshold timeoutSeconds",
-    "ProjectedVolumeSource": "defaultMode",
-    "QueuingConfiguration": "handSize queueLengthLimit queues",
-    "RBDPersistentVolumeSource": "keyring pool user",
-    "RBDVolumeSource": "keyring pool user",
-    "ReplicaSetSpec": "replicas",
-    "ReplicationControllerSpec": "replicas",
-    "ResourcePoolStatusRequestSpec": "limit",
-    "RoleRef": "apiGroup",
+    "PodSpec": "enableServiceLinks",
     "RollingUpdateDaemonSet": "maxSurge maxUnavailable",
     "RollingUpdateDeployment": "maxSurge maxUnavailable",
     "RollingUpdateStatefulSetStrategy": "maxUnavailable partition",
-    "RuleWithOperations": "scope",
-    "ScaleIOPersistentVolumeSource": "fsType storageMode",
-    "ScaleIOVolumeSource": "fsType storageMode",
-    "Secret": "type",
-    "SecretVolumeSource": "defaultMode",
-    "ServiceAccountTokenProjection": "expirationSeconds",
     "ServicePort": "protocol targetPort",
-    "ServiceReference": "port",
     "ServiceSpec": (
         "allocateLoadBalancerNodePorts externalTrafficPolicy internalTrafficPolicy"
         " sessionAffinity sessionAffinityConfig type"
     ),
     "SessionAffinityConfig": "clientIP",
-    "StatefulSetPersistentVolumeClaimRetentionPolicy": "whenDeleted whenScaled",
-    "StatefulSetSpec": (
-        "persistentVolumeClaimRetentionPolicy podManagementPolicy replicas revisionHistoryLimit"
-    ),
     "StatefulSetUpdateStrategy": "rollingUpdate type",
-    "StorageClass": "reclaimPolicy volumeBindingMode",
     "Subject": "apiGroup",
-    "TokenRequestSpec": "expirationSeconds",
-    "ValidatingAdmissionPolicySpec": "failurePolicy",
-    "ValidatingWebhook": (
-        "failurePolicy matchPolicy namespaceSelector objectSelector timeoutSeconds"
-    ),
     "Volume": "emptyDir",
 }
-FIELDS = {name: frozenset(fields.split()) for name, fields in _FIELDS.items()}
+
+
+def _fields() -> dict[str, frozenset[str]]:
+    """Return the fields that are set, by the name of a Go struct."""
+    found = {name: frozenset(fields.split()) for name, fields in _OTHER_FIELDS.items()}
+    for definition, fields in VALUES.items():
+        name = definition.rpartition(".")[2]
+        found[name] = found.get(name, frozenset()).union(fields)
+    return found
+
+
+FIELDS = _fields()
 NAMES = frozenset().union(*FIELDS.values())
 
 

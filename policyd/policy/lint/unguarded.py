@@ -267,33 +267,37 @@ class _Walk:
         if kind is None or place is None or place in there:
             return
         sources = loops.elements.get(place[0], ())
-        if sources and all((*source, *place[1:]) in there for source in sources):
+        whole = [(*source, *place[1:]) for source in sources] or [place]
+        if sources and there.issuperset(whole):
             return
         if "params" in (place[0], *(source[0] for source in sources)):
             return  # the author of the params knows the policy
-        text = unparse(of)
-        if kind.kind is Kind.MAP and _is_made(place[0], loops):
+        is_map = kind.kind is Kind.MAP
+        if is_map and _is_made(place[0], loops):
             return  # the expression builds the map itself
         # Objects of several kinds in one list are maps for the type checker, their members dyn.
-        whole = [(*source, *place[1:]) for source in sources] or [place]
-        is_map = kind.kind is Kind.MAP
         known = all(self._types.is_object(each[:-1]) for each in whole)
         if known and kind.kind in (Kind.MAP, Kind.DYN):
             is_map, lacks = False, any(self._types.may_lack(each) for each in set(whole) - there)
         else:
             lacks = self._types.objects.may_lack(kind, name) or self._request_lacks(place)
+        if is_map or lacks:
+            self._may_be_missing(node, unparse(of), name, is_map=is_map)
+
+    def _may_be_missing(self, node: Expr, text: str, name: str, *, is_map: bool) -> None:
+        """Report a key of a map, or a field, that no guard in front of it finds to be there."""
+        key = f"'{name}'"
+        member, test, optional = (
+            (f"{text}[{key}]", f"{key} in {text}", f"{text}[?{key}]")
+            if is_map
+            else (f"{text}.{name}", f"has({text}.{name})", f"{text}.?{name}")
+        )
         negated = self._compared.get(node.id)
-        if is_map:
-            key = f"'{name}'"
-            hint = f"write {key} in {text} && …, or {text}[?{key}].orValue(…)"
-            if negated is not None:
-                hint = f"write !({key} in {text})" if negated else f"write {key} in {text}"
-            self._report(FIELD, node, f"{text}[{key}] may be missing", hint)
-        elif lacks:
-            hint = f"write has({text}.{name}) && …, or {text}.?{name}.orValue(…)"
-            if negated is not None:
-                hint = f"write {negated}has({text}.{name})"
-            self._report(FIELD, node, f"{text}.{name} may be missing", hint)
+        if negated is None:
+            hint = f"write {test} && …, or {optional}.orValue(…)"
+        else:
+            hint = f"write {negated}{f'({test})' if negated and is_map else test}"
+        self._report(FIELD, node, f"{member} may be missing", hint)
 
     def _request_lacks(self, place: Place) -> bool:
         """Whether some requests lack this field."""

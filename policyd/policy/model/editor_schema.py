@@ -9,7 +9,7 @@ from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from policyd.policy.model.base import Model, ModelField
-from policyd.policy.model.field_docs import FIELDS, REQUIRED
+from policyd.policy.model.field_docs import REQUIRED, field_docs
 from policyd.policy.model.kinds import KINDS
 from policyd.policy.model.shapes import inner_types
 
@@ -141,7 +141,7 @@ def _of_type(annotation: Any) -> Schema:
 def documentation(model: type[Model], field: str) -> str:
     """Return the description of a field from the model, or the base, that declares it."""
     for base in model.__mro__:
-        text = FIELDS.get(base.__name__, {}).get(field)
+        text = field_docs().get(base.__name__, {}).get(field)
         if text:
             return text
     return ""

@@ -11,8 +11,9 @@ from policyd.cel.types.declarations import OverloadDecl, group, parse_signature
 from policyd.cel.types.functions import functions as known
 from policyd.cel.types.functions import introduced
 from policyd.errors import CelTypeError
-from policyd.versions import CHANGED_FUNCTIONS, OLDEST, SUPPORTED, KubernetesVersion
+from policyd.versions import OLDEST, SUPPORTED, KubernetesVersion
 from tests.cel.kubernetes import functions
+from tools.version_table import CHANGED_FUNCTIONS
 
 VERSIONS = Path(__file__).with_name("kubernetes_versions.tsv")
 
