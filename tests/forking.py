@@ -29,7 +29,7 @@ from tests.sampling import share
 SERVERS = (
     *("policyd.cli.serve", "policyd.admission.engine", "policyd.server.composition"),
     *("policyd.server.loading", "policyd.server.workers.supervisor", "policyd.cluster"),
-    *("policyd.server.network.http2", "policyd.cli.shared.terminal.color"),
+    *("policyd.server.network.hypercorn_port", "policyd.cli.shared.terminal.color"),
 )
 COMMANDS = (
     *("policyd.cli.apply.command", "policyd.cli.explain.command", "policyd.cli.lint"),
