@@ -22,6 +22,9 @@ PREFIX = "POLICYD_"
 # Service "policyd": no setting may have these names.
 RESERVED = frozenset({"port", "service_host", "service_port"})
 
+# Bounds of single connections, which only policyd's own server has.
+_OF_OWN_SERVER = ("max_connections", "head_timeout", "write_timeout")
+
 
 def setting(default: Any, read: Callable[[str], Any], doc: str, *, many: bool = False) -> Any:
     """A field of Settings: its default, the parser of its string, its help; ``many``: a list."""
@@ -154,8 +157,11 @@ class Settings:
         units.positive_duration,
         "Close connections that are idle for longer. API servers keep them for 90 s.",
     )
-    http2: bool = setting(
-        False, units.switch, "Offer HTTP/2: an API server then uses a single connection."
+    server: str = setting(
+        "policyd",
+        units.http_server,
+        "Read HTTP with policyd's own server, or with hypercorn, which also offers HTTP/2 but does "
+        "not limit connections.",
     )
     cluster: bool = setting(
         False,
@@ -304,6 +310,7 @@ def resolve(
     """
     by_field = _by_field(document or {}, file)
     values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
     for each in fields(Settings):
         variable = PREFIX + each.name.upper()
         if flags.get(each.name) not in (None, ()):
@@ -316,7 +323,14 @@ def resolve(
         else:
             continue
         values[each.name] = _read(value, source, each.metadata)
-    return Settings(**values)
+        sources[each.name] = source
+    settings = Settings(**values)
+    for name in _OF_OWN_SERVER if settings.server == "hypercorn" else ():
+        if name in sources:
+            raise ConfigError(
+                f"{sources[name]} cannot be used with --server hypercorn, which has no such limit"
+            )
+    return settings
 
 
 def _by_field(document: Mapping[str, object], file: str) -> dict[str, tuple[str, object]]:

@@ -234,6 +234,13 @@ def placement_mode(string: str) -> str:
     return string
 
 
+def http_server(string: str) -> str:
+    """``policyd``, its own server, or ``hypercorn``."""
+    if string not in {"policyd", "hypercorn"}:
+        raise ValueError("policyd or hypercorn")
+    return string
+
+
 def log_format(string: str) -> str:
     """``json`` or ``text``."""
     if string not in {"json", "text"}:

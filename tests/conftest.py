@@ -43,6 +43,35 @@ def collected() -> Iterator[None]:
     gc.unfreeze()
 
 
+@pytest.fixture(scope="module", params=["policyd", "hypercorn"])
+def http_server(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Which server reads HTTP (``serve --server``) in the processes that a test starts."""
+    from tests.server import process
+
+    process.settings["server"] = request.param
+    yield request.param
+    del process.settings["server"]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Hypercorn only confirms: a sample of the tests of both servers runs with it."""
+    second = [item for item in items if _is_on_hypercorn(item)]
+    for item in second:
+        mark = item.get_closest_marker("own_server")
+        if mark is not None:
+            item.add_marker(pytest.mark.skip(reason=f"Hypercorn: {mark.args[0]}"))
+    able = [item for item in second if item.get_closest_marker("own_server") is None]
+    left_out = {*able} - {*sampling.sampled(able)}
+    if left_out:
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _is_on_hypercorn(item: pytest.Item) -> bool:
+    called = getattr(item, "callspec", None)
+    return called is not None and called.params.get("http_server") == "hypercorn"
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """The tests are many objects, and all are kept: no collection of garbage goes through them."""

@@ -28,12 +28,9 @@ from tests.sampling import share
 # What servers import sooner or later, and what commands do. Nothing here starts a thread.
 SERVERS = (
     *("policyd.cli.serve", "policyd.admission.engine", "policyd.server.composition"),
-    *(
-        "policyd.server.policies.policy_loader",
-        "policyd.server.workers.supervisor",
-        "policyd.cluster",
-    ),
-    *("policyd.server.network.http2", "policyd.cli.shared.terminal.color"),
+    *("policyd.server.policies.policy_loader", "policyd.server.workers.supervisor"),
+    *("policyd.cluster", "policyd.cli.shared.terminal.color"),
+    "policyd.server.network.hypercorn_port",
 )
 COMMANDS = (
     *("policyd.cli.apply.command", "policyd.cli.explain.command", "policyd.cli.lint"),

@@ -112,7 +112,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"timeout": "0s"}, "--timeout: expected a duration above zero"),
     ({"max_in_flight": "0"}, "--max-in-flight: expected a whole number above zero"),
     ({"max_body_bytes": "much"}, "--max-body-bytes: expected a size like 16MiB"),
-    ({"http2": "maybe"}, "--http2: expected true or false"),
+    ({"events": "maybe"}, "--events: expected true or false"),
+    ({"server": "uvicorn"}, "--server: expected policyd or hypercorn"),
     ({"log_format": "xml"}, "--log-format: expected json or text"),
     ({"self_signed": True, "tls_cert": "a"}, "--self-signed cannot be used with"),
     ({"tls_cert": "a"}, "--tls-cert and --tls-key must be set together"),
@@ -174,12 +175,27 @@ def test_wrong_setting_says_where_and_what(flags: dict[str, Any], message: str) 
 
 
 def test_flag_over_environment_over_file_over_default() -> None:
-    file: dict[str, object] = {"timeout": "1s", "maxInFlight": 1, "grace": 1, "http2": True}
-    environment = {"POLICYD_TIMEOUT": "2s", "POLICYD_MAX_IN_FLIGHT": "2", "POLICYD_HTTP2": ""}
+    file: dict[str, object] = {"timeout": "1s", "maxInFlight": 1, "grace": 1, "selfSigned": True}
+    environment = {"POLICYD_TIMEOUT": "2s", "POLICYD_MAX_IN_FLIGHT": "2", "POLICYD_SELF_SIGNED": ""}
     settings = resolve({"timeout": "3s", "grace": None}, environment, file, "f.yaml")
     assert (settings.timeout, settings.max_in_flight, settings.grace) == (3.0, 2, 1.0)
-    assert settings.http2 is True
+    assert settings.self_signed is True
     assert settings.keep_alive == 120.0
+
+
+@pytest.mark.parametrize("name", ["max_connections", "head_timeout", "write_timeout"])
+def test_bounds_that_hypercorn_lacks_are_refused_wherever_they_are_set(name: str) -> None:
+    """Also if they are set to their defaults, which would not hold either."""
+    default = str(getattr(resolve({}, {}), name))
+    variable, flag = f"POLICYD_{name.upper()}", "--" + name.replace("_", "-")
+    for flags, environment, file, source in (
+        ({name: default}, {}, {}, flag),
+        ({}, {variable: default}, {}, variable),
+        ({}, {}, {name: default}, f"f.yaml: {name}"),
+    ):
+        resolve(flags, environment, file, "f.yaml")
+        with pytest.raises(ConfigError, match=f"^{source} cannot be used with --server hypercorn"):
+            resolve({**flags, "server": "hypercorn"}, environment, file, "f.yaml")
 
 
 def test_lists_come_from_flags_files_and_commas() -> None:

@@ -2,7 +2,7 @@
 text. docs/run/logs.md lists the events and fields.
 
 Lines never contain objects of requests, nor policy messages about confidential ones. ``Bridge``
-writes records of Python's ``logging`` (Hypercorn, asyncio, defects of the engine) to the same log.
+writes records of Python's ``logging`` (asyncio, Hypercorn, defects of the engine) to the same log.
 """
 
 import logging

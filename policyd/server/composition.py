@@ -41,7 +41,7 @@ from policyd.server.cluster.connecting import Controllers, connected
 from policyd.server.cluster.live_definitions import LiveDefinitions
 from policyd.server.live_policies import LivePolicies
 from policyd.server.network import draining
-from policyd.server.network.listen import Listener, Serve, bound
+from policyd.server.network.listen import Listener, Port, Serve, bound
 from policyd.server.network.ports import RefusalLog, connections_of
 from policyd.server.network.tcp import Connection
 from policyd.server.policies import load_log
@@ -203,6 +203,9 @@ class Server:
         self._certified.set()
 
     def _exposition(self, in_flight: InFlight) -> MetricsRenderer:
+        connections = {"reviews": self.connections, "admin": self.admin_connections}
+        if self.settings.server == "hypercorn":
+            connections.clear()  # it does not report its own
         return Exposition(
             self.recorder,
             self.store,
@@ -210,7 +213,7 @@ class Server:
             lambda: self.certificates.expires_at,
             watches=self.watcher.watches.health,
             log_lines_lost=lambda: 0 if self._writer is None else self._writer.lost,
-            connections={"reviews": self.connections, "admin": self.admin_connections},
+            connections=connections,
             caches=lambda: {**(self.caches.states() if self.caches else {}), **self.live.states()},
             bundles=lambda: self.store.bundles,
         )
@@ -308,16 +311,17 @@ class Server:
         for each in tasks:
             each.cancel()
 
-    def _listeners(self, secure: socket.socket, plain: socket.socket) -> tuple[Listener, Listener]:
-        self.connections.on_malformed = self._malformed
-        http2 = None
-        if self.settings.http2:
-            from policyd.server.network.http2_session import Http2Session
+    def _listeners(self, secure: socket.socket, plain: socket.socket) -> tuple[Port, Port]:
+        if self.settings.server == "hypercorn":
+            from policyd.server.network.hypercorn_port import HypercornPort
 
-            http2 = partial(Http2Session, self.app)
+            port = partial(HypercornPort, app=self.app, settings=self.settings, failed=self._failed)
+            secured = port(secure, self.connections, context=self.certificates.context)
+            return secured, port(plain, self.admin_connections)
+        self.connections.on_malformed = self._malformed
 
         async def serve(connection: Connection) -> None:
-            await connection.run(self.app, http2)
+            await connection.run(self.app)
 
         reviews = self._review_listener(secure, serve)
         return reviews, Listener(plain, self.admin_connections, serve)
@@ -337,7 +341,7 @@ class Server:
             policies=len(self.store.current.policies),
         )
 
-    async def _drain(self, listeners: Sequence[Listener]) -> None:
+    async def _drain(self, listeners: Sequence[Port]) -> None:
         """Answer with ``Connection: close`` while still listening, then close idle connections."""
         settings = self.settings
         self.lifecycle.start_draining()
@@ -359,10 +363,15 @@ class Server:
         # If requests are still running at the end of the grace period, the timer ends the process.
         await asyncio.gather(*(listener.finish(settings.grace) for listener in listeners))
 
-    def _leave(self) -> None:
+    def _leave(self, status: int = 0) -> None:
         """End the process at once; called when the grace period is over."""
         self._settle_log()
-        os._exit(0)
+        os._exit(status)
+
+    def _failed(self, error: BaseException | None) -> None:
+        """A port no longer works: end the process, so that it is started again."""
+        self.log.write("error", "defect", "a port stopped working", exception=repr(error))
+        self._leave(1)
 
     def _settle_log(self) -> None:
         if self._writer is not None:

@@ -47,7 +47,7 @@ class Certificates:
     ) -> None:
         self._source = source or _configured(settings)
         self._client_ca = settings.client_ca
-        self._http2 = settings.http2
+        self._http2 = settings.server == "hypercorn"
         self._client_names = settings.client_name
         self._refused = refused
         self._pair: KeyPair | None = None

@@ -54,7 +54,7 @@ def test_reloads_fail_no_request(
         assert last_stamp(running, "v3")
 
 
-@pytest.mark.parametrize("settings", [{}, {"http2": ""}], ids=["http1", "http2"])
+@pytest.mark.parametrize("settings", [{}, {"server": "hypercorn"}], ids=["policyd", "hypercorn"])
 def test_a_rolling_restart_fails_no_request(
     api: Cluster, client: Client, namespace: str, tmp_path: Path, settings: dict[str, str]
 ) -> None:

@@ -169,6 +169,7 @@ LOOKUPS = {
 }
 
 
+@pytest.mark.usefixtures("http_server")
 @pytest.mark.parametrize(("lookup", "failure"), paired(list(LOOKUPS), FAILURES))
 def test_lookups_without_an_answer_end_at_the_deadline(
     tmp_path: Path, lookup: str, failure: str
@@ -217,6 +218,7 @@ def test_a_full_queue_is_answered_in_time(tmp_path: Path, failure: str) -> None:
         assert all(each.response["allowed"] is (failure == "Ignore") for each in late)
 
 
+@pytest.mark.usefixtures("http_server")
 def test_a_stalled_body_is_answered_in_time(tmp_path: Path) -> None:
     """No policy can be named, because the request is not known: the webhook's failurePolicy."""
     write_policy(tmp_path / "policies", "p", "validations: [{expression: 'true'}]")
@@ -227,6 +229,8 @@ def test_a_stalled_body_is_answered_in_time(tmp_path: Path) -> None:
         assert watch.took() < TIMEOUT
 
 
+@pytest.mark.usefixtures("http_server")
+@pytest.mark.own_server("does not count answers that nobody reads")
 def test_a_slow_reader_delays_nobody(tmp_path: Path) -> None:
     """Clients that take nothing hold no turn: others are answered in time."""
     grow = "[JSONPatch{op: 'replace', path: '/data/filler', value: object.data.filler.map(f, f + 'x')}]"

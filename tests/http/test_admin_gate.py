@@ -166,6 +166,7 @@ def test_strangers_see_no_errors_and_no_files(tmp_path: Path) -> None:
         assert "errors" not in seen["lastReload"] and seen["lastReload"]["errorCount"] == 1
 
 
+@pytest.mark.usefixtures("http_server")
 def test_flood_of_the_admin_port_does_not_stop_reviews(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="allow a")
     with fake_server(tmp_path, sources) as server:

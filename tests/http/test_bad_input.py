@@ -17,7 +17,7 @@ LIMIT = 1_000_000
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+def server(http_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     folder = tmp_path_factory.mktemp("bad")
     sources = write_sources(folder / "sources", a="allow a")
     with fake_server(folder, sources, max_body_bytes=str(LIMIT), timeout="1s") as process:

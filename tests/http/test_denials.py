@@ -158,6 +158,7 @@ def server(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Process]:
         yield process
 
 
+@pytest.mark.usefixtures("http_server")
 def test_the_denials_of_all_processes_are_shown_in_their_order(server: Process) -> None:
     for number in range(12):
         changes = {"uid": str(number), "namespace": f"team-{number % 3}"}

@@ -5,13 +5,16 @@ import json
 import tracemalloc
 from pathlib import Path
 
+import pytest
+
 from policyd.http.limits import InFlight, Peer, Reservation
 from policyd.http.messages import Body
 from tests.builders.reviews import body
-from tests.server.announcing import announce, status
+from tests.server.announcing import announce, status, to_its_end
 from tests.server.process import fake_server, until, write_sources
 
 
+@pytest.mark.usefixtures("http_server")
 def test_room_is_taken_by_what_arrived(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="allow a")
     with fake_server(tmp_path, sources, max_in_flight_bytes="1000000") as server:
@@ -22,6 +25,7 @@ def test_room_is_taken_by_what_arrived(tmp_path: Path) -> None:
         until(lambda: server.metric("policyd_in_flight_bytes") == 0, "room")
 
 
+@pytest.mark.usefixtures("http_server")
 def test_stalled_bodies_lose_their_room_to_newcomers(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="allow a")
     with fake_server(tmp_path, sources, max_in_flight="4") as server:
@@ -30,7 +34,7 @@ def test_stalled_bodies_lose_their_room_to_newcomers(tmp_path: Path) -> None:
         assert server.post("/validate", body())[0] == 200
         # The oldest went, and no more than was needed.
         assert status(stalled[0]) == b"HTTP/1.1 503"
-        assert stalled[0].recv(1) == b""
+        assert to_its_end(stalled[0])
         assert server.metric('policyd_shed_requests_total{reason="stalled"}') == 1
         shed = 'policyd_admission_requests_total{operation="",result="shed",webhook="validate"}'
         assert server.metric(shed) == 1
@@ -39,6 +43,7 @@ def test_stalled_bodies_lose_their_room_to_newcomers(tmp_path: Path) -> None:
         until(lambda: server.metric("policyd_in_flight_requests") == 0, "room")
 
 
+@pytest.mark.usefixtures("http_server")
 def test_bytes_that_stalled_lose_their_room_to_newcomers(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="allow a")
     with fake_server(tmp_path, sources, max_in_flight_bytes="1000000") as server:
@@ -50,6 +55,7 @@ def test_bytes_that_stalled_lose_their_room_to_newcomers(tmp_path: Path) -> None
             sock.close()
 
 
+@pytest.mark.usefixtures("http_server")
 def test_256_stalled_sockets_keep_nobody_out(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="allow a")
     with fake_server(tmp_path, sources) as server:
@@ -60,6 +66,7 @@ def test_256_stalled_sockets_keep_nobody_out(tmp_path: Path) -> None:
             sock.close()
 
 
+@pytest.mark.usefixtures("http_server")
 def test_body_has_a_time_of_its_own(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="allow a")
     with (
@@ -67,7 +74,7 @@ def test_body_has_a_time_of_its_own(tmp_path: Path) -> None:
         announce(server, 10, b"{") as sock,
     ):
         assert status(sock) == b"HTTP/1.1 408"
-        assert sock.recv(1) == b""
+        assert to_its_end(sock)
 
 
 def test_body_in_tiny_pieces_takes_no_more_than_its_size() -> None:
@@ -91,6 +98,7 @@ def test_body_in_tiny_pieces_takes_no_more_than_its_size() -> None:
     assert size < 300_000
 
 
+@pytest.mark.usefixtures("http_server")
 def test_waiting_counts_against_the_deadline(tmp_path: Path) -> None:
     """One slow answer keeps the others waiting: no time is left for them, or to read them."""
     sources = write_sources(tmp_path / "sources", a="slow 0.3")
@@ -113,6 +121,7 @@ def test_waiting_counts_against_the_deadline(tmp_path: Path) -> None:
         assert server.metric('policyd_shed_requests_total{reason="deadline"}') >= 1
 
 
+@pytest.mark.usefixtures("http_server")
 def test_a_defect_of_the_engine_is_a_500_that_is_logged_and_counted(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="break")
     with fake_server(tmp_path, sources) as server:

@@ -9,11 +9,13 @@ import pytest
 from tests.builders.reviews import body
 from tests.server.process import Process, fake_server, until, write_sources
 
+pytestmark = pytest.mark.usefixtures("http_server")
+
 LIMIT = 100_000
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Process]:
+def server(http_server: str, tmp_path: Path) -> Iterator[Process]:
     sources = write_sources(tmp_path / "sources", a="allow a")
     with fake_server(tmp_path, sources, max_body_bytes=str(LIMIT), timeout="1s") as process:
         yield process
@@ -67,13 +69,19 @@ ROWS: list[tuple[int | None, str, str, Callable[[Process], object]]] = [
     (408, "/mutate", "the body did not arrive in time", stalls),
     (413, "/validate", f"larger than {LIMIT} bytes", lambda s: s.post("/validate", b" " * 200_000)),
     (415, "/validate", "Content-Encoding", lambda s: s.post("/validate", body(), **ZIPPED)),
-    (400, "", "expected a request of HTTP/1.1", babbles),
-    (505, "", "expected a request of HTTP/1.1", speaks_http2),
     (None, "/validate", "the client disconnected", leaves),
+]
+# What is no request, so that the app never sees it.
+UNREADABLE = [
+    pytest.param(
+        *(status, "", "expected a request of HTTP/1.1", act),
+        marks=pytest.mark.own_server("does not report what it refuses"),
+    )
+    for status, act in ((400, babbles), (505, speaks_http2))
 ]
 
 
-@pytest.mark.parametrize(("status", "path", "reason", "act"), ROWS)
+@pytest.mark.parametrize(("status", "path", "reason", "act"), [*ROWS, *UNREADABLE])
 def test_a_rejected_request_is_logged(
     server: Process,
     status: int | None,

@@ -200,6 +200,7 @@ def test_a_request_that_is_alone_never_waits(clock: Clock) -> None:
     assert len(office.done) == 5 and office.refused == []
 
 
+@pytest.mark.usefixtures("http_server")
 def test_requests_without_hope_are_503_and_counted(tmp_path: Path) -> None:
     """Each evaluation takes 0.2 s: of twelve requests with a timeout of 1 s only some are tried."""
     sources = write_sources(tmp_path / "sources", a="slow 0.2")

@@ -1,5 +1,6 @@
 """Requests that announce more than they send. No tests here."""
 
+import re
 import ssl
 
 from tests.server.process import Process
@@ -16,3 +17,24 @@ def announce(server: Process, size: int, sent: bytes = b"") -> ssl.SSLSocket:
 def status(sock: ssl.SSLSocket) -> bytes:
     """The first line of an answer."""
     return sock.recv(65536).partition(b"\r\n")[0].strip()
+
+
+def response(sock: ssl.SSLSocket) -> bytes:
+    """One whole response, in however many records it comes; nothing if the connection is closed."""
+    seen = b""
+    while True:
+        head, end, content = seen.partition(b"\r\n\r\n")
+        length = re.search(rb"content-length: (\d+)", head)
+        if end and len(content) >= int(length[1] if length else 0):
+            return seen
+        data = sock.recv(65536)
+        if not data:
+            return seen
+        seen += data
+
+
+def to_its_end(sock: ssl.SSLSocket) -> bool:
+    """Read what is left until the server closes the connection."""
+    while sock.recv(65536):
+        pass
+    return True

@@ -23,6 +23,9 @@ from tests.shared import ROOT
 # one may be many times slower, and a test that passes does not wait for it.
 PATIENCE = 180.0
 
+# Settings of all servers that are started, as environment variables.
+settings: dict[str, str] = {}
+
 
 def until(condition: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
     """Poll until ``condition`` gives something true, and return that."""
@@ -160,7 +163,8 @@ class Process:
 
 def _environment() -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith("POLICYD_")}
-    return {**kept, "PYTHONWARNINGS": "default"}
+    chosen = {f"POLICYD_{name.upper()}": value for name, value in settings.items()}
+    return {**kept, **chosen, "PYTHONWARNINGS": "default"}
 
 
 def sockets(pid: int) -> int:
@@ -181,7 +185,7 @@ def trusting() -> ssl.SSLContext:
 
 
 @contextmanager
-def fake_server(folder: Path, sources: Path, **settings: str) -> Iterator[Process]:
+def fake_server(folder: Path, sources: Path, **more: str) -> Iterator[Process]:
     """A server over the fakes."""
     certificate, key = pair.files()
     given = {
@@ -192,6 +196,7 @@ def fake_server(folder: Path, sources: Path, **settings: str) -> Iterator[Proces
         "tls_cert": certificate,
         "tls_key": key,
         **settings,
+        **more,
     }
     arguments = [f"{key}={value}" for key, value in given.items()]
     command = [sys.executable, "-m", "tests.server.fakes", *arguments]

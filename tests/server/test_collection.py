@@ -7,14 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from h2.connection import H2Connection
-from h2.events import StreamEnded
 
 from policyd.collecting import collect_as_usual
 from policyd.server.policies.policy_loader import PolicyLoader
 from tests.builders.reviews import body
 from tests.server import pair
-from tests.server.process import Process, trusting, until, write_sources
+from tests.server.process import Process, until, write_sources
 from tests.server.serve import DENY, serving, write_policy
 
 RELOADS = 50
@@ -33,25 +31,6 @@ def ask(sock: ssl.SSLSocket) -> None:
     assert sock.recv(65536).startswith(b"HTTP/1.1 200")
 
 
-def ask_http2(server: Process) -> None:
-    """One review over HTTP/2, on a connection of its own."""
-    context = trusting()
-    context.set_alpn_protocols(["h2"])
-    client = server.connect(context)
-    client.connect()
-    connection = H2Connection()
-    connection.initiate_connection()
-    head = [(":method", "POST"), (":path", "/validate"), (":scheme", "https"), (":authority", "x")]
-    connection.send_headers(1, head)
-    connection.send_data(1, body(), end_stream=True)
-    ended = False
-    while not ended:
-        client.sock.sendall(connection.data_to_send())
-        events = connection.receive_data(client.sock.recv(65536))
-        ended = any(isinstance(event, StreamEnded) for event in events)
-    client.close()
-
-
 def garbage(server: Process) -> list[str]:
     """What a collection of the server finds, once all connections are closed."""
     until(lambda: server.metric(IDLE) + server.metric(BUSY) == 0, "the end of connections")
@@ -62,20 +41,17 @@ def garbage(server: Process) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("http2", [False, True])
-def test_closed_connections_are_no_garbage(tmp_path: Path, http2: bool) -> None:
+def test_closed_connections_are_no_garbage(tmp_path: Path) -> None:
     """A reload exempts what is there from collection: open connections could not be freed later."""
     sources = write_sources(tmp_path / "sources", a="allow a")
     settings = (f"policies={sources}", "bind=127.0.0.1:0", "admin_bind=127.0.0.1:0", "drain=0")
     certificate, key = pair.files()
-    more = (f"http2={http2}", f"tls_cert={certificate}", f"tls_key={key}")
+    more = (f"tls_cert={certificate}", f"tls_key={key}")
     server = Process(
         [sys.executable, "-m", "tests.server.garbage", *settings, *more], tmp_path / "log"
     )
     try:
         for _ in range(2):  # caches are filled the first time
-            if http2:
-                ask_http2(server)
             with server.secure_socket() as sock:
                 ask(sock)
             for incomplete in (b"", b"POST /va", whole_request()[:-1], b"nonsense\r\n\r\n"):

@@ -7,15 +7,13 @@ import time
 from pathlib import Path
 
 import pytest
-from h2.connection import H2Connection
-from h2.events import StreamEnded
 
-from policyd.server.network.http2_session import GO_AWAY
 from tests.builders.reviews import body
+from tests.server.announcing import response
 from tests.server.load import Load
-from tests.server.process import Process, fake_server, trusting, until, write_sources
+from tests.server.process import fake_server, trusting, until, write_sources
 
-SETTINGS_FRAME = 4  # its type, RFC 9113, section 6.5
+pytestmark = pytest.mark.usefixtures("http_server")
 
 
 def test_drain_under_load_loses_nothing(tmp_path: Path) -> None:
@@ -110,7 +108,7 @@ class Client:
         while True:
             head = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
             sock.sendall(head % len(body()) + body())
-            answer = sock.recv(65536)
+            answer = response(sock)
             if not answer:
                 if not told:
                     self.failures.append("closed without an answer")
@@ -148,7 +146,7 @@ def test_work_under_way_is_finished_after_the_drain(tmp_path: Path) -> None:
         server.child.terminate()
         until(lambda: server.lines("draining"), "the drain")
         sock.sendall(whole[20:])
-        assert sock.recv(65536).startswith(b"HTTP/1.1 200")
+        assert response(sock).startswith(b"HTTP/1.1 200")
         assert sock.recv(65536) == b""
         sock.close()
         assert server.child.wait(300) == 0
@@ -164,48 +162,3 @@ def test_idle_and_stuck_clients_do_not_hold_the_process(tmp_path: Path) -> None:
         assert server.terminate() == 0
         idle.close()
         stuck.close()
-
-
-def http2(server: Process) -> tuple[ssl.SSLSocket, H2Connection]:
-    """A connection in HTTP/2 with all but the last byte of a review sent."""
-    context = trusting()
-    context.set_alpn_protocols(["h2"])
-    raw = socket.create_connection(("127.0.0.1", server.port), timeout=300)
-    sock, connection = context.wrap_socket(raw), H2Connection()
-    connection.initiate_connection()
-    head = [(":method", "POST"), (":path", "/validate"), (":scheme", "https"), (":authority", "x")]
-    connection.send_headers(1, head)
-    connection.send_data(1, body()[:-1])
-    sock.sendall(connection.data_to_send())
-    return sock, connection
-
-
-def finish(sock: ssl.SSLSocket, connection: H2Connection) -> int:
-    """Send the last byte, and read to the end of the answer; how often a GOAWAY was among it."""
-    connection.send_data(1, body()[-1:], end_stream=True)
-    sock.sendall(connection.data_to_send())
-    seen = b""
-    while True:
-        data = sock.recv(65536)
-        assert data, f"closed after {seen!r}"
-        seen += data
-        # h2 takes nothing more after a GOAWAY, not even the rest of what was begun.
-        events = connection.receive_data(data.replace(GO_AWAY, b""))
-        if any(isinstance(event, StreamEnded) for event in events):
-            assert seen[3] == SETTINGS_FRAME, "clients refuse a connection that begins otherwise"
-            return seen.count(GO_AWAY)
-
-
-def test_http2_clients_are_told_to_go_elsewhere_and_answered(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources, http2="true", drain="0.5") as server:
-        before = http2(server)
-        until(lambda: server.metric("policyd_in_flight_requests") == 1, "the request")
-        server.child.terminate()
-        until(lambda: server.lines("draining"), "the drain")
-        while_draining = http2(server)
-        assert [finish(*each) for each in (before, while_draining)] == [1, 1]
-        for sock, _ in (before, while_draining):
-            assert sock.recv(65536) == b""
-            sock.close()
-        assert server.child.wait(300) == 0

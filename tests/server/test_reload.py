@@ -4,6 +4,8 @@ import ssl
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from policyd.tls.issuing import self_signed
 from tests.builders.reviews import body
 from tests.server.load import Load
@@ -25,6 +27,7 @@ def reached(load: Load, version: str) -> bool:
     return bool(load.answers) and texts(load.answers[-1])[0] == version
 
 
+@pytest.mark.usefixtures("http_server")
 def test_config_map_swaps_under_load_fail_nothing_and_mix_nothing(tmp_path: Path) -> None:
     mount = tmp_path / "mount"
     mount.mkdir()
@@ -94,6 +97,7 @@ def shown_certificate(server: Process) -> bytes:
         return sock.getpeercert(binary_form=True) or b""
 
 
+@pytest.mark.usefixtures("http_server")
 def test_certificate_is_replaced_without_dropping_a_connection(tmp_path: Path) -> None:
     first, second = self_signed(), self_signed()
     write_pair(tmp_path, "tls", *first)

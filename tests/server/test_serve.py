@@ -45,6 +45,7 @@ def answer(server: Process, path: str = "/validate", **data: str) -> dict[str, A
     return response
 
 
+@pytest.mark.usefixtures("http_server")
 def test_reviews_are_judged_counted_and_logged(tmp_path: Path) -> None:
     policies = tmp_path / "policies"
     write_policy(policies, "deny", DENY)
@@ -146,6 +147,7 @@ def reached(load: Load, text: str) -> bool:
     return text in json.dumps(load.answers[-1])
 
 
+@pytest.mark.usefixtures("http_server")
 def test_reload_under_load_answers_every_request_by_one_set(tmp_path: Path) -> None:
     """All policies carry one text at a time: an answer with two would come from a mixed set."""
     mount = tmp_path / "mount"
@@ -181,6 +183,7 @@ def swap(mount: Path, version: str) -> None:
             link.symlink_to(f"..data/p{i:02}.yaml")
 
 
+@pytest.mark.usefixtures("http_server")
 def test_config_file_sets_what_flags_do_not(tmp_path: Path) -> None:
     policies = tmp_path / "policies"
     write_policy(policies, "deny", DENY)
@@ -192,6 +195,7 @@ def test_config_file_sets_what_flags_do_not(tmp_path: Path) -> None:
         assert server.post("/validate", b" " * 1025)[0] == 400
 
 
+@pytest.mark.usefixtures("http_server")
 def test_every_recorded_review_is_answered(tmp_path: Path) -> None:
     policies = tmp_path / "policies"
     write_policy(policies, "deny", DENY)

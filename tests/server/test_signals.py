@@ -15,6 +15,7 @@ from tests.server.serve import DENY, command, write_policy
 HARMLESS = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
+@pytest.mark.usefixtures("http_server")
 def test_sighup_reloads_and_others_are_only_logged(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="allow a")
     with fake_server(tmp_path, sources) as server:

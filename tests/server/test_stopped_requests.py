@@ -154,6 +154,7 @@ def test_each_violation_is_a_line_of_the_same_request(server: Process) -> None:
     assert [(line["uid"], line["message"]) for line in lines] == [("both", "one"), ("both", "b")]
 
 
+@pytest.mark.usefixtures("http_server")
 def test_a_request_without_room_has_a_line_whatever_else_is_rejected(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="allow a")
     with fake_server(tmp_path, sources, max_in_flight="4") as server, ExitStack() as stack:

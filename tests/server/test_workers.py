@@ -45,6 +45,7 @@ def generations(server: Process) -> set[str]:
     return {line.split('generation="')[1][:16] for line in text if "policy_set_info{" in line}
 
 
+@pytest.mark.usefixtures("http_server")
 def test_all_workers_answer_and_their_counts_are_summed(tmp_path: Path) -> None:
     with serving(tmp_path, policies(tmp_path), "--workers", "2") as server:
         all_serve(server)
@@ -65,6 +66,7 @@ def test_all_workers_answer_and_their_counts_are_summed(tmp_path: Path) -> None:
         assert server.terminate() == 0
 
 
+@pytest.mark.usefixtures("http_server")
 def test_policies_show_the_counters_of_all(tmp_path: Path) -> None:
     with serving(tmp_path, policies(tmp_path), "--workers", "2") as server:
         all_serve(server)
@@ -77,6 +79,7 @@ def test_policies_show_the_counters_of_all(tmp_path: Path) -> None:
             assert shown["seconds"] > 0
 
 
+@pytest.mark.usefixtures("http_server")
 @pytest.mark.parametrize("victim", [0, 1])
 def test_a_killed_worker_loses_only_its_own_requests(tmp_path: Path, victim: int) -> None:
     with serving(tmp_path, policies(tmp_path), "--workers", "2") as server:
@@ -157,6 +160,7 @@ def quietly(get: Any) -> Any:
         return None
 
 
+@pytest.mark.usefixtures("http_server")
 def test_a_reload_reaches_all_workers(tmp_path: Path) -> None:
     folder = policies(tmp_path)
     with serving(tmp_path, folder, "--workers", "2") as server:
@@ -187,6 +191,7 @@ def test_a_restarted_worker_serves_what_the_files_hold_now(tmp_path: Path) -> No
         assert generations(server) == second
 
 
+@pytest.mark.usefixtures("http_server")
 def test_drain_under_load_loses_nothing(tmp_path: Path) -> None:
     flags = ("--workers", "2", "--drain", "0.5s")
     with serving(tmp_path, policies(tmp_path), *flags) as server, Load(server) as load:
@@ -204,6 +209,7 @@ def test_drain_under_load_loses_nothing(tmp_path: Path) -> None:
         assert len(server.lines("stopped")) == 3
 
 
+@pytest.mark.usefixtures("http_server")
 def test_the_port_stays_open_while_any_worker_is_asked(tmp_path: Path) -> None:
     """A worker without requests must not close the socket that all share."""
     flags = ("--workers", "2", "--drain", "1s")
@@ -233,6 +239,7 @@ def test_a_worker_does_not_drain_alone(tmp_path: Path) -> None:
         assert server.child.wait(300) == 0
 
 
+@pytest.mark.usefixtures("http_server")
 def test_workers_end_with_the_supervisor(tmp_path: Path) -> None:
     with serving(tmp_path, policies(tmp_path), "--workers", "2") as server:
         all_serve(server)

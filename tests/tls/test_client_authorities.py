@@ -19,6 +19,8 @@ from tests.builders.reviews import body
 from tests.server.process import Process, fake_server, texts, trusting, until, write_sources
 from tests.tls.pki import Issued, issue, pem, put
 
+pytestmark = pytest.mark.usefixtures("http_server")
+
 
 def client(issued: Issued, folder: Path, version: ssl.TLSVersion | None = None) -> ssl.SSLContext:
     context = trusting()
@@ -81,6 +83,7 @@ def is_closed(connection: HTTPSConnection) -> bool:
 VERSIONS = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
 
 
+@pytest.mark.own_server("keeps the connections of clients that are no longer trusted")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_authority_that_was_removed_is_trusted_no_longer(
     tmp_path: Path, version: ssl.TLSVersion
@@ -126,6 +129,7 @@ def resumed(server: Process, context: ssl.SSLContext, session: Any) -> int:
         connection.close()
 
 
+@pytest.mark.own_server("keeps the connections of clients that are no longer trusted")
 def test_a_busy_connection_of_a_removed_authority_is_closed_after_its_answer(
     tmp_path: Path,
 ) -> None:
@@ -259,6 +263,7 @@ def test_the_log_tells_of_a_certificate_that_ends(tmp_path: Path) -> None:
             assert server.post("/validate", body())[0] == 200
 
 
+@pytest.mark.own_server("keeps the connections of clients that are no longer trusted")
 def test_handshakes_while_authorities_change_let_nobody_in_who_is_gone(tmp_path: Path) -> None:
     old, new = issue("old"), issue("new")
     ca = tmp_path / "ca.crt"

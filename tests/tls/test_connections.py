@@ -1,15 +1,11 @@
 """TLS and connections as an API server finds them."""
 
-import json
 import socket
 import ssl
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives import serialization
-from h2.connection import H2Connection
-from h2.events import DataReceived, StreamEnded
 
 from policyd.config import Settings
 from policyd.errors import ConfigError
@@ -18,6 +14,7 @@ from policyd.tls.handshakes import Context, has_name
 from policyd.tls.issuing import self_signed
 from policyd.tls.pem import expiry
 from tests.builders.reviews import body
+from tests.server.announcing import response
 from tests.server.process import Process, fake_server, trusting, until, write_sources
 from tests.tls.pki import issue
 
@@ -34,6 +31,7 @@ def status_with(server: Process, context: ssl.SSLContext) -> int:
         connection.close()
 
 
+@pytest.mark.usefixtures("http_server")
 def test_only_clients_of_the_authority_and_name_are_answered(tmp_path: Path) -> None:
     authority, stranger = issue("authority"), issue("authority")
     sources = write_sources(tmp_path / "sources", a="allow a")
@@ -96,47 +94,7 @@ def test_valid_certificate_that_is_not_accepted_is_reported(
     assert bool(failed) is (want is not None)
 
 
-@pytest.mark.parametrize(("http2", "chosen"), [("false", "http/1.1"), ("true", "h2")])
-def test_http2_is_offered_only_when_asked_for(tmp_path: Path, http2: str, chosen: str) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources, http2=http2) as server:
-        context = trusting()
-        context.set_alpn_protocols(["h2", "http/1.1"])
-        raw = socket.create_connection(("127.0.0.1", server.port), timeout=300)
-        with context.wrap_socket(raw) as sock:
-            assert sock.selected_alpn_protocol() == chosen
-        assert server.post("/validate", body())[0] == 200
-
-
-def test_http2_is_answered(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources, http2="true") as server:
-        context = trusting()
-        context.set_alpn_protocols(["h2"])
-        raw = socket.create_connection(("127.0.0.1", server.port), timeout=300)
-        with context.wrap_socket(raw) as sock:
-            said = json.loads(h2_answer(sock)["response"]["warnings"][0])
-        assert said["texts"] == ["a"]
-
-
-def h2_answer(sock: ssl.SSLSocket) -> Any:
-    """The answer to one review over HTTP/2."""
-    connection = H2Connection()
-    connection.initiate_connection()
-    head = [(":method", "POST"), (":path", "/validate"), (":scheme", "https"), (":authority", "x")]
-    connection.send_headers(1, head)
-    connection.send_data(1, body(), end_stream=True)
-    sock.sendall(connection.data_to_send())
-    content = b""
-    while True:
-        for event in connection.receive_data(sock.recv(65536)):
-            if isinstance(event, DataReceived):
-                content += event.data or b""
-            if isinstance(event, StreamEnded):
-                return json.loads(content)
-        sock.sendall(connection.data_to_send())
-
-
+@pytest.mark.usefixtures("http_server")
 def test_self_signed_certificate_is_trusted_by_itself(tmp_path: Path) -> None:
     cert, key = self_signed()
     (tmp_path / "c").write_bytes(cert)
@@ -152,6 +110,7 @@ def test_self_signed_certificate_is_trusted_by_itself(tmp_path: Path) -> None:
                 assert sock.version() == "TLSv1.3"
 
 
+@pytest.mark.usefixtures("http_server")
 def test_idle_connection_is_closed_after_keep_alive_and_a_used_one_is_not(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="allow a")
     with fake_server(tmp_path, sources, keep_alive="300ms") as server:
@@ -161,7 +120,7 @@ def test_idle_connection_is_closed_after_keep_alive_and_a_used_one_is_not(tmp_pa
 
             def closed() -> bool:
                 used.sendall(request % (len(body()), body()))
-                assert used.recv(65536).startswith(b"HTTP/1.1 200")
+                assert response(used).startswith(b"HTTP/1.1 200")
                 try:
                     return idle.recv(1) == b""
                 except TimeoutError:

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from policyd.cli.apply.splicing import CannotSplice, Splice, Splicer, edited
+from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import ConfigError
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.documents import Document
 from policyd.policy.source.files import without_packing
 from policyd.policy.source.places import Chunk, Origin
-from policyd.policy.source.splitting import NOT_AN_OBJECT, read_located, split
+from policyd.policy.source.splitting import read_located
+from policyd.policy.source.yaml_edit.chunks import edited_chunk, with_chunks
+from policyd.policy.source.yaml_edit.edits import CannotEdit, is_flow, with_breaks_of
 from policyd.policy.source.yaml_output import dump
 from policyd.policy.suite.expectations import same
 
@@ -40,49 +42,21 @@ def rewritten(text: str, documents: Iterable[Rewritten]) -> str:
 
     A document whose text cannot be edited is written anew, without its comments.
     """
-    edits = []
-    starts = _line_starts(text)
-    for chunk, members in groupby(documents, lambda each: each.document.origin.chunk):
-        listed = list(members)
-        if any(each.changed for each in listed):
-            new = _chunk(chunk, listed)
-            # Blanks stand for what precedes a JSON value on its line.
-            blanks = len(chunk.text) - len(chunk.text.lstrip(" ")) if _is_flow(chunk) else 0
-            start = starts[chunk.line]
-            edits.append(Splice(start + blanks, start + len(chunk.text), new[blanks:]))
-    return edited(text, edits)
+    chunks = []
+    with deep_recursion():
+        for chunk, members in groupby(documents, lambda each: each.document.origin.chunk):
+            listed = list(members)
+            if any(each.changed for each in listed):
+                chunks.append((chunk, _chunk(chunk, listed)))
+    return with_chunks(text, chunks)
 
 
 def _chunk(chunk: Chunk, members: Sequence[Rewritten]) -> str:
     """Return the text of a chunk with the changes of its documents."""
     try:
-        text = _spliced(chunk, members)
-    except CannotSplice:
-        return _with_breaks_of(chunk, _dumped(chunk, members))
-    found, problems = split(chunk.file, text.encode("utf-8", "surrogatepass"))
-    broken = any(problem.rule != NOT_AN_OBJECT for problem in problems)
-    if broken or not same([each.raw for each in found], [each.after for each in members]):
-        return _with_breaks_of(chunk, _dumped(chunk, members))
-    return text
-
-
-def _with_breaks_of(chunk: Chunk, text: str) -> str:
-    """Return new text with the line breaks of the chunk, which may be those of Windows."""
-    if "\r\n" not in chunk.text:
-        return text
-    return text.replace("\r\n", "\n").replace("\n", "\r\n")
-
-
-def _spliced(chunk: Chunk, members: Sequence[Rewritten]) -> str:
-    splicer = Splicer(chunk.text)
-    edits: list[Splice] = []
-    for each in members:
-        node = each.document.origin.node()
-        if node is None:
-            raise CannotSplice
-        edits += splicer.edits(node, each.document.raw, each.after)
-    edits = [each._replace(text=_with_breaks_of(chunk, each.text)) for each in edits]
-    return edited(chunk.text, edits)
+        return edited_chunk(chunk, [(each.document, each.after) for each in members])
+    except CannotEdit:
+        return with_breaks_of(chunk.text, _dumped(chunk, members))
 
 
 def _dumped(chunk: Chunk, members: Sequence[Rewritten]) -> str:
@@ -92,7 +66,7 @@ def _dumped(chunk: Chunk, members: Sequence[Rewritten]) -> str:
     for each in members:
         origin = each.document.origin
         values[origin.root] = _with(values[origin.root], origin.within, each.after)
-    if _is_flow(chunk) and len(values) == 1:
+    if is_flow(chunk.text) and len(values) == 1:
         blanks = len(chunk.text) - len(chunk.text.lstrip(" "))
         return " " * blanks + json.dumps(next(iter(values.values())), ensure_ascii=False, indent=2)
     return _head(chunk) + _SEPARATOR.join(map(dump, values.values()))
@@ -115,17 +89,6 @@ def _head(chunk: Chunk) -> str:
     root = Origin(chunk).node()
     head = "" if root is None else chunk.text[: root.start_mark.index]
     return head if head.endswith("\n") else ""
-
-
-def _is_flow(chunk: Chunk) -> bool:
-    return chunk.text.lstrip()[:1] in ("{", "[")
-
-
-def _line_starts(text: str) -> list[int]:
-    starts = [0]
-    while (at := text.find("\n", starts[-1])) >= 0:
-        starts.append(at + 1)
-    return starts
 
 
 class RewrittenFiles:

@@ -62,7 +62,8 @@ def edit_text(edit: Correction) -> str:
     """Format an edit for the terminal."""
     problem = edit.problem
     place = f"{problem.file}:{problem.line}:{problem.column}"
-    return f"{place}: fixed: {edit.old} is now {edit.new or 'empty'} [{problem.rule}]"
+    new = edit.string.edit(edit.string.new).text
+    return f"{place}: fixed: {edit.string.old} is now {new or 'empty'} [{problem.rule}]"
 
 
 def _correct(

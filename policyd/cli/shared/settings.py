@@ -25,6 +25,7 @@ _METAVARS: dict[Callable[[str], Any], str] = {
     units.count: "NUMBER",
     units.duration: "DURATION",
     units.http_url: "URL",
+    units.http_server: "[policyd|hypercorn]",
     units.https_url: "URL",
     units.lifetime: "DURATION",
     units.log_format: "[json|text]",

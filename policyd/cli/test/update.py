@@ -21,13 +21,15 @@ from policyd.policy.checks.suite import NO_EXPECTATION
 from policyd.policy.source.documents import Document, Sources
 from policyd.policy.source.files import is_packed, read_bytes
 from policyd.policy.source.modelling import with_model
+from policyd.policy.source.splitting import split
+from policyd.policy.source.yaml_edit.chunks import edited_chunk, with_chunks
+from policyd.policy.source.yaml_edit.edits import CannotEdit
 from policyd.policy.suite.observed import corrected, observed
+from policyd.policy.suite.rendering import STYLE
 from policyd.policy.suite.runner import IDEMPOTENT
-from policyd.policy.suite.splicing import ABSENT, Change, SpliceError, spliced
 from policyd.regular_files import replace_file
 
 _DRAFT: JSONObject = {"allowed": True}  # stands for an expectation that is not written yet
-_BOM = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +132,8 @@ class _FileUpdate:
         if expect:
             new = corrected(expect, result.mismatches, result.answer)
         try:
-            self._splice(document, _changes((*case.case.path, "expect"), test.get("expect"), new))
-        except SpliceError as error:
+            self._edit(document, case.case.path, new)
+        except CannotEdit as error:
             self._note(where, f"not updated: {error}", "red")
             return
         self.count += 1
@@ -139,27 +141,23 @@ class _FileUpdate:
             errors = "; ".join(map(str, result.answer.errors))
             self._note(where, f"wrote error: true, because a policy errs: {errors}", "yellow")
 
-    def _splice(self, document: Document, changes: Sequence[Change]) -> None:
+    def _edit(self, document: Document, path: Sequence[str | int], expect: JSONObject) -> None:
         if not self._text:
             self._before = self._text = _read(self._file)
-        self._text = spliced(self._text, document, changes)
+        found, _ = split(document.file, self._text.encode("utf-8"))
+        chunk = found[document.index].origin.chunk
+        after = copy.deepcopy(found[document.index].raw)
+        _at(after, path)["expect"] = expect
+        members = [
+            (each, after if each.index == document.index else each.raw)
+            for each in found
+            if each.origin.chunk is chunk
+        ]
+        self._text = with_chunks(self._text, [(chunk, edited_chunk(chunk, members, STYLE))])
 
     def _note(self, where: str, text: str, colour: str) -> None:
         word = styled("warning", fg=colour)
         self.notes.append(f"{word}: {where}: {text}")
-
-
-def _changes(path: tuple[str | int, ...], old: object, new: JSONObject) -> list[Change]:
-    """Return the changes of single keys that lead to the new expectation, or one of it all."""
-    if not isinstance(old, dict) or not old:
-        return [Change(path, new)]
-    gone = [key for key in old if key not in new]
-    added = [key for key in new if key not in old]
-    if gone and (added or len(gone) > 1):
-        return [Change(path, new)]
-    changes = [Change((*path, key), ABSENT) for key in gone]
-    kept = [key for key in new if key in added or new[key] != old[key]]
-    return changes + [Change((*path, key), new[key]) for key in kept]
 
 
 def _at(raw: Any, path: Sequence[str | int]) -> Any:
@@ -185,7 +183,7 @@ def _diff(file: str, before: str, after: str) -> Iterator[str]:
 
 def _read(file: str) -> str:
     if file == "-" or is_packed(file):
-        raise SpliceError("only plain files can be changed")
+        raise CannotEdit("only plain files can be changed")
     return read_bytes(file).decode("utf-8")
 
 

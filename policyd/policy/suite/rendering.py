@@ -5,6 +5,7 @@ from typing import Any
 
 from yaml import ScalarNode
 
+from policyd.policy.source.yaml_edit.values import Style
 from policyd.policy.source.yaml_nodes import STR, scalar
 
 WIDTH = 100
@@ -13,9 +14,9 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 _FIRST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 
 
-def inline(value: Any, *, as_json: bool = False) -> str:
-    """Return a value on one line, with quotes only where they are needed (``as_json``: always)."""
-    if as_json or not isinstance(value, str | dict | list):
+def inline(value: Any) -> str:
+    """Return a value on one line, with quotes only where they are needed."""
+    if not isinstance(value, str | dict | list):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, str):
         return value if _is_plain(value) else json.dumps(value, ensure_ascii=False)
@@ -35,11 +36,14 @@ def entry(key: str, value: Any, indent: int) -> str:
         return line
     if isinstance(value, list) and indent + len(line) <= WIDTH and not _has_maps(value):
         return line
-    return f"{inline(key)}:\n{_block(value, indent if isinstance(value, list) else indent + 2)}"
+    return f"{inline(key)}:\n{block(value, indent if isinstance(value, list) else indent + 2)}"
 
 
-def _block(value: dict[str, Any] | list[Any], indent: int) -> str:
+def block(value: Any, indent: int) -> str:
+    """Return a value as lines with that indentation."""
     margin = " " * indent
+    if not isinstance(value, dict | list) or not value:
+        return margin + inline(value)
     if isinstance(value, dict):
         return "\n".join(margin + entry(key, each, indent) for key, each in value.items())
     return "\n".join(f"{margin}- {_item(each, indent + 2)}" for each in value)
@@ -47,7 +51,7 @@ def _block(value: dict[str, Any] | list[Any], indent: int) -> str:
 
 def _item(value: Any, indent: int) -> str:
     if isinstance(value, dict) and value:
-        return _block(value, indent).lstrip()
+        return block(value, indent).lstrip()
     return inline(value)
 
 
@@ -69,3 +73,6 @@ def _is_plain(text: str) -> bool:
     if ": " in text or text.endswith((" ", ":")):
         return False
     return scalar(ScalarNode("?", text))[0] == STR
+
+
+STYLE = Style(inline, block)

@@ -37,7 +37,7 @@ CloseReason = Literal[
     "refused",  # the client certificate is no longer trusted
     "head",  # the head of a request took too long
     "write",  # the client did not take its answer
-    "flood",  # too many resets of HTTP/2 streams, empty frames, or tiny pieces of bodies
+    "flood",  # a body in tiny pieces
     "room",  # idle, and its place was needed for a new connection
     "full",  # a new connection for which there was no place
     "drain",  # the server is stopping
@@ -79,9 +79,6 @@ class TrackedConnection(Protocol):
 
     def abort(self) -> None:
         """Close it at once."""
-
-    def go_away(self) -> None:
-        """Ask the client to send its next request on another connection."""
 
     def close_if_idle(self) -> None:
         """Close it unless a request is under way."""
@@ -177,11 +174,9 @@ class PortConnections:
         self._to_give_back += 1
 
     def drain(self) -> None:
-        """Ask HTTP/2 clients for new connections; HTTP/1.1 responses ask with a header."""
+        """Note when requests arrive from now on; their responses ask for another connection."""
         self.draining = True
         self.last_request = asyncio.get_running_loop().time()
-        for connection in tuple(self.open):
-            connection.go_away()
 
     def close_idle(self) -> None:
         """Close idle connections, and from now on each connection as soon as it is idle."""

@@ -77,7 +77,7 @@ def parse(parser: HttpRequestParser, data: bytes | memoryview) -> None:
     except HttpParserUpgrade:
         pass  # at the end of a request, which is the last one
     except HttpParserError as error:
-        # The preface of HTTP/2, and versions that llhttp does not know.
+        # The preface of HTTP/2, which is not spoken here, and versions that llhttp does not know.
         wrong = str(error) in ("Pause on PRI/Upgrade", "Invalid HTTP version")
         raise RefusedRequest(505 if wrong else 400) from None
 

@@ -6,6 +6,7 @@ Content-Length announces, or what llhttp (of httptools, Node's parser) makes of 
 ``tests/server/test_http1_strictness.py`` compares the verdicts with those of h11.
 
 There is no change of protocol, and no second request is read before the first one is answered.
+HTTP/2 is read by Hypercorn (``hypercorn_port.py``).
 """
 
 import asyncio
@@ -89,15 +90,6 @@ class Http1:
         self._ended = True
         if self._exchange is not None:
             self._exchange.disconnect()
-
-    def go_away(self) -> None:
-        """Do nothing: responses ask for another connection by a header."""
-
-    def flush(self) -> None:
-        """Do nothing: everything is written at once."""
-
-    def give_up_untaken(self, before: float) -> None:
-        """Do nothing: the connection limits the time of its only response."""
 
     async def run(self, lost: "asyncio.Future[None]") -> None:
         """Wait for the end of the connection, and then of the request that is under way."""

@@ -7,6 +7,7 @@ import asyncio
 import socket
 import ssl
 import struct
+from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -52,32 +53,18 @@ def bound(address: Address) -> socket.socket:
     return made
 
 
-class Listener:
-    """One listening socket."""
+class Port(ABC):
+    """One listening socket, whoever accepts its connections."""
 
-    at_once = AT_ONCE
-
-    def __init__(
-        self,
-        listening: socket.socket,
-        connections: PortConnections,
-        serve: Serve,
-        context: Callable[[], ssl.SSLContext] | None = None,
-    ) -> None:
+    def __init__(self, listening: socket.socket) -> None:
         self._socket = listening
-        self._connections = connections
-        self._serve = serve
-        # Called for each connection: a reload may have replaced the context.
-        self._context = context
         self._loop = asyncio.get_running_loop()
-        self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
-        """Start to accept connections."""
+        """Start to listen."""
         for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):  # accepted sockets inherit them
             self._socket.setsockopt(socket.SOL_SOCKET, option, KERNEL_BYTES)
         self._socket.listen(BACKLOG)
-        self._loop.add_reader(self._socket, self._accept)
 
     async def stop(self) -> None:
         """Accept the connections that are being established, and no more."""
@@ -88,6 +75,42 @@ class Listener:
         with suppress(OSError):
             self._socket.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, filtered)
         await asyncio.sleep(LATE_SECONDS)
+        self._close()
+
+    @abstractmethod
+    def _close(self) -> None:
+        """Accept what waits, and close the socket."""
+
+    @abstractmethod
+    async def finish(self, seconds: float) -> bool:
+        """Wait until all connections are closed; False if some are open after ``seconds``."""
+
+
+class Listener(Port):
+    """A port whose connections policyd serves itself."""
+
+    at_once = AT_ONCE
+
+    def __init__(
+        self,
+        listening: socket.socket,
+        connections: PortConnections,
+        serve: Serve,
+        context: Callable[[], ssl.SSLContext] | None = None,
+    ) -> None:
+        super().__init__(listening)
+        self._connections = connections
+        self._serve = serve
+        # Called for each connection: a reload may have replaced the context.
+        self._context = context
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self) -> None:
+        """Start to accept connections."""
+        super().start()
+        self._loop.add_reader(self._socket, self._accept)
+
+    def _close(self) -> None:
         self._loop.remove_reader(self._socket)
         while self._accept():
             pass

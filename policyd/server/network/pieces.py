@@ -1,6 +1,6 @@
 """Bodies in tiny pieces: how many of them a connection may send."""
 
-# Bodies arrive in pieces: chunks of HTTP/1.1, frames of HTTP/2. A piece of one byte costs 10 us to
+# Bodies arrive in pieces, such as chunks. A piece of one byte costs 10 us to
 # process and 6 bytes to send, so that a slow stream of them would delay every other request. After
 # the first pieces of a connection, their average size must be at least this; API servers send KiB
 # at a time.

@@ -19,7 +19,7 @@ _CUT_OFF: Mapping[CloseReason, str] = {
     "full": "a new connection was closed: there was no place for it (--max-connections)",
     "head": "a connection was closed: the head of a request took too long",
     "write": "a connection was closed: the client did not take its answer in time",
-    "flood": "a connection was closed: the client sent too many resets or tiny pieces",
+    "flood": "a connection was closed: the client sent a body in tiny pieces",
 }
 
 

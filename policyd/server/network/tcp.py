@@ -2,12 +2,11 @@
 client.
 
 Reading pauses while the client does not read its responses, and while it pipelines requests.
-``http1.py`` and ``http2.py`` interpret the bytes.
+``http1.py`` interprets the bytes.
 """
 
 import asyncio
-from collections.abc import Callable
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from policyd.http.limits import Peer
 from policyd.http.messages import App
@@ -28,28 +27,6 @@ DISTRUSTED_SECONDS = 30.0
 FRESH_SECONDS = 1.0
 
 
-class Requests(Protocol):
-    """The requests of a connection: what a protocol makes of its bytes."""
-
-    def feed(self, data: bytes) -> None:
-        """Bytes have arrived."""
-
-    def lost(self) -> None:
-        """The connection is closed."""
-
-    def flush(self) -> None:
-        """Write what is pending."""
-
-    def go_away(self) -> None:
-        """Ask the client to send its next request on another connection."""
-
-    def give_up_untaken(self, before: float) -> None:
-        """End the responses that wait for the client since before a time of the loop."""
-
-    async def run(self, lost: "asyncio.Future[None]") -> None:
-        """Return when the connection is lost and its requests have ended."""
-
-
 class Connection(asyncio.Protocol):
     """A client connection. ``run`` serves it; the other methods are callbacks of transport and
     protocol.
@@ -64,7 +41,7 @@ class Connection(asyncio.Protocol):
         self.is_full = False
         self._loop = asyncio.get_running_loop()
         self._connections = connections
-        self._requests: Requests | None = None
+        self._requests: Http1 | None = None
         self._transport: asyncio.Transport | None = None
         self._task: asyncio.Task[Any] | None = None
         self._early: list[bytes] = []
@@ -137,8 +114,7 @@ class Connection(asyncio.Protocol):
             self.reason = "write"
             self.abort()
         elif self._idle_since is None:
-            if self._requests is not None:
-                self._requests.give_up_untaken(now - timeouts.write)
+            return  # a request is under way, which has a time of its own
         elif self._head_since is not None and now - self._head_since > timeouts.head:
             self.end("head")
         elif now - self._idle_since > timeouts.keep_alive:
@@ -156,19 +132,12 @@ class Connection(asyncio.Protocol):
             assert self._task is not None
             self._task.cancel()
             return
-        if self._requests is not None:
-            self._requests.flush()
         self._transport.close()
 
     def abort(self) -> None:
         """Close it at once."""
         if self._transport is not None:
             self._transport.abort()
-
-    def go_away(self) -> None:
-        """Ask the client to send its next request on another connection."""
-        if self._requests is not None:
-            self._requests.go_away()
 
     def close_if_idle(self) -> None:
         """Close unless a request is under way, or the first one is about to come."""
@@ -188,7 +157,6 @@ class Connection(asyncio.Protocol):
         if not self._retired:
             self._retired = True
             self._loop.call_later(DISTRUSTED_SECONDS, self.abort)
-            self.go_away()
             if self._idle_since is not None:
                 self.end("refused")
 
@@ -207,8 +175,8 @@ class Connection(asyncio.Protocol):
         """The task is done with it."""
         self._connections.remove(self, self.reason)
 
-    async def run(self, app: App, http2: Callable[["Connection"], Requests] | None) -> None:
-        """Serve the connection until it closes, in HTTP/2 if TLS negotiated it."""
+    async def run(self, app: App) -> None:
+        """Serve the connection until it closes."""
         if self._transport is None:
             self.reason = "handshake"
             return
@@ -219,23 +187,19 @@ class Connection(asyncio.Protocol):
             self.reason = "refused"
             self.abort()
             return
-        h2 = secure is not None and secure.selected_alpn_protocol() == "h2"
         self.scheme = "http" if secure is None else "https"
-        requests: Requests = http2(self) if h2 and http2 is not None else Http1(app, self)
         try:
-            await self._serve(requests)
+            await self._serve(Http1(app, self))
         finally:
             self.abort()
             # Reference cycles, which would otherwise wait for the garbage collector.
             self._requests = None
 
-    async def _serve(self, requests: Requests) -> None:
+    async def _serve(self, requests: Http1) -> None:
         self._requests = requests
         for data in self._early:
             requests.feed(data)
         self._early.clear()
-        if self._connections.draining:
-            self.go_away()
         if self._lost.done():
             requests.lost()
         await requests.run(self._lost)
@@ -270,7 +234,6 @@ class Connection(asyncio.Protocol):
         self._used = True
         if self._connections.draining:
             self._connections.last_request = self._loop.time()
-            self.go_away()
 
     def becomes_idle(self) -> None:
         """No request is under way."""

@@ -15,7 +15,7 @@ from types import ModuleType
 from tests.fuzz.guided import running, table
 
 # Python that reads bytes of others; the protocols of HTTP are policyd's by inheritance.
-PACKAGES = ("policyd", "hypercorn", "h11")
+PACKAGES = ("policyd", "h11")
 COUNTERS = Path("build/counters.so")
 # The part of the mutations that libFuzzer makes itself, which knows no form but compared values.
 UNFORMED = 0.3

@@ -29,7 +29,6 @@ TARGETS = (
     Row("files", 80, 4_000),
     Row("suites", 20),
     Row("http1", 150, 4_000),
-    Row("http2", 100, 8_000),
 )
 
 

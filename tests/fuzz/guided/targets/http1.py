@@ -183,7 +183,7 @@ def opened(wire: type[_Wire]) -> tuple[Connection, _Wire]:
 async def _served(pieces: list[bytes]) -> tuple[list[Request], bytes]:
     app = App()
     connection, wire = opened(Wire)
-    task = asyncio.create_task(connection.run(app, None))
+    task = asyncio.create_task(connection.run(app))
     await settled()
     for piece in pieces:
         if piece and not wire.closed:

@@ -64,9 +64,28 @@ def test_several_corrections_in_one_line_are_made_once_each() -> None:
     assert len(result.edits) == 2
 
 
-def test_nothing_is_corrected_if_the_result_is_no_yaml() -> None:
-    result = corrected("t.yaml", "{a: pod}", [problem_at((1, 5), ("pod", "'"))])
-    assert (result.text, result.edits) == ("{a: pod}", ())
+@pytest.mark.parametrize(
+    ("text", "place", "fix"),
+    [
+        ("{a: pod}", (1, 5), ("pod", "'")),  # no YAML
+        ('a: "pod"', (1, 5), ("pod", "p\\tod")),  # a tab
+        ("a: 1 # pod", (1, 8), ("pod", "pods")),  # a comment
+        ("a: 'pod'", (1, 5), ("pod", "pods', b: 'c")),
+        ("a: pod", (1, 4), ("od", "ods")),
+    ],
+)
+def test_nothing_is_corrected_unless_exactly_that_string_changes(
+    text: str, place: tuple[int, int], fix: tuple[str, str]
+) -> None:
+    result = corrected("t.yaml", text, [problem_at(place, fix)])
+    assert (result.text, result.edits) == (text, ())
+
+
+def test_correction_beside_another_one_in_the_same_string_is_not_reported() -> None:
+    problems = [problem_at((1, 4), ("pod/exec", "pods/exec")), problem_at((1, 4), ("pod", "pods"))]
+    result = corrected("t.yaml", "a: pod/exec", problems)
+    assert result.text == "a: pods/exec"
+    assert [each.problem for each in result.edits] == problems[:1]
 
 
 def problem_at(place: tuple[int, int], fix: tuple[str, str]) -> Problem:

@@ -1,60 +1,43 @@
-"""Change values inside the text of a YAML or JSON document, so that comments, quotes and the order
-of keys stay. Reads and writes no files.
-
-The result must be verified by reading it: anchors, tags and rare styles can defeat an edit.
+"""Where the text of a document has to change so that it has another value. Nothing is verified
+here: anchors, tags and rare styles can defeat these edits.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import yaml
 
+from policyd._core.json.equality import equal
 from policyd.json_types import JSON, JSONObject
+from policyd.policy.source.yaml_edit.edits import CannotEdit, FromAlias, TextEdit, is_flow
 from policyd.policy.source.yaml_output import dump
-from policyd.policy.suite.expectations import same
 
 _Entry = tuple[yaml.Node, yaml.Node]
+_FORM = "the text has a form that cannot be edited"
 
 
-class CannotSplice(Exception):
-    """The text has a form that an edit cannot keep; the document has to be written anew."""
-
-
-class Splice(NamedTuple):
-    """Replace the characters from ``start`` to ``end`` by ``text``."""
-
-    start: int
-    end: int
-    text: str
-
-
-def edited(text: str, edits: Sequence[Splice]) -> str:
-    """Return the text with all edits, which must not overlap. Raises CannotSplice if they do.
-
-    Edits at one place stay in their order: inner values come first.
+class Style(NamedTuple):
+    """How new values are written: on one line, or as lines with an indentation, without the last
+    line break.
     """
-    parts: list[str] = []
-    at = 0
-    for edit in sorted(edits, key=lambda each: (each.start, each.end)):
-        if edit.start < at:
-            raise CannotSplice
-        parts += [text[at : edit.start], edit.text]
-        at = edit.end
-    return "".join([*parts, text[at:]])
+
+    flow: Callable[[JSON], str]
+    lines: Callable[[JSON, int], str]
 
 
-class Splicer:
+class ValueEditor:
     """The edits that change a document in ``text``, which has the marks of its nodes."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, style: Style) -> None:
         self._text = text
-        self._json = text.lstrip()[:1] in ("{", "[")
+        self._json = is_flow(text)
+        self._style = style
 
-    def edits(self, node: yaml.Node, before: JSON, after: JSON) -> Iterator[Splice]:
-        """Yield the edits of the value at ``node``. Raises CannotSplice."""
-        if same(before, after):
+    def edits(self, node: yaml.Node, before: JSON, after: JSON) -> Iterator[TextEdit]:
+        """Yield the edits of the value at ``node``. Raises CannotEdit."""
+        if equal(before, after):
             return
         if isinstance(node, yaml.MappingNode) and isinstance(before, dict):
             if isinstance(after, dict) and after and node.value:
@@ -65,25 +48,32 @@ class Splicer:
                 yield from self._sequence(node, before, after)
                 return
         elif not _is_inline(node) or isinstance(after, dict | list):
-            raise CannotSplice
+            raise CannotEdit(_FORM)
         if isinstance(node, yaml.CollectionNode) and not node.flow_style:
-            raise CannotSplice
-        yield Splice(node.start_mark.index, _end(self._text, node), self._inline(after, node))
+            raise CannotEdit(_FORM)
+        yield TextEdit(node.start_mark.index, _end(self._text, node), self._inline(after, node))
 
     # Mappings
 
     def _mapping(
         self, node: yaml.MappingNode, before: JSONObject, after: JSONObject
-    ) -> Iterator[Splice]:
+    ) -> Iterator[TextEdit]:
         entries = {key.value: (key, value) for key, value in node.value}
         gone = [name for name in before if name not in after]
         if any(name not in entries for name in gone):
-            raise CannotSplice  # it was merged into the mapping
-        for name, value in after.items():
-            if name in before and not same(before[name], value):
-                if name not in entries:
-                    raise CannotSplice
-                yield from self._entry(node, entries[name], before[name], value)
+            raise CannotEdit(_FORM)  # it was merged into the mapping
+        changed = {
+            name: value
+            for name, value in after.items()
+            if name in before and not equal(before[name], value)
+        }
+        for name in (*gone, *changed):
+            if name in entries and _is_alias(*entries[name]):
+                raise FromAlias(name)
+        for name, value in changed.items():
+            if name not in entries:
+                raise CannotEdit(_FORM)
+            yield from self._entry(node, entries[name], before[name], value)
         yield from self._removed(node, [entries[name] for name in gone])
         added = {name: value for name, value in after.items() if name not in before}
         if added:
@@ -91,58 +81,62 @@ class Splicer:
 
     def _entry(
         self, node: yaml.MappingNode, entry: _Entry, before: JSON, after: JSON
-    ) -> Iterator[Splice]:
+    ) -> Iterator[TextEdit]:
         """Yield the edits of a value, or one that replaces key and value as a whole."""
         key, value = entry
         try:
             yield from list(self.edits(value, before, after))
-        except CannotSplice:
+        except FromAlias:
+            raise
+        except CannotEdit:
             start, end = value.start_mark.index, _end(self._text, value)
             if node.flow_style:
-                yield Splice(start, end, (" " if start == end else "") + self._inline(after, value))
+                yield TextEdit(
+                    start, end, (" " if start == end else "") + self._inline(after, value)
+                )
                 return
             start = key.start_mark.index
-            text = _indented(dump({key.value: after}), key.start_mark.column)
-            yield Splice(start, end, text.lstrip(" "))
+            text = self._style.lines({key.value: after}, key.start_mark.column)
+            yield TextEdit(start, end, text.lstrip(" "))
 
-    def _removed(self, node: yaml.MappingNode, gone: Sequence[_Entry]) -> Iterator[Splice]:
+    def _removed(self, node: yaml.MappingNode, gone: Sequence[_Entry]) -> Iterator[TextEdit]:
         """Yield an edit for each entry: of a block its lines, of a flow it and one comma."""
         if len(gone) == len(node.value) and gone:
-            raise CannotSplice
+            raise CannotEdit(_FORM)
         for key, value in gone:
             position = next(at for at, each in enumerate(node.value) if each[0] is key)
             start, end = key.start_mark.index, _end(self._text, value)
             if position + 1 < len(node.value):
                 following = node.value[position + 1][0].start_mark.index
                 if node.flow_style or not self._begins_line(start):
-                    yield Splice(start, following, "")
+                    yield TextEdit(start, following, "")
                     continue
             elif node.flow_style:
-                raise CannotSplice
+                raise CannotEdit(_FORM)
             if not self._begins_line(start):
-                raise CannotSplice
-            yield Splice(self._line_start(start), self._next_line(end), "")
+                raise CannotEdit(_FORM)
+            yield TextEdit(self._line_start(start), self._next_line(end), "")
 
-    def _added(self, node: yaml.MappingNode, added: JSONObject, alone: bool) -> Splice:
+    def _added(self, node: yaml.MappingNode, added: JSONObject, alone: bool) -> TextEdit:
         """Return the edit that adds entries after the last one."""
         if alone:
-            raise CannotSplice
-        first, (_, last) = node.value[0][0], node.value[-1]
-        end = _end(self._text, last)
+            raise CannotEdit(_FORM)
+        first = node.value[0][0]
+        end = _end_of_children(self._text, node)
         if not node.flow_style:
-            return self._lines_after(end, _indented(dump(added), first.start_mark.column))
+            return self._lines_after(end, self._style.lines(added, first.start_mark.column))
         parts = []
         for name, value in added.items():
             lines = self._json and self._begins_line(first.start_mark.index)
             before = "\n" + " " * first.start_mark.column if lines else " "
             text = self._flow_entry(name, value, first.start_mark.column if lines else None)
             parts.append(f",{before}{text}")
-        return Splice(end, end, "".join(parts))
+        return TextEdit(end, end, "".join(parts))
 
     def _flow_entry(self, name: str, value: JSON, column: int | None) -> str:
         """Return ``name: value`` of a flow mapping; ``column``: JSON that has a line for each."""
         if not self._json:
-            return _flow({name: value})[1:-1]
+            return f"{self._style.flow(name)}: {self._style.flow(value)}"
         indent = None if column is None else 2
         text = json.dumps(value, ensure_ascii=False, indent=indent)
         if column is not None:
@@ -153,11 +147,14 @@ class Splicer:
 
     def _sequence(
         self, node: yaml.SequenceNode, before: list[JSON], after: list[JSON]
-    ) -> Iterator[Splice]:
+    ) -> Iterator[TextEdit]:
         """Yield the edits of a list; items with names are the same items if their names are."""
         (old, new), named = _keys(before, after)
+        aliases = [index for index, each in enumerate(_children(node)) if each[1]]
         matcher = SequenceMatcher(None, old, new, autojunk=False)
         for what, start, end, to_start, to_end in matcher.get_opcodes():
+            if what in ("replace", "delete") and any(start <= at < end for at in aliases):
+                raise FromAlias(f"[{start}]")
             # An item with another name is another item: it is removed and the new one inserted.
             both = 0 if named and what == "replace" else min(end - start, to_end - to_start)
             for at in range(both):
@@ -169,31 +166,33 @@ class Splicer:
 
     def _item(
         self, node: yaml.SequenceNode, index: int, before: JSON, after: JSON
-    ) -> Iterator[Splice]:
+    ) -> Iterator[TextEdit]:
         item: yaml.Node = node.value[index]
         try:
             yield from list(self.edits(item, before, after))
-        except CannotSplice:
+        except FromAlias:
+            raise
+        except CannotEdit:
             if node.flow_style:
                 text = self._inline(after, item)
             else:
-                text = _indented(dump(after), item.start_mark.column).lstrip(" ")
-            yield Splice(item.start_mark.index, _end(self._text, item), text)
+                text = self._style.lines(after, item.start_mark.column).lstrip(" ")
+            yield TextEdit(item.start_mark.index, _end(self._text, item), text)
 
-    def _without(self, node: yaml.SequenceNode, indexes: range) -> Iterator[Splice]:
+    def _without(self, node: yaml.SequenceNode, indexes: range) -> Iterator[TextEdit]:
         for index in indexes:
             item = node.value[index]
             end = _end(self._text, item)
             if node.flow_style:
                 if index + 1 >= len(node.value):
-                    raise CannotSplice
+                    raise CannotEdit(_FORM)
                 following = node.value[index + 1].start_mark.index
-                yield Splice(item.start_mark.index, following, "")
+                yield TextEdit(item.start_mark.index, following, "")
                 continue
             dash = self._dash(node, index)
-            yield Splice(self._line_start(dash), self._next_line(end), "")
+            yield TextEdit(self._line_start(dash), self._next_line(end), "")
 
-    def _inserted(self, node: yaml.SequenceNode, index: int, added: list[JSON]) -> Splice:
+    def _inserted(self, node: yaml.SequenceNode, index: int, added: list[JSON]) -> TextEdit:
         """Return the edit that inserts items before the one at ``index``."""
         if node.flow_style:
             column = None
@@ -203,18 +202,20 @@ class Splicer:
             text = between.join(self._flow_item(each, column) for each in added)
             if index < len(node.value):
                 at = node.value[index].start_mark.index
-                return Splice(at, at, text + between)
-            at = _end(self._text, node.value[-1])
-            return Splice(at, at, between + text)
-        lines = _indented(dump(added), node.start_mark.column)
+                return TextEdit(at, at, text + between)
+            at = _end_of_children(self._text, node)
+            return TextEdit(at, at, between + text)
+        lines = self._style.lines(added, node.start_mark.column)
+        if index == len(node.value):
+            return self._lines_after(_end_of_children(self._text, node), lines)
         if index:
             return self._lines_after(_end(self._text, node.value[index - 1]), lines)
         at = self._line_start(self._dash(node, 0))
-        return Splice(at, at, lines + "\n")
+        return TextEdit(at, at, lines + "\n")
 
     def _flow_item(self, value: JSON, column: int | None) -> str:
         if not self._json:
-            return _flow([value])[1:-1]
+            return self._style.flow(value)
         text = json.dumps(value, ensure_ascii=False, indent=None if column is None else 2)
         return text if column is None else text.replace("\n", "\n" + " " * column)
 
@@ -224,7 +225,7 @@ class Splicer:
         line = self._text.rfind("\n", 0, start) + 1
         dash = line + node.start_mark.column
         if self._text[dash : dash + 1] != "-" or not self._begins_line(dash):
-            raise CannotSplice
+            raise CannotEdit(_FORM)
         return dash
 
     # Text
@@ -234,14 +235,14 @@ class Splicer:
         quoted = isinstance(node, yaml.ScalarNode) and node.style == '"' and isinstance(value, str)
         if self._json or quoted:
             return json.dumps(value, ensure_ascii=False)
-        return _flow([value])[1:-1]
+        return self._style.flow(value)
 
-    def _lines_after(self, end: int, lines: str) -> Splice:
+    def _lines_after(self, end: int, lines: str) -> TextEdit:
         """Return the edit that adds lines after the line of ``end``, with its comment."""
         at = self._next_line(end)
         if at == end or self._text[at - 1] != "\n":
-            return Splice(at, at, "\n" + lines)
-        return Splice(at, at, lines + "\n")
+            return TextEdit(at, at, "\n" + lines)
+        return TextEdit(at, at, lines + "\n")
 
     def _next_line(self, end: int) -> int:
         """Return the start of the next line; only a comment may follow on this one."""
@@ -249,7 +250,7 @@ class Splicer:
         at = len(self._text) if at < 0 else at + 1
         rest = self._text[end:at].strip()
         if rest and not rest.startswith("#"):
-            raise CannotSplice
+            raise CannotEdit(_FORM)
         return at
 
     def _line_start(self, at: int) -> int:
@@ -267,13 +268,44 @@ def _is_inline(node: yaml.Node) -> bool:
 
 def _end(text: str, node: yaml.Node) -> int:
     """Return the end of the last character of a node: libyaml counts what follows a block."""
-    last: Any = node
-    while not isinstance(last, yaml.ScalarNode) and not last.flow_style and last.value:
-        last = last.value[-1][1] if isinstance(last, yaml.MappingNode) else last.value[-1]
-    start, end = int(last.start_mark.index), int(last.end_mark.index)
-    if isinstance(last, yaml.ScalarNode) and last.style in ("|", ">"):
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+        return _end_of_children(text, node)
+    start, end = int(node.start_mark.index), int(node.end_mark.index)
+    if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
         return start + len(text[start:end].rstrip())
     return end
+
+
+def _end_of_children(text: str, node: yaml.CollectionNode) -> int:
+    """Return the end of the last value of a mapping or list, which must not be empty."""
+    last, is_alias = list(_children(node))[-1]
+    if not is_alias:
+        return _end(text, last)
+    end = int(node.end_mark.index)
+    if node.flow_style:
+        return len(text[: end - 1].rstrip().removesuffix(","))
+    while True:  # a block ends where the next one begins: after blank lines and comments
+        head = text[:end].rstrip()
+        line = head.rfind("\n") + 1
+        if not head[line:].lstrip().startswith("#"):
+            return len(head)
+        end = line
+
+
+def _children(node: yaml.CollectionNode) -> Iterator[tuple[yaml.Node, bool]]:
+    """Yield each value, and whether it is an alias, whose text is elsewhere: before."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield value, _is_alias(key, value)
+        return
+    before = node.start_mark.index
+    for item in node.value:
+        yield item, item.start_mark.index < before
+        before = max(before, item.end_mark.index)
+
+
+def _is_alias(key: yaml.Node, value: yaml.Node) -> bool:
+    return bool(value.start_mark.index < key.start_mark.index)
 
 
 def _keys(before: list[JSON], after: list[JSON]) -> tuple[tuple[list[str], list[str]], bool]:
@@ -291,11 +323,14 @@ def _canonical(value: JSON) -> str:
 
 
 def _flow(value: JSON) -> str:
-    return dump(value, flow=True).rstrip("\n")
+    return dump([value], flow=True).rstrip("\n")[1:-1]
 
 
-def _indented(text: str, column: int) -> str:
-    """Indent each line that is not blank; without the last line break."""
+def _lines(value: JSON, column: int) -> str:
+    """Write a value with each line that is not blank indented."""
     indent = " " * column
-    lines = text.removesuffix("\n").split("\n")
+    lines = dump(value).removesuffix("\n").split("\n")
     return "\n".join(indent + line if line.strip() else line for line in lines)
+
+
+PLAIN = Style(_flow, _lines)
