@@ -138,7 +138,7 @@ def _unclaimed(documents: Sequence[Document]) -> Iterator[Imported]:
         elif each.group == CONSTRAINTS and each.kind not in templates:
             yield _refused(each, "kind", f"the sources have no ConstraintTemplate of {each.kind}")
         elif each.group == KUBERNETES and each.kind in _BINDINGS:
-            name = _spec(each).get("policyName", "")
+            name = str(_spec(each).get("policyName", ""))
             if (_BINDINGS[each.kind], name) not in policies:
                 message = f"the sources have no {_BINDINGS[each.kind]} {name}"
                 yield _refused(each, "spec.policyName", message)
@@ -172,11 +172,11 @@ def _excepted_as(policy: Document) -> str:
     return f"{within}/{policy.name}" if within else policy.name
 
 
-def _constraint_kind(template: Document) -> object:
+def _constraint_kind(template: Document) -> str:
     step: object = _spec(template)
     for name in ("crd", "spec", "names", "kind"):
         step = step.get(name) if isinstance(step, dict) else None
-    return step
+    return str(step)
 
 
 def _spec(document: Document) -> dict[str, object]:

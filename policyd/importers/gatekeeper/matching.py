@@ -137,8 +137,8 @@ def _subresource(kind: str) -> tuple[str, str] | None:
 
 
 def _guesses(kinds: JSONObject, path: str, mapper: ResourceMapper) -> Iterator[ImportRemark]:
-    groups = kinds.get("apiGroups") or ["*"]
-    for kind in kinds.get("kinds") or ():
+    groups = strings(kinds.get("apiGroups"), f"{path}.apiGroups") or ["*"]
+    for kind in strings(kinds.get("kinds"), f"{path}.kinds"):
         if kind == "*" or _subresource(kind) or _known(kind, groups, mapper):
             continue
         message = (

@@ -224,8 +224,10 @@ def _is_prefix(part: Sequence[LocationStep], whole: Sequence[LocationStep]) -> b
 
 
 def _accepts(kinds: Sequence[JSONObject], group: str, kind: str) -> bool:
-    for each in kinds:
-        groups, names = each.get("apiGroups") or ["*"], each.get("kinds") or ["*"]
+    for index, each in enumerate(kinds):
+        path = f"spec.match.kinds[{index}]"
+        groups = strings(each.get("apiGroups"), f"{path}.apiGroups") or ["*"]
+        names = strings(each.get("kinds"), f"{path}.kinds") or ["*"]
         if ("*" in groups or group in groups) and ("*" in names or kind in names):
             return True
     return False

@@ -98,7 +98,7 @@ class _Template:
         if deletes:
             body["variables"].insert(0, {"name": "anyObject", "expression": ANY_OBJECT})
         found: JSONObject = {
-            "description": one_line(str(self._annotations().get("description", ""))),
+            "description": one_line(str(_annotations(self._document).get("description", ""))),
             "matchConstraints": match.constraints,
             "matchConditions": [*match.conditions, *body["matchConditions"]],
             "params": parameters_of(constraint.raw, self._schema),
@@ -144,19 +144,20 @@ class _Template:
                 found[field] = one_line(str(text))
         return found
 
-    def _annotations(self) -> JSONObject:
-        metadata = object_at(self._document.raw, "metadata", "")
-        return object_at(metadata, "annotations", "metadata")
-
     def _metadata(self, constraint: Document) -> JSONObject:
         found: JSONObject = {"name": constraint.name}
         metadata = object_at(constraint.raw, "metadata", "")
         if metadata.get("labels"):
             found["labels"] = metadata["labels"]
-        annotations = dict(_kept({**self._annotations(), **(metadata.get("annotations") or {})}))
+        annotations = dict(_kept({**_annotations(self._document), **_annotations(constraint)}))
         if annotations:
             found["annotations"] = annotations
         return found
+
+
+def _annotations(document: Document) -> JSONObject:
+    metadata = object_at(document.raw, "metadata", "")
+    return object_at(metadata, "annotations", "metadata")
 
 
 def _kept(annotations: JSONObject) -> Iterator[tuple[str, str]]:

@@ -42,10 +42,11 @@ def merged_constraints(policy: JSONObject, binding: JSONObject, path: str) -> JS
         found["resourceRules"] = rules
     excluded = objects(binding.get("excludeResourceRules"), f"{path}.excludeResourceRules")
     if excluded:
-        found["excludeResourceRules"] = [*(policy.get("excludeResourceRules") or []), *excluded]
+        own = objects(policy.get("excludeResourceRules"), "spec.matchConstraints")
+        found["excludeResourceRules"] = [*own, *excluded]
     for field in ("namespaceSelector", "objectSelector"):
         ours = object_at(policy, field, "spec.matchConstraints")
-        selector = _selector(ours, object_at(binding, field, path))
+        selector = _selector(ours, object_at(binding, field, path), f"{path}.{field}")
         if selector:
             found[field] = selector
     return found
@@ -57,14 +58,17 @@ def _require_one_policy(policy: JSONObject, binding: JSONObject, path: str) -> N
         raise Refused(f"{path}.matchPolicy", f"the policy has the matchPolicy {ours}")
 
 
-def _selector(one: JSONObject, other: JSONObject) -> JSONObject:
+def _selector(one: JSONObject, other: JSONObject, path: str) -> JSONObject:
     """Return a selector of what both select."""
-    labels = dict(one.get("matchLabels") or {})
-    expressions = [*(one.get("matchExpressions") or [])]
-    for key, value in (other.get("matchLabels") or {}).items():
+    labels = {**object_at(one, "matchLabels", path)}
+    here = f"{path}.matchExpressions"
+    expressions = [*objects(one.get("matchExpressions"), here)]
+    for key, value in object_at(other, "matchLabels", path).items():
         if labels.setdefault(key, value) != value:
             expressions.append({"key": key, "operator": "In", "values": [value]})
-    expressions += [each for each in other.get("matchExpressions") or [] if each not in expressions]
+    expressions += [
+        each for each in objects(other.get("matchExpressions"), here) if each not in expressions
+    ]
     found: JSONObject = {}
     if labels:
         found["matchLabels"] = labels

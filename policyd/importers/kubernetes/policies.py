@@ -6,11 +6,11 @@ which parameters and to which effect, becomes part of it, so there is one Policy
 
 from collections.abc import Mapping, Sequence
 
-from policyd.importers.fields import object_at, require_fields
+from policyd.importers.fields import object_at, require_fields, strings
 from policyd.importers.kubernetes.merging import merged_constraints
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
 from policyd.importers.whole import whole
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSONObject
 from policyd.policy.source.documents import Document
 
 _COMMON = (
@@ -24,6 +24,7 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "ValidatingAdmissionPolicy": (*_COMMON, "validations", "auditAnnotations"),
     "MutatingAdmissionPolicy": (*_COMMON, "mutations", "reinvocationPolicy"),
 }
+_ACTIONS = ("Deny", "Warn", "Audit")
 _BINDING = ("policyName", "paramRef", "matchResources", "validationActions")
 # What is about the object in the API server, and not about the policy.
 _STORED = ("kubectl.kubernetes.io/last-applied-configuration",)
@@ -86,9 +87,11 @@ def _bound(spec: JSONObject, binding: Document) -> JSONObject:
     path = f"spec of the binding {binding.name}"
     require_fields(given, _BINDING, path)
     found = {**spec}
-    actions = given.get("validationActions")
+    actions = strings(given.get("validationActions"), f"{path}.validationActions")
     if actions:
-        found["validationActions"] = _ordered(actions)
+        found["validationActions"] = [each for each in _ACTIONS if each in actions]
+    for unknown in set(actions) - set(_ACTIONS):
+        raise Refused(f"{path}.validationActions", f"the action {unknown} is not known here")
     if spec.get("paramKind"):
         if not given.get("paramRef"):
             raise Refused("spec.paramKind", f"the binding {binding.name} has no paramRef")
@@ -100,10 +103,6 @@ def _bound(spec: JSONObject, binding: Document) -> JSONObject:
         constraints, object_at(given, "matchResources", path), f"{path}.matchResources"
     )
     return {field: found[field] for field in _ORDER if found.get(field) not in (None, [], {})}
-
-
-def _ordered(actions: JSON) -> list[str]:
-    return [each for each in ("Deny", "Warn", "Audit") if each in actions]
 
 
 def _policy(document: Document, name: str, spec: JSONObject) -> JSONObject:

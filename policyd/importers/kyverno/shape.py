@@ -1,4 +1,4 @@
-"""The form of a ClusterPolicy or Policy: which fields there are, and of which types.
+"""The form of a policy: which fields there are, and of which types.
 
 What is not of this form is refused with its path, so that readers need not ask. Bodies that others
 read (``mutate``, ``validate.cel``, conditions, patterns, context) are left to them.
@@ -23,6 +23,16 @@ def checked(policy: JSONObject) -> JSONObject:
     spec = _checked(policy.get("spec") or {}, _SPEC, "spec")
     if not spec.get("rules"):
         raise Refused("spec.rules", "the policy has no rules")
+    return {**policy, "metadata": metadata, "spec": spec}
+
+
+def cel_policy(policy: JSONObject) -> JSONObject:
+    """Return a policy of ``policies.kyverno.io`` without fields that are null. Raises Refused.
+
+    The types of other fields are those of the Policy that it becomes.
+    """
+    metadata = _checked(policy.get("metadata") or {}, _METADATA, "metadata")
+    spec = _checked(policy.get("spec") or {}, _CEL_SPEC, "spec")
     return {**policy, "metadata": metadata, "spec": spec}
 
 
@@ -170,4 +180,26 @@ _SPEC = {
     "generateExisting": bool,
     "generateExistingOnPolicyUpdate": bool,
     "useServerSideApply": bool,
+}
+_CEL_RULES = [
+    {
+        "*": _anything,
+        "apiGroups": [str],
+        "apiVersions": [str],
+        "operations": [str],
+        "resources": [str],
+        "resourceNames": [str],
+    }
+]
+_CEL_SPEC = {
+    "*": _anything,
+    "matchConstraints": {
+        "*": _anything,
+        "resourceRules": _CEL_RULES,
+        "excludeResourceRules": _CEL_RULES,
+        "objectSelector": _SELECTOR,
+        "namespaceSelector": _SELECTOR,
+    },
+    "autogen": {**_MAP, "podControllers": {**_MAP, "controllers": [str]}},
+    "validationActions": [str],
 }

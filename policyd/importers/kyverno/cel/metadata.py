@@ -22,10 +22,10 @@ _DROPPED = (
 
 def metadata_of(document: Document, name: str) -> JSONObject:
     """Return name, labels and annotations, with the description left to ``spec``."""
-    given = document.raw.get("metadata") or {}
+    given = document.raw["metadata"]
     annotations = {
-        _RENAMED.get(key, key): str(value).strip()
-        for key, value in (given.get("annotations") or {}).items()
+        _RENAMED.get(key, key): value.strip()
+        for key, value in given.get("annotations", {}).items()
         if key != _DESCRIPTION and key not in _DROPPED
     }
     found: JSONObject = {"name": name}
@@ -38,5 +38,5 @@ def metadata_of(document: Document, name: str) -> JSONObject:
 
 def description_of(document: Document) -> str:
     """Return the description that Kyverno's policies have as an annotation, on one line."""
-    given = document.raw.get("metadata") or {}
-    return " ".join(str((given.get("annotations") or {}).get(_DESCRIPTION) or "").split())
+    given = document.raw["metadata"].get("annotations", {})
+    return " ".join(given.get(_DESCRIPTION, "").split())

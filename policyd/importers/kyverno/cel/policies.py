@@ -6,6 +6,7 @@ of v1alpha1 and v1beta1 are the same.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from policyd.export.expressions.literals import string_literal
 from policyd.importers.fields import object_at, objects, require_fields
@@ -27,6 +28,7 @@ from policyd.importers.kyverno.cel.validations import (
     guarded,
     validations,
 )
+from policyd.importers.kyverno.shape import cel_policy
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
 from policyd.importers.whole import Converted, whole
 from policyd.json_types import FieldPath, JSONObject
@@ -71,7 +73,8 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     kind = document.kind.removeprefix(_NAMESPACED)
 
     def converted() -> Converted:
-        built = _Conversion(document, kind, others)
+        checked = replace(document, raw=cel_policy(document.raw))
+        built = _Conversion(checked, kind, others)
         return [ImportedDocument(built.raw(), built.comments)], built.remarks
 
     return [whole(document, kind, converted)]
@@ -83,7 +86,7 @@ class _Conversion:
         self._others = others
         self._kind = kind
         self._namespaced = document.kind.startswith(_NAMESPACED)
-        self._spec = object_at(document.raw, "spec", "")
+        self._spec: JSONObject = document.raw["spec"]
         self.remarks: list[ImportRemark] = []
         self.comments: dict[FieldPath, str] = {}
 

@@ -37,9 +37,7 @@ class PodControllers:
     def remarks(self, spec: JSONObject, path: str) -> list[ImportRemark]:
         """Return what is different for controllers: their deletion is not checked."""
         rules = object_at(spec, "matchConstraints", path).get("resourceRules") or [{}]
-        if not self.enabled or not {"DELETE", "CONNECT", "*"} & set(
-            rules[0].get("operations") or ()
-        ):
+        if not self.enabled or not {"DELETE", "CONNECT", "*"} & {*rules[0].get("operations", ())}:
             return []
         text = "for controllers it applies on CREATE and UPDATE only"
         return [ImportRemark(f"{path}.matchConstraints.resourceRules[0].operations", text)]
@@ -83,8 +81,8 @@ def only_pods(spec: JSONObject) -> bool:
 def pods_only_resources(spec: JSONObject) -> bool:
     """Whether every rule names Pods: their sub-resources may be named too."""
     rules = (spec.get("matchConstraints") or {}).get("resourceRules") or []
-    named = {str(each) for rule in rules for each in rule.get("resources") or []}
-    groups = {str(each) for rule in rules for each in rule.get("apiGroups") or []}
+    named = {each for rule in rules for each in rule.get("resources", ())}
+    groups = {each for rule in rules for each in rule.get("apiGroups", ())}
     return groups == {""} and named <= {"pods", "pods/ephemeralcontainers"}
 
 
@@ -121,7 +119,7 @@ def timeout(spec: JSONObject, path: str) -> JSONObject:
 
 def actions(spec: JSONObject, path: str) -> tuple[list[str], list[ImportRemark]]:
     """Return ``validationActions``; Deny if there are none, as in Kyverno."""
-    given = [str(each) for each in spec.get("validationActions") or ["Deny"]]
+    given = spec.get("validationActions") or ["Deny"]
     ordered: list[str] = [each for each in ("Deny", "Warn", "Audit") if each in given]
     for unknown in set(given) - set(ordered):
         raise Refused(f"{path}.validationActions", f"the action {unknown} is not known here")

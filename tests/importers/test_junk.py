@@ -1,0 +1,217 @@
+"""Whatever a field of a source contains, the import refuses it with a reason and raises nothing."""
+
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from policyd.importers.all import convert_all
+from policyd.json_types import JSON, FieldPath, JSONObject
+from tests.importers.converting import document
+
+PODS = {
+    "resourceRules": [
+        {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+    ],
+    "objectSelector": {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}]},
+}
+PLAIN = {"resourceRules": PODS["resourceRules"]}
+METADATA = {
+    "name": "p",
+    "labels": {"a": "b"},
+    "annotations": {"policies.kyverno.io/description": "a"},
+}
+TESTS = [{"name": "a", "expression": "object.metadata.name != 'a'"}]
+CEL: JSONObject = {
+    "matchConditions": TESTS,
+    "variables": [{"name": "v", "expression": "1"}],
+    "failurePolicy": "Fail",
+}
+KYVERNO: JSONObject = {
+    **CEL,
+    "matchConstraints": PLAIN,
+    "webhookConfiguration": {"timeoutSeconds": 5},
+    "evaluation": {"background": {"enabled": True}, "admission": {"enabled": True}},
+    "autogen": {"podControllers": {"controllers": ["deployments"]}},
+}
+CHECKS: JSONObject = {
+    "validations": [{"expression": "variables.v == 1", "message": "no", "reason": "Invalid"}],
+    "auditAnnotations": [{"key": "k", "valueExpression": "'a'"}],
+}
+PATCH: JSONObject = {
+    "mutations": [
+        {
+            "patchType": "ApplyConfiguration",
+            "applyConfiguration": {"expression": "Object{metadata: Object.metadata{}}"},
+        }
+    ],
+    "reinvocationPolicy": "Never",
+}
+
+
+def made(api_version: str, kind: str, spec: JSONObject, **metadata: str) -> JSONObject:
+    named = {**METADATA, **metadata}
+    return {"apiVersion": api_version, "kind": kind, "metadata": named, "spec": spec}
+
+
+KUBERNETES, POLICIES = "admissionregistration.k8s.io/v1", "policies.kyverno.io/v1"
+BINDING: JSONObject = {
+    "policyName": "p",
+    "matchResources": PODS,
+    "validationActions": ["Deny"],
+    "paramRef": {"name": "a", "parameterNotFoundAction": "Deny"},
+}
+TEMPLATE: JSONObject = {
+    "crd": {
+        "spec": {
+            "names": {"kind": "K8sNames"},
+            "validation": {"openAPIV3Schema": {"properties": {"a": {"type": "string"}}}},
+        }
+    },
+    "targets": [
+        {
+            "target": "admission.k8s.gatekeeper.sh",
+            "code": [
+                {
+                    "engine": "K8sNativeValidation",
+                    "source": {
+                        "variables": [{"name": "v", "expression": "1"}],
+                        "validations": [{"expression": "variables.v == 1", "message": "no"}],
+                    },
+                }
+            ],
+        }
+    ],
+}
+CONSTRAINT: JSONObject = {
+    "match": {
+        "kinds": [{"apiGroups": [""], "kinds": ["Pod"]}],
+        "namespaces": ["a"],
+        "labelSelector": {"matchLabels": {"a": "b"}},
+    },
+    "enforcementAction": "deny",
+    "parameters": {"a": "b"},
+}
+ASSIGN: JSONObject = {
+    "applyTo": [{"groups": [""], "versions": ["v1"], "kinds": ["Pod"]}],
+    "location": "spec.containers[name: *].image",
+    "match": {"scope": "Namespaced", "kinds": [{"apiGroups": ["*"], "kinds": ["Pod"]}]},
+    "parameters": {
+        "assign": {"value": "a"},
+        "pathTests": [{"subPath": "spec", "condition": "MustExist"}],
+    },
+}
+EXCEPTION = made(
+    POLICIES,
+    "PolicyException",
+    {
+        "policyRefs": [{"name": "p", "kind": "ValidatingPolicy"}],
+        "matchConditions": [{"name": "a", "expression": "object.metadata.name == 'a'"}],
+    },
+)
+SOURCES: dict[str, list[JSONObject]] = {
+    "ValidatingPolicy": [
+        made(POLICIES, "ValidatingPolicy", KYVERNO | CHECKS | {"validationActions": ["Deny"]}),
+        EXCEPTION,
+    ],
+    "MutatingPolicy": [made(POLICIES, "MutatingPolicy", KYVERNO | PATCH)],
+    "ValidatingAdmissionPolicy": [
+        made(
+            KUBERNETES,
+            "ValidatingAdmissionPolicy",
+            {**CEL, **CHECKS, "matchConstraints": PODS, "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}},
+        ),
+        made(KUBERNETES, "ValidatingAdmissionPolicyBinding", BINDING, name="b"),
+    ],
+    "MutatingAdmissionPolicy": [
+        made(KUBERNETES, "MutatingAdmissionPolicy", {**CEL, **PATCH, "matchConstraints": PODS}),
+        made(KUBERNETES, "MutatingAdmissionPolicyBinding", {"policyName": "p"}, name="b"),
+    ],
+    "ConstraintTemplate": [
+        made("templates.gatekeeper.sh/v1", "ConstraintTemplate", TEMPLATE, name="k8snames"),
+        made("constraints.gatekeeper.sh/v1beta1", "K8sNames", CONSTRAINT),
+    ],
+    "Assign": [made("mutations.gatekeeper.sh/v1", "Assign", ASSIGN)],
+    "ModifySet": [
+        made(
+            "mutations.gatekeeper.sh/v1",
+            "ModifySet",
+            {
+                **ASSIGN,
+                "location": "spec.containers[name: *].args",
+                "parameters": {"operation": "merge", "values": {"fromList": ["a"]}},
+            },
+        )
+    ],
+    "PolicyException": [
+        made(
+            "kyverno.io/v2",
+            "PolicyException",
+            {
+                "exceptions": [{"policyName": "q", "ruleNames": ["r"]}],
+                "match": {"any": [{"resources": {"kinds": ["Pod"], "names": ["a"]}}]},
+            },
+        ),
+        made(
+            "kyverno.io/v1",
+            "ClusterPolicy",
+            {
+                "rules": [
+                    {
+                        "name": "r",
+                        "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
+                        "validate": {"message": "no", "pattern": {"spec": {"a": "b"}}},
+                    }
+                ]
+            },
+            name="q",
+        ),
+    ],
+}  # fmt: skip
+JUNK: list[JSON] = [
+    *(None, True, 1, 0.5, "", "*", "x", "a.b[", "a/b/c/d"),
+    *([], [None], [[]], [{}], ["x"], [1], {}, {"x": 1}, {"x": None}),
+]
+
+
+def places(value: JSON, path: FieldPath = ()) -> Iterator[FieldPath]:
+    """Yield where something can be replaced: below metadata and spec, names excepted."""
+    entries = value.items() if isinstance(value, dict) else ()
+    for key, each in enumerate(value) if isinstance(value, list) else entries:
+        if path or key in ("metadata", "spec"):
+            yield (*path, key)
+        yield from places(each, (*path, key))
+
+
+def changed(source: JSONObject, place: FieldPath, value: JSON) -> JSONObject:
+    found = copy.deepcopy(source)
+    parent: JSON = found
+    for key in place[:-1]:
+        parent = parent[key]
+    parent[place[-1]] = value
+    return found
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_the_sources_are_imported(kind: str) -> None:
+    for each in convert_all([document(raw) for raw in SOURCES[kind]]):
+        assert each.documents, each.reasons
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_any_value_anywhere(kind: str) -> None:
+    sources = SOURCES[kind]
+    given = [document(raw) for raw in sources]
+    raised: dict[str, FieldPath] = {}
+    for number, raw in enumerate(sources):
+        for place in places(raw):
+            for junk in JUNK:
+                one = given.copy()
+                one[number] = replace(given[number], raw=changed(raw, place, junk))
+                try:
+                    for each in convert_all(one):
+                        assert bool(each.documents) is not bool(each.reasons)
+                except Exception as error:
+                    raised[f"{type(error).__name__}: {error}"] = (raw["kind"], *place, junk)
+    assert raised == {}
