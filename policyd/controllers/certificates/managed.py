@@ -23,10 +23,10 @@ from policyd.controllers.certificates.rotation import (
     recovered,
     with_authority,
 )
+from policyd.controllers.controller import Controller
 from policyd.controllers.reconciling import Reconciler
 from policyd.controllers.registration.watched import WatchedConfigurations
 from policyd.controllers.trouble import Trouble, reason
-from policyd.controllers.wakening import Wakening
 from policyd.errors import PolicydError
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField, field_path, item
@@ -120,13 +120,15 @@ class BundleAim:
         return f"the caBundle of the {self.name} was written"
 
 
-class ManagedCertificates:
+class ManagedCertificates(Controller):
     """The certificates of one replica. ``pair`` is what it serves; ``serve`` is called after it
     changed, and ``noticed`` after anything in the Secret changed.
 
     ``holds``: whether this replica writes. ``publishes``: whether another controller brings the
     bundle into the webhook configurations now; if not, this one does. ``rotations`` counts results.
     """
+
+    name = "managed certificates"
 
     def __init__(
         self,
@@ -135,6 +137,7 @@ class ManagedCertificates:
         configurations: WatchedConfigurations,
         log: Log,
         *,
+        pair: HeldPair,
         clock: Callable[[], float],
         holds: Callable[[], bool],
         publishes: Callable[[], bool],
@@ -142,6 +145,7 @@ class ManagedCertificates:
         noticed: Callable[[], None],
         rotations: dict[str, int],
     ) -> None:
+        super().__init__()
         self._client = client
         self._options = options
         self._configurations = configurations
@@ -153,8 +157,7 @@ class ManagedCertificates:
         self._noticed = noticed
         self._rotations = rotations
         self._where = f"{options.namespace}/{options.secret}"
-        self.pair = HeldPair(f"the Secret {self._where}")
-        self.changed = Wakening()
+        self.pair = pair
         self._list = f"api/v1/namespaces/{options.namespace}/secrets"
         selector = f"metadata.name={options.secret}"
         self._reflector = Reflector(
@@ -333,7 +336,7 @@ class ManagedCertificates:
             return LONGEST_PAUSE
         pause = LONGEST_PAUSE
         for each in found:
-            key = each["kind"], self._configurations.name
+            key = each["kind"], self._configurations.webhook_name
             aim = BundleAim(key, self._options.address, self._found.bundle)
             step = await self._reconciler.step(aim, each)
             if step.error is not None:

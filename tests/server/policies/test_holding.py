@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from io import BytesIO
 from itertools import permutations
 from pathlib import Path
 from random import Random
@@ -11,12 +12,13 @@ from typing import Any
 import pytest
 
 from policyd.errors import Problem
-from policyd.http.policies_in_use import LoadedPolicySet, Reload
+from policyd.http.policies_in_use import Reload
 from policyd.json_types import JSONObject
+from policyd.observability.logs import Log
 from policyd.policy.config_maps.config_map_files import bundle_of
 from policyd.policy.source.files import Bundle, BundleState
 from policyd.server.policies.holding import added
-from policyd.server.policies.loaded_set import Kept
+from policyd.server.policies.last_good import LastGoodPolicies
 from policyd.server.policies.policy_loader import PolicyLoader
 from policyd.server.policies.store import Store
 from tests.builders.config_maps import BROKEN, forbidding, of_day, policy_map
@@ -49,7 +51,7 @@ class Maps:
 
 def store_of(maps: Maps, *paths: Path, **options: object) -> Store:
     loader = PolicyLoader()
-    return Store(paths, loader.load, live=maps, verify=loader.verify, **options)  # type: ignore[arg-type]
+    return Store(paths, loader.load, live=maps, **options)  # type: ignore[arg-type]
 
 
 def started(**maps: JSONObject | str) -> tuple[Maps, Store]:
@@ -263,22 +265,26 @@ def test_the_generation_does_not_depend_on_the_order_of_events() -> None:
     assert len(generations) == 1
 
 
+GOOD = {"object": config_map(data={"a": "1"})}
+CASE: JSONObject = {"name": "c", "request": GOOD, "expect": {"allowed": True}}
+
+
 class Keeper:
-    """Keeps an image, as LastGoodPolicies does."""
+    """A place in memory for the last good policies."""
 
-    def __init__(self) -> None:
-        self.image = b""
-        self.loader = PolicyLoader(keep=True)
+    image: bytes | None = None
 
-    def save(self, policies: LoadedPolicySet) -> None:
-        self.image = self.loader.image(policies.generation) or self.image
+    def read(self) -> bytes | None:
+        return self.image
 
-    def restore(self) -> Kept | None:
-        return self.loader.restore(self.image) if self.image else None
+    def write(self, image: bytes) -> bool:
+        self.image = image
+        return bool(image)
 
     def store(self, maps: Maps) -> Store:
-        self.loader = PolicyLoader(keep=True)
-        return Store((), self.loader.load, live=maps, verify=self.loader.verify, last_good=self)
+        loader = PolicyLoader(keep=True)
+        kept = LastGoodPolicies(self, loader.restore, Log(BytesIO()))
+        return Store((), loader.load, live=maps, last_good=kept)
 
 
 def test_a_new_process_goes_on_with_what_the_former_one_held_back() -> None:
@@ -298,10 +304,6 @@ def test_a_new_process_goes_on_with_what_the_former_one_held_back() -> None:
     former.reload()
     assert new.current.generation == former.current.generation
     assert shown(new) == shown(former) == {"configmap/a": ("5", ""), "configmap/b": ("2", "3")}
-
-
-GOOD = config_map(data={"a": "1"})
-CASE: JSONObject = {"name": "c", "request": {"object": GOOD}, "expect": {"allowed": True}}
 
 
 def test_sources_that_cannot_be_read_at_start_are_waited_for() -> None:
