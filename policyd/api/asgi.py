@@ -6,12 +6,13 @@ Metrics, logs of denials, reloads and TLS are left to the program.
 from collections.abc import Callable
 from math import ceil
 
+from policyd.admission.applicable import PolicyFilter
 from policyd.admission.recorder import NullRecorder, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.api.evaluation import Evaluator, Webhook, WebhookCall
 from policyd.api.lookups import Lookups
 from policyd.api.policy_set import PolicySet
-from policyd.http.endpoints import AsyncReviewEvaluator, LoadedPolicyFilter, Reviews
+from policyd.http.endpoints import AsyncReviewEvaluator, Reviews
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import SHARE, InFlight
 from policyd.http.messages import ASGIScope, Receive, Send, not_found, respond
@@ -138,7 +139,7 @@ def _answer(
     webhook: Webhook,
     deadline: int,
     recorder: Recorder,
-    only: LoadedPolicyFilter | None = None,
+    only: PolicyFilter | None = None,
 ) -> AdmissionResponse:
     return policy_set.answer(WebhookCall(request, webhook, deadline, None, recorder, only))
 
@@ -151,7 +152,7 @@ def _looking_up(lookups: Lookups) -> AsyncReviewEvaluator:
         webhook: Webhook,
         deadline: int,
         recorder: Recorder,
-        only: LoadedPolicyFilter | None = None,
+        only: PolicyFilter | None = None,
     ) -> AdmissionResponse:
         call = WebhookCall(request, webhook, deadline, None, recorder, only)
         return await policy_set.look_up(call, lookups)

@@ -66,12 +66,8 @@ def command(config: Path | None, **flags: Any) -> None:
     loader = PolicyLoader(keep=settings.last_good is not None, exports=bool(settings.in_tree))
     server = serve(
         settings,
-        loader.load,
+        loader,
         engine.review,
-        verify=loader.verify,
-        image=loader.image,
-        restore=loader.restore,
-        sources=loader.sources,
         certificate=certificate,
     )
     collect_as_usual()

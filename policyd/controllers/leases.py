@@ -14,10 +14,12 @@ from time import monotonic
 
 from policyd.cluster.objects import ObjectClient, ObjectError
 from policyd.controllers.clocks import ServerClock
+from policyd.controllers.controller import Controller
 from policyd.controllers.election import RETRY_SECONDS, Election
 from policyd.controllers.trouble import FORBIDDEN, Trouble, reason
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
+from policyd.waiting import until_any
 
 # Between attempts without the right to read or write the Lease.
 REFUSED_SECONDS = 30.0
@@ -30,10 +32,13 @@ def identity() -> str:
     return f"{os.uname().nodename}_{secrets.token_hex(4)}"
 
 
-class LeaseHolder:
+class LeaseHolder(Controller):
     """One candidate for a Lease. ``changed`` is called when it begins or ends to hold it; ``clock``
-    learns the API server's time from each renewal.
+    learns the API server's time from each renewal. Of several workers one is ``appointed`` to be
+    the candidate of its replica; a process of its own always is (None).
     """
+
+    name = "lease"
 
     def __init__(
         self,
@@ -44,7 +49,9 @@ class LeaseHolder:
         *,
         clock: ServerClock,
         changed: Callable[[], None],
+        appointed: asyncio.Event | None = None,
     ) -> None:
+        super().__init__()
         self._client = client
         self._namespace, self._name = namespace, name
         self._list = f"apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
@@ -53,6 +60,7 @@ class LeaseHolder:
         self._trouble = Trouble("lease", log)
         self._clock = clock
         self._changed = changed
+        self._appointed = appointed
         self._election = Election(identity())
         self._held = False
 
@@ -73,6 +81,8 @@ class LeaseHolder:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Be a candidate until ``stop`` is set, then give the Lease up."""
+        if self._appointed is not None:
+            await until_any(self._appointed, stop)
         while not stop.is_set():
             pause = await self._attempt()
             with suppress(TimeoutError):

@@ -2,6 +2,8 @@
 
 import asyncio
 
+from policyd.waiting import until_any
+
 
 class Wakening:
     """One controller's reasons to look again. Used inside of one event loop."""
@@ -15,11 +17,17 @@ class Wakening:
 
     async def wait(self, stop: asyncio.Event, seconds: float) -> None:
         """Wait for a change, but no longer than this."""
-        loop = asyncio.get_running_loop()
-        tasks = [loop.create_task(each.wait()) for each in (self._changed, stop)]
-        try:
-            await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for each in tasks:
-                each.cancel()
+        await until_any(self._changed, stop, seconds=seconds)
         self._changed.clear()
+
+
+class Changes:
+    """Passes a change on to all controllers that it concerns."""
+
+    def __init__(self) -> None:
+        self.listeners: list[Wakening] = []
+
+    def __call__(self) -> None:
+        """Something changed."""
+        for each in self.listeners:
+            each()

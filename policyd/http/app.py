@@ -4,8 +4,7 @@ One ASGI app serves both ports; ``scope["scheme"]`` tells them apart. Review pat
 TLS port only, everything else on the plain port only.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -17,7 +16,6 @@ from policyd.http.admin_gate import AdminGate
 from policyd.http.edits import edit_reviews
 from policyd.http.endpoints import (
     AsyncReviewEvaluator,
-    Evaluated,
     ReviewEvaluator,
     Reviews,
     ReviewSink,
@@ -34,9 +32,9 @@ from policyd.http.messages import (
     path_of,
     peer_of,
 )
-from policyd.http.policies_in_use import PoliciesInUse
+from policyd.http.policies_in_use import ClusterView, PoliciesInUse
 from policyd.http.routes import ROUTES, route_of_policy
-from policyd.http.status import MetricsRenderer, PolicyPlaces, PolicyReach, Status
+from policyd.http.status import MetricsRenderer, ProcessView, Status
 from policyd.webhooks.stored import EDIT_PATH
 
 
@@ -99,22 +97,19 @@ def create_app(
     evaluate_async: AsyncReviewEvaluator | None = None,
     capture: ReviewSink | None = None,
     unready: Callable[[], Sequence[str]] = tuple,
-    reached: Callable[[], Mapping[tuple[str, str], PolicyReach]] = dict,
     check_edit: AsyncReviewEvaluator | None = None,
-    in_use: Callable[[Any], Evaluated] = lambda policies: policies,
-    placed: Callable[[], Mapping[tuple[str, str], PolicyPlaces]] = dict,
-    **shared: Any,
+    cluster: ClusterView | None = None,
+    process: ProcessView | None = None,
 ) -> Application:
     """Create the app for one store. ``evaluate`` is ``admission.engine.review``; ``evaluate_async``
     evaluates policies that need lookups in a cluster; ``capture`` records requests;
-    ``unready`` returns why the server is not ready, beside its policies and ports; ``reached`` what
-    reaches the policies, by kind and name; ``check_edit`` answers the reviews of ConfigMaps with
-    policies; ``in_use`` returns what is evaluated of a set, and ``placed`` where each policy runs.
-    ``shared``: the recent denials, and what ``Status`` reports of several processes.
+    ``unready`` returns why the server is not ready, beside its policies and ports; ``check_edit``
+    answers the reviews of ConfigMaps with policies.
     """
+    cluster = cluster or ClusterView()
     reviews = Reviews(
         evaluate,
-        lambda: in_use(store.current),
+        lambda: cluster.evaluated(store.current),
         recorder,
         in_flight,
         lifecycle,
@@ -124,7 +119,7 @@ def create_app(
         evaluate_async=evaluate_async,
         capture=capture,
     )
-    status = Status(store, lifecycle, exposition, unready, reached, placed=placed, **shared)
+    status = Status(store, lifecycle, exposition, unready, cluster=cluster, process=process)
     admin = Starlette(
         routes=[
             Route("/livez", status.live),

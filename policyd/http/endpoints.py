@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from urllib.parse import parse_qs
 
 from policyd._core.json.decoded_size import decoded_bytes
+from policyd.admission.applicable import PolicyFilter
 from policyd.admission.partial import MAX_DECODED_BYTES
 from policyd.admission.recorder import Recorder, RequestResult, ShedReason
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode, encode
@@ -30,11 +31,9 @@ from policyd.http.messages import (
     refuse,
     respond,
 )
-from policyd.http.policies_in_use import LoadedPolicy
 from policyd.http.turns import EvaluationTurns
+from policyd.policy.model.suite import Webhook
 from policyd.units import duration
-
-LoadedPolicyFilter = Callable[[LoadedPolicy], bool]
 
 # Keys of scope["state"], set by http.py and tcp.py of server/network: perf_counter_ns when the head
 # of the request was read, and the Peer that sent it.
@@ -69,10 +68,10 @@ class ReviewEvaluator(Protocol):
         policy_set: Any,
         request: AdmissionRequest,
         *,
-        webhook: Any,
+        webhook: Webhook,
         deadline: int,
         recorder: Recorder,
-        only: Any = None,
+        only: PolicyFilter | None = None,
     ) -> AdmissionResponse: ...
 
 
@@ -84,10 +83,10 @@ class AsyncReviewEvaluator(Protocol):
         policy_set: Any,
         request: AdmissionRequest,
         *,
-        webhook: Any,
+        webhook: Webhook,
         deadline: int,
         recorder: Recorder,
-        only: Any = None,
+        only: PolicyFilter | None = None,
     ) -> AdmissionResponse: ...
 
 
@@ -95,7 +94,7 @@ class ReviewSink(Protocol):
     """Records a request and its response without ever waiting: ``capture.Capture``."""
 
     def record(
-        self, webhook: str, request: AdmissionRequest, response: AdmissionResponse, size: int
+        self, webhook: Webhook, request: AdmissionRequest, response: AdmissionResponse, size: int
     ) -> None: ...
 
 
@@ -134,8 +133,8 @@ class Reviews:
         scope: ASGIScope,
         receive: Receive,
         send: Send,
-        webhook: str,
-        only: LoadedPolicyFilter | None,
+        webhook: Webhook,
+        only: PolicyFilter | None,
     ) -> None:
         """Answer one request to a review path."""
         state = scope.get("state", {})
@@ -186,8 +185,8 @@ class Reviews:
         self,
         scope: ASGIScope,
         data: bytes,
-        webhook: str,
-        only: LoadedPolicyFilter | None,
+        webhook: Webhook,
+        only: PolicyFilter | None,
     ) -> bytes | None:
         """Return the answer to a review that arrived as a whole. None: call this object, because
         the review has to wait or is refused, or because of its OUTCOME.
@@ -306,8 +305,8 @@ class Reviews:
     async def _review(
         self,
         data: bytes,
-        webhook: str,
-        only: LoadedPolicyFilter | None,
+        webhook: Webhook,
+        only: PolicyFilter | None,
         arrived: int,
         deadline: int,
     ) -> bytes:
@@ -338,7 +337,7 @@ class Reviews:
 
     def _encode(
         self,
-        webhook: str,
+        webhook: Webhook,
         request: AdmissionRequest,
         response: AdmissionResponse,
         arrived: int,

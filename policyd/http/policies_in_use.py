@@ -1,80 +1,12 @@
-"""What is shown of the policies in use, and of a reload. Protocols and values; loads nothing."""
+"""What is shown of the policies in use, and of a reload. Loads nothing."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
-from policyd.errors import Problem
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.files import BundleState
-from policyd.versions import KubernetesVersion
-
-
-class Counters(Protocol):
-    """The core's counters of one policy; they never decrease, even over reloads."""
-
-    @property
-    def name(self) -> str: ...
-    def snapshot(self) -> Mapping[str, Any]:
-        """Return ``decisions`` by name, ``seconds`` of evaluation, ``cost`` units."""
-
-
-class LoadedRollout(Protocol):
-    """The fields of a rollout that the server shows."""
-
-    @property
-    def given(self) -> Mapping[str, Any]: ...
-    @property
-    def until(self) -> datetime | None: ...
-    @property
-    def over(self) -> bool: ...
-
-
-class LoadedPolicy(Protocol):
-    """The fields of a policy that the server shows."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def state(self) -> str: ...
-    @property
-    def source(self) -> str: ...
-    @property
-    def problem(self) -> str: ...
-    @property
-    def fail(self) -> bool: ...
-    @property
-    def rollout(self) -> LoadedRollout | None: ...
-
-
-class LoadedPolicySet(Protocol):
-    """The fields of a compiled set that the server needs."""
-
-    @property
-    def generation(self) -> str: ...
-    @property
-    def policies(self) -> Sequence[LoadedPolicy]: ...
-    @property
-    def problems(self) -> Sequence[Problem]: ...
-    @property
-    def version(self) -> KubernetesVersion:
-        """The Kubernetes version whose behavior it follows."""
-
-    @property
-    def files(self) -> Mapping[str, frozenset[str]]:
-        """The classes of documents in each source file: ``losses.held``."""
-
-    @property
-    def exception_ends(self) -> Sequence[datetime | None]:
-        """When each exception expires; None: never."""
-
-    @property
-    def with_lookups(self) -> Container[str]:
-        """The webhooks whose policies may need lookups in a cluster."""
-
-    def counters(self) -> Sequence[Counters]: ...
+from policyd.webhooks.reach.reached import Reached
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +28,7 @@ class PoliciesInUse(Protocol):
     """The policies of a server: ``server.policies.store.Store``."""
 
     @property
-    def current(self) -> LoadedPolicySet:
+    def current(self) -> CompiledPolicySet:
         """The set in use; raises LookupError before the first one is loaded."""
 
     @property
@@ -114,3 +46,25 @@ class PoliciesInUse(Protocol):
     @property
     def bundles(self) -> Sequence[BundleState]:
         """The sources that have a version."""
+
+
+# Where a policy runs by webhook: the engine (``api-server`` or ``webhook``), and why there.
+PolicyPlaces = Mapping[str, tuple[str, str]]
+
+
+class ClusterView:
+    """What a server knows from its cluster of the policies in use: without a cluster, nothing."""
+
+    @property
+    def reached(self) -> Mapping[tuple[str, str], Reached]:
+        """What reaches the policies, by their kind and name; empty if it is not known."""
+        return {}
+
+    @property
+    def placed(self) -> Mapping[tuple[str, str], PolicyPlaces]:
+        """Where the policies run, by their kind and name; empty without --in-tree."""
+        return {}
+
+    def evaluated(self, policies: CompiledPolicySet) -> CompiledPolicySet:
+        """Return what the webhook evaluates of a set."""
+        return policies

@@ -2,24 +2,27 @@
 
 from collections.abc import Iterable
 
-from policyd.http.endpoints import LoadedPolicyFilter
-from policyd.http.policies_in_use import LoadedPolicy
+from policyd.admission.applicable import PolicyFilter
+from policyd.policy.compile.compiled import CompiledPolicy
+from policyd.policy.model.suite import Webhook
 
-WEBHOOKS = ("validate", "mutate")
-_ONLY: dict[str, LoadedPolicyFilter | None] = {
+WEBHOOKS: tuple[Webhook, ...] = ("validate", "mutate")
+_ONLY: dict[str, PolicyFilter | None] = {
     "": None,
     "/fail": lambda policy: policy.fail,
     "/ignore": lambda policy: not policy.fail,
 }
+# A webhook, and which policies it evaluates (None: all).
+Route = tuple[Webhook, PolicyFilter | None]
 # The webhook of each fixed path, and which policies it evaluates (None: all).
-ROUTES: dict[str, tuple[str, LoadedPolicyFilter | None]] = {
+ROUTES: dict[str, Route] = {
     f"/{webhook}{path}": (webhook, only) for webhook in WEBHOOKS for path, only in _ONLY.items()
 }
 
 
 def route_of_policy(
-    path: str, policies: Iterable[LoadedPolicy]
-) -> tuple[str, LoadedPolicyFilter] | None:
+    path: str, policies: Iterable[CompiledPolicy]
+) -> tuple[str, PolicyFilter] | None:
     """The same for ``/validate/policy/NAME`` or ``/mutate/policy/NAME``; None if no policy of that
     name is loaded.
     """

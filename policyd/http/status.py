@@ -14,8 +14,11 @@ from policyd.errors import ReviewError
 from policyd.http.admin_gate import TRUSTED
 from policyd.http.denials import NONE, RecentDenials, denial_query
 from policyd.http.lifecycle import Lifecycle
-from policyd.http.policies_in_use import LoadedPolicy, LoadedPolicySet, PoliciesInUse
+from policyd.http.policies_in_use import ClusterView, PoliciesInUse, PolicyPlaces
+from policyd.policy.compile.compiled import CompiledPolicy
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.texts import encodable_tree
+from policyd.webhooks.reach.reached import Reached
 
 # Rendering may use this part of the time, and this many seconds at once. Beyond that the previous
 # page is sent again: a client that requests metrics in a loop must not delay reviews.
@@ -35,35 +38,27 @@ class MetricsRenderer(Protocol):
         """Take the state of a scrape; what is returned may be called by another thread."""
 
 
-class PolicyReach(Protocol):
-    """Whether webhook rules reach a policy: ``webhooks.reach.reached.Reached``."""
+class ProcessView:
+    """What one process reports for itself; one of several reports for all of them.
 
-    @property
-    def state(self) -> str:
-        """All, some or none of its requests."""
+    ``denials`` returns the recent denials.
+    """
 
-    @property
-    def gaps(self) -> Sequence[str]:
-        """Which requests do not reach it."""
+    def __init__(self, denials: Callable[[], RecentDenials] = lambda: NONE) -> None:
+        self.denials = denials
 
+    def readiness(self, missing: Sequence[str]) -> Sequence[str]:
+        """Return why the server is not ready, of the reasons of this process."""
+        return missing
 
-# What the policies of a set with some names decided and spent, by name.
-PolicyCounts = Callable[[LoadedPolicySet, Container[str]], Mapping[str, Any]]
-
-
-def _counted(policies: LoadedPolicySet, names: Container[str]) -> Mapping[str, Any]:
-    return {each.name: each.snapshot() for each in policies.counters() if each.name in names}
-
-
-# Where a policy runs by webhook: the engine (``api-server`` or ``webhook``), and why there.
-PolicyPlaces = Mapping[str, tuple[str, str]]
+    def counted(self, policies: CompiledPolicySet, names: Container[str]) -> Mapping[str, Any]:
+        """Return what the policies of these names decided and spent, by name."""
+        return {each.name: each.snapshot() for each in policies.counters() if each.name in names}
 
 
 class Status:
     """Reports the state of the server. ``unready`` returns why it is not ready, beside its policies
-    and ports; ``reached`` what reaches the policies, and ``placed`` where they run, by kind and
-    name; ``denials`` what was denied recently. One of several processes reports what all of them
-    lack (``readiness``), and what all of them counted for each policy (``counted``).
+    and ports.
     """
 
     def __init__(
@@ -72,20 +67,14 @@ class Status:
         lifecycle: Lifecycle,
         exposition: MetricsRenderer,
         unready: Callable[[], Sequence[str]] = tuple,
-        reached: Callable[[], Mapping[tuple[str, str], PolicyReach]] = dict,
         *,
-        placed: Callable[[], Mapping[tuple[str, str], PolicyPlaces]] = dict,
-        readiness: Callable[[Sequence[str]], Sequence[str]] = lambda missing: missing,
-        counted: PolicyCounts = _counted,
-        denials: Callable[[], RecentDenials] = lambda: NONE,
+        cluster: ClusterView | None = None,
+        process: ProcessView | None = None,
     ) -> None:
-        self._recent = denials
-        self._readiness = readiness
-        self._counted = counted
+        self._process = process or ProcessView()
+        self._cluster = cluster or ClusterView()
         self._store = store
         self._unready = unready
-        self._reached = reached
-        self._placed = placed
         self._lifecycle = lifecycle
         self._exposition = exposition
         self._cache = RenderCache()
@@ -105,7 +94,7 @@ class Status:
             "" if self._lifecycle.listening else "not listening",
             *self._unready(),
         ]
-        missing = [*self._readiness([reason for reason in missing if reason])]
+        missing = [*self._process.readiness([reason for reason in missing if reason])]
         message = "not ready: " + ", ".join(missing) if missing else "ok"
         return self._closing(PlainTextResponse(message, 503 if missing else 200))
 
@@ -143,7 +132,7 @@ class Status:
         head, rows = self._shown(named, trusted)
         shown = {**head, "policies": list(rows)}
         if trusted:
-            shown["denials"] = query.page(self._recent())["denials"]
+            shown["denials"] = query.page(self._process.denials())["denials"]
         return self._closing(_json(shown))
 
     async def denials(self, request: Request) -> Response:
@@ -154,7 +143,7 @@ class Status:
             query = denial_query(request.url.query)
         except ReviewError as error:
             return self._closing(_json({"error": str(error)}, error.status))
-        return self._closing(_json(query.page(self._recent())))
+        return self._closing(_json(query.page(self._process.denials())))
 
     async def wrong(self, _: Request, error: Any) -> Response:
         """A JSON error for a path or method that is not served."""
@@ -177,8 +166,8 @@ class Status:
         """
         current = self._store.current
         names = {policy.name for policy in policies}
-        reached, placed = self._reached(), self._placed()
-        counters = self._counted(current, names)
+        reached, placed = self._cluster.reached, self._cluster.placed
+        counters = self._process.counted(current, names)
         head = {
             "generation": current.generation,
             "kubernetesVersion": str(current.version),
@@ -283,9 +272,9 @@ def _reload(store: PoliciesInUse, trusted: bool) -> dict[str, Any] | None:
 
 
 def _policy(
-    policy: LoadedPolicy,
+    policy: CompiledPolicy,
     counters: Any,
-    reached: PolicyReach | None,
+    reached: Reached | None,
     placed: PolicyPlaces | None,
     trusted: bool,
 ) -> dict[str, Any]:

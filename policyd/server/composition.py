@@ -12,74 +12,84 @@ import socket
 import ssl
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import uvloop
 
 from policyd.admission.with_cluster import review_with
 from policyd.config import Settings
-from policyd.errors import PolicydError, Problem
+from policyd.errors import PolicydError
 from policyd.http.app import create_app
-from policyd.http.endpoints import ReviewEvaluator
+from policyd.http.endpoints import AsyncReviewEvaluator, ReviewEvaluator
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
 from policyd.http.messages import App
-from policyd.http.policies_in_use import LoadedPolicySet, Reload
-from policyd.http.status import MetricsRenderer
+from policyd.http.policies_in_use import Reload
+from policyd.http.status import MetricsRenderer, ProcessView
 from policyd.observability.log_writer import LogWriter
 from policyd.observability.logs import Bridge, Log, background_log
 from policyd.observability.metrics import Exposition
 from policyd.observability.tracing.switch import tracing
 from policyd.observability.trail import Trail
 from policyd.policy.compile.missing_schemas import RULE as MISSING_SCHEMA
+from policyd.policy.kinds.wanted_definitions import Fetch
+from policyd.policy.source.files import Bundle
 from policyd.server import allocator, signals
 from policyd.server.capture import Capture, CaptureOutcome
-from policyd.server.cluster.connecting import Controllers, connected
-from policyd.server.cluster.live_definitions import LiveDefinitions
+from policyd.server.health import WatchSupervisor
 from policyd.server.live_policies import LivePolicies
 from policyd.server.network import draining
 from policyd.server.network.listen import Listener, Port, Serve, bound
 from policyd.server.network.ports import RefusalLog, connections_of
 from policyd.server.network.tcp import Connection
 from policyd.server.policies import load_log
-from policyd.server.policies.loaded_set import Kept
+from policyd.server.policies.loaded_set import LoadedSet
+from policyd.server.policies.policy_loader import PolicyLoader
 from policyd.server.policies.store import Store
 from policyd.server.signals import Signals
-from policyd.server.watches import Watcher
+from policyd.server.watches import FailureLog, Watcher
 from policyd.tls.certificates import Certificates
 from policyd.tls.sources import PairSource
 from policyd.units import Address
 from policyd.versions import NEWEST, KubernetesVersion
+from policyd.waiting import until_any
+
+if TYPE_CHECKING:
+    from policyd.server.cluster.cluster_connection import ClusterConnection
+    from policyd.server.cluster.cluster_controllers import ClusterControllers
 
 # A reload compiles policies on another thread. This is the longest time that it may delay the event
 # loop before Python switches threads; a request may wait several times this long, because TLS
 # releases the interpreter lock.
 SWITCH_SECONDS = 0.00005
-# This long before the end of --grace the process exits, even if clients still hold connections
-# open.
+# This long before the end of --grace the process exits, even if clients hold connections open.
 LAST_MOMENT_SECONDS = 0.5
 
 
 class Server:
-    """One server process and everything in it."""
+    """One server process and everything in it. One of several workers gets more: ``appointed`` is
+    set when it is to write what all have in common, ``turn`` excludes others that check edits,
+    ``process`` reports for all of them.
+    """
 
     def __init__(
         self,
         settings: Settings,
-        load: Callable[..., LoadedPolicySet],
+        loader: PolicyLoader,
         evaluate: ReviewEvaluator,
         *,
-        verify: Callable[[Any], Sequence[Problem]] = lambda _: (),
-        image: Callable[[str], bytes] = lambda _: b"",
-        restore: Callable[..., Kept] | None = None,
-        sources: Callable[[Any], Any] | None = None,
         certificate: PairSource | None = None,
         log: Log | None = None,
+        appointed: asyncio.Event | None = None,
+        turn: AbstractContextManager[None] | None = None,
+        process: ProcessView | None = None,
     ) -> None:
         self.settings = settings
+        self._loader = loader
         self._writer: LogWriter | None = None
         if log is None:
             log, self._writer = background_log(settings.log_format)
@@ -94,35 +104,31 @@ class Server:
         in_flight = InFlight(settings.max_in_flight, settings.max_in_flight_bytes)
         ports = connections_of(settings, in_flight, self.log)
         self.connections, self.admin_connections = ports
-        self.caches = connected(settings, self.log)
-        self.definitions = self._live_definitions()
-        options: dict[str, Any] = {"version": self._version}
-        if self.definitions is not None:
-            options["definitions"] = self.definitions.fetch
-        self.controllers = Controllers(
-            settings,
-            self.recorder,
-            self.lifecycle,
-            self.log,
-            self._certificate_changed,
-            sources=sources,
+        self.cluster = self._connected(appointed)
+        self.live = LivePolicies(settings, self.cluster, self.log)
+        self.store = Store(
+            settings.policies,
+            self._load,
+            live=self.live.sources(),
+            on_reload=self._reloaded,
+            mendable=() if self.cluster is None else (MISSING_SCHEMA,),
+            allow_empty=settings.allow_empty,
+            last_good=self.live.last_good(self._restore),
         )
-        client = None if self.caches is None else self.caches.client
-        self.live = LivePolicies(settings, client, self.log, may_write=self.controllers.may_write)
-        last_good = restore and self.live.last_good(image, partial(restore, **options))
-        self.store = self._store(partial(load, **options), verify, last_good)
-        certificate = certificate or self._certificate_source()
+        if certificate is None and self.cluster is not None:
+            certificate = self.cluster.pair
         self.certificates = Certificates(settings, refusals, certificate)
-        self.controllers.connect(self.store, self.certificates)
+        self.watches = WatchSupervisor(settings.watch_grace, FailureLog(self.log))
         self.watcher = Watcher(
             self.store,
             self.certificates,
             self.connections,
             self.log,
-            grace=settings.watch_grace,
-            definitions=self.definitions,
-            caches=self.caches,
+            watches=self.watches,
+            cluster=self.cluster,
         )
+        self.in_cluster = self._cluster_controllers()
+        self.controllers = [] if self.in_cluster is None else self.in_cluster.controllers
         self._stop, self._certified = asyncio.Event(), asyncio.Event()
         self._filled = asyncio.Event()  # there are policies, or there need not be any
         self.capture: Capture | None = None
@@ -134,12 +140,45 @@ class Server:
                 self.log.errors,
                 settings.workers,
             )
-        self.app = self.tracing.app(self._app(self.tracing.evaluator(evaluate), in_flight))
+        self._turn = turn or nullcontext()
+        self._process = process or ProcessView(self.trail.recent)
+        self.app = self.tracing.app(self._app(evaluate, in_flight))
+
+    def _connected(self, appointed: asyncio.Event | None) -> "ClusterConnection | None":
+        if not self.settings.cluster and self.settings.kubeconfig is None:
+            return None
+        # Imported here because a server without a cluster should not spend time and memory on it.
+        from policyd.server.cluster.cluster_connection import ClusterConnection
+
+        return ClusterConnection(self.settings, self.recorder, self.log, appointed)
+
+    def _cluster_controllers(self) -> "ClusterControllers | None":
+        if self.cluster is None:
+            return None
+        from policyd.server.cluster.cluster_controllers import ClusterControllers
+
+        return ClusterControllers(
+            self.cluster,
+            self.settings,
+            self.store,
+            self.certificates,
+            lifecycle=self.lifecycle,
+            recorder=self.recorder,
+            log=self.log,
+            serve=self._certificate_changed,
+        )
+
+    @property
+    def _definitions(self) -> Fetch | None:
+        return None if self.cluster is None else self.cluster.definitions.fetch
 
     # What one of several workers does in another way (workers/worker.py) is a method of its own.
 
-    def _certificate_source(self) -> PairSource | None:
-        return self.controllers.certificate
+    def _load(self, given: Sequence[Path | Bundle]) -> LoadedSet:
+        return self._loader.load(given, self._definitions, self._version)
+
+    def _restore(self, image: bytes) -> LoadedSet:
+        return self._loader.restore(image, self._definitions, self._version)
 
     def _end(self, _: signal.Signals) -> None:
         self._stop.set()
@@ -154,48 +193,29 @@ class Server:
         """Wait until the ports may close."""
         await draining.until_quiet(self.connections, self.settings)
 
-    def _turn_to_check(self) -> AbstractContextManager[None]:
-        """What excludes other processes of this server that check edits."""
-        return nullcontext()
-
-    def _store(self, load: Callable[..., LoadedPolicySet], verify: Any, last_good: Any) -> Store:
-        return Store(
-            self.settings.policies,
-            load,
-            live=self.live.sources(),
-            verify=verify,
-            on_reload=self._reloaded,
-            mendable=() if self.definitions is None else (MISSING_SCHEMA,),
-            allow_empty=self.settings.allow_empty,
-            last_good=last_good,
-        )
-
-    def _app(self, evaluate: ReviewEvaluator, in_flight: InFlight, **shared: Any) -> App:
+    def _app(self, evaluate: ReviewEvaluator, in_flight: InFlight) -> App:
+        waiting: AsyncReviewEvaluator | None = None
+        if self.cluster is not None:
+            waiting = partial(review_with, self.cluster.caches.lookups)
         return create_app(
             self.settings,
             self.store,
             self.recorder,
-            evaluate,
+            self.tracing.evaluator(evaluate),
             exposition=self._exposition(in_flight),
             in_flight=in_flight,
             lifecycle=self.lifecycle,
-            evaluate_async=self.tracing.evaluator(
-                None if self.caches is None else partial(review_with, self.caches.lookups)
-            ),
+            evaluate_async=self.tracing.evaluator(waiting),
             capture=self.capture,
             unready=self._unready,
-            reached=self.controllers.reached,
-            in_use=self.controllers.in_use,
-            placed=self.controllers.placed,
-            check_edit=self.live.edit_gate(
-                self.store, self.recorder.edited, self.definitions, self._turn_to_check()
-            ),
-            **{"denials": self.trail.recent, **shared},
+            check_edit=self.live.edit_gate(self.store, self.recorder.edited, self._turn),
+            cluster=self.in_cluster,
+            process=self._process,
         )
 
     def _unready(self) -> list[str]:
         """Why the server is not ready, beside its policies and ports."""
-        return [*self.controllers.unready(), *self.watcher.unready()]
+        return [*(each.unready for each in self.controllers), *self.watcher.unready()]
 
     def _certificate_changed(self) -> None:
         """A controller has another certificate."""
@@ -211,29 +231,17 @@ class Server:
             self.store,
             in_flight,
             lambda: self.certificates.expires_at,
-            watches=self.watcher.watches.health,
+            watches=self.watches.health,
             log_lines_lost=lambda: 0 if self._writer is None else self._writer.lost,
             connections=connections,
-            caches=lambda: {**(self.caches.states() if self.caches else {}), **self.live.states()},
-            bundles=lambda: self.store.bundles,
-        )
-
-    def _live_definitions(self) -> LiveDefinitions | None:
-        if self.caches is None:
-            return None
-        return LiveDefinitions(
-            self.caches,
-            self.settings.timeout,
-            self.recorder,
-            self.log,
-            follows_version=self.settings.kubernetes_version is None,
+            caches=self.live.states,
         )
 
     def _version(self) -> KubernetesVersion:
         """The Kubernetes version to evaluate as. Called by the threads that load policies."""
         if self.settings.kubernetes_version is not None:
             return self.settings.kubernetes_version
-        return NEWEST if self.definitions is None else self.definitions.version()
+        return NEWEST if self.cluster is None else self.cluster.definitions.version()
 
     def run(self) -> None:
         """Load the policies, listen, serve and drain. Returns when the server has stopped.
@@ -265,8 +273,9 @@ class Server:
             loop.add_signal_handler(number, self._end, number)
         sockets = self._bound()
         reviews, admin = self._listeners(*sockets)
-        watches = self.live.start(self.store, self._stop, self.watcher.watches)
-        watches += self.controllers.start(self._stop, self.watcher.watches)
+        watches = self.live.start(self.store, self._stop, self.watches)
+        if self.in_cluster is not None:
+            watches += self.in_cluster.start(self._stop, self.watches)
         admin.start()  # for probes, even if there are no policies yet
         if await self.live.ready(self._stop) and await self._certificate():
             watches += self.watcher.start(self._stop, self.signals)
@@ -277,11 +286,10 @@ class Server:
         await self._drain((reviews, admin))
         await asyncio.wait(watches)
         await self.live.close()
-        await self.controllers.close()
-        if self.caches is not None:
-            await self.caches.close()
-        if self.definitions is not None:
-            self.definitions.close()
+        if self.in_cluster is not None:
+            await self.in_cluster.close()
+        if self.cluster is not None:
+            await self.cluster.close()
         if self.capture is not None:
             self.capture.close(LAST_MOMENT_SECONDS)
         self.tracing.close()
@@ -292,7 +300,7 @@ class Server:
         if the server is to stop before.
         """
         if not self.certificates.served:
-            await self._until(self._certified)
+            await until_any(self._certified, self._stop)
         return self.certificates.served and not self._stop.is_set()
 
     async def _policies(self) -> bool:
@@ -301,15 +309,8 @@ class Server:
         """
         if self.store.unready:
             self.log.write("error", "waiting", f"not ready: {self.store.unready}")
-            await self._until(self._filled)
+            await until_any(self._filled, self._stop)
         return not self._stop.is_set()
-
-    async def _until(self, event: asyncio.Event) -> None:
-        """Wait for an event, or until the server is to stop."""
-        tasks = [asyncio.ensure_future(each.wait()) for each in (event, self._stop)]
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for each in tasks:
-            each.cancel()
 
     def _listeners(self, secure: socket.socket, plain: socket.socket) -> tuple[Port, Port]:
         if self.settings.server == "hypercorn":
@@ -328,7 +329,7 @@ class Server:
 
     def _listening(self, secure: socket.socket, plain: socket.socket) -> None:
         self.lifecycle.start_listening()
-        self.controllers.changed()
+        self._changed()
         reviews, admin = (f"{Address(*each.getsockname()[:2])}" for each in (secure, plain))
         self.log.write(
             "info",
@@ -381,10 +382,15 @@ class Server:
         self.recorder.reload(attempt.succeeded)
         if not self.store.unready:
             self._filled.set()
-        if self.caches is not None and not attempt.at_start:
-            self.caches.follow(self.store.current)
-        self.controllers.changed()
+        if self.cluster is not None and not attempt.at_start:
+            self.cluster.caches.follow(self.store.current)
+        self._changed()
         load_log.report(self.log, self.store, attempt, str(self.settings.last_good))
+
+    def _changed(self) -> None:
+        """Tell the controllers that there are other policies, or that the server listens."""
+        for each in self.controllers:
+            each.changed()
 
     def _malformed(self, status: int, peer: str) -> None:
         self.recorder.rejected(status, peer, "", "expected a request of HTTP/1.1")

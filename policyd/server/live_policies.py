@@ -15,7 +15,6 @@ from policyd.observability.logs import Log
 from policyd.observability.throttle import LineLimit
 from policyd.policy.config_maps.team_exceptions import HeldBack
 from policyd.server.cluster.followed_lists import CacheState
-from policyd.server.cluster.live_definitions import LiveDefinitions
 from policyd.server.cluster.own_namespace import known_namespace, own_namespace
 from policyd.server.edits.finding import MountedEdits, WatchedEdits
 from policyd.server.edits.gate import EditGate, edit_selector
@@ -23,15 +22,17 @@ from policyd.server.edits.model import EditFindings, PolicyEdit
 from policyd.server.edits.process import ProcessLimits, check_apart
 from policyd.server.health import WatchHealth, WatchSupervisor
 from policyd.server.policies.last_good import KeepingPlace, LastGoodFile, LastGoodPolicies
-from policyd.server.policies.loaded_set import Kept
+from policyd.server.policies.loaded_set import LoadedSet
 from policyd.server.policies.policy_sources import PolicySource, Together
 from policyd.server.policies.store import LONGEST_RETRY_SECONDS, Store
 from policyd.units import ConfigMapName
+from policyd.waiting import until_any
 
 if TYPE_CHECKING:
     from policyd.cluster.client import ClusterClient
     from policyd.cluster.objects import ObjectClient
     from policyd.controllers.config_maps import ExceptionConfigMaps, PolicyConfigMaps
+    from policyd.server.cluster.cluster_connection import ClusterConnection
 
 # How long to wait for the ConfigMaps at start before the last good policies are served, or the
 # server is reported as not ready.
@@ -51,14 +52,12 @@ class LivePolicies:
     def __init__(
         self,
         settings: Settings,
-        cluster: "ClusterClient | None",
+        cluster: "ClusterConnection | None",
         log: Log,
-        *,
-        may_write: Callable[[], bool] = lambda: True,
     ) -> None:
         self._settings = settings
+        self._cluster = cluster
         self._log = log
-        self._may_write = may_write
         self._logged = set[str]()
         self._waiting: tuple[str, list[str]] = ("", [])
         self._ready = asyncio.Event()
@@ -71,7 +70,7 @@ class LivePolicies:
         self._listed = asyncio.Event()  # exceptions may be loaded with the first policies
         self._excepted = asyncio.Event()  # the exceptions were read once, or waited for in vain
         if cluster is not None and (settings.policy_configmaps or settings.exception_configmaps):
-            self._connect(cluster)
+            self._connect(cluster.caches.client)
 
     def _connect(self, cluster: "ClusterClient") -> None:
         from policyd.cluster.objects import ObjectClient
@@ -92,10 +91,8 @@ class LivePolicies:
         found = [each for each in (self.source, self.exceptions) if each is not None]
         return Together(found) if found else None
 
-    def last_good(
-        self, image: Callable[[str], bytes], restore: Callable[[bytes], Kept]
-    ) -> LastGoodPolicies | None:
-        """Where the last good policies are kept, if anywhere."""
+    def last_good(self, restore: Callable[[bytes], LoadedSet]) -> LastGoodPolicies | None:
+        """Where the last good policies are kept, if anywhere; ``restore`` loads them."""
         kept = self._settings.last_good
         if kept is None:
             return None
@@ -104,21 +101,26 @@ class LivePolicies:
             place = self._config_map(kept.name)
         else:
             place = LastGoodFile(kept)
-        self._kept = LastGoodPolicies(place, image, restore, self._log)
+        self._kept = LastGoodPolicies(place, restore, self._log)
         return self._kept
 
     def _config_map(self, name: str) -> KeepingPlace:
         from policyd.server.policies.last_good_config_map import LastGoodConfigMap
 
-        settings = self._settings
+        settings, cluster = self._settings, self._cluster
         return LastGoodConfigMap(
-            name, known_namespace(settings), settings.kubeconfig, settings.timeout, self._may_write
+            name,
+            known_namespace(settings),
+            settings.kubeconfig,
+            settings.timeout,
+            may_write=lambda: cluster is None or cluster.may_write(),
         )
 
     def states(self) -> Mapping[str, CacheState]:
-        """What metrics show of the list of ConfigMaps."""
+        """What metrics show of everything that is followed in the cluster."""
         lists = {"configmaps": self.source, "exceptions": self.exceptions}
-        return {
+        followed = {} if self._cluster is None else self._cluster.caches.states()
+        return {**followed} | {
             name: CacheState(each.staleness, len(each))
             for name, each in lists.items()
             if each is not None
@@ -128,19 +130,19 @@ class LivePolicies:
         self,
         store: Store,
         count: Callable[[str], None],
-        definitions: LiveDefinitions | None,
         turn: AbstractContextManager[None],
     ) -> EditGate | None:
         """Return the check of edits of the ConfigMaps, watched or mounted; None if no webhook for
         them can be registered. ``turn`` excludes other workers.
         """
-        settings, fetch = self._settings, None if definitions is None else definitions.fetch_more
+        settings, cluster = self._settings, self._cluster
+        fetch = None if cluster is None else cluster.definitions.fetch_more
         selector = edit_selector(settings)
         if not selector or not self.namespace:
             return None
         known: dict[str, bool] = {
             "allow_empty": settings.allow_empty,
-            "definitions": definitions is not None,
+            "definitions": cluster is not None,
         }
         find = (
             MountedEdits(store, **known)
@@ -193,18 +195,8 @@ class LivePolicies:
         """Wait until there are policies to serve; False if ``stop`` is set before."""
         awaited = [self._ready] if self.source is not None else []
         for event in (*awaited, self._excepted):
-            await self._either(stop, event)
+            await until_any(stop, event)
         return not stop.is_set()
-
-    @staticmethod
-    async def _either(one: asyncio.Event, other: asyncio.Event) -> None:
-        """Wait until one of the two is set."""
-        tasks = [asyncio.ensure_future(each.wait()) for each in (one, other)]
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for each in tasks:
-                each.cancel()
 
     async def close(self) -> None:
         """Close the connections."""
@@ -215,7 +207,7 @@ class LivePolicies:
         self, source: "PolicyConfigMaps", store: Store, stop: asyncio.Event, watch: WatchHealth
     ) -> None:
         if self.exceptions is not None:
-            await self._either(stop, self._listed)
+            await until_any(stop, self._listed)
         while not store.loaded:
             await self._first(source, store, stop)
             if stop.is_set():

@@ -10,18 +10,19 @@ from collections.abc import Callable, Coroutine, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from time import monotonic, time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from policyd.observability.logs import Log, LogLevel
 from policyd.observability.throttle import Throttle
-from policyd.server.cluster.live_caches import LiveCaches
-from policyd.server.cluster.live_definitions import LiveDefinitions
 from policyd.server.health import WatchHealth, WatchSupervisor
 from policyd.server.network.connections import PortConnections
 from policyd.server.policies.file_watch import LOOK_ANYWAY, changed, fingerprint
 from policyd.server.policies.store import LONGEST_RETRY_SECONDS, RETRY_SECONDS, Store
 from policyd.server.signals import Signals
 from policyd.tls.certificates import CertificateReload, Certificates
+
+if TYPE_CHECKING:
+    from policyd.server.cluster.cluster_connection import ClusterConnection
 
 # Expiry of the serving certificate: a warning a day in its last week, or in the last tenth of its
 # life if it is short-lived; after expiry an error an hour.
@@ -31,6 +32,21 @@ WARN_AGAIN_SECONDS = 86_400.0
 EXPIRED_AGAIN_SECONDS = 3_600.0
 # A watch that fails: one log line a minute for each problem.
 TROUBLE_AGAIN_SECONDS = 60.0
+
+
+class FailureLog:
+    """Logs watches that fail."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._trouble = Throttle(TROUBLE_AGAIN_SECONDS)
+
+    def __call__(self, name: str, problem: str) -> None:
+        """Record a failure."""
+        count = self._trouble.count(name + problem)
+        if count:
+            message = f"cannot watch the {name} for changes: {problem}"
+            self._log.write("error", "watch", message, watch=name, count=count)
 
 
 class Watcher:
@@ -43,18 +59,15 @@ class Watcher:
         connections: PortConnections,
         log: Log,
         *,
-        grace: float,
-        definitions: LiveDefinitions | None = None,
-        caches: LiveCaches | None = None,
+        watches: WatchSupervisor,
+        cluster: "ClusterConnection | None",
     ) -> None:
         self._store = store
         self._certificates = certificates
         self._connections = connections
-        self._definitions = definitions
-        self._caches = caches
+        self._cluster = cluster
         self._log = log
-        self.watches = WatchSupervisor(grace, self._failed)
-        self._trouble = Throttle(TROUBLE_AGAIN_SECONDS)
+        self._watches = watches
         self._warned = Throttle(WARN_AGAIN_SECONDS)
         self._expired = Throttle(EXPIRED_AGAIN_SECONDS)
         self._problems: tuple[str, ...] = ()  # why the files could not be used last time
@@ -69,16 +82,16 @@ class Watcher:
             "policies": self._policies,
             "certificates": self._certificate_files,
         }
-        if self._definitions is not None:
-            works["definitions"] = self._cluster_definitions
-        if self._caches is not None:
-            self._caches.follow(self._store.current)
-            works["namespaces"] = self._caches.namespaces.run
-            works["params"] = self._caches.params.run
+        if self._cluster is not None:
+            caches = self._cluster.caches
+            caches.follow(self._store.current)
+            works["definitions"] = partial(self._cluster.definitions.watch, self._store)
+            works["namespaces"] = caches.namespaces.run
+            works["params"] = caches.params.run
         tasks = []
         for name, work in works.items():
-            watch = self.watches.add(name)
-            keeping = self.watches.keep(watch, partial(work, stop, watch), stop)
+            watch = self._watches.add(name)
+            keeping = self._watches.keep(watch, partial(work, stop, watch), stop)
             tasks.append(loop.create_task(keeping, name=name))
         signals.serve(self._reload, self._ignored)
         self._check_expiry()
@@ -86,14 +99,11 @@ class Watcher:
 
     def unready(self) -> list[str]:
         """Why the server is not ready: watches that failed for too long, and lists not yet read."""
-        return [*self.watches.stale(), *(self._caches.waiting() if self._caches else ())]
+        waiting = () if self._cluster is None else self._cluster.caches.waiting()
+        return [*self._watches.stale(), *waiting]
 
     async def _policies(self, stop: asyncio.Event, watch: WatchHealth) -> None:
         await self._store.watch(stop, watch.succeeded, partial(self._degraded, watch.name))
-
-    async def _cluster_definitions(self, stop: asyncio.Event, watch: WatchHealth) -> None:
-        assert self._definitions is not None
-        await self._definitions.watch(self._store, stop, watch)
 
     async def _certificate_files(self, stop: asyncio.Event, watch: WatchHealth) -> None:
         """Read certificates when they change, and again at intervals while they cannot be used."""
@@ -175,12 +185,6 @@ class Watcher:
     def _ignored(self, number: signal.Signals) -> None:
         message = f"{number.name} is ignored; SIGHUP reloads policies and certificates"
         self._log.write("info", "signal", message)
-
-    def _failed(self, name: str, problem: str) -> None:
-        count = self._trouble.count(name + problem)
-        if count:
-            message = f"cannot watch the {name} for changes: {problem}"
-            self._log.write("error", "watch", message, watch=name, count=count)
 
     def _degraded(self, name: str, problem: str) -> None:
         level: LogLevel = "warning" if problem else "info"

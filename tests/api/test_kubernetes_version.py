@@ -68,11 +68,11 @@ def test_suites_and_reloads_follow_the_version_of_the_server(tmp_path: Path) -> 
     versions = [KubernetesVersion(1, 36), KubernetesVersion(1, 37)]
     serving = PolicyLoader()
     old = serving.load([tmp_path], version=lambda: versions[0])
-    assert serving.verify(old) == []
+    assert old.failures == ()
     new = serving.load([tmp_path], version=lambda: versions[1])
-    assert len(serving.verify(new)) == 1
-    assert (old.version, new.version) == tuple(versions)
+    assert len(new.failures) == 1
+    assert (old.policies.version, new.policies.version) == tuple(versions)
     # The same text means something else: the compiled policy is not used again.
-    assert old.policies[0] is not new.policies[0]
+    assert old.policies.policies[0] is not new.policies.policies[0]
     again = serving.load([tmp_path], version=lambda: versions[1])
-    assert again.policies[0] is new.policies[0]
+    assert again.policies.policies[0] is new.policies.policies[0]

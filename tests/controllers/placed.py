@@ -74,15 +74,14 @@ class Placing:
         self.noticed = 0
         self.use(*policies)
         self.placed = PlacedPolicies(
-            lambda: self.policies,
-            lambda _: self.sources,
+            lambda: (self.policies, self.sources),
+            cast(WatchedDocuments, self.watched),
             OPTIONS,
             mode,
             Log(self.lines),
             clock=lambda: self.now,
             noticed=self._notice,
         )
-        self.placed.documents = cast(WatchedDocuments, self.watched)
         self.writer = PlacementWriter(
             cast(ObjectClient, self.stored),
             OPTIONS.name,
@@ -137,7 +136,7 @@ class Placing:
     @property
     def evaluated(self) -> list[str]:
         """The names of the policies that the webhook evaluates."""
-        return [each.name for each in self.placed.in_use(self.policies).policies]
+        return [each.name for each in self.placed.evaluated(self.policies).policies]
 
     @property
     def documents(self) -> list[str]:

@@ -23,6 +23,7 @@ from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.metrics.recorder import WRITES
 from policyd.tls.issuing import self_signed
+from policyd.tls.sources import HeldPair
 from policyd.tls.verifying import refusal
 from policyd.webhooks.stored import RESOURCES, path_of
 from tests.controllers.stored import StoredObjects
@@ -65,7 +66,7 @@ class SeenLate(SeenAtOnce):
 class Configurations:
     """The webhook configurations that are stored; none at first."""
 
-    name, synced, problem = "policyd", True, ""
+    webhook_name, synced, problem = "policyd", True, ""
 
     def __init__(self, stored: StoredObjects) -> None:
         self._stored = stored
@@ -73,7 +74,7 @@ class Configurations:
     @property
     def found(self) -> dict[str, JSONObject]:
         objects = self._stored.objects
-        paths = {kind: path_of(kind, self.name) for kind in RESOURCES}
+        paths = {kind: path_of(kind, self.webhook_name) for kind in RESOURCES}
         return {kind: objects[path] for kind, path in paths.items() if path in objects}
 
 
@@ -90,6 +91,7 @@ class Replica:
             OPTIONS,
             cast(WatchedConfigurations, Configurations(stored)),
             Log(self.lines),
+            pair=HeldPair("the Secret"),
             clock=time.time,
             holds=lambda: self.holds,
             publishes=lambda: False,

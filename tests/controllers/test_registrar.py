@@ -39,7 +39,7 @@ PODS = policy("pods", rule("pods"), validations=[VALIDATION])
 class Watched:
     """What WatchedConfigurations would have seen."""
 
-    name = "policyd"
+    webhook_name, problem = "policyd", ""
     synced = True
 
     def __init__(self, stored: StoredObjects) -> None:

@@ -1,8 +1,10 @@
 """Every metric of docs/run/metrics.md, from the text of a scrape."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import product
+from typing import Any
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
@@ -32,7 +34,13 @@ class FakeStore:
     """A store with one set."""
 
     serves_last_good = False
-    current = FakeSet(
+    unready = ""
+    last = None
+    bundles: Sequence[BundleState] = (
+        BundleState("configmap/a", "1", "", 1),
+        BundleState("configmap/b", "2", "3", 1),
+    )
+    current: Any = FakeSet(
         "gen1",
         (
             FakePolicy("a", "a.txt", "allow", "a", rollout=CompiledRollout(until=UNTIL)),
@@ -88,10 +96,6 @@ def exposition(recorder: PrometheusRecorder) -> Exposition:
         log_lines_lost=lambda: 3,
         connections={"reviews": connections},
         caches=lambda: {"namespaces": CacheState(1.5, 7)},
-        bundles=lambda: (
-            BundleState("configmap/a", "1", "", 1),
-            BundleState("configmap/b", "2", "3", 1),
-        ),
     )
 
 
@@ -276,11 +280,11 @@ KNOWN: dict[str, dict[str, tuple[str, ...]]] = {
 LABEL = labelling("a", "'b'")
 
 
-class FreshStore:
+class FreshStore(FakeStore):
     """A store with one policy that may mutate, and one that may do both."""
 
+    bundles = ()
     current = compiled(map_("m", mutations=[LABEL]), policy("p", mutations=[LABEL]))
-    serves_last_good = False
 
 
 @pytest.fixture

@@ -12,14 +12,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.config import resolve
 from policyd.errors import PolicyError, Problem
-from policyd.http.policies_in_use import LoadedPolicySet
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.compile.rollouts import CompiledRollout
+from policyd.policy.kinds.wanted_definitions import Fetch
+from policyd.policy.model.suite import Webhook
+from policyd.policy.source.files import Bundle
+from policyd.server.policies.loaded_set import LoadedSet
+from policyd.server.policies.policy_loader import PolicyLoader
 from policyd.versions import NEWEST, KubernetesVersion
 
 
@@ -81,12 +86,14 @@ class FakeSet:
 
 
 def load(
-    paths: Sequence[Path], version: Callable[[], KubernetesVersion] = lambda: NEWEST
-) -> FakeSet:
+    paths: Sequence[Path | Bundle],
+    version: KubernetesVersion = NEWEST,
+    failures: Sequence[Problem] = (),
+) -> LoadedSet:
     """Every ``*.txt`` of the folders."""
     policies = []
     for folder in paths:
-        for file in sorted(folder.glob("*.txt")):
+        for file in sorted(folder.glob("*.txt")) if isinstance(folder, Path) else ():
             verb, _, text = file.read_text().strip().partition(" ")
             if verb == "unreadable":
                 raise PolicyError([Problem("not a policy", file=str(file), line=1)])
@@ -94,14 +101,29 @@ def load(
                 raise KeyError("a defect of the compiler")
             policies.append(FakePolicy(file.stem, str(file), verb, text))
     digest = hashlib.sha256(repr([(p.name, p.verb, p.text) for p in policies]).encode())
-    return FakeSet(digest.hexdigest()[:16], tuple(policies))
+    made = FakeSet(digest.hexdigest()[:16], tuple(policies), version=version)
+    return LoadedSet(cast(CompiledPolicySet, made), tuple(failures))
+
+
+class FakeLoader(PolicyLoader):
+    """Loads the lines of files."""
+
+    def load(
+        self,
+        given: Sequence[Path | Bundle],
+        definitions: Fetch | None = None,
+        version: Callable[[], KubernetesVersion] = lambda: NEWEST,
+        *,
+        suites: bool = True,
+    ) -> LoadedSet:
+        return load(given, version())
 
 
 def judge(
     policy_set: FakeSet,
     request: AdmissionRequest,
     *,
-    webhook: str,
+    webhook: Webhook,
     deadline: int,
     recorder: Recorder,
     only: Any = None,
@@ -128,12 +150,7 @@ def main() -> None:
     from policyd.server.composition import Server
 
     flags = dict(argument.split("=", 1) for argument in sys.argv[1:])
-    Server(resolve(flags, {}), load, judge).run()
-
-
-def is_policy_set(fake: FakeSet) -> LoadedPolicySet:
-    """A FakeSet is what the server expects of a set: mypy proves it."""
-    return fake
+    Server(resolve(flags, {}), FakeLoader(), judge).run()
 
 
 if __name__ == "__main__":

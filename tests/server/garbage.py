@@ -10,7 +10,7 @@ import sys
 
 from policyd.config import resolve
 from policyd.server.composition import Server
-from tests.server.fakes import judge, load
+from tests.server.fakes import FakeLoader, judge
 
 
 def report() -> None:
@@ -34,4 +34,4 @@ class Uncollected(Server):
 
 if __name__ == "__main__":
     flags = dict(argument.split("=", 1) for argument in sys.argv[1:])
-    Uncollected(resolve(flags, {}), load, judge).run()
+    Uncollected(resolve(flags, {}), FakeLoader(), judge).run()

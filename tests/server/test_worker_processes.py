@@ -6,13 +6,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from policyd.config import Settings
-from policyd.errors import Problem
 from policyd.server.capture import Capture
+from policyd.server.policies.loaded_set import LoadedSet
 from policyd.server.workers.board import Board
 from policyd.server.workers.dividing import part_of
 from policyd.server.workers.preloading import Preloaded
@@ -20,7 +19,7 @@ from policyd.versions import NEWEST, KubernetesVersion
 from tests.builders.recording import unlogged
 from tests.builders.reviews import body
 from tests.server import pair
-from tests.server.fakes import FakeSet, load
+from tests.server.fakes import FakeLoader
 from tests.server.process import Process, sockets, until, write_sources
 from tests.shared import ROOT
 
@@ -28,10 +27,10 @@ SERVE = """\
 import os, sys
 from policyd.config import resolve
 from policyd.server.workers import supervisor
-from tests.server.fakes import judge, load
+from tests.server.fakes import FakeLoader, judge
 {change}
 flags = dict(argument.split("=", 1) for argument in sys.argv[1:])
-supervisor.Supervisor(resolve(flags, {{}}), load, judge).run()
+supervisor.Supervisor(resolve(flags, {{}}), FakeLoader(), judge).run()
 """
 
 
@@ -195,45 +194,34 @@ def test_turns_on_the_board() -> None:
     assert board.closing
 
 
-class Counting:
+class Counting(FakeLoader):
     """Loads fakes, and counts."""
 
-    def __init__(self) -> None:
-        self.loads = 0
-        self.tests = 0
+    loads = 0
 
-    def load(self, paths: Sequence[Any], version: Any = lambda: NEWEST) -> FakeSet:
+    def load(self, *arguments: Any, **options: Any) -> LoadedSet:
         self.loads += 1
-        return load(paths, version)
-
-    def verify(self, policies: FakeSet) -> list[Problem]:
-        self.tests += 1
-        return [Problem(f"{policies.generation} fails")]
+        return super().load(*arguments, **options)
 
 
-def test_a_set_is_loaded_and_tested_once_for_all_workers(tmp_path: Path) -> None:
+def test_a_set_is_loaded_once_for_all_workers(tmp_path: Path) -> None:
     sources, counting = write_sources(tmp_path / "sources", a="allow a"), Counting()
-    preloaded = Preloaded(counting.load, counting.verify)
+    preloaded = Preloaded(counting)
     preloaded.prepare([sources], NEWEST)
-    first = preloaded.load([sources], version=lambda: NEWEST)
-    failures = preloaded.verify(first)
-    assert (counting.loads, counting.tests) == (1, 1)
-    assert failures == [Problem(f"{first.generation} fails")]
-    second = preloaded.load([sources], version=lambda: NEWEST)  # a reload
-    preloaded.verify(second)
-    assert (counting.loads, counting.tests) == (2, 2)
+    first = preloaded.take([sources], lambda: NEWEST)
+    assert first is not None and first.policies.policies[0].name == "a"
+    assert preloaded.take([sources], lambda: NEWEST) is None, "a reload is another set"
+    assert counting.loads == 1
 
 
 def test_a_set_of_other_files_or_another_version_is_loaded_again(tmp_path: Path) -> None:
-    sources, counting = write_sources(tmp_path / "sources", a="allow a"), Counting()
-    preloaded = Preloaded(counting.load)
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    preloaded = Preloaded(FakeLoader())
     preloaded.prepare([sources], NEWEST)
     write_sources(sources, b="deny b")
-    changed = preloaded.load([sources], version=lambda: NEWEST)
-    assert [each.name for each in changed.policies] == ["a", "b"]
+    assert preloaded.take([sources], lambda: NEWEST) is None
     preloaded.prepare([sources], NEWEST)
-    preloaded.load([sources], version=lambda: KubernetesVersion(1, 30))
-    assert counting.loads == 4
+    assert preloaded.take([sources], lambda: KubernetesVersion(1, 30)) is None
 
 
 def test_writers_share_the_limit_of_a_folder(tmp_path: Path) -> None:

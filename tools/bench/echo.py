@@ -38,7 +38,7 @@ async def app(scope: ASGIScope, receive: Receive, send: Send) -> None:
 @settings_options
 def main(**flags: object) -> None:
     """Serve the echo app as policyd would be served."""
-    server = Server(resolve(flags, {}, {}, ""), PolicyLoader().load, _never)
+    server = Server(resolve(flags, {}, {}, ""), PolicyLoader(), _never)
     server.app = app
     server.run()
 

@@ -23,10 +23,10 @@ from policyd.controllers.certificates.rotation import (
     recovered,
     with_authority,
 )
+from policyd.controllers.controller import Controller
 from policyd.controllers.reconciling import Reconciler
 from policyd.controllers.registration.watched import WatchedConfigurations
 from policyd.controllers.trouble import Trouble, reason
-from policyd.controllers.wakening import Wakening
 from policyd.errors import PolicydError
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField, field_path, item
@@ -120,7 +120,7 @@ class BundleAim:
         return f"the caBundle of the {self.name} was written"
 
 
-class ManagedCertificates:
+class ManagedCertificates(Controller):
     """The certificates of one replica. ``pair`` is what it serves; ``serve`` is called after it
     changed, and ``noticed`` after anything in the Secret changed.
 
@@ -129,6 +129,8 @@ class ManagedCertificates:
     of writing the Secret, ``writes`` those of writing webhook configurations.
     """
 
+    name = "managed certificates"
+
     def __init__(
         self,
         client: ObjectClient,
@@ -136,6 +138,7 @@ class ManagedCertificates:
         configurations: WatchedConfigurations,
         log: Log,
         *,
+        pair: HeldPair,
         clock: Callable[[], float],
         holds: Callable[[], bool],
         publishes: Callable[[], bool],
@@ -144,6 +147,7 @@ class ManagedCertificates:
         rotations: dict[str, int],
         writes: dict[str, int],
     ) -> None:
+        super().__init__()
         self._client = client
         self._options = options
         self._configurations = configurations
@@ -155,8 +159,7 @@ class ManagedCertificates:
         self._noticed = noticed
         self._rotations = rotations
         self._where = f"{options.namespace}/{options.secret}"
-        self.pair = HeldPair(f"the Secret {self._where}")
-        self.changed = Wakening()
+        self.pair = pair
         self._list = f"api/v1/namespaces/{options.namespace}/secrets"
         selector = f"metadata.name={options.secret}"
         self._reflector = Reflector(
@@ -335,7 +338,7 @@ class ManagedCertificates:
             return LONGEST_PAUSE
         pause = LONGEST_PAUSE
         for each in found:
-            key = each["kind"], self._configurations.name
+            key = each["kind"], self._configurations.webhook_name
             aim = BundleAim(key, self._options.address, self._found.bundle)
             step = await self._reconciler.step(aim, each)
             if step.error is not None:

@@ -22,6 +22,7 @@ from policyd.admission.recorder import PolicyEvent
 from policyd.admission.review import AdmissionRequest
 from policyd.cluster.client import PASSING
 from policyd.cluster.objects import ObjectClient, ObjectError
+from policyd.controllers.controller import Controller
 from policyd.controllers.events.denials import reported
 from policyd.controllers.events.pace import EventPace
 from policyd.controllers.events.series import EventSeries, EventTable
@@ -31,6 +32,7 @@ from policyd.observability.logs import Log
 from policyd.observability.throttle import Throttle
 from policyd.ownership import LABELS, MANAGER, POLICYD
 from policyd.texts import encodable_tree
+from policyd.waiting import until_any
 
 RESULTS = ("written", "dropped", "failed")
 # How often series are examined while one waits for its turn, and at most how soon after the last
@@ -50,11 +52,13 @@ _LONGEST_INSTANCE = 128  # of reportingInstance
 _TERMINATING = "NamespaceTerminating"
 
 
-class EventWriter:
+class EventWriter(Controller):
     """Reports the denials of one process. ``counts``: how many were written, dropped because there
     was no room or no time, and refused by the API server. While the process is ``draining``, Events
     do not wait to be written again: they may pass this webhook, too, which is about to end.
     """
+
+    name = "Events"
 
     def __init__(
         self,
@@ -66,6 +70,7 @@ class EventWriter:
         clock: Callable[[], float] = monotonic,
         wall: Callable[[], float] = time,
     ) -> None:
+        super().__init__()
         self._client = client
         self._draining = draining
         self._log = log
@@ -136,12 +141,7 @@ class EventWriter:
             return
         await _sleep(stop, SHORTEST_SECONDS)
         seconds = TICK_SECONDS if self._table.pending else IDLE_SECONDS
-        waits = [asyncio.ensure_future(each.wait()) for each in (stop, self._waiting)]
-        try:
-            await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for each in waits:
-                each.cancel()
+        await until_any(stop, self._waiting, seconds=seconds)
 
     async def _write(self, series: EventSeries) -> None:
         count, namespace = series.count, quote(series.denial.namespace, safe="")

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from time import monotonic
 
+from policyd.controllers.controller import Controller
 from policyd.controllers.placement.watched import WatchedDocuments
-from policyd.controllers.wakening import Wakening
 from policyd.export.policies import exported
 from policyd.observability.logs import Log
 from policyd.placement.documents import Key, key_of
@@ -39,18 +39,20 @@ class _Derived:
     parts: frozenset[PolicyPart]  # that are left out
 
 
-class PlacedPolicies:
+class PlacedPolicies(Controller):
     """The placement as one replica sees it.
 
-    ``policies`` returns the set in use, ``sources`` its documents, ``clock`` the API server's time.
+    ``in_use`` returns the set in use and its sources, ``clock`` the API server's time.
     ``noticed`` is called when other parts are left to the API server than before, or there is
     another plan.
     """
 
+    name = "placement"
+
     def __init__(
         self,
-        policies: Callable[[], CompiledPolicySet | None],
-        sources: Callable[[CompiledPolicySet], Sources],
+        in_use: Callable[[], tuple[CompiledPolicySet, Sources] | None],
+        documents: WatchedDocuments,
         options: RenderOptions,
         mode: PlacementMode,
         log: Log,
@@ -58,15 +60,14 @@ class PlacedPolicies:
         clock: Callable[[], float],
         noticed: Callable[[], None],
     ) -> None:
-        self._policies = policies
-        self._sources = sources
+        super().__init__()
+        self._in_use = in_use
+        self.documents = documents
         self._options = options
         self._mode: PlacementMode = mode
         self._log = log
         self._clock = clock
         self._noticed = noticed
-        self.documents: WatchedDocuments | None = None
-        self.changed = Wakening()
         self._began: float | None = None  # when the first policies were loaded
         # With the policies whose rollouts were not over then: they could not be exported.
         self._planner: tuple[CompiledPolicySet, list[str], PlacementPlanner] | None = None
@@ -78,7 +79,12 @@ class PlacedPolicies:
         self._since: dict[PolicyPart, tuple[object, float]] = {}
         self._changes = 0  # of documents of the plan
 
-    def in_use(self, policies: CompiledPolicySet) -> CompiledPolicySet:
+    @property
+    def problem(self) -> str:
+        """Why the documents are not in step; empty if they are."""
+        return self.documents.problem
+
+    def evaluated(self, policies: CompiledPolicySet) -> CompiledPolicySet:
         """Return what the webhook evaluates of the set in use: all of it while nothing is known."""
         derived = self._derived
         return derived.policies if derived is not None and derived.of is policies else policies
@@ -112,6 +118,14 @@ class PlacedPolicies:
                 why = "the API server does not enforce it yet"
             yield each.kind, each.policy, each.webhook, runs, why
 
+    @property
+    def placed(self) -> Mapping[tuple[str, str], Mapping[str, tuple[str, str]]]:
+        """Engine and why by webhook for each policy, by kind and name."""
+        found: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
+        for kind, policy, webhook, engine, why in self.places():
+            found.setdefault((kind, policy), {})[webhook] = engine, why
+        return found
+
     def refuse(self, part: PolicyPart, why: str) -> None:
         """Plan without this part, until there are other policies: the API server refused it."""
         self._refused[part] = why
@@ -126,7 +140,7 @@ class PlacedPolicies:
         wanted = {key_of(each) for documents in plan.wanted.values() for each in documents}
         if key is None or key in wanted:
             self._changes += 1
-            if not self._derived.parts <= plan.in_force(self._stored()):
+            if not self._derived.parts <= plan.in_force(self.documents.stored):
                 # Making another index takes time, and no request may wait for it.
                 self._derived = None
         self.changed()
@@ -138,44 +152,49 @@ class PlacedPolicies:
 
     async def _pass(self) -> float:
         """Look at everything once; return the seconds until it is to be looked at again."""
-        policies = self._policies()
-        if policies is None:
+        found = self._in_use()
+        if found is None:
             return LONGEST_PAUSE
+        policies, sources = found
         if self._began is None:
             self._began = monotonic()
         if self._derived is None or self._derived.of is not policies:
             await self._leave_out(policies, self._carried(policies))
-        planner = await self._planner_of(policies)
+        planner = await self._planner_of(policies, sources)
         documents = self.documents
-        if documents is None or not documents.usable:
+        if not documents.usable:
             await self._leave_out(policies, frozenset())
             return LONGEST_PAUSE
         changes, stored = self._changes, documents.stored
         plan = await asyncio.to_thread(planner.plan, documents.served, stored, dict(self._refused))
         parts, pause = self._settled(plan, stored, documents.written)
-        if self._changes != changes or self._policies() is not policies:
+        if self._changes != changes or not self._is_in_use(policies):
             return 0.0
         known, self._plan = self._plan, (policies, plan)
         await self._leave_out(policies, parts)
-        if self._derived is not None and not self._derived.parts <= plan.in_force(self._stored()):
+        in_force = plan.in_force(self.documents.stored)
+        if self._derived is not None and not self._derived.parts <= in_force:
             self._derived = None  # a document changed meanwhile
             return 0.0
         if known is None or known != self._plan:
             self._noticed()
         return pause
 
-    async def _planner_of(self, policies: CompiledPolicySet) -> PlacementPlanner:
+    def _is_in_use(self, policies: CompiledPolicySet) -> bool:
+        found = self._in_use()
+        return found is not None and found[0] is policies
+
+    async def _planner_of(self, policies: CompiledPolicySet, sources: Sources) -> PlacementPlanner:
         staged = [each.name for each in policies.policies if each.rollout and not each.rollout.over]
         known = self._planner
         if known is not None and known[0] is policies and known[1] == staged:
             return known[2]
-        planner = await asyncio.to_thread(self._planned, policies)
+        planner = await asyncio.to_thread(self._planned, policies, sources)
         self._planner, self._refused = (policies, staged, planner), {}
         return planner
 
-    def _planned(self, policies: CompiledPolicySet) -> PlacementPlanner:
+    def _planned(self, policies: CompiledPolicySet, sources: Sources) -> PlacementPlanner:
         """Export the policies, on a thread of its own."""
-        sources = self._sources(policies)
         # Exports are of sources without problems; broken policies are not placed anyway.
         sound = [each for each in sources.documents if not each.is_policy or each.model is not None]
         sources = replace(sources, documents=tuple(sound), problems=())
@@ -188,7 +207,7 @@ class PlacedPolicies:
         former, plan = self._plan
         same = {(each.name, each.made_of) for each in policies.policies if each.made_of}
         kept = {each.name for each in former.policies if (each.name, each.made_of) in same}
-        in_force = self._former_parts & plan.in_force(self._stored())
+        in_force = self._former_parts & plan.in_force(self.documents.stored)
         return frozenset(part for part in in_force if part[0] in kept)
 
     async def _leave_out(self, policies: CompiledPolicySet, parts: frozenset[PolicyPart]) -> None:
@@ -203,9 +222,6 @@ class PlacedPolicies:
                 "info", "placement", f"policies that only the API server evaluates: {names}"
             )
         self._noticed()
-
-    def _stored(self) -> Stored:
-        return {} if self.documents is None else self.documents.stored
 
     def _settled(
         self, plan: PlacementPlan, stored: Stored, written: Mapping[Key, str]

@@ -7,6 +7,7 @@ from functools import partial
 
 from policyd.cluster.objects import ObjectClient, ObjectError
 from policyd.cluster.watching import RELIST_SECONDS, Reflector, Watched
+from policyd.controllers.controller import Controller
 from policyd.controllers.trouble import reason
 from policyd.controllers.wakening import Wakening
 from policyd.json_types import JSONObject
@@ -18,15 +19,18 @@ DISCOVERY_SECONDS = 60.0
 RETRY_SECONDS = 2.0
 
 
-class WatchedDocuments:
-    """Every policy and binding. ``changed`` is called with the key of each that changed, and with
-    None after a new list.
+class WatchedDocuments(Controller):
+    """Every policy and binding. ``listeners`` are called with the key of each that changed, and
+    with None after a new list.
     """
 
-    def __init__(self, client: ObjectClient, changed: Callable[[Key | None], None]) -> None:
+    name = "documents"
+
+    def __init__(self, client: ObjectClient) -> None:
+        super().__init__()
         self.served = ServedKinds()
         self._client = client
-        self._changed = changed
+        self.listeners: list[Callable[[Key | None], None]] = []
         self._known = False  # whether the API server has said what it serves
         self._refusal = ""
         self._reflectors: dict[str, Reflector] = {}
@@ -91,7 +95,7 @@ class WatchedDocuments:
                 )
                 for kind, version in served.versions.items()
             }
-            self._changed(None)
+            self._pass_on(None)
         return DISCOVERY_SECONDS
 
     def _objects(self) -> dict[Key, JSONObject]:
@@ -102,7 +106,11 @@ class WatchedDocuments:
         }
 
     def _note(self, kind: str, _: str, name: str) -> None:
-        self._changed((kind, name) if name else None)
+        self._pass_on((kind, name) if name else None)
+
+    def _pass_on(self, key: Key | None) -> None:
+        for each in self.listeners:
+            each(key)
 
 
 def _raise_defects(runs: Sequence["asyncio.Future[None]"]) -> None:

@@ -13,10 +13,10 @@ from time import monotonic
 from typing import Protocol
 
 from policyd.cluster.objects import ObjectClient
+from policyd.controllers.controller import Controller
 from policyd.controllers.placement.following import PlacedPolicies
 from policyd.controllers.reconciling import Reconciler
 from policyd.controllers.trouble import Trouble, reason
-from policyd.controllers.wakening import Wakening
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField
 from policyd.observability.logs import Log
@@ -115,8 +115,10 @@ class DocumentAim:
         return f"{self.name} was {'deleted' if found is None else 'written'}"
 
 
-class PlacementWriter:
+class PlacementWriter(Controller):
     """The writes of one replica. ``holds``: whether it writes; ``writes`` counts results."""
+
+    name = "placed documents"
 
     def __init__(
         self,
@@ -130,6 +132,7 @@ class PlacementWriter:
         writes: dict[str, int],
         clock: Callable[[], float] = monotonic,
     ) -> None:
+        super().__init__()
         self._registration = registration
         self._placed = placed
         self._rules = rules
@@ -139,7 +142,6 @@ class PlacementWriter:
         self._reconciler = Reconciler(
             client, "placement", log, holds=holds, writes=writes, clock=clock
         )
-        self.changed = Wakening()
         self._trouble = Trouble("placement", log)
         self._policies_at: dict[Key, float] = {}  # when a policy was written
         self._unbound_at: dict[Key, float] = {}  # when a policy or its binding was deleted
@@ -148,7 +150,7 @@ class PlacementWriter:
     @property
     def problem(self) -> str:
         """Why the documents are not in step; empty if they are."""
-        return self._trouble.problem
+        return self._trouble.problem or self._placed.documents.problem
 
     async def run(self, stop: asyncio.Event) -> None:
         """Keep the documents in step while this replica holds the Lease, until ``stop``."""
@@ -165,9 +167,9 @@ class PlacementWriter:
             self._placed.plan,
             self._placed.left_out,
         )
-        if documents is not None and not documents.usable and documents.problem:
+        if not documents.usable and documents.problem:
             self._trouble.begin(f"cannot follow the policies of the cluster: {documents.problem}")
-        if documents is None or not documents.usable or plan is None or left_out is None:
+        if not documents.usable or plan is None or left_out is None:
             return RETRY_SECONDS
         if plan[0] is not left_out[0]:
             return RETRY_SECONDS  # the plan is that of former policies
@@ -184,7 +186,7 @@ class PlacementWriter:
             part: tuple(owned_by(each, self._rules.owner) for each in documents)
             for part, documents in plan.wanted.items()
         }
-        found = self._stored()
+        found = self._placed.documents.stored
         documents = {key_of(each): each for part in wanted.values() for each in part}
         there = {key: each for key, each in documents.items() if key in found}
         rest = {key: each for key, each in there.items() if in_step(found[key], each)}
@@ -194,7 +196,7 @@ class PlacementWriter:
         pauses.append(await self._remove(surplus, self._rules.settled(policies, left_out)))
         for step in policy_writes(wanted, found):
             pauses.append(await self._apply(step, wanted, self._unbound_at))
-        for step in list(binding_writes(wanted, self._stored())):
+        for step in list(binding_writes(wanted, self._placed.documents.stored)):
             pauses.append(await self._apply(step, wanted, self._policies_at))
         self._warn(wanted)
         if self._reconciler.problem:
@@ -245,13 +247,9 @@ class PlacementWriter:
                 self._log.write("warning", "placement", message, policy=part[0])
                 self._placed.refuse(part, message)
 
-    def _stored(self) -> dict[Key, JSONObject]:
-        documents = self._placed.documents
-        return {} if documents is None else documents.stored
-
     def _warn(self, wanted: Wanted) -> None:
         """Log once what the type checking of a controller in the cluster found."""
-        stored = self._stored()
+        stored = self._placed.documents.stored
         for documents in wanted.values():
             for each in documents:
                 for warning in type_warnings(stored.get(key_of(each)) or {}):

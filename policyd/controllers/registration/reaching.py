@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 
+from policyd.controllers.controller import Controller
 from policyd.controllers.registration.watched import WatchedConfigurations
-from policyd.controllers.wakening import Wakening
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -20,11 +20,13 @@ GRACE_SECONDS = 60.0
 _NAMED = 5  # policies that are named in one message
 
 
-class ReachWatch:
+class ReachWatch(Controller):
     """What reaches the policies in use. ``registers``: whether this server is to register them;
     ``wanted`` returns the configurations that this replica keeps registered, None if another one
     does.
     """
+
+    name = "reach"
 
     def __init__(
         self,
@@ -36,13 +38,13 @@ class ReachWatch:
         wanted: Callable[[], Sequence[JSONObject] | None] = lambda: None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
+        super().__init__()
         self._policies = policies
         self._configurations = configurations
         self._log = log
         self._registers = registers
         self._wanted = wanted
         self._clock = clock
-        self.changed = Wakening()
         self._reached: dict[tuple[str, str], Reached] | None = None
         self._registered = False  # whether any webhook has been
         self._told: set[tuple[str, str]] = set()  # the policies of which the log says it

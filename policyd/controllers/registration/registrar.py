@@ -11,6 +11,7 @@ from http import HTTPStatus
 from time import monotonic
 
 from policyd.cluster.objects import ObjectClient, ObjectError
+from policyd.controllers.controller import Controller
 from policyd.controllers.reconciling import Reconciler
 from policyd.controllers.registration import configurations
 from policyd.controllers.registration.configurations import (
@@ -22,7 +23,6 @@ from policyd.controllers.registration.configurations import (
 )
 from policyd.controllers.registration.watched import WatchedConfigurations
 from policyd.controllers.trouble import Trouble, reason
-from policyd.controllers.wakening import Wakening
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField
@@ -115,10 +115,12 @@ class ConfigurationAim:
         return f"the {self.name} was written: {webhooks or 'no policy needs it'}"
 
 
-class Registration:
+class Registration(Controller):
     """The registration by one replica. ``inputs`` returns what to register, or why that must wait;
     ``holds``: whether this replica writes; ``writes`` counts results.
     """
+
+    name = "registration"
 
     def __init__(
         self,
@@ -132,6 +134,7 @@ class Registration:
         writes: dict[str, int],
         clock: Callable[[], float] = monotonic,
     ) -> None:
+        super().__init__()
         self._client = client
         self._options = options
         self._configurations = configurations
@@ -143,7 +146,6 @@ class Registration:
         self._reconciler = Reconciler(
             client, "registration", log, holds=holds, writes=writes, clock=clock
         )
-        self.changed = Wakening()
         self._trouble = Trouble("registration", log)
         self._key: _Key | None = None  # of what is wanted
         self._in_step: tuple[_Key, float] | None = None  # what is registered, and since when
@@ -155,7 +157,7 @@ class Registration:
     @property
     def problem(self) -> str:
         """Why the configurations are not in step; empty if they are."""
-        return self._trouble.problem
+        return self._trouble.problem or self._configurations.problem
 
     @property
     def wanted(self) -> list[JSONObject]:

@@ -5,15 +5,19 @@ from collections.abc import Callable
 
 from policyd.cluster.objects import ObjectClient
 from policyd.cluster.watching import RELIST_SECONDS, Reflector, Watched
+from policyd.controllers.controller import Controller
 from policyd.json_types import JSONObject
 from policyd.webhooks.stored import RESOURCES, path_of
 
 
-class WatchedConfigurations:
+class WatchedConfigurations(Controller):
     """Both configurations of one name; ``changed`` is called when one changed."""
 
+    name = "configurations"
+
     def __init__(self, client: ObjectClient, name: str, changed: Callable[[], None]) -> None:
-        self.name = name
+        super().__init__()
+        self.webhook_name = name
         selector = f"metadata.name={name}"
         self._reflectors = {
             kind: Reflector(

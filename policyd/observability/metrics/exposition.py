@@ -1,19 +1,17 @@
 """``/metrics``: what the sources of metrics give, gathered at each scrape."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
-from typing import Protocol
 
 from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 
 from policyd.http.limits import InFlight
-from policyd.http.policies_in_use import LoadedPolicySet
+from policyd.http.policies_in_use import PoliciesInUse
 from policyd.http.status import Render
 from policyd.observability.metrics.recorder import PrometheusRecorder
 from policyd.observability.metrics.scrape import CountedCache, CountedConnections, Scrape
-from policyd.policy.source.files import BundleState
 
 # Functions of modules of this package; each is given a Scrape. A new metric is a file and a line
 # here, or a line in one of these; it is documented in docs/run/metrics.md.
@@ -40,30 +38,18 @@ SOURCES = (
 LATER = ("policies.decided", "requests.mutated")
 
 
-class Loaded(Protocol):
-    """Provides the policy set in use: the store."""
-
-    @property
-    def current(self) -> LoadedPolicySet:
-        """The policy set in use; raises LookupError before the first one is loaded."""
-
-    @property
-    def serves_last_good(self) -> bool:
-        """Whether it is the last good set of a former process."""
-
-
 class Exposition:
     """Everything that ``/metrics`` shows, gathered from where it lives when it is asked for.
 
     ``certificate_expiry`` gives a Unix time, or None without a certificate; ``watches`` whether
     each watch works; ``log_lines_lost`` how many could not be written; ``caches`` what is kept of
-    the cluster; ``bundles`` the ConfigMaps that policies are read from.
+    the cluster.
     """
 
     def __init__(
         self,
         recorder: PrometheusRecorder,
-        store: Loaded,
+        store: PoliciesInUse,
         in_flight: InFlight,
         certificate_expiry: Callable[[], float | None] = lambda: None,
         *,
@@ -71,7 +57,6 @@ class Exposition:
         log_lines_lost: Callable[[], int] = int,
         connections: Mapping[str, CountedConnections] | None = None,
         caches: Callable[[], Mapping[str, CountedCache]] = dict,
-        bundles: Callable[[], Sequence[BundleState]] = tuple,
     ) -> None:
         self._recorder = recorder
         self._store = store
@@ -81,7 +66,6 @@ class Exposition:
         self._log_lines_lost = log_lines_lost
         self._connections = connections or {}
         self._caches = caches
-        self._bundles = bundles
         self._sources = [(_source(name), name in LATER) for name in SOURCES]
         self._process = ProcessCollector(registry=None)
 
@@ -110,7 +94,7 @@ class Exposition:
             self._log_lines_lost(),
             self._connections,
             self._caches(),
-            self._bundles(),
+            self._store.bundles,
             [(each.name, each.snapshot()) for each in current.counters()],
             dict(recorder.patches),
             dict(recorder.conflicts),

@@ -9,8 +9,8 @@ from prometheus_client.metrics_core import Metric
 
 from policyd._core.counting.histogram import Histogram
 from policyd.http.limits import InFlight
-from policyd.http.policies_in_use import LoadedPolicySet
 from policyd.observability.metrics.recorder import PrometheusRecorder
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.files import BundleState
 
 
@@ -52,7 +52,7 @@ class Scrape:
     """
 
     recorder: PrometheusRecorder
-    policies: LoadedPolicySet
+    policies: CompiledPolicySet
     in_flight: InFlight
     certificate_expiry: float | None
     serves_last_good: bool

@@ -1,6 +1,5 @@
-"""What a server does in its cluster beside lookups: the Lease, certificates, registration.
-
-Connects the controllers with the server; imported only if a cluster is configured. Decides nothing.
+"""The controllers of a server, and what they know of the policies in use. Imported only if a
+cluster is configured. Decides nothing.
 """
 
 import asyncio
@@ -12,8 +11,6 @@ from traceback import format_exception
 from typing import cast
 from urllib.parse import urlsplit
 
-from policyd.cluster.client import configuration
-from policyd.cluster.objects import ObjectClient
 from policyd.config import Settings
 from policyd.controllers.certificates.bundles import WebhookAddress
 from policyd.controllers.certificates.managed import (
@@ -22,31 +19,33 @@ from policyd.controllers.certificates.managed import (
     names_of,
 )
 from policyd.controllers.certificates.mounted import MountedBundle
-from policyd.controllers.clocks import ServerClock
+from policyd.controllers.controller import Controller
 from policyd.controllers.events.writer import RESULTS, EventWriter
-from policyd.controllers.leases import LeaseHolder
+from policyd.controllers.placement.following import PlacedPolicies
+from policyd.controllers.placement.watched import WatchedDocuments
+from policyd.controllers.placement.writing import PlacementWriter
 from policyd.controllers.registration.reaching import ReachWatch
 from policyd.controllers.registration.registrar import Registration, RegistrationInputs
 from policyd.controllers.registration.watched import WatchedConfigurations
 from policyd.controllers.trouble import Trouble
 from policyd.http.lifecycle import Lifecycle
-from policyd.http.status import PolicyPlaces
+from policyd.http.policies_in_use import ClusterView, PolicyPlaces
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.metrics import PrometheusRecorder
+from policyd.placement.placement import PlacementMode, PolicyPart
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.documents import Sources
-from policyd.server.cluster.in_tree_policies import InTreePolicies
-from policyd.server.cluster.own_namespace import known_namespace, own_namespace
+from policyd.server.cluster.cluster_connection import ClusterConnection
 from policyd.server.edits.gate import edit_selector
 from policyd.server.health import WatchSupervisor
 from policyd.server.policies.store import Store
 from policyd.tls.certificates import Certificates
-from policyd.tls.sources import PairSource
 from policyd.webhooks.reach.reached import Reached
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 
-LEASE = "policyd"
+_Run = Callable[[asyncio.Event], Awaitable[None]]
+
 # How often the health of the controllers is noted for the metrics.
 HEALTH_SECONDS = 1.0
 # How soon a controller starts again after a defect.
@@ -55,166 +54,89 @@ RESTART_SECONDS = 5.0
 SHORTEST_TIMEOUT, LONGEST_TIMEOUT = 1, 30
 
 
-class InCluster:
+class ClusterControllers(ClusterView):
     """The controllers of one server. ``serve`` is called when there is another certificate."""
 
     def __init__(
         self,
+        connection: ClusterConnection,
         settings: Settings,
-        recorder: PrometheusRecorder,
+        store: Store,
+        certificates: Certificates,
+        *,
         lifecycle: Lifecycle,
+        recorder: PrometheusRecorder,
         log: Log,
         serve: Callable[[], None],
-        *,
-        sources: Callable[[CompiledPolicySet], Sources] | None = None,
     ) -> None:
-        config = configuration(settings.kubeconfig)
+        self._connection = connection
         self._settings = settings
-        self._recorder = recorder
+        self._store = store
+        self._certificates = certificates
         self._lifecycle = lifecycle
+        self._recorder = recorder
         self._log = log
-        writes = settings.register or settings.manage_certificates
-        self._namespace = known_namespace(settings) if writes else own_namespace(settings)
-        self._client = ObjectClient(config, settings.timeout)
-        self._configurations = WatchedConfigurations(
-            self._client, settings.webhook_name, self._changed
-        )
-        self._store: Store | None = None
-        self._certificates: Certificates | None = None
-        self._mounted: MountedBundle | None = None
-        self._clock = ServerClock()
+        self._serve = serve
         self._defects: dict[str, str] = {}  # controllers that failed, and why
-        # Of several workers, one is a candidate for the Lease; a process of its own always is.
-        self.appointed: asyncio.Event | None = None
-        self._lease: LeaseHolder | None = None
-        if settings.register or settings.manage_certificates:
-            self._lease = LeaseHolder(
-                self._client,
-                self._namespace,
-                LEASE,
-                log,
-                clock=self._clock,
-                changed=self._changed,
-            )
-            recorder.leads = self._holds
-        self._managed = self._managed_certificates(serve) if settings.manage_certificates else None
-        self._registration: Registration | None = None
-        self._reach: ReachWatch | None = None
-        self._in_tree: InTreePolicies | None = None
-        if settings.in_tree and sources is not None:
-            self._in_tree = InTreePolicies(
-                self._client,
-                settings,
-                self._render_options(),
-                recorder,
-                log,
-                policies=self._policies,
-                sources=sources,
-                clock=self._clock,
-                noticed=self._changed,
-            )
+        self._configurations = WatchedConfigurations(
+            connection.objects, settings.webhook_name, connection.changes
+        )
+        self._mounted = None if settings.tls_cert is None else MountedBundle(settings.tls_cert, log)
+        self._managed = self._managed_certificates()
+        self._placed = self._placed_policies()
+        self._registration = self._webhook_registration()
+        self._reach = ReachWatch(
+            self._reachable,
+            self._configurations,
+            log,
+            registers=settings.register,
+            wanted=self._wanted,
+        )
+        self._writer = self._placement_writer()
+        self._events, self._ended = self._event_writer(), asyncio.Event()
+        self._writing: asyncio.Task[None] | None = None  # the Events
+        recorder.unreached = lambda: self._reach.unreached
+        if connection.lease is not None:
+            recorder.leads = connection.holds_lease
+        # Those that depend on the Lease, on certificates, or on what is stored.
+        told = (self._managed, self._registration, self._reach, self._writer)
+        connection.changes.listeners += [each.changed for each in told if each is not None]
+        documents = None if self._placed is None else self._placed.documents
+        every = (self._configurations, connection.lease, documents, self._placed, *told)
+        self.controllers: Sequence[Controller] = [each for each in every if each is not None]
 
-        self._events: EventWriter | None = None
-        self._writing: asyncio.Task[None] | None = None  # what runs it
-        self._ended = asyncio.Event()
-        if settings.events:
-            recorder.events = dict.fromkeys(RESULTS, 0)
-            self._events = EventWriter(
-                self._client, log, recorder.events, draining=lambda: lifecycle.draining
-            )
-            recorder.listeners["events"] = self._events.note
-
-    @property
-    def certificate(self) -> PairSource | None:
-        """The source of the certificate if it is managed."""
-        return None if self._managed is None else self._managed.pair
-
-    @property
-    def may_write(self) -> bool:
-        """Whether this replica writes what all have in common: without a Lease every one does."""
-        if self._lease is None:
-            return self.appointed is None or self.appointed.is_set()
-        return self._lease.holds
+    # What they know.
 
     @property
     def reached(self) -> Mapping[tuple[str, str], Reached]:
         """What reaches the policies, by their kind and name; empty if it is not known."""
-        return {} if self._reach is None else self._reach.reached
-
-    def in_use(self, policies: CompiledPolicySet) -> CompiledPolicySet:
-        """What the webhook evaluates of a set."""
-        return policies if self._in_tree is None else self._in_tree.in_use(policies)
+        return self._reach.reached
 
     @property
     def placed(self) -> Mapping[tuple[str, str], PolicyPlaces]:
         """Where the policies run, by their kind and name; empty without --in-tree."""
-        return {} if self._in_tree is None else self._in_tree.placed
+        return {} if self._placed is None else self._placed.placed
 
-    def unready(self) -> list[str]:
-        """Why the server is not ready."""
-        return [each.unready for each in (self._managed, self._reach) if each is not None]
+    def evaluated(self, policies: CompiledPolicySet) -> CompiledPolicySet:
+        """Return what the webhook evaluates of a set: not what the API server does itself."""
+        return policies if self._placed is None else self._placed.evaluated(policies)
 
-    def changed(self) -> None:
-        """Policies or certificates changed."""
-        if self._in_tree is not None:
-            self._in_tree.changed()
-        self._changed()
-
-    def connect(self, store: Store, certificates: Certificates) -> None:
-        """Use these policies and certificates."""
-        self._store, self._certificates = store, certificates
-        if self._settings.tls_cert is not None:
-            self._mounted = MountedBundle(self._settings.tls_cert, self._log)
-        if self._settings.register:
-            self._registration = Registration(
-                self._client,
-                self._render_options(),
-                self._configurations,
-                self._log,
-                holds=self._holds,
-                inputs=self._inputs,
-                writes=self._recorder.registrations,
-            )
-            if self._in_tree is not None:
-                self._in_tree.write(self._registration, self._holds)
-        self._reach = ReachWatch(
-            self._reachable,
-            self._configurations,
-            self._log,
-            registers=self._settings.register,
-            wanted=self._wanted,
-        )
-        reach = self._reach
-        self._recorder.unreached = lambda: reach.unreached
+    # Their loops.
 
     def start(self, stop: asyncio.Event, watches: WatchSupervisor) -> list[asyncio.Task[None]]:
         """Start all controllers on the running loop; they end after ``stop`` is set."""
-        assert self._reach is not None
-        loops: dict[str, Callable[[asyncio.Event], Awaitable[None]]] = {
-            "configurations": self._configurations.run,
-            "reach": self._reach.run,
-            "health": partial(self._note_health, watches),
-        }
-        if self._lease is not None:
-            loops["lease"] = partial(self._be_candidate, self._lease)
-        if self._managed is not None:
-            loops["managed certificates"] = self._managed.run
-        if self._registration is not None:
-            loops["registration"] = self._registration.run
-        if self._in_tree is not None:
-            loops |= self._in_tree.loops()
         loop = asyncio.get_running_loop()
         if self._events is not None:
             # Not until ``stop``: requests are denied while the server drains, too.
-            writing = self._kept("Events", self._events.run, self._ended)
+            writing = self._kept(self._events.name, self._events.run, self._ended)
             self._writing = loop.create_task(writing, name="events")
+        loops: dict[str, _Run] = {each.name: each.run for each in self.controllers}
+        loops["health"] = partial(self._note_health, watches)
         return [
             loop.create_task(self._kept(name, run, stop), name=name) for name, run in loops.items()
         ]
 
-    async def _kept(
-        self, name: str, run: Callable[[asyncio.Event], Awaitable[None]], stop: asyncio.Event
-    ) -> None:
+    async def _kept(self, name: str, run: _Run, stop: asyncio.Event) -> None:
         """Run a controller until ``stop`` is set, again after any exception: it would be a defect,
         and nobody else would do the controller's work.
         """
@@ -229,94 +151,162 @@ class InCluster:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), RESTART_SECONDS)
 
-    async def _be_candidate(self, lease: LeaseHolder, stop: asyncio.Event) -> None:
-        if self.appointed is not None:
-            waits = [asyncio.ensure_future(each.wait()) for each in (self.appointed, stop)]
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            for each in waits:
-                each.cancel()
-        if not stop.is_set():
-            await lease.run(stop)
-
     async def close(self) -> None:
-        """Write the Events that are left, and close all connections."""
+        """Write the Events that are left."""
         self._ended.set()
         if self._events is not None and self._writing is not None:
             await self._events.close(self._writing)
-        await self._client.close()
 
-    def _holds(self) -> bool:
-        return self._lease is not None and self._lease.holds
+    async def _note_health(self, watches: WatchSupervisor, stop: asyncio.Event) -> None:
+        """Note for each controller whether it works, and log a watch that does not."""
+        health: dict[str, Controller | None] = {
+            "registration": self._registration,
+            "in-tree": self._writer or self._placed,
+            "managed-certificates": self._managed,
+        }
+        noted = [(each, watches.add(name)) for name, each in health.items() if each is not None]
+        trouble = Trouble("watch", self._log)
+        while not stop.is_set():
+            for each, watch in noted:
+                watch.succeeded()  # the state that was known last stays in use
+                # A controller that failed is not healthy for one round.
+                found = self._defects.pop(each.name, "") or each.problem
+                if found:
+                    watch.failed(found)
+            failing = self._configurations.problem if self._connection.lease is not None else ""
+            if failing:
+                trouble.begin(f"cannot watch the webhook configurations for changes: {failing}")
+            else:
+                trouble.end("the webhook configurations are watched again")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), HEALTH_SECONDS)
 
-    def _changed(self) -> None:
-        writer = None if self._in_tree is None else self._in_tree.writer
-        for each in (self._managed, self._registration, self._reach, writer):
-            if each is not None:
-                each.changed()
+    # How they are made.
 
-    def _policies(self) -> CompiledPolicySet | None:
-        store = self._store
-        if store is None or not store.loaded:
+    def _managed_certificates(self) -> ManagedCertificates | None:
+        connection, settings = self._connection, self._settings
+        if connection.pair is None:
             return None
-        return cast(CompiledPolicySet, store.current)
-
-    def _reachable(self) -> CompiledPolicySet | None:
-        """The policies that webhook rules have to reach."""
-        policies = self._policies()
-        return None if policies is None else self.in_use(policies)
-
-    def _wanted(self) -> Sequence[JSONObject] | None:
-        """The webhook configurations that this replica keeps registered; None if another does."""
-        if self._registration is None or not self._holds():
-            return None
-        return self._registration.wanted
-
-    def _managed_certificates(self, serve: Callable[[], None]) -> ManagedCertificates:
-        settings, address = self._settings, self._address()
-        host = urlsplit(settings.webhook_url).hostname or ""
+        namespace, url = connection.namespace, settings.webhook_url
+        address = WebhookAddress(namespace, settings.webhook_service.name, url)
         options = CertificateOptions(
-            self._namespace,
+            namespace,
             settings.certificate_secret,
-            names_of(address, host),
+            names_of(address, urlsplit(url).hostname or ""),
             settings.certificate_lifetime,
             address,
         )
-
         return ManagedCertificates(
-            self._client,
+            connection.objects,
             options,
             self._configurations,
             self._log,
-            clock=self._clock,
-            holds=self._holds,
+            pair=connection.pair,
+            clock=connection.clock,
+            holds=connection.holds_lease,
             publishes=lambda: self._registration is not None and self._registration.active,
-            serve=serve,
-            noticed=self._changed,
+            serve=self._serve,
+            noticed=connection.changes,
             rotations=self._recorder.rotations,
             writes=self._recorder.registrations,
         )
 
-    def _address(self) -> WebhookAddress:
-        settings = self._settings
-        return WebhookAddress(self._namespace, settings.webhook_service.name, settings.webhook_url)
+    def _placed_policies(self) -> PlacedPolicies | None:
+        """What the API server enforces itself, as this server follows it."""
+        if not self._settings.in_tree:
+            return None
+        placed = PlacedPolicies(
+            self._with_sources,
+            WatchedDocuments(self._connection.objects),
+            self._render_options(),
+            cast(PlacementMode, self._settings.in_tree),
+            self._log,
+            clock=self._connection.clock,
+            noticed=self._connection.changes,
+        )
+        placed.documents.listeners.append(placed.document_changed)
+        self._recorder.placed = lambda: [
+            (policy, webhook, engine) for _, policy, webhook, engine, _ in placed.places()
+        ]
+        return placed
+
+    def _placement_writer(self) -> PlacementWriter | None:
+        if self._placed is None or self._registration is None:
+            return None
+        writer = PlacementWriter(
+            self._connection.objects,
+            self._settings.webhook_name,
+            self._placed,
+            self._registration,
+            self._log,
+            holds=self._connection.holds_lease,
+            writes=self._recorder.placements,
+        )
+        self._placed.documents.listeners.append(lambda _: writer.changed())
+        return writer
+
+    def _webhook_registration(self) -> Registration | None:
+        if not self._settings.register:
+            return None
+        return Registration(
+            self._connection.objects,
+            self._render_options(),
+            self._configurations,
+            self._log,
+            holds=self._connection.holds_lease,
+            inputs=self._inputs,
+            writes=self._recorder.registrations,
+        )
+
+    def _event_writer(self) -> EventWriter | None:
+        if not self._settings.events:
+            return None
+        recorder, lifecycle = self._recorder, self._lifecycle
+        recorder.events = dict.fromkeys(RESULTS, 0)
+        writer = EventWriter(
+            self._connection.objects,
+            self._log,
+            recorder.events,
+            draining=lambda: lifecycle.draining,
+        )
+        recorder.listeners["events"] = writer.note
+        return writer
 
     def _render_options(self) -> RenderOptions:
-        settings, service = self._settings, self._settings.webhook_service
+        settings, namespace = self._settings, self._connection.namespace
+        service = settings.webhook_service
         return RenderOptions(
             name=settings.webhook_name,
             service=None
             if settings.webhook_url
-            else ServiceAddress(self._namespace, service.name, service.port),
+            else ServiceAddress(namespace, service.name, service.port),
             url=settings.webhook_url,
-            namespace=self._namespace,
+            namespace=namespace,
             policy_configmaps=edit_selector(settings),
             timeout=min(max(math.ceil(settings.timeout), SHORTEST_TIMEOUT), LONGEST_TIMEOUT),
         )
 
+    # What they ask for.
+
+    def _with_sources(self) -> tuple[CompiledPolicySet, Sources] | None:
+        """The policies in use, and the sources from which they can be exported."""
+        loaded = self._store.loaded_set if self._store.loaded else None
+        if loaded is None or loaded.sources is None:
+            return None
+        return loaded.policies, loaded.sources
+
+    def _reachable(self) -> CompiledPolicySet | None:
+        """The policies that webhook rules have to reach."""
+        return self.evaluated(self._store.current) if self._store.loaded else None
+
+    def _wanted(self) -> Sequence[JSONObject] | None:
+        """The webhook configurations that this replica keeps registered; None if another does."""
+        if self._registration is None or not self._connection.holds_lease():
+            return None
+        return self._registration.wanted
+
     def _inputs(self) -> RegistrationInputs | str:
         """What to register, or why it is not to be registered now."""
-        assert self._store is not None
-        assert self._certificates is not None
         if not self._lifecycle.listening or self._lifecycle.draining:
             return "the server does not listen"
         if self._store.unready:
@@ -330,43 +320,10 @@ class InCluster:
             bundle = self._mounted.bundle(pair)
         else:  # a self-signed certificate is its own authority
             bundle = pair.certificate
-        policies = cast(CompiledPolicySet, self._store.current)
-        if self._in_tree is None:
-            return RegistrationInputs(policies, bundle)
-        left_out = self._in_tree.left_out(policies)
-        if left_out is None:
-            return "it is not known yet what the API server enforces itself"
+        policies, left_out = self._store.current, frozenset[PolicyPart]()
+        if self._placed is not None:
+            found = self._placed.left_out
+            if found is None or found[0] is not policies:
+                return "it is not known yet what the API server enforces itself"
+            left_out = found[1]
         return RegistrationInputs(policies, bundle, left_out)
-
-    async def _note_health(self, watches: WatchSupervisor, stop: asyncio.Event) -> None:
-        """Note for each controller whether it works, and log a watch that does not."""
-        problems: dict[str, Callable[[], str]] = {}
-        registration, managed = self._registration, self._managed
-        if registration is not None:
-            problems["registration"] = lambda: registration.problem or self._configurations.problem
-        if self._in_tree is not None:
-            in_tree = self._in_tree
-            problems["in-tree"] = lambda: in_tree.problem
-        if managed is not None:
-            problems["managed certificates"] = lambda: managed.problem
-        noted = {
-            name: (watches.add(name.replace(" ", "-")), problem)
-            for name, problem in problems.items()
-        }
-        trouble = Trouble("watch", self._log)
-        while not stop.is_set():
-            for name, (watch, problem) in noted.items():
-                watch.succeeded()  # the state that was known last stays in use
-                # A controller that failed is not healthy for one round.
-                found = self._defects.pop(name, "") or problem()
-                if found:
-                    watch.failed(found)
-            failing = self._configurations.problem if self._lease is not None else ""
-            if failing:
-                trouble.begin(f"cannot watch the webhook configurations for changes: {failing}")
-            else:
-                trouble.end("the webhook configurations are watched again")
-            try:
-                await asyncio.wait_for(stop.wait(), HEALTH_SECONDS)
-            except TimeoutError:
-                continue

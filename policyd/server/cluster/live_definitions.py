@@ -18,6 +18,7 @@ from policyd.server.cluster.live_caches import LiveCaches
 from policyd.server.health import WatchHealth
 from policyd.server.policies.store import Store
 from policyd.versions import NEWEST, KubernetesVersion, nearest
+from policyd.waiting import until_any
 
 if TYPE_CHECKING:
     from policyd.cluster.watching import Reflector
@@ -135,10 +136,7 @@ class LiveDefinitions:
 
     async def _pause(self, stop: asyncio.Event, seconds: float) -> None:
         """Wait for a definition that changes, for ``stop``, or for these seconds."""
-        waits = [asyncio.ensure_future(each.wait()) for each in (stop, self._changes)]
-        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        for each in waits:
-            each.cancel()
+        await until_any(stop, self._changes, seconds=seconds)
         if self._changes.is_set() and not stop.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), SETTLE_SECONDS)

@@ -20,6 +20,7 @@ from watchfiles import watch
 
 from policyd.policy.source.tree import walk
 from policyd.regular_files import open_regular
+from policyd.waiting import until_any
 
 # Seconds between two scans without inotify events.
 LOOK_ANYWAY = 5.0
@@ -107,7 +108,7 @@ async def changed(
     try:
         while not stop.is_set():
             hints.follow(await asyncio.to_thread(_folders, paths))
-            await _sleep(pause, stop, wake)
+            await until_any(stop, wake, seconds=pause)
             if stop.is_set():
                 return
             wake.clear()
@@ -131,16 +132,6 @@ def _look(paths: Sequence[Path]) -> tuple[Fingerprint, bytes]:
         if fingerprint(paths) == state:
             break
     return state, holds
-
-
-async def _sleep(seconds: float, stop: asyncio.Event, wake: asyncio.Event) -> None:
-    """Wait for ``stop``, ``wake`` or the timeout."""
-    waits = [asyncio.ensure_future(event.wait()) for event in (stop, wake)]
-    try:
-        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()
 
 
 _Folders = tuple[tuple[str, tuple[int, int]], ...]

@@ -6,30 +6,30 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from policyd.errors import Problem
 from policyd.policy.source.files import Bundle, BundleState
 from policyd.policy.source.mistakes.duplicates import NAME_TAKEN
+from policyd.server.policies.loaded_set import LoadedSet
 
 # Changes that one reload tries one by one; the others wait for the next one.
 MAX_TRIALS = 32
 
-PolicySet = TypeVar("PolicySet")
 # The line of another document in a message: "first in policies/a.yaml:12".
 _LINE = re.compile(r":[0-9]+")
 
 
-class Trial(NamedTuple, Generic[PolicySet]):
+class Trial(NamedTuple):
     """A set that can be used, its errors (of broken policies in quarantine), its bundles."""
 
-    policies: PolicySet
+    loaded: LoadedSet
     errors: tuple[Problem, ...]
     bundles: Mapping[str, Bundle]
 
 
 # Loads these bundles: the set and its errors; no set if there is nothing to use.
-Try = Callable[[Sequence[Path | Bundle]], tuple[PolicySet | None, tuple[Problem, ...]]]
+Try = Callable[[Sequence[Path | Bundle]], tuple[LoadedSet | None, tuple[Problem, ...]]]
 
 
 def bundles_of(given: Iterable[Path | Bundle]) -> dict[str, Bundle]:
@@ -68,8 +68,8 @@ def step_by_step(
     used: Mapping[str, Bundle],
     latest: Mapping[str, Bundle],
     known: Iterable[Problem],
-    attempt: Try[PolicySet],
-) -> Trial[PolicySet] | None:
+    attempt: Try,
+) -> Trial | None:
     """Return the set with as many changes as add no ``blocking`` error to the ``known`` ones; None
     if that is none of them, or if there is only one change.
 
@@ -80,19 +80,19 @@ def step_by_step(
     left = sorted(differing(used, latest), key=lambda name: _moment(latest.get(name)))
     if len(left) < 2:
         return None
-    best: Trial[PolicySet] | None = None
+    best: Trial | None = None
     taken, trials, at = dict(used), 0, 0
     while at < len(left) and trials < MAX_TRIALS:
         name, trials = left[at], trials + 1
         trial = {key: each for key, each in taken.items() if key != name}
         if name in latest:
             trial[name] = latest[name]
-        policies, errors = attempt([trial[key] for key in sorted(trial)])
-        if policies is None or blocking(errors, known):
+        loaded, errors = attempt([trial[key] for key in sorted(trial)])
+        if loaded is None or blocking(errors, known):
             at += 1
             continue
         taken, known = trial, errors
-        best = Trial(policies, errors, taken)
+        best = Trial(loaded, errors, taken)
         left.pop(at)
         at = 0 if trials > 1 else at
     return best

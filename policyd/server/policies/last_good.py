@@ -13,14 +13,13 @@ from typing import Any, NamedTuple, Protocol
 
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import PolicyError, PolicySchemaError, Problem
-from policyd.http.policies_in_use import LoadedPolicySet
 from policyd.observability.logs import Log
 from policyd.policy.config_maps.config_map_files import bundle_of, config_map_of
 from policyd.policy.config_maps.team_exceptions import EXCEPTIONS
 from policyd.policy.source.documents import Document
 from policyd.policy.source.files import Bundle, SourceFile
 from policyd.regular_files import open_regular, replace_file
-from policyd.server.policies.loaded_set import Kept
+from policyd.server.policies.loaded_set import LoadedSet
 from policyd.server.policies.policy_sources import FILES
 
 _FORM = "last-good policies 1"
@@ -77,32 +76,23 @@ class LastGoodFile:
 
 
 class LastGoodPolicies:
-    """The sets of one server in one place. ``image`` returns the content for the set of a
-    generation, or nothing; ``restore`` makes a set of it and raises PolicyError.
+    """The sets of one server in one place. ``load`` makes a set of an image and raises PolicyError.
+    Its methods are called by any thread and never raise.
     """
 
-    def __init__(
-        self,
-        place: KeepingPlace,
-        image: Callable[[str], bytes],
-        restore: Callable[[bytes], Kept],
-        log: Log,
-    ) -> None:
+    def __init__(self, place: KeepingPlace, load: Callable[[bytes], LoadedSet], log: Log) -> None:
         self._place = place
-        self._image = image
-        self._restore = restore
+        self._load = load
         self._log = log
         self._logged = ""
         self._pending = b""
         self._writing = Lock()
 
-    def save(self, policies: LoadedPolicySet) -> None:
-        """Replace what is kept by this set; an error is logged."""
-        image = self._image(policies.generation)
-        if image:
-            with self._writing:
-                self._pending = image
-                self._write()
+    def save(self, image: bytes) -> None:
+        """Replace what is kept by the image of a set; an error is logged."""
+        with self._writing:
+            self._pending = image
+            self._write()
 
     def retry(self) -> None:
         """Write what could not be written yet."""
@@ -119,11 +109,11 @@ class LastGoodPolicies:
             if error.lasting:
                 self._pending = b""
 
-    def restore(self) -> Kept | None:
+    def restore(self) -> LoadedSet | None:
         """Return the kept set; None if there is none, or no policy in it. An error is logged."""
         try:
             image = self._place.read()
-            kept = None if image is None else self._restore(image)
+            kept = None if image is None else self._load(image)
         except (PlaceError, PolicyError) as error:
             self._failed(f"cannot be used: {error}")
             return None

@@ -1,44 +1,29 @@
 """What loading the sources gives. Only data."""
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
-from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, field
 
 from policyd.errors import Problem
-from policyd.http.policies_in_use import Counters, LoadedPolicy, LoadedPolicySet
+from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.source.documents import Sources
 from policyd.policy.source.files import Bundle
-from policyd.versions import NEWEST
+from policyd.versions import KubernetesVersion
 
 
-class Kept(NamedTuple):
-    """The last good set of a former process, and the bundles that it was made of."""
+@dataclass(frozen=True, slots=True)
+class LoadedSet:
+    """A policy set, the failures of its suites, and the bundles that it was made of.
 
-    policies: LoadedPolicySet
+    If the server needs them: ``image``, from which the set can be restored at the next start, and
+    ``sources``, from which it can be exported.
+    """
+
+    policies: CompiledPolicySet
+    failures: tuple[Problem, ...] = ()
     bundles: tuple[Bundle, ...] = ()
+    image: bytes = field(default=b"", repr=False)
+    sources: Sources | None = field(default=None, repr=False)
 
-
-class LastGood(Protocol):
-    """Keeps the last set without errors beyond the end of the process. Neither method raises."""
-
-    def save(self, policies: LoadedPolicySet) -> None:
-        """Keep a set; called by any thread."""
-
-    def restore(self) -> Kept | None:
-        """Return the kept set; None if there is none, or it cannot be used."""
-
-
-class NoPolicies:
-    """What is shown while there is no set yet. No request is answered with it."""
-
-    generation = ""
-    policies: tuple[LoadedPolicy, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    version = NEWEST
-    files: Mapping[str, frozenset[str]] = MappingProxyType({})
-    exception_ends: tuple[datetime | None, ...] = ()
-    with_lookups: frozenset[str] = frozenset()
-
-    def counters(self) -> Sequence[Counters]:
-        """Return nothing."""
-        return ()
+    @property
+    def state(self) -> tuple[str, KubernetesVersion]:
+        """Return what distinguishes a set from another."""
+        return self.policies.generation, self.policies.version

@@ -19,7 +19,7 @@ from policyd.policy.source.documents import Document, Sources
 from policyd.policy.source.files import Bundle
 from policyd.policy.source.pace import Pace, full_speed
 from policyd.server.policies import last_good
-from policyd.server.policies.loaded_set import Kept
+from policyd.server.policies.loaded_set import LoadedSet
 from policyd.versions import NEWEST, KubernetesVersion
 
 # Seconds of processor time for all suites of a set, and what each case adds. Cases take
@@ -29,16 +29,14 @@ CASE_SECONDS = 0.1
 
 
 class PolicyLoader:
-    """Compiles the policy sets of one server process. ``keep``: make an image of each set, from
-    which it can be restored; ``exports``: keep the sources of each set, to export them.
+    """Loads the policy sets of one server process. Remembers only what the next load may use again.
+
+    ``keep``: make an image of each set; ``exports``: keep its sources.
     """
 
     def __init__(self, *, keep: bool = False, exports: bool = False) -> None:
         self._keep = keep
         self._exports = exports
-        self._compiled: dict[tuple[str, KubernetesVersion], Sources] = {}
-        self._images: dict[str, bytes] = {}
-        self._sources: Sources | None = None
         self._breathe: Callable[[], None] = full_speed
         self._beside: Callable[[], AbstractContextManager[None]] = nullcontext
         self._process = 0  # which loaded last: a worker may continue what its parent began
@@ -50,9 +48,12 @@ class PolicyLoader:
         given: Sequence[Path | Bundle],
         definitions: Fetch | None = None,
         version: Callable[[], KubernetesVersion] = lambda: NEWEST,
-    ) -> CompiledPolicySet:
-        """Compile the policies of these sources; broken policies are quarantined, and what cannot
-        be attributed to a policy is only among the problems of the set.
+        *,
+        suites: bool = True,
+    ) -> LoadedSet:
+        """Compile the policies of these sources and run their suites; broken policies are
+        quarantined, and what cannot be attributed to a policy is only among the problems of the
+        set.
 
         Every load after the first one of a process runs while requests are answered, so it pauses
         regularly.
@@ -64,86 +65,61 @@ class PolicyLoader:
             self._breathe, self._beside = Pace(), exempting
         self._process = os.getpid()
         with self._beside():
-            return self._load(given, definitions, version())
-
-    def _load(
-        self,
-        given: Sequence[Path | Bundle],
-        definitions: Fetch | None,
-        version: KubernetesVersion,
-    ) -> CompiledPolicySet:
-        sources = loader.load(given, version=version, breathe=self._breathe, pipes=False)
-        policies = self._compile(sources, definitions)
-        errors = _errors(policies)
-        if errors and not policies.policies:
-            raise PolicyError(errors)
-        if self._keep and not errors:
-            bundles = [each for each in given if isinstance(each, Bundle)]
-            image = last_good.image_of(sources.documents, bundles, self._breathe)
-            self._images[policies.generation] = image
-        return policies
-
-    def image(self, generation: str) -> bytes:
-        """Return the image of a set of this generation that was loaded since the last call; empty
-        without one.
-        """
-        images, self._images = self._images, {}
-        return images.get(generation, b"")
+            read = loader.load(given, version=version(), breathe=self._breathe, pipes=False)
+            sources = _defined(read, definitions)
+            policies = self._compile(sources)
+            errors = _errors(policies)
+            if errors and not policies.policies:
+                raise PolicyError(errors)
+            return LoadedSet(
+                policies,
+                self._failures(policies, sources) if suites else (),
+                image=self._image(read, given) if self._keep and not errors else b"",
+                sources=sources if self._exports else None,
+            )
 
     def restore(
         self,
         image: bytes,
         definitions: Fetch | None = None,
         version: Callable[[], KubernetesVersion] = lambda: NEWEST,
-    ) -> Kept:
+    ) -> LoadedSet:
         """Compile the set of an image; raises PolicyError for any error."""
         kept = last_good.content_of(image)
         sources = loader.load_saved(kept.objects, version=version())
         if kept.bundles:
             sources = loader.load(kept.bundles, version=version())
-        policies = self._compile(sources, definitions)
+        sources = _defined(sources, definitions)
+        policies = self._compile(sources)
         errors = _errors(policies)
         if errors:
             raise PolicyError(errors)
-        return Kept(policies, kept.bundles)
+        return LoadedSet(policies, bundles=kept.bundles, sources=sources if self._exports else None)
 
-    def _compile(self, sources: Sources, definitions: Fetch | None) -> CompiledPolicySet:
-        if definitions is not None:
-            sources = with_definitions(sources, definitions(wanted(sources)))
-        self._sources = sources
-        policies = compiler.compile_sources(sources, self._last, breathe=self._breathe)
-        self._last = policies
-        if self._exports:
-            key = policies.generation, policies.version
-            self._compiled.pop(key, None)  # the order is that of the last compilations
-            self._compiled[key] = sources
-        return policies
+    def _compile(self, sources: Sources) -> CompiledPolicySet:
+        self._last = compiler.compile_sources(sources, self._last, breathe=self._breathe)
+        return self._last
 
-    def sources(self, policies: CompiledPolicySet) -> Sources:
-        """Return the sources of the set in use, and forget those that were compiled before. Called
-        by another thread than the one that loads.
-        """
-        key = policies.generation, policies.version
-        found = self._compiled[key]
-        for older in list(self._compiled):
-            if older == key:
-                break
-            del self._compiled[older]
-        return found
+    def _image(self, sources: Sources, given: Sequence[Path | Bundle]) -> bytes:
+        bundles = [each for each in given if isinstance(each, Bundle)]
+        return last_good.image_of(sources.documents, bundles, self._breathe)
 
-    def verify(self, policies: CompiledPolicySet) -> list[Problem]:
-        """Return a problem for each failing case of the suites in ``policies``, the set loaded
-        last.
-        """
-        sources, self._sources = self._sources, None
-        if sources is None or not policies.suites:
-            return []
-        with self._beside():
-            # Compiled again with separate counters: test cases must not count as requests.
-            self._last_tested = compiler.compile_sources(
-                sources, self._last_tested, breathe=self._breathe
-            )
-            return failures(self._last_tested, self._breathe)
+    def _failures(self, policies: CompiledPolicySet, sources: Sources) -> tuple[Problem, ...]:
+        """Return a problem for each failing case of the suites."""
+        if not policies.suites:
+            return ()
+        # Compiled again with separate counters: test cases must not count as requests.
+        self._last_tested = compiler.compile_sources(
+            sources, self._last_tested, breathe=self._breathe
+        )
+        return tuple(failures(self._last_tested, self._breathe))
+
+
+def _defined(sources: Sources, definitions: Fetch | None) -> Sources:
+    """Return the sources with the definitions that they need of a cluster."""
+    return (
+        sources if definitions is None else with_definitions(sources, definitions(wanted(sources)))
+    )
 
 
 def _errors(policies: CompiledPolicySet) -> list[Problem]:

@@ -6,13 +6,17 @@ problems, the set in use stays. The function that compiles a set is an argument.
 
 import asyncio
 from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic, time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from policyd.collecting import settle
 from policyd.errors import PolicyError, Problem
-from policyd.http.policies_in_use import LoadedPolicySet, Reload
+from policyd.http.policies_in_use import Reload
+from policyd.policy.compile import compiler
+from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.source.documents import Sources
 from policyd.policy.source.files import Bundle, BundleState
 from policyd.policy.source.losses import LOST, emptied, truncated
 from policyd.server.policies.file_watch import Fingerprint, changed, fingerprint
@@ -24,7 +28,8 @@ from policyd.server.policies.holding import (
     states,
     step_by_step,
 )
-from policyd.server.policies.loaded_set import Kept, LastGood, NoPolicies
+from policyd.server.policies.last_good import LastGoodPolicies
+from policyd.server.policies.loaded_set import LoadedSet
 from policyd.server.policies.policy_sources import (
     BundledFiles,
     Files,
@@ -32,7 +37,8 @@ from policyd.server.policies.policy_sources import (
     Together,
     exists_in,
 )
-from policyd.versions import KubernetesVersion
+
+_Problems = tuple[Problem, ...]
 
 # Reads of sources that change meanwhile, so that no set mixes two states.
 MAX_READS = 5
@@ -50,24 +56,23 @@ class Store:
     an error in one keeps only that one from being replaced.
 
     ``load`` compiles the sources: it raises PolicyError if there is nothing to serve at all, and
-    may return a set with quarantined policies, which only the first load accepts. ``verify`` runs
-    the suites of a set and returns a problem for each failure. ``on_reload`` is called after every
-    attempt. ``mendable`` are the rules of problems that may disappear without a change of the
-    sources: such problems of the set in use do not block a new set. ``allow_empty``: accept a set
-    without policies. ``last_good``: where sets without errors are kept for the next start.
+    may return a set with quarantined policies or failures, which only the first load accepts.
+    ``on_reload`` is called after every attempt. ``mendable`` are the rules of problems that may
+    disappear without a change of the sources: such problems of the set in use do not block a new
+    set. ``allow_empty``: accept a set without policies. ``last_good``: where sets without errors
+    are kept for the next start.
     """
 
     def __init__(
         self,
         paths: Sequence[Path],
-        load: Callable[[Sequence[Any]], LoadedPolicySet],
+        load: Callable[[Sequence[Path | Bundle]], LoadedSet],
         *,
         live: PolicySource | None = None,
-        verify: Callable[[Any], Sequence[Problem]] = lambda _: (),
         on_reload: Callable[[Reload], None] = lambda _: None,
         mendable: Container[str] = (),
         allow_empty: bool = False,
-        last_good: LastGood | None = None,
+        last_good: LastGoodPolicies | None = None,
     ) -> None:
         self.paths = tuple(paths)
         self._source: PolicySource = Files(paths)
@@ -77,14 +82,13 @@ class Store:
         self._used: Mapping[str, Bundle] = {}
         self._latest: Mapping[str, Bundle] = {}
         self._load = load
-        self._verify = verify
         self._on_reload = on_reload
         self._mendable = mendable
         self._allow_empty = allow_empty
         self._last_good = last_good
         self._retry = RETRY_SECONDS
         self._retry_at = 0.0
-        self._current: LoadedPolicySet | None = None
+        self._loaded: LoadedSet | None = None
         self._state: Fingerprint = ()
         self._accepted: frozenset[Problem] = frozenset()
         self._loading = asyncio.Lock()
@@ -97,25 +101,30 @@ class Store:
         self._waiting_for = ""
 
     @property
-    def current(self) -> LoadedPolicySet:
+    def current(self) -> CompiledPolicySet:
+        """Return the policies in use; raises LookupError before the first ones are loaded."""
+        return self.loaded_set.policies
+
+    @property
+    def loaded_set(self) -> LoadedSet:
         """Return the set in use; raises LookupError before the first one is loaded."""
-        if self._current is None:
+        if self._loaded is None:
             raise LookupError("no policies are loaded yet")
-        return self._current
+        return self._loaded
 
     @property
     def loaded(self) -> bool:
         """Whether a set is loaded."""
-        return self._current is not None and not self._waiting_for
+        return self._loaded is not None and not self._waiting_for
 
     @property
     def unready(self) -> str:
         """Return why the server is not ready; empty if it is."""
         if self._waiting_for:
             return self._waiting_for
-        if self._current is None:
+        if self._loaded is None:
             return "no policies are loaded"
-        if not self._current.policies and not self._allow_empty:
+        if not self.current.policies and not self._allow_empty:
             return "the sources hold no policies, and --allow-empty is not set"
         return ""
 
@@ -144,17 +153,17 @@ class Store:
         if blocking(attempt.errors, ()) and self._last_good is not None:
             former = self._last_good.restore()
         if former is not None:
-            self._restore(former, attempt)
-        elif attempt.policies is not None:
-            self._current, self._accepted = attempt.policies, frozenset(attempt.errors)
+            loaded = self._restore(former, attempt)
+        elif attempt.loaded is not None:
+            loaded, self._accepted = attempt.loaded, frozenset(attempt.errors)
             self._used = attempt.bundles
         else:
             raise attempt.broken or PolicyError([])
-        self._waiting_for = ""
+        self._use(loaded)
         self.last = self._outcome(attempt.errors, at_start=True)
         if tell:
             self.tell()
-        self._keep()
+        self._keep(loaded)
         settle()
 
     def tell(self) -> None:
@@ -164,36 +173,39 @@ class Store:
 
     def expect(self, why: str) -> None:
         """Be not ready for this reason, until ``start`` or ``start_without_sources`` succeeds."""
-        self._current, self._waiting_for = NoPolicies(), why
+        nothing = compiler.compile_sources(Sources((), (), ""))
+        self._loaded, self._waiting_for = LoadedSet(nothing), why
 
     def start_without_sources(self, why: str) -> bool:
         """Serve the last good set while the sources cannot be read; without one change nothing and
         return False. A reload follows when they can be read. The caller calls ``tell``.
         """
-        former = self._last_good.restore() if self._last_good is not None else None
+        former = None if self._last_good is None else self._last_good.restore()
         if former is None:
             return False
         self._state = fingerprint(self.paths)
-        self._current, self.serves_last_good = former.policies, True
-        self._used = {each.name: each for each in former.bundles}
-        self._waiting_for = ""
+        self._use(former)
+        self.serves_last_good = True
+        self._used = bundles_of(former.bundles)
         self.last = Reload(False, self.current.generation, time(), (why,), at_start=True)
         return True
 
-    def _restore(self, former: Kept, attempt: "_Attempt") -> None:
-        """Use the last good set, with what is good of the changes since then."""
-        self._current, self.serves_last_good = former.policies, True
-        self._used = {each.name: each for each in former.bundles}
+    def _restore(self, former: LoadedSet, attempt: "_Attempt") -> LoadedSet:
+        """Return the last good set, with what is good of the changes since then."""
+        self._loaded, self.serves_last_good = former, True
+        self._used = bundles_of(former.bundles)
         if former.bundles:
             better = step_by_step(self._used, attempt.bundles, (), self._tried)
             if better is not None:
-                self._current, self.serves_last_good = better.policies, False
-                self._used = better.bundles
+                self.serves_last_good, self._used = False, better.bundles
+                return better.loaded
+        return former
 
     def reload(self) -> Reload:
         """Load again and swap, or keep the set in use; never raises for bad sources."""
-        outcome = self._finish(self._attempt(self._waiting()))
-        self._keep()
+        attempt = self._attempt(self._waiting())
+        outcome = self._finish(attempt)
+        self._keep(attempt.loaded)
         return outcome
 
     async def watch(
@@ -246,22 +258,22 @@ class Store:
     async def _renew(self, tolerated: frozenset[Problem], *, again: bool = False) -> None:
         """Run one reload; the caller ensures that no other is running."""
         attempt = await asyncio.to_thread(self._attempt, tolerated)
-        policies, errors = attempt.policies, attempt.errors
+        loaded, errors = attempt.loaded, attempt.errors
         self._retry = min(2 * self._retry, LONGEST_RETRY_SECONDS) if again else RETRY_SECONDS
         self._retry_at = monotonic() + self._retry
         known = again and self.last is not None and _texts(errors) == self.last.errors
-        swaps = policies is not None and _state(policies) != _state(self.current)
+        swaps = loaded is not None and loaded.state != self.loaded_set.state
         self._finish(attempt, quiet=known and not swaps)
-        await asyncio.to_thread(self._keep)
+        await asyncio.to_thread(self._keep, loaded)
         await asyncio.to_thread(settle, oldest=False)
 
-    def _read(self) -> tuple[Sequence[Path | Bundle], LoadedPolicySet | PolicyError]:
+    def _read(self) -> tuple[Sequence[Path | Bundle], LoadedSet | PolicyError]:
         """Return one state of the sources and the set compiled from it."""
         before = self._source.fingerprint()
         given: Sequence[Path | Bundle] = ()
         for _ in range(MAX_READS):
             given = self._source.read()
-            made: LoadedPolicySet | PolicyError
+            made: LoadedSet | PolicyError
             try:
                 made = self._load(given)
             except PolicyError as error:
@@ -281,15 +293,13 @@ class Store:
             return _Attempt(None, _problems(made), bundles, made)
         return _Attempt(made, self._faults(made, given), bundles)
 
-    def _tried(
-        self, given: Sequence[Path | Bundle]
-    ) -> tuple[LoadedPolicySet | None, tuple[Problem, ...]]:
+    def _tried(self, given: Sequence[Path | Bundle]) -> tuple[LoadedSet | None, _Problems]:
         """Return the set of these bundles, and its errors."""
         try:
-            policies = self._load(given)
+            loaded = self._load(given)
         except PolicyError as error:
             return None, _problems(error)
-        return policies, self._faults(policies, given)
+        return loaded, self._faults(loaded, given)
 
     def _attempt(self, tolerated: frozenset[Problem]) -> "_Attempt":
         """Return a usable set and the errors of the sources; no set if they have errors that are
@@ -299,18 +309,18 @@ class Store:
         """
         try:
             whole = self._whole()
-            if whole.policies is not None and self._tolerable(whole, tolerated):
+            if whole.loaded is not None and self._tolerable(whole, tolerated):
                 return whole
-            part: Trial[LoadedPolicySet] | None = None
+            part: Trial | None = None
             if whole.bundles:
                 part = step_by_step(self._used, whole.bundles, self._accepted, self._tried)
         except Exception as defect:
-            # The set in use stays on any error, even a bug of the compiler (design 4); an exception
-            # here would end the watch, and the server would miss later changes.
+            # The set in use stays on any error, even a bug of the compiler; an exception here
+            # would end the watch, and the server would miss later changes.
             return _Attempt(None, (Problem(f"{type(defect).__name__}: {defect}"),), {})
         if part is None:
-            return whole._replace(policies=None)
-        return _Attempt(part.policies, whole.errors, part.bundles, accepted=part.errors)
+            return whole._replace(loaded=None)
+        return _Attempt(part.loaded, whole.errors, part.bundles, accepted=part.errors)
 
     def _tolerable(self, whole: "_Attempt", tolerated: frozenset[Problem]) -> bool:
         """Whether a set can replace that in use. One of bundles may have the errors of that."""
@@ -321,48 +331,49 @@ class Store:
         """Return the problems of the set in use that may disappear by themselves."""
         return frozenset(each for each in self.current.problems if each.rule in self._mendable)
 
-    def _faults(
-        self, policies: LoadedPolicySet, given: Sequence[Path | Bundle]
-    ) -> tuple[Problem, ...]:
+    def _faults(self, loaded: LoadedSet, given: Sequence[Path | Bundle]) -> _Problems:
         """Return why a set must not replace another: errors in its sources, and failing suites."""
+        policies = loaded.policies
+        former = None if self._loaded is None else self._loaded.policies
         errors = [problem for problem in policies.problems if problem.severity == "error"]
         lost: list[str] = []
-        if self._current is not None:
-            lost += truncated(self._current, policies, exists_in(given))
+        if former is not None:
+            lost += truncated(former, policies, exists_in(given))
         if not self._allow_empty:
-            lost += emptied(self._current, policies)
+            lost += emptied(former, policies)
         errors += (Problem(reason, rule=LOST) for reason in lost)
-        return (*errors, *self._verify(policies))
+        return (*errors, *loaded.failures)
+
+    def _use(self, loaded: LoadedSet) -> None:
+        """Swap in a set. Its image is not needed once it is kept, and would take memory."""
+        self._loaded, self._waiting_for = replace(loaded, image=b""), ""
 
     def _finish(self, attempt: "_Attempt", *, quiet: bool = False) -> Reload:
         """Swap in a set, on the event loop's thread; the same sources change nothing."""
-        policies = attempt.policies
-        if policies is not None:
+        loaded = attempt.loaded
+        if loaded is not None:
             self.serves_last_good, self._waiting_for = False, ""
             self._used = attempt.bundles
-            if _state(policies) != _state(self.current):
+            if loaded.state != self.loaded_set.state:
                 accepted = attempt.errors if attempt.accepted is None else attempt.accepted
-                self._current, self._accepted = policies, frozenset(accepted)
-        outcome = self._outcome(attempt.errors)
-        if quiet:
-            self.last = outcome
-            return outcome
-        return self._report(outcome)
+                self._accepted = frozenset(accepted)
+                self._use(loaded)
+        self.last = outcome = self._outcome(attempt.errors)
+        if not quiet:
+            self.tell()
+        return outcome
 
-    def _outcome(self, errors: tuple[Problem, ...], *, at_start: bool = False) -> Reload:
+    def _outcome(self, errors: _Problems, *, at_start: bool = False) -> Reload:
         held = tuple(differing(self._used, self._latest)) if errors else ()
         texts = _texts(errors)
         return Reload(not errors, self.current.generation, time(), texts, at_start, held)
 
-    def _keep(self) -> None:
-        """Keep the set in use for the next start if it has no errors."""
-        if self._last_good is not None and not self._accepted and not self.serves_last_good:
-            self._last_good.save(self.current)
-
-    def _report(self, attempt: Reload) -> Reload:
-        self.last = attempt
-        self.tell()
-        return attempt
+    def _keep(self, loaded: LoadedSet | None) -> None:
+        """Keep the set in use, as it was loaded, for the next start if it has no errors."""
+        if self._last_good is None or loaded is None or not loaded.image:
+            return
+        if not self._accepted and not self.serves_last_good:
+            self._last_good.save(loaded.image)
 
 
 class _Attempt(NamedTuple):
@@ -370,21 +381,16 @@ class _Attempt(NamedTuple):
     no set. ``accepted``: the errors of the set, if some of the sources are held back.
     """
 
-    policies: LoadedPolicySet | None
-    errors: tuple[Problem, ...]
+    loaded: LoadedSet | None
+    errors: _Problems
     bundles: Mapping[str, Bundle]
     broken: PolicyError | None = None
-    accepted: tuple[Problem, ...] | None = None
+    accepted: _Problems | None = None
 
 
-def _problems(error: PolicyError) -> tuple[Problem, ...]:
+def _problems(error: PolicyError) -> _Problems:
     return error.problems or (Problem(str(error)),)
 
 
-def _texts(errors: tuple[Problem, ...]) -> tuple[str, ...]:
+def _texts(errors: _Problems) -> tuple[str, ...]:
     return tuple(map(str, errors))
-
-
-def _state(policies: LoadedPolicySet) -> tuple[str, KubernetesVersion]:
-    """Return the key that distinguishes a set from another."""
-    return policies.generation, policies.version

@@ -2,46 +2,38 @@
 
 import gc
 from collections.abc import Callable, Sequence
-from typing import Any
+from pathlib import Path
 
-from policyd.errors import PolicyError, Problem
-from policyd.http.policies_in_use import LoadedPolicySet
+from policyd.errors import PolicyError
+from policyd.policy.source.files import Bundle
 from policyd.server.policies.file_watch import Fingerprint, fingerprint
+from policyd.server.policies.loaded_set import LoadedSet
+from policyd.server.policies.policy_loader import PolicyLoader
+from policyd.versions import KubernetesVersion
 
 
 class Preloaded:
-    """The functions that load and test a set, which answer from memory the first time that a worker
-    calls them, if the files are still the same.
-    """
+    """What the supervisor loaded with the loader of the workers."""
 
-    def __init__(
-        self,
-        load: Callable[..., LoadedPolicySet],
-        verify: Callable[[Any], Sequence[Problem]] = lambda _: (),
-    ) -> None:
-        self._load = load
-        self._verify = verify
+    def __init__(self, loader: PolicyLoader) -> None:
+        self._loader = loader
         self._state: Fingerprint = ()
-        self._version: object = None
-        self._policies: LoadedPolicySet | None = None
-        self._failures: Sequence[Problem] = ()
-        self._tested: LoadedPolicySet | None = None
+        self._version: KubernetesVersion | None = None
+        self._loaded: LoadedSet | None = None
 
-    def prepare(self, paths: Sequence[Any], version: Any) -> None:
+    def prepare(self, paths: Sequence[Path], version: KubernetesVersion) -> None:
         """Load the set of these files, as this Kubernetes version evaluates it. Raises
         PolicyError.
         """
         self._state, self._version = fingerprint(paths), version
-        policies = self._load(paths, version=lambda: version)
-        self._failures = self._verify(policies)
-        self._policies = policies
+        self._loaded = self._loader.load(paths, version=lambda: version)
 
-    def prepare_parts(self, paths: Sequence[Any], version: Any) -> None:
+    def prepare_parts(self, paths: Sequence[Path], version: KubernetesVersion) -> None:
         """Load the files alone, without what a cluster adds: a worker compiles only policies that
         differ. It reports errors itself.
         """
         try:
-            self._load(paths, version=lambda: version)
+            self._loader.load(paths, version=lambda: version, suites=False)
         except PolicyError:
             return
 
@@ -53,17 +45,13 @@ class Preloaded:
         gc.collect()
         gc.freeze()
 
-    def load(self, given: Sequence[Any], **options: Any) -> LoadedPolicySet:
-        """Return the set of these sources."""
-        policies, self._policies = self._policies, None
-        self._tested = None
-        if policies is None or fingerprint(given) != self._state:
-            return self._load(given, **options)
-        if options["version"]() != self._version:
-            return self._load(given, **options)
-        self._tested = policies
-        return policies
-
-    def verify(self, policies: Any) -> Sequence[Problem]:
-        """Return the failures of the suites of a set."""
-        return self._failures if policies is self._tested else self._verify(policies)
+    def take(
+        self, given: Sequence[Path | Bundle], version: Callable[[], KubernetesVersion]
+    ) -> LoadedSet | None:
+        """Return the set to the first caller if it is still that of these files."""
+        loaded, self._loaded = self._loaded, None
+        if loaded is None:
+            return None
+        files = [each for each in given if isinstance(each, Path)]
+        same = fingerprint(files) == self._state and version() == self._version
+        return loaded if same else None

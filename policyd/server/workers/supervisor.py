@@ -10,18 +10,18 @@ import selectors
 import signal
 import socket
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Any
 
 from policyd.config import Settings
 from policyd.errors import ConfigError, PolicydError
+from policyd.http.endpoints import ReviewEvaluator
 from policyd.observability.log_writer import standard_error
 from policyd.observability.logs import Log, LogLevel
 from policyd.server.network.listen import bound
 from policyd.server.policies import load_log
+from policyd.server.policies.policy_loader import PolicyLoader
 from policyd.server.signals import Signals
 from policyd.server.workers import processes
 from policyd.server.workers.board import Board
@@ -81,17 +81,16 @@ class Supervisor:
     def __init__(
         self,
         settings: Settings,
-        load: Callable[..., Any],
-        *arguments: Any,
-        verify: Callable[[Any], Any] = lambda _: (),
+        loader: PolicyLoader,
+        evaluate: ReviewEvaluator,
+        *,
         certificate: PairSource | None = None,
-        **options: Any,
     ) -> None:
         self._settings = settings
         self._certificate = certificate
         self._part = part_of(settings)
-        self._preloaded = Preloaded(load, verify)
-        self._arguments, self._options = arguments, options
+        self._loader, self._evaluate = loader, evaluate
+        self._preloaded = Preloaded(loader)
         if not sys.platform.startswith("linux"):
             raise ConfigError("--workers needs Linux")
         self._lock = os.memfd_create("policyd-log", os.MFD_CLOEXEC)
@@ -122,11 +121,7 @@ class Supervisor:
             if self._status:
                 raise SystemExit(self._status)
             return
-        Worker(
-            *(shared, self._part, self._preloaded.load, *self._arguments),
-            verify=self._preloaded.verify,
-            **self._options,
-        ).run()
+        Worker(shared, self._part, self._loader, self._evaluate).run()
 
     def _prepare(self) -> None:
         """Open the ports and load the policies, for all workers."""
@@ -236,6 +231,7 @@ class Supervisor:
                     theirs,
                     self._board,
                     self._certificate,
+                    self._preloaded,
                     self._lock,
                     self._edits,
                 )

@@ -5,26 +5,32 @@ import os
 import signal
 import socket
 from collections.abc import Container, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 from traceback import format_exception
 from typing import Any
 
+from policyd.config import Settings
 from policyd.http.denials import NONE, RecentDenials
 from policyd.http.endpoints import ReviewEvaluator
 from policyd.http.limits import InFlight
 from policyd.http.messages import App, ASGIScope, Receive, Send, respond
-from policyd.http.policies_in_use import LoadedPolicySet, Reload
-from policyd.http.status import MetricsRenderer, Render, RenderCache
+from policyd.http.policies_in_use import Reload
+from policyd.http.status import MetricsRenderer, ProcessView, Render, RenderCache
 from policyd.observability.metrics import Exposition
+from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.source.files import Bundle
 from policyd.server.composition import Server
 from policyd.server.network import draining
 from policyd.server.network.listen import Listener, Serve
+from policyd.server.policies.loaded_set import LoadedSet
+from policyd.server.policies.policy_loader import PolicyLoader
 from policyd.server.workers.board import Board
 from policyd.server.workers.channel import Channel
 from policyd.server.workers.listening import SharedListener
 from policyd.server.workers.messages import WorkerMessage
+from policyd.server.workers.preloading import Preloaded
 from policyd.server.workers.processes import WriteLock
 from policyd.server.workers.summing import MetricFamily, families_of
 from policyd.tls.sources import PairSource
@@ -46,6 +52,7 @@ class SharedByWorkers:
     connection: socket.socket
     board: Board
     certificate: PairSource | None
+    preloaded: Preloaded
     write_lock: int
     edit_lock: int
 
@@ -53,33 +60,42 @@ class SharedByWorkers:
 class Worker(Server):
     """A server that shares its ports, and answers on the admin port for all workers."""
 
-    def __init__(self, shared: SharedByWorkers, *arguments: Any, **options: Any) -> None:
+    def __init__(
+        self,
+        shared: SharedByWorkers,
+        settings: Settings,
+        loader: PolicyLoader,
+        evaluate: ReviewEvaluator,
+    ) -> None:
         self._shared = shared
         self._channel = Channel(shared.connection)
         self._appointed = asyncio.Event()
         self._snapshot = RenderCache()
         self._families: list[MetricFamily] = []
         self._pages: dict[str, tuple[bytes, str]] = {}
-        self._missing: Sequence[str] = ()
-        self._counters: Mapping[str, Any] = {}
-        self._denials = self._denials_of_all = NONE
+        self._of_all = AllWorkers()
+        self._denials = NONE
         self._reported_at, self._reported = 0.0, -1
         self._pause = REPORT_SECONDS
         self._listener: SharedListener | None = None
-        super().__init__(*arguments, **options)
+        super().__init__(
+            settings,
+            loader,
+            evaluate,
+            certificate=shared.certificate,
+            appointed=self._appointed,
+            turn=WriteLock(shared.edit_lock),
+            process=self._of_all,
+        )
         self.log.always["worker"] = self.trail.always["worker"] = shared.number
         if self._writer is not None:
             self._writer.turn = WriteLock(shared.write_lock)
-        self.controllers.wait_for(self._appointed)
         self._channel.built()
 
     # What Server does in another way.
 
-    def _certificate_source(self) -> PairSource | None:
-        return super()._certificate_source() or self._shared.certificate
-
-    def _turn_to_check(self) -> AbstractContextManager[None]:
-        return WriteLock(self._shared.edit_lock)
+    def _load(self, given: Sequence[Path | Bundle]) -> LoadedSet:
+        return self._shared.preloaded.take(given, self._version) or super()._load(given)
 
     def _end(self, number: signal.Signals) -> None:
         """Drain if the supervisor does. A worker that drained alone would close the port of all."""
@@ -101,13 +117,8 @@ class Worker(Server):
         )
         return self._listener
 
-    def _app(self, evaluate: ReviewEvaluator, in_flight: InFlight, **shared: Any) -> App:
-        of_all: dict[str, Any] = {
-            "readiness": self._of_all,
-            "counted": self._counted,
-            "denials": lambda: self._denials_of_all,
-        }
-        inner = super()._app(evaluate, in_flight, **of_all, **shared)
+    def _app(self, evaluate: ReviewEvaluator, in_flight: InFlight) -> App:
+        inner = super()._app(evaluate, in_flight)
 
         async def asking(scope: ASGIScope, receive: Receive, send: Send) -> None:
             if scope["type"] == "http" and scope["scheme"] == "http":
@@ -170,7 +181,7 @@ class Worker(Server):
     def _told(self, message: WorkerMessage) -> None:
         if "appointed" in message:
             self._appointed.set()
-            self.controllers.changed()
+            self._changed()
         if "give" in message:
             self._channel.send(gave=message["give"], **self._had(message["of"]))
 
@@ -240,7 +251,9 @@ class Worker(Server):
     async def _ask(self, path: str, accept: bytes) -> None:
         """Ask the supervisor for what the answer to a request on the admin port needs."""
         if path == "/readyz":
-            self._missing = (await self._channel.ask("ready", state=self._state()))["missing"]
+            self._of_all.missing = (await self._channel.ask("ready", state=self._state()))[
+                "missing"
+            ]
         elif path == "/metrics":
             kind = "openmetrics" if b"openmetrics" in accept else "prometheus"
             answer = await self._channel.ask(
@@ -249,16 +262,28 @@ class Worker(Server):
             self._pages[kind] = answer["page"], answer["type"]
         elif path == "/policies" or path.startswith("/policies/"):
             answer = await self._channel.ask("policies", metrics=self._metrics())
-            self._counters = answer["counters"]
+            self._of_all.counters = answer["counters"]
         if path == "/denials" or path.startswith("/policies/"):
             answer = await self._channel.ask("denials", **self._had("denials"))
-            self._denials_of_all = RecentDenials(*answer["denials"])
+            self._of_all.recent = RecentDenials(*answer["denials"])
 
-    def _of_all(self, _: Sequence[str]) -> Sequence[str]:
-        return self._missing
 
-    def _counted(self, policies: LoadedPolicySet, names: Container[str]) -> Mapping[str, Any]:
-        return {name: row for name, row in self._counters.items() if name in names}
+class AllWorkers(ProcessView):
+    """What the supervisor said last of all workers."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda: self.recent)
+        self.missing: Sequence[str] = ()
+        self.counters: Mapping[str, Any] = {}
+        self.recent = NONE
+
+    def readiness(self, missing: Sequence[str]) -> Sequence[str]:
+        """Return why not all workers are ready."""
+        return self.missing
+
+    def counted(self, policies: CompiledPolicySet, names: Container[str]) -> Mapping[str, Any]:
+        """Return what all workers counted."""
+        return {name: row for name, row in self.counters.items() if name in names}
 
 
 class _Gathered:

@@ -229,7 +229,7 @@ from policyd.server.composition import Server
 from policyd.server.policies.policy_loader import PolicyLoader
 os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://x:4317"
 settings = resolve({"policies": (sys.argv[1],), "self_signed": "true"}, {})
-server = Server(settings, PolicyLoader(keep=False, exports=False).load, engine.review)
+server = Server(settings, PolicyLoader(), engine.review)
 loaded = [each for each in sys.modules if each.startswith(("opentelemetry", "requests", "policyd.obs"))]
 print(json.dumps([type(server.app).__name__, type(server.recorder).__name__, *sorted(loaded)]))
 """

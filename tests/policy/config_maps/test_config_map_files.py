@@ -150,15 +150,14 @@ def test_a_suite_runs_with_the_files_of_its_own_config_map(fields: JSONObject, e
         "t", {"packed.yaml.gz": packed}, p=forbidding("p"), suite=suite(**fields), bad=BAD
     )
     other = policy_map("other", p=forbidding("q", "worse"))
-    loader = PolicyLoader()
-    policies = loader.load([bundle_of(made), bundle_of(other)])
-    assert policies.problems == ()
-    failures = [str(each) for each in loader.verify(policies)]
+    found = PolicyLoader().load([bundle_of(made), bundle_of(other)])
+    assert found.policies.problems == ()
+    failures = [str(each) for each in found.failures]
     assert [error in each for each in failures] == ([True] if error else [])
 
 
 def test_problems_show_the_place_in_the_key() -> None:
     text = json.dumps(BROKEN, indent=1)
-    policies = PolicyLoader().load([bundle_of(policy_map("t", ok=forbidding("ok"), x=text))])
-    (problem,) = policies.problems
+    found = PolicyLoader().load([bundle_of(policy_map("t", ok=forbidding("ok"), x=text))])
+    (problem,) = found.policies.problems
     assert problem.file == "configmap/t/x.yaml" and problem.line > 1 and problem.excerpt

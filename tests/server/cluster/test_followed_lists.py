@@ -12,8 +12,7 @@ from policyd.admission.lookups.params import KindOf
 from policyd.cluster import connect
 from policyd.observability.logs import Log
 from policyd.policy.kinds.served_resource import Served
-from policyd.server.cluster import following
-from policyd.server.cluster import live_caches as caches
+from policyd.server.cluster import followed_lists, live_caches
 from policyd.server.cluster.live_caches import LiveCaches
 from policyd.server.health import WatchHealth
 from tests.builders.policies import CONFIG_MAPS, demand, policy
@@ -68,8 +67,8 @@ async def until(condition: Callable[[], object]) -> None:
 def test_a_kind_that_comes_goes_and_comes(
     server: ApiServer, listed: WatchedList, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(caches, "KIND_SECONDS", (0.01, 0.05))
-    monkeypatch.setattr(following, "TICK_SECONDS", 0.01)
+    monkeypatch.setattr(live_caches, "KIND_SECONDS", (0.01, 0.05))
+    monkeypatch.setattr(followed_lists, "TICK_SECONDS", 0.01)
     served: list[tuple[Served, ...] | Failure] = [Failure("discovery is down")]
     lines = Lines()
 

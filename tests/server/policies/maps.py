@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Hashable, Sequence
+from io import BytesIO
 from pathlib import Path
 
-from policyd.http.policies_in_use import LoadedPolicySet
 from policyd.json_types import JSONObject
+from policyd.observability.logs import Log
 from policyd.policy.config_maps.config_map_files import bundle_of
 from policyd.policy.source.files import Bundle, BundleState
-from policyd.server.policies.loaded_set import Kept
+from policyd.server.policies.last_good import LastGoodPolicies
 from policyd.server.policies.policy_loader import PolicyLoader
 from policyd.server.policies.store import Store
 from tests.builders.config_maps import of_day, policy_map
@@ -39,7 +40,7 @@ class Maps:
 
 def store_of(maps: Maps, *paths: Path, **options: object) -> Store:
     loader = PolicyLoader()
-    return Store(paths, loader.load, live=maps, verify=loader.verify, **options)  # type: ignore[arg-type]
+    return Store(paths, loader.load, live=maps, **options)  # type: ignore[arg-type]
 
 
 def started(**maps: JSONObject | str) -> tuple[Maps, Store]:
@@ -60,21 +61,21 @@ def shown(store: Store) -> dict[str, tuple[str, str]]:
 
 
 class Keeper:
-    """Keeps an image, as LastGoodPolicies does."""
+    """A place in memory for the last good policies."""
 
-    def __init__(self) -> None:
-        self.image = b""
-        self.loader = PolicyLoader(keep=True)
+    image: bytes | None = None
 
-    def save(self, policies: LoadedPolicySet) -> None:
-        self.image = self.loader.image(policies.generation) or self.image
+    def read(self) -> bytes | None:
+        return self.image
 
-    def restore(self) -> Kept | None:
-        return self.loader.restore(self.image) if self.image else None
+    def write(self, image: bytes) -> bool:
+        self.image = image
+        return bool(image)
 
     def store(self, maps: Maps) -> Store:
-        self.loader = PolicyLoader(keep=True)
-        return Store((), self.loader.load, live=maps, verify=self.loader.verify, last_good=self)
+        loader = PolicyLoader(keep=True)
+        kept = LastGoodPolicies(self, loader.restore, Log(BytesIO()))
+        return Store((), loader.load, live=maps, last_good=kept)
 
 
 def documents(*given: JSONObject | str) -> str:

@@ -177,6 +177,10 @@ def test_the_generation_does_not_depend_on_the_order_of_events() -> None:
     assert len(generations) == 1
 
 
+GOOD = {"object": config_map(data={"a": "1"})}
+CASE: JSONObject = {"name": "c", "request": GOOD, "expect": {"allowed": True}}
+
+
 def test_a_new_process_goes_on_with_what_the_former_one_held_back() -> None:
     maps, keeper = Maps(), Keeper()
     maps.put("a", p=forbidding("one"))
@@ -194,10 +198,6 @@ def test_a_new_process_goes_on_with_what_the_former_one_held_back() -> None:
     former.reload()
     assert new.current.generation == former.current.generation
     assert shown(new) == shown(former) == {"configmap/a": ("5", ""), "configmap/b": ("2", "3")}
-
-
-GOOD = config_map(data={"a": "1"})
-CASE: JSONObject = {"name": "c", "request": {"object": GOOD}, "expect": {"allowed": True}}
 
 
 def test_sources_that_cannot_be_read_at_start_are_waited_for() -> None:

@@ -9,8 +9,10 @@ import pytest
 
 from policyd.http.policies_in_use import Reload
 from policyd.json_types import JSONObject
+from policyd.policy.source.files import Bundle
 from policyd.server.policies import file_watch
 from policyd.server.policies import store as store_module
+from policyd.server.policies.loaded_set import LoadedSet
 from policyd.server.policies.policy_loader import PolicyLoader
 from policyd.server.policies.store import Store
 from tests.builders.policies import vap, vap_binding
@@ -143,7 +145,7 @@ def test_what_failed_is_tried_again_without_a_change(
     told: list[Reload] = []
     stop = asyncio.Event()
 
-    def load(paths: Sequence[Path]) -> object:
+    def load(paths: Sequence[Path | Bundle]) -> LoadedSet:
         attempts.append(1)
         if 1 < len(attempts) < 5:
             raise OSError("no room for open files")
@@ -154,7 +156,7 @@ def test_what_failed_is_tried_again_without_a_change(
         if len(told) == 3:
             stop.set()
 
-    store = Store([tmp_path], load, on_reload=tell)  # type: ignore[arg-type]
+    store = Store([tmp_path], load, on_reload=tell)
     store.start()
     (tmp_path / "a.txt").write_text("allow b")
 

@@ -5,17 +5,19 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from policyd.errors import PolicyError, Problem
 from policyd.http.policies_in_use import Reload
+from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.source.files import Bundle
 from policyd.server.policies import file_watch
 from policyd.server.policies import store as store_module
 from policyd.server.policies.file_watch import changed, fingerprint
+from policyd.server.policies.loaded_set import LoadedSet
 from policyd.server.policies.store import Store
 from policyd.versions import NEWEST, OLDEST
 from tests.server.fakes import FakeSet, load
@@ -81,9 +83,9 @@ def test_reloads_that_were_asked_for_do_not_queue_up(tmp_path: Path) -> None:
     begun, go_on = threading.Semaphore(0), threading.Event()
     loads: list[str] = []
 
-    def slowly(paths: Sequence[Path]) -> FakeSet:
+    def slowly(paths: Sequence[Path | Bundle]) -> LoadedSet:
         made = load(paths)
-        loads.append(made.policies[0].text)
+        loads.append(cast(FakeSet, made.policies).policies[0].text)
         if len(loads) > 1:
             begun.release()
             go_on.wait()
@@ -108,7 +110,7 @@ def test_reloads_that_were_asked_for_do_not_queue_up(tmp_path: Path) -> None:
 def test_failing_suite_refuses_a_new_set_but_not_the_first(tmp_path: Path) -> None:
     source(tmp_path, "allow one")
     failures = [Problem("case 'x' failed")]
-    store = Store([tmp_path], load, verify=lambda _: failures)
+    store = Store([tmp_path], lambda paths: load(paths, failures=failures))
     store.start()
     assert store.last is not None and store.last.errors == ("case 'x' failed",)
     first = store.current
@@ -129,9 +131,7 @@ def test_another_version_of_kubernetes_is_told_even_if_the_errors_are_the_same(
     source(tmp_path, "broken")
     version = OLDEST
     told: list[Reload] = []
-    store = Store(
-        [tmp_path], lambda paths: replace(load(paths), version=version), on_reload=told.append
-    )
+    store = Store([tmp_path], lambda paths: load(paths, version), on_reload=told.append)
     store.start()
 
     async def upgraded() -> None:
@@ -153,7 +153,7 @@ def test_sources_that_change_while_they_are_read_are_read_again(tmp_path: Path) 
     file = source(tmp_path, "allow 0")
     reads = []
 
-    def load_slowly(paths: Sequence[Path]) -> FakeSet:
+    def load_slowly(paths: Sequence[Path | Bundle]) -> LoadedSet:
         made = load(paths)
         reads.append(made)
         if len(reads) < 3:
@@ -163,13 +163,13 @@ def test_sources_that_change_while_they_are_read_are_read_again(tmp_path: Path) 
     store = Store([tmp_path], load_slowly)
     store.start()
     assert len(reads) == 3
-    assert store.current is reads[-1]
+    assert store.loaded_set == reads[-1]
 
 
 def test_sources_that_never_rest_are_an_error(tmp_path: Path) -> None:
     file = source(tmp_path, "allow")
 
-    def load_and_change(paths: Sequence[Path]) -> FakeSet:
+    def load_and_change(paths: Sequence[Path | Bundle]) -> LoadedSet:
         file.write_text(file.read_text() + "x")
         return load(paths)
 
@@ -185,9 +185,9 @@ def test_error_in_the_sources_is_one_but_advice_is_not(tmp_path: Path) -> None:
         def problems(self) -> tuple[Problem, ...]:
             return (Problem("use less", severity="advice"),)
 
-    def load_advised(paths: Sequence[Path]) -> FakeSet:
-        made = load(paths)
-        return Advised(made.generation, made.policies)
+    def load_advised(paths: Sequence[Path | Bundle]) -> LoadedSet:
+        made = cast(FakeSet, load(paths).policies)
+        return LoadedSet(cast(CompiledPolicySet, Advised(made.generation, made.policies)))
 
     store = Store([tmp_path], load_advised)
     store.start()
