@@ -8,6 +8,7 @@ from typing import Any
 import click
 import click.shell_completion
 
+from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cli.shared.terminal.color import color_option
 
 PROJECT_FILE = "policyd.yaml"
@@ -47,6 +48,11 @@ class TableGroup(click.Group):
         if not coloured and not isinstance(command, click.Group):
             command.params.append(color_option())
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command, which may read values of 1,000 levels."""
+        with deep_recursion():
+            return super().invoke(ctx)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
