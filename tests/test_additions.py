@@ -59,8 +59,9 @@ ADDITIONS = [
     ),
     (
         *("policyd/policy/lint/vague.py", RULE),
-        *("policyd/policy/lint/rules.py", "_RULES = (\n"),
-        '    LintRule("vague", "advice", "a vague name", "Say more.", ("vague.vague",)),\n',
+        *("policyd/policy/lint/rules.json", "[\n"),
+        '{"name": "vague", "severity": "advice", "about": "a vague name", "remedy": "Say more.",'
+        ' "foundBy": ["vague.vague"]},\n',
     ),
     (
         *("policyd/observability/metrics/quarantine.py", METRIC),

@@ -2,7 +2,7 @@
 
 python -m tools.make_lint_docs
 
-A test compares the page with both. Change the strings in policyd/policy/lint/rules.py and
+A test compares the page with both. Change the strings in policyd/policy/lint/rules.json and
 policyd/policy/lint/details/examples.yaml.
 """
 
@@ -50,7 +50,7 @@ _EXAMPLES = """## Examples
 `policyd lint --explain RULE` prints them. An example is either whole documents, or fields of the
 `spec` of a `Policy` that matches Pods on CREATE and UPDATE.
 """
-_FOOT = "<!-- Generated from policyd/policy/lint/rules.py by tools/make_lint_docs.py -->"
+_FOOT = "<!-- Generated from policyd/policy/lint/rules.json by tools/make_lint_docs.py -->"
 
 
 def page() -> str:

@@ -70,11 +70,6 @@ class FigureChange:
         """Whether it became slower by more than this share, and the interval excludes less."""
         return self.low > 1 + threshold and not self.unsteady
 
-    @property
-    def measurable(self) -> bool:
-        """Whether the interval excludes "the same"."""
-        return self.low > 1 or self.high < 1
-
 
 def change(now: Figure, before: Figure) -> FigureChange | None:
     """Compare two measurements of the same quantity; None if one of them is nothing."""

@@ -28,8 +28,6 @@ SUFFIX = ".static.k8s.io"
 # The directory of each admission plugin: it may hold no others' documents.
 FOLDERS: Mapping[Webhook, str] = {"validate": "validating", "mutate": "mutating"}
 SINCE = KubernetesVersion(1, 36)
-# apiserver pkg/features/kube_features.go: ManifestBasedAdmissionControlConfig is on by default.
-ENABLED_SINCE = KubernetesVersion(1, 37)
 
 _GROUP = "admissionregistration.k8s.io"
 _API_VERSION = f"{_GROUP}/v1"

@@ -94,11 +94,6 @@ def is_test(document: Document) -> bool:
     )
 
 
-def is_beside_tests(document: Document) -> bool:
-    """Whether a document is only for Kyverno's command line: values, users, contexts of tests."""
-    return document.group == KYVERNO_TESTS
-
-
 def _is_kyverno_test(file: SourceFile) -> bool:
     return PurePath(file.name).name.lower() in KYVERNO_FILES
 

@@ -63,7 +63,6 @@ def test_what_scatters_more_than_it_differs_is_no_change() -> None:
     assert found is not None
     assert found.ratio == pytest.approx(1.15)
     assert not found.slower_than(0.1)
-    assert not found.measurable
 
 
 def test_a_machine_that_is_slower_as_a_whole_is_no_change() -> None:

@@ -1,11 +1,13 @@
 """Every policy that comes with policyd is well-formed, named, described and tested."""
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from policyd.policy.source import loader
+from policyd.policy.source.documents import Document, Sources
 from tests.shared import ROOT
 
 FOLDERS = sorted(each.parent for each in (ROOT / "policies").rglob("policy.yaml"))
@@ -15,9 +17,19 @@ PARAMETERS = {"ConfigMap", "Namespace"}
 SEVERITIES = {"low", "medium", "high"}
 
 
+@cache
+def loaded(folder: Path) -> Sources:
+    return loader.load([folder])
+
+
+def one_of(folder: Path, kind: str) -> Document:
+    (found,) = loaded(folder).of_kind(kind)
+    return found
+
+
 @pytest.mark.parametrize("folder", FOLDERS, ids=IDS)
 def test_a_folder_holds_a_policy_and_its_suite(folder: Path) -> None:
-    sources = loader.load([folder])
+    sources = loaded(folder)
     assert [str(each) for each in sources.problems] == []
     kinds = {each.kind for each in sources.documents}
     assert kinds - PARAMETERS == {"Policy", "PolicyTest"}
@@ -27,7 +39,7 @@ def test_a_folder_holds_a_policy_and_its_suite(folder: Path) -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=IDS)
 def test_a_policy_is_described(folder: Path) -> None:
-    (policy,) = loader.load([folder / "policy.yaml"]).documents
+    policy = one_of(folder, "Policy")
     annotations = policy.raw["metadata"]["annotations"]
     assert annotations["policyd.dev/category"]
     assert annotations["policyd.dev/severity"] in SEVERITIES
@@ -37,8 +49,8 @@ def test_a_policy_is_described(folder: Path) -> None:
 @pytest.mark.parametrize("folder", FOLDERS, ids=IDS)
 def test_a_suite_has_cases_of_each_kind(folder: Path) -> None:
     """What passes, what does not (or is changed), an update, an edge, and a controller."""
-    (policy,) = loader.load([folder / "policy.yaml"]).documents
-    (suite,) = loader.load([folder / "suite.yaml"]).documents
+    policy = one_of(folder, "Policy")
+    suite = one_of(folder, "PolicyTest")
     cases = suite.raw["cases"]
     assert len({each["name"] for each in cases}) == len(cases) >= 4
     rules = policy.raw["spec"]["matchConstraints"]["resourceRules"]
@@ -54,7 +66,7 @@ def test_a_suite_has_cases_of_each_kind(folder: Path) -> None:
 @pytest.mark.parametrize("folder", FOLDERS, ids=IDS)
 def test_denials_say_why(folder: Path) -> None:
     """Each case that is denied asks for a text of the policy's own, not of an error."""
-    (suite,) = loader.load([folder / "suite.yaml"]).documents
+    suite = one_of(folder, "PolicyTest")
     for case in suite.raw["cases"]:
         if not case["expect"]["allowed"]:
             assert case["expect"].get("message"), case["name"]

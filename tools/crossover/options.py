@@ -1,17 +1,13 @@
 """The options of ``python -m tools.crossover``. Measures nothing."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import Any
 
 import click
 
 from policyd import units
-from policyd.cli.bench.values import Unit
-from policyd.cli.shared.settings import with_options
-from policyd.cli.webhooks.options import Service, ca_bundle
+from policyd.cli.shared.settings import OptionValue, grouped
+from policyd.cli.webhooks.options import SERVICE, ca_bundle
 from policyd.units import Address
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 from tools.crossover.model import Limits
@@ -39,46 +35,38 @@ class CrossoverOptions:
         return self.called is not None or self.serve is not None
 
 
-def crossover_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the argument ``options`` (CrossoverOptions) to a command."""
-
-    @wraps(function)
-    def command(
-        *,
-        requests: int,
-        duration: float,
-        manifests: tuple[Path, ...],
-        webhook_service: ServiceAddress | None,
-        webhook_url: str | None,
-        ca_file: Path | None,
-        serve: Address | None,
-        metrics_urls: tuple[str, ...],
-        **others: Any,
-    ) -> Any:
-        given = [each for each in (webhook_service, webhook_url, serve) if each is not None]
-        if len(given) > 1:
-            raise click.UsageError(
-                "give one of --serve, --webhook-service and --webhook-url: one policyd is compared"
-            )
-        running = webhook_service is not None or webhook_url is not None
-        if (ca_file or metrics_urls) and not running:
-            raise click.UsageError(
-                "--ca-file and --metrics-url require --webhook-service or --webhook-url"
-            )
-        if webhook_service is not None and ca_file is None:
-            raise click.UsageError("--webhook-service requires --ca-file")
-        called = RenderOptions(
-            service=webhook_service,
-            url=webhook_url or "",
-            ca_bundle=ca_bundle(ca_file),
-            excluded_namespaces=(),
+def _given(
+    *,
+    requests: int,
+    duration: float,
+    manifests: tuple[Path, ...],
+    webhook_service: ServiceAddress | None,
+    webhook_url: str | None,
+    ca_file: Path | None,
+    serve: Address | None,
+    metrics_urls: tuple[str, ...],
+) -> CrossoverOptions:
+    given = [each for each in (webhook_service, webhook_url, serve) if each is not None]
+    if len(given) > 1:
+        raise click.UsageError(
+            "give one of --serve, --webhook-service and --webhook-url: one policyd is compared"
         )
-        options = CrossoverOptions(
-            Limits(requests, duration), manifests, called if running else None, serve, metrics_urls
+    running = webhook_service is not None or webhook_url is not None
+    if (ca_file or metrics_urls) and not running:
+        raise click.UsageError(
+            "--ca-file and --metrics-url require --webhook-service or --webhook-url"
         )
-        return function(options=options, **others)
-
-    return with_options(command, _OPTIONS)
+    if webhook_service is not None and ca_file is None:
+        raise click.UsageError("--webhook-service requires --ca-file")
+    called = RenderOptions(
+        service=webhook_service,
+        url=webhook_url or "",
+        ca_bundle=ca_bundle(ca_file),
+        excluded_namespaces=(),
+    )
+    return CrossoverOptions(
+        Limits(requests, duration), manifests, called if running else None, serve, metrics_urls
+    )
 
 
 _OPTIONS = (
@@ -92,7 +80,7 @@ _OPTIONS = (
     ),
     click.option(
         "--duration",
-        type=Unit("DURATION", units.positive_duration),
+        type=OptionValue("DURATION", units.positive_duration),
         default="5m",
         show_default=True,
         metavar="DURATION",
@@ -110,20 +98,20 @@ _OPTIONS = (
     ),
     click.option(
         "--serve",
-        type=Unit("HOST:PORT", units.address),
+        type=OptionValue("HOST:PORT", units.address),
         metavar="HOST:PORT",
         help="Start a policyd with these policies, on an address of this machine that the API "
         "server can reach.",
     ),
     click.option(
         "--webhook-service",
-        type=Service(),
+        type=SERVICE,
         help="Call the policyd that runs behind this Service. It evaluates the policies that it "
         "has loaded.",
     ),
     click.option(
         "--webhook-url",
-        type=Unit("URL", units.https_url),
+        type=OptionValue("URL", units.https_url),
         metavar="URL",
         help="Call the policyd that runs at this URL, such as https://10.0.0.7:8443.",
     ),
@@ -142,3 +130,4 @@ _OPTIONS = (
         "http://127.0.0.1:8080/metrics; may be repeated, once for each replica.",
     ),
 )
+crossover_options = grouped("options", _given, _OPTIONS)

@@ -13,10 +13,10 @@ from policyd.benchmark.saved import MeasuredInput, Saved
 from policyd.cli.bench.core_output import CoreResult, core_text
 from policyd.cli.bench.reviews import read_reviews
 from policyd.cli.bench.saving import SavingOptions, saving_options
-from policyd.cli.bench.values import Unit
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.output import echo_json, format_option
 from policyd.cli.shared.policies import policies_option, require_policies
+from policyd.cli.shared.settings import OptionValue
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
@@ -60,7 +60,7 @@ policy is invalid, or another measurement cannot be compared, 130 after Ctrl-C.
 )
 @click.option(
     "--duration",
-    type=Unit("DURATION", positive_duration),
+    type=OptionValue("DURATION", positive_duration),
     default="1m",
     show_default=True,
     metavar="DURATION",

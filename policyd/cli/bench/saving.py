@@ -2,20 +2,18 @@
 prints. Measures nothing.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import Any
 
 import click
 
 from policyd.benchmark import saved
 from policyd.benchmark.figures import FigureChange, change
 from policyd.benchmark.saved import Saved
-from policyd.cli.bench.values import Unit, aligned, share
+from policyd.cli.bench.values import aligned, share
 from policyd.cli.shared.output import counted, styled
-from policyd.cli.shared.settings import with_options
+from policyd.cli.shared.settings import OptionValue, grouped
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 
@@ -130,24 +128,12 @@ class SavingOptions:
         )
 
 
-def saving_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the argument ``saving`` (SavingOptions) to a command."""
-
-    @wraps(function)
-    def command(
-        *,
-        save: Path | None,
-        compare: Path | None,
-        threshold: float | None,
-        allow_different: bool,
-        **others: Any,
-    ) -> Any:
-        if compare is None and (threshold is not None or allow_different):
-            raise click.UsageError("--threshold and --allow-different require --compare")
-        options = SavingOptions(save, compare, threshold, allow_different)
-        return function(saving=options, **others)
-
-    return with_options(command, _OPTIONS)
+def _given(
+    *, save: Path | None, compare: Path | None, threshold: float | None, allow_different: bool
+) -> SavingOptions:
+    if compare is None and (threshold is not None or allow_different):
+        raise click.UsageError("--threshold and --allow-different require --compare")
+    return SavingOptions(save, compare, threshold, allow_different)
 
 
 def _changes(now: Saved, former: Saved) -> tuple[Sequence[FigureChange], tuple[str, ...]]:
@@ -175,7 +161,7 @@ _OPTIONS = (
     ),
     click.option(
         "--threshold",
-        type=Unit("PERCENT", share),
+        type=OptionValue("PERCENT", share),
         metavar="PERCENT",
         help="With --compare: exit with status 1 if anything is slower by more than this, such as "
         "10%, and its interval excludes less.",
@@ -186,3 +172,4 @@ _OPTIONS = (
         help="With --compare: compare what both have although policies or reviews differ.",
     ),
 )
+saving_options = grouped("saving", _given, _OPTIONS)

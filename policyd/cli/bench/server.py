@@ -1,10 +1,7 @@
 """``policyd bench server``: measures a running server. Evaluates no policy."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import wraps
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -18,9 +15,8 @@ from policyd.benchmark.saved import MeasuredInput, Saved
 from policyd.cli.bench.reviews import ReviewsToMeasure, read_reviews
 from policyd.cli.bench.saving import SavingOptions, saving_options
 from policyd.cli.bench.server_output import ServerResult, server_text
-from policyd.cli.bench.values import Unit
 from policyd.cli.shared.output import echo_json, format_option
-from policyd.cli.shared.settings import with_options
+from policyd.cli.shared.settings import OptionValue, grouped
 from policyd.cli.shared.terminal.progress import counting
 from policyd.defaulting.defaults import Defaults
 from policyd.mutation.schemas.schemas import Schemas
@@ -65,46 +61,38 @@ class ServerOptions:
     load: LoadOptions
 
 
-def server_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the argument ``options`` (ServerOptions) to a command."""
-
-    @wraps(function)
-    def command(
-        *,
-        server: str,
-        ca_file: Path | None,
-        insecure: bool,
-        server_name: str,
-        client_cert: Path | None,
-        client_key: Path | None,
-        connections: int,
-        duration: float,
-        rate: float | None,
-        admin: str | None,
-        admin_token_file: Path | None,
-        **others: Any,
-    ) -> Any:
-        if insecure and ca_file is not None:
-            raise click.UsageError("--insecure and --ca-file cannot be combined")
-        if client_key is not None and client_cert is None:
-            raise click.UsageError("--client-key requires --client-cert")
-        if admin_token_file is not None and admin is None:
-            raise click.UsageError("--admin-token-file requires --admin")
-        trust = Trust(ca_file, insecure, server_name, client_cert, client_key)
-        options = ServerOptions(
-            LoadTarget(server, trust),
-            None if admin is None else Admin(admin, admin_token_file),
-            LoadOptions(connections, duration, duration * _WARM_UP, ROUNDS, rate),
-        )
-        return function(options=options, **others)
-
-    return with_options(command, _OPTIONS)
+def _server_options(
+    *,
+    server: str,
+    ca_file: Path | None,
+    insecure: bool,
+    server_name: str,
+    client_cert: Path | None,
+    client_key: Path | None,
+    connections: int,
+    duration: float,
+    rate: float | None,
+    admin: str | None,
+    admin_token_file: Path | None,
+) -> ServerOptions:
+    if insecure and ca_file is not None:
+        raise click.UsageError("--insecure and --ca-file cannot be combined")
+    if client_key is not None and client_cert is None:
+        raise click.UsageError("--client-key requires --client-cert")
+    if admin_token_file is not None and admin is None:
+        raise click.UsageError("--admin-token-file requires --admin")
+    trust = Trust(ca_file, insecure, server_name, client_cert, client_key)
+    return ServerOptions(
+        LoadTarget(server, trust),
+        None if admin is None else Admin(admin, admin_token_file),
+        LoadOptions(connections, duration, duration * _WARM_UP, ROUNDS, rate),
+    )
 
 
 _OPTIONS = (
     click.option(
         "--server",
-        type=Unit("URL", units.https_url),
+        type=OptionValue("URL", units.https_url),
         required=True,
         metavar="URL",
         help="Load the server at this URL, such as https://127.0.0.1:8443.",
@@ -144,7 +132,7 @@ _OPTIONS = (
     ),
     click.option(
         "--duration",
-        type=Unit("DURATION", units.positive_duration),
+        type=OptionValue("DURATION", units.positive_duration),
         default="10s",
         show_default=True,
         metavar="DURATION",
@@ -173,7 +161,7 @@ _OPTIONS = (
 
 
 @click.command(NAME, epilog=_EPILOG)
-@server_options
+@grouped("options", _server_options, _OPTIONS)
 @click.option(
     "--webhook",
     type=click.Choice((*reversed(BOTH), "both")),

@@ -1,25 +1,6 @@
-"""What the benchmarks share: types of the values of options, and tables. Measures nothing."""
+"""What the benchmarks share: percentages, and tables. Measures nothing."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
-
-import click
-
-
-class Unit(click.ParamType[Any]):
-    """A value that a function of ``policyd.units`` parses."""
-
-    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
-        self.name = name
-        self._parse = parse
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str):
-            return value
-        try:
-            return self._parse(value)
-        except ValueError as expected:
-            self.fail(f"expected {expected}, got {value!r}", param, ctx)
+from collections.abc import Iterator, Sequence
 
 
 def share(string: str) -> float:

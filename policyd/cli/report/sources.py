@@ -2,17 +2,17 @@
 beside ``-p``.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from policyd import units
 from policyd.cli.shared.output import styled
 from policyd.cli.shared.policies import policies_option, require_policies
+from policyd.cli.shared.settings import OptionValue, grouped
 from policyd.cluster.pod import NAMESPACE_FILE, pod_namespace
 from policyd.config import Settings
 from policyd.errors import ConfigError
@@ -49,49 +49,39 @@ class LoadedPolicies(NamedTuple):
     policies: CompiledPolicySet
 
 
-def sources_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the argument ``given``, which is SourceOptions, to a command."""
-    names = [each.name for each in fields(SourceOptions)]
-
-    @wraps(command)
-    def combined(**values: Any) -> Any:
-        return command(given=SourceOptions(**{each: values.pop(each) for each in names}), **values)
-
-    options = (
-        policies_option(required=False),
-        click.option(
-            "--policy-configmaps",
-            default="",
-            metavar="SELECTOR",
-            callback=_checked(units.label_selector),
-            help="Load policies from the ConfigMaps with these labels in --policy-namespace too.",
-        ),
-        click.option(
-            "--policy-namespace",
-            default="",
-            metavar="NAME",
-            help="Read --policy-configmaps of this namespace, policyd's own. Defaults to the "
-            "namespace of the Pod.",
-        ),
-        click.option(
-            "--exception-configmaps",
-            default="",
-            metavar="SELECTOR",
-            callback=_checked(units.label_selector),
-            help=_DOCS["exception_configmaps"],
-        ),
-        click.option(
-            "--exception-namespaces",
-            multiple=True,
-            metavar="GLOB",
-            callback=_all_checked(units.namespace_pattern),
-            help=_DOCS["exception_namespaces"],
-        ),
-    )
-    made: Callable[..., Any] = combined
-    for each in reversed(options):
-        made = each(made)
-    return made
+_SELECTOR = OptionValue("SELECTOR", lambda text: units.label_selector(text) if text else "")
+_OPTIONS = (
+    policies_option(required=False),
+    click.option(
+        "--policy-configmaps",
+        default="",
+        metavar="SELECTOR",
+        type=_SELECTOR,
+        help="Load policies from the ConfigMaps with these labels in --policy-namespace too.",
+    ),
+    click.option(
+        "--policy-namespace",
+        default="",
+        metavar="NAME",
+        help="Read --policy-configmaps of this namespace, policyd's own. Defaults to the "
+        "namespace of the Pod.",
+    ),
+    click.option(
+        "--exception-configmaps",
+        default="",
+        metavar="SELECTOR",
+        type=_SELECTOR,
+        help=_DOCS["exception_configmaps"],
+    ),
+    click.option(
+        "--exception-namespaces",
+        multiple=True,
+        metavar="GLOB",
+        type=OptionValue("GLOB", units.namespace_pattern),
+        help=_DOCS["exception_namespaces"],
+    ),
+)
+sources_options = grouped("given", SourceOptions, _OPTIONS)
 
 
 def selection_of(given: SourceOptions, *, in_pod: bool) -> "ConfigMapSelection":
@@ -168,27 +158,3 @@ def _warn(held: HeldBack) -> None:
             f"{styled('warning', fg='yellow')}: {where} is not used: {each}",
             err=True,
         )
-
-
-def _checked(read: Callable[[str], str]) -> Callable[..., str]:
-    """Return a callback that parses the value of an option, if it has one."""
-
-    def check(context: click.Context, parameter: click.Parameter, value: str) -> str:
-        try:
-            return read(value) if value else ""
-        except ValueError as error:
-            raise click.BadParameter(f"expected {error}, got {value!r}") from None
-
-    return check
-
-
-def _all_checked(read: Callable[[str], str]) -> Callable[..., tuple[str, ...]]:
-    """Return a callback that parses each value of an option."""
-    one = _checked(read)
-
-    def check(
-        context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-    ) -> tuple[str, ...]:
-        return tuple(one(context, parameter, each) for each in values)
-
-    return check

@@ -4,11 +4,9 @@ options.
 
 import json
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import click
 
@@ -23,7 +21,7 @@ from policyd.cli.shared.manifests import (
 )
 from policyd.cli.shared.output import echo_skipped
 from policyd.cli.shared.selection import SELECT, Selection, selectors
-from policyd.cli.shared.settings import with_options
+from policyd.cli.shared.settings import grouped
 from policyd.errors import ConfigError, PolicySchemaError, ReviewError
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.mapping import ResourceMapper
@@ -139,28 +137,20 @@ def _is_review(document: Document) -> bool:
     return document.kind == "AdmissionReview"
 
 
-def request_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the argument ``request`` (RequestOptions) to a command."""
-
-    @wraps(function)
-    def command(
-        *,
-        operation: str | None,
-        old: tuple[Path, ...],
-        user: str | None,
-        groups: tuple[str, ...],
-        default_namespace: str | None,
-        resource: str | None,
-        namespace_labels: dict[str, str] | None,
-        select: Selection | None,
-        defaults: bool,
-        **others: Any,
-    ) -> Any:
-        requester = Requester(operation, user, groups, default_namespace, resource)
-        given = RequestOptions(requester, old, namespace_labels, select, defaults)
-        return function(request=given, **others)
-
-    return with_options(command, _OPTIONS)
+def _request_options(
+    *,
+    operation: str | None,
+    old: tuple[Path, ...],
+    user: str | None,
+    groups: tuple[str, ...],
+    default_namespace: str | None,
+    resource: str | None,
+    namespace_labels: dict[str, str] | None,
+    select: Selection | None,
+    defaults: bool,
+) -> RequestOptions:
+    requester = Requester(operation, user, groups, default_namespace, resource)
+    return RequestOptions(requester, old, namespace_labels, select, defaults)
 
 
 FOR_MANIFESTS = (
@@ -220,6 +210,7 @@ DEFAULTS = click.option(
 _OPTIONS = (
     SELECT, OPERATION, OLD, USER, GROUP, NAMESPACE, RESOURCE, NAMESPACE_LABELS, DEFAULTS,
 )  # fmt: skip
+request_options = grouped("request", _request_options, _OPTIONS)
 
 
 def name_of(file: BinaryIO) -> str:

@@ -1,7 +1,11 @@
-"""Click options built from the fields of Settings: one field, one flag. Resolves no values."""
+"""Click options: one flag for each field of Settings, values that functions parse, and groups of
+options that make one argument. Resolves no settings.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import Field, fields
+from functools import wraps
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +14,7 @@ import click
 from policyd import units, versions
 from policyd.config import PREFIX, Settings
 
-_AddOption = Callable[[Callable[..., Any]], Callable[..., Any]]
+AddOption = Callable[[Callable[..., Any]], Callable[..., Any]]
 SHORT = {"policies": "-p"}
 # What --help calls the value of a flag, by the function that reads it.
 _METAVARS: dict[Callable[[str], Any], str] = {
@@ -54,14 +58,47 @@ def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return with_options(function, [_option(each) for each in fields(Settings)])
 
 
-def with_options(command: Callable[..., Any], options: Sequence[_AddOption]) -> Callable[..., Any]:
+class OptionValue(click.ParamType[Any]):
+    """A value that a function parses; it raises ValueError with what it expects."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return self._parse(value)
+        except ValueError as expected:
+            self.fail(f"expected {expected}, got {value!r}", param, ctx)
+
+
+def with_options(command: Callable[..., Any], options: Sequence[AddOption]) -> Callable[..., Any]:
     """Add options to a command; ``--help`` lists them in this order."""
     for add in reversed(options):
         command = add(command)
     return command
 
 
-def _option(each: Field[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def grouped(argument: str, make: Callable[..., Any], options: Sequence[AddOption]) -> AddOption:
+    """Return what adds options to a command as one argument: what ``make`` returns for their
+    values, which are its parameters.
+    """
+    names = tuple(signature(make).parameters)
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def command(**values: Any) -> Any:
+            made = make(**{each: values.pop(each) for each in names})
+            return function(**{argument: made}, **values)
+
+        return with_options(command, options)
+
+    return add
+
+
+def _option(each: Field[Any]) -> AddOption:
     flag = "--" + each.name.replace("_", "-")
     names = [SHORT[each.name], flag] if each.name in SHORT else [flag]
     read = each.metadata["read"]

@@ -8,29 +8,14 @@ import click
 
 from policyd.cli.shared.kubeconfig import kubeconfig_file
 from policyd.cli.shared.output import styled
+from policyd.cli.shared.settings import OptionValue
 from policyd.cluster import open_reader
 from policyd.versions import NEWEST, SPAN, KubernetesVersion, nearest, supported
 
 TIMEOUT = 30.0  # seconds for the version of a cluster
 
 
-class _Version(click.ParamType[KubernetesVersion]):
-    """A supported version of Kubernetes."""
-
-    name = "VERSION"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> KubernetesVersion:
-        if isinstance(value, KubernetesVersion):
-            return value
-        try:
-            return supported(str(value))
-        except ValueError as expected:
-            self.fail(f"expected {expected}, got {value!r}", param, ctx)
-
-
-VERSION = _Version()
+VERSION = OptionValue("VERSION", supported)
 
 
 def version_option(*, of_cluster: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -1,13 +1,12 @@
 """The options of the commands that render configurations. Renders nothing."""
 
 from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
-from policyd.cli.shared.settings import with_options
+from policyd.cli.shared.settings import OptionValue, grouped
 from policyd.errors import ConfigError
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 
@@ -42,53 +41,40 @@ def files_option(contents: str) -> Callable[[Callable[..., Any]], Callable[..., 
     )
 
 
-class Service(click.ParamType[ServiceAddress]):
-    """A Service with its namespace, and a port if it is not 443."""
-
-    name = "NAMESPACE/NAME[:PORT]"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> ServiceAddress:
-        if isinstance(value, ServiceAddress):
-            return value
-        path, _, port = str(value).partition(":")
-        namespace, _, name = path.partition("/")
-        number = int(port or 443) if (port or "443").isdecimal() else 0
-        if not namespace or not name or "/" in name or number not in _PORTS:
-            self.fail(f"expected {self.name}, got {value!r}", param, ctx)
-        return ServiceAddress(namespace, name, number)
+def _service(text: str) -> ServiceAddress:
+    """Parse a Service with its namespace, and a port if it is not 443; raises ValueError."""
+    path, _, port = text.partition(":")
+    namespace, _, name = path.partition("/")
+    number = int(port or 443) if (port or "443").isdecimal() else 0
+    if not namespace or not name or "/" in name or number not in _PORTS:
+        raise ValueError(SERVICE.name)
+    return ServiceAddress(namespace, name, number)
 
 
-def render_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the argument ``options`` (RenderOptions) to a command."""
+SERVICE = OptionValue("NAMESPACE/NAME[:PORT]", _service)
 
-    @wraps(function)
-    def command(
-        *,
-        name: str,
-        service: ServiceAddress,
-        url: str,
-        ca_file: Path | None,
-        namespace: str | None,
-        excluded: tuple[str, ...],
-        timeout: int,
-        policy_configmaps: str,
-        **others: Any,
-    ) -> Any:
-        options = RenderOptions(
-            name=name,
-            service=None if url else service,
-            url=url,
-            ca_bundle=ca_bundle(ca_file),
-            namespace=service.namespace if namespace is None else namespace,
-            excluded_namespaces=excluded,
-            timeout=timeout,
-            policy_configmaps=policy_configmaps,
-        )
-        return function(options=options, **others)
 
-    return with_options(command, _OPTIONS)
+def _render_options(
+    *,
+    name: str,
+    service: ServiceAddress,
+    url: str,
+    ca_file: Path | None,
+    namespace: str | None,
+    excluded: tuple[str, ...],
+    timeout: int,
+    policy_configmaps: str,
+) -> RenderOptions:
+    return RenderOptions(
+        name=name,
+        service=None if url else service,
+        url=url,
+        ca_bundle=ca_bundle(ca_file),
+        namespace=service.namespace if namespace is None else namespace,
+        excluded_namespaces=excluded,
+        timeout=timeout,
+        policy_configmaps=policy_configmaps,
+    )
 
 
 def ca_bundle(file: Path | None) -> bytes:
@@ -115,7 +101,7 @@ _OPTIONS = (
     NAME,
     click.option(
         "--service",
-        type=Service(),
+        type=SERVICE,
         default=_DEFAULT_SERVICE,
         show_default=True,
         help="Call policyd by this Service.",
@@ -166,3 +152,4 @@ _OPTIONS = (
         "namespace, such as policyd.dev/policies=true.",
     ),
 )
+render_options = grouped("options", _render_options, _OPTIONS)

@@ -1,11 +1,13 @@
 """The defaults of Kubernetes' types, by the names of their definitions in OpenAPI.
 
-``VALUES`` are fields with a fixed default. A function of ``FUNCTIONS``, or of ``VERSIONED`` if not
-all versions have it, gets a decoded value and adds what depends on other fields. All follow
-``pkg/apis/GROUP/VERSION/defaults.go``.
+``VALUES``, of ``fixed.json``, are fields with a fixed default. A function of ``FUNCTIONS``, or of
+``VERSIONED`` if not all versions have it, gets a decoded value and adds what depends on other
+fields. All follow ``pkg/apis/GROUP/VERSION/defaults.go``.
 """
 
+import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from policyd.defaulting.rules import core, groups, pod_resources, pods, volumes, workloads
@@ -14,9 +16,9 @@ from policyd.versions import OLDEST, KubernetesVersion
 
 DefaultRule = Callable[[JSONObject], None]
 _PARTS = (core, pods, volumes, workloads, groups)
-VALUES: Mapping[str, Mapping[str, JSON]] = {
-    name: fields for part in _PARTS for name, fields in part.VALUES.items()
-}
+VALUES: Mapping[str, Mapping[str, JSON]] = json.loads(
+    Path(__file__).with_name("fixed.json").read_bytes()
+)
 FUNCTIONS: Mapping[str, tuple[DefaultRule, ...]] = {
     name: functions for part in _PARTS for name, functions in part.FUNCTIONS.items()
 }

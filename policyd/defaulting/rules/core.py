@@ -96,15 +96,6 @@ def replication_controller(obj: JSONObject) -> None:
         obj["metadata"]["labels"] = obj["metadata"].get("labels") or labels
 
 
-VALUES = {
-    _CORE + "ReplicationControllerSpec": {"replicas": 1},
-    _CORE + "Secret": {"type": "Opaque"},
-    _CORE + "PersistentVolumeStatus": {"phase": "Pending"},
-    _CORE + "PersistentVolumeClaimStatus": {"phase": "Pending"},
-    _CORE + "PersistentVolumeClaimSpec": {"volumeMode": "Filesystem"},
-    _CORE + "EndpointPort": {"protocol": "TCP"},
-    _CORE + "NamespaceStatus": {"phase": "Active"},
-}
 FUNCTIONS = {
     _CORE + "Service": (service,),
     _CORE + "Secret": (secret,),

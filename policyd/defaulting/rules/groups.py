@@ -2,13 +2,11 @@
 more.
 """
 
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSONObject
 
 _API = "io.k8s.api."
-_ADMISSION = _API + "admissionregistration."
 _NETWORK = _API + "networking.v1."
 _RBAC = "rbac.authorization.k8s.io"
-_FLOW = _API + "flowcontrol.v1."
 _CRD = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 
 
@@ -74,68 +72,6 @@ def csi_node_status(obj: JSONObject) -> None:
     obj.setdefault("status", {})
 
 
-_SELECTORS: dict[str, JSON] = {
-    "matchPolicy": "Equivalent",
-    "namespaceSelector": {},
-    "objectSelector": {},
-}
-_WEBHOOK: dict[str, JSON] = {**_SELECTORS, "failurePolicy": "Fail", "timeoutSeconds": 10}
-_PORT: dict[str, JSON] = {"port": 443}
-VALUES: dict[str, dict[str, JSON]] = {
-    _ADMISSION + "v1.ValidatingWebhook": _WEBHOOK,
-    _ADMISSION + "v1.MutatingWebhook": {**_WEBHOOK, "reinvocationPolicy": "Never"},
-    _ADMISSION + "v1.RuleWithOperations": {"scope": "*"},
-    _ADMISSION + "v1.ServiceReference": _PORT,
-    _ADMISSION + "v1.ValidatingAdmissionPolicySpec": {"failurePolicy": "Fail"},
-    **{
-        f"{_ADMISSION}{version}.{name}": values
-        for version in ("v1", "v1beta1", "v1alpha1")
-        for name, values in (
-            ("MutatingAdmissionPolicySpec", {"failurePolicy": "Fail"}),
-            ("MatchResources", _SELECTORS),
-            ("NamedRuleWithOperations", {"scope": "*"}),
-        )
-    },
-    _CRD + "CustomResourceDefinitionSpec": {"conversion": {"strategy": "None"}},
-    _CRD + "ServiceReference": _PORT,
-    "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.ServiceReference": _PORT,
-    _API + "authentication.v1.TokenRequestSpec": {"expirationSeconds": 3600},
-    _API + "certificates.v1beta1.PodCertificateRequestSpec": {"maxExpirationSeconds": 86400},
-    _API + "discovery.v1.EndpointPort": {"name": "", "protocol": "TCP"},
-    _FLOW + "FlowSchemaSpec": {"matchingPrecedence": 1000},
-    _FLOW + "ExemptPriorityLevelConfiguration": {
-        "nominalConcurrencyShares": 0,
-        "lendablePercent": 0,
-    },
-    _FLOW + "LimitedPriorityLevelConfiguration": {
-        "nominalConcurrencyShares": 30,
-        "lendablePercent": 0,
-    },
-    _FLOW + "QueuingConfiguration": {"handSize": 8, "queues": 64, "queueLengthLimit": 50},
-    _NETWORK + "NetworkPolicyPort": {"protocol": "TCP"},
-    _NETWORK + "IngressClassParametersReference": {"scope": "Cluster"},
-    _API + "rbac.v1.RoleRef": {"apiGroup": _RBAC},
-    _API + "scheduling.v1.PriorityClass": {"preemptionPolicy": "PreemptLowerPriority"},
-    _API + "scheduling.v1alpha2.PodGroupSpec": {"disruptionMode": "Pod"},
-    _API + "storage.v1.StorageClass": {
-        "reclaimPolicy": "Delete",
-        "volumeBindingMode": "Immediate",
-    },
-    _API + "storage.v1.CSIDriverSpec": {
-        "attachRequired": True,
-        "podInfoOnMount": False,
-        "storageCapacity": False,
-        "fsGroupPolicy": "ReadWriteOnceWithFSType",
-        "volumeLifecycleModes": ["Persistent"],
-        "requiresRepublish": False,
-        "seLinuxMount": False,
-    },
-    _API + "resource.v1alpha3.ResourcePoolStatusRequestSpec": {"limit": 100},
-    **{
-        f"{_API}resource.{version}.DeviceToleration": {"operator": "Equal"}
-        for version in ("v1", "v1beta1", "v1beta2", "v1alpha3")
-    },
-}
 FUNCTIONS = {
     _NETWORK + "NetworkPolicy": (network_policy,),
     _API + "rbac.v1.Subject": (subject,),

@@ -53,32 +53,6 @@ def container(obj: JSONObject) -> None:
         obj["imagePullPolicy"] = pull_policy(obj.get("image") or "")
 
 
-_CONTAINER = {
-    "terminationMessagePath": "/dev/termination-log",
-    "terminationMessagePolicy": "File",
-}
-VALUES = {
-    _CORE + "PodSpec": {
-        "dnsPolicy": "ClusterFirst",
-        "restartPolicy": "Always",
-        "securityContext": {},
-        "terminationGracePeriodSeconds": 30,
-        "schedulerName": "default-scheduler",
-    },
-    _CORE + "Container": _CONTAINER,
-    _CORE + "EphemeralContainer": _CONTAINER,
-    _CORE + "ContainerPort": {"protocol": "TCP"},
-    _CORE + "Probe": {
-        "timeoutSeconds": 1,
-        "periodSeconds": 10,
-        "successThreshold": 1,
-        "failureThreshold": 3,
-    },
-    _CORE + "HTTPGetAction": {"path": "/", "scheme": "HTTP"},
-    _CORE + "GRPCAction": {"service": ""},
-    _CORE + "ObjectFieldSelector": {"apiVersion": "v1"},
-    _CORE + "FileKeySelector": {"optional": False},
-}
 FUNCTIONS = {
     _CORE + "Pod": (pod,),
     _CORE + "PodSpec": (pod_spec,),

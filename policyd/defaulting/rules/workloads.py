@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSONObject
 
 _APPS = "io.k8s.api.apps.v1."
 _BATCH = "io.k8s.api.batch.v1."
@@ -105,30 +105,6 @@ def autoscaler(obj: JSONObject) -> None:
             behavior[field] = {**rules, **kept}
 
 
-_SPEC: dict[str, JSON] = {"replicas": 1, "revisionHistoryLimit": 10}
-VALUES: dict[str, dict[str, JSON]] = {
-    _APPS + "DeploymentSpec": {**_SPEC, "progressDeadlineSeconds": 600},
-    _APPS + "DaemonSetSpec": {"revisionHistoryLimit": 10},
-    _APPS + "StatefulSetSpec": {
-        **_SPEC,
-        "podManagementPolicy": "OrderedReady",
-        "persistentVolumeClaimRetentionPolicy": {},
-    },
-    _APPS + "StatefulSetPersistentVolumeClaimRetentionPolicy": {
-        "whenDeleted": "Retain",
-        "whenScaled": "Retain",
-    },
-    _APPS + "ReplicaSetSpec": {"replicas": 1},
-    _BATCH + "CronJobSpec": {
-        "concurrencyPolicy": "Allow",
-        "suspend": False,
-        "successfulJobsHistoryLimit": 3,
-        "failedJobsHistoryLimit": 1,
-    },
-    _BATCH + "PodFailurePolicyOnPodConditionsPattern": {"status": "True"},
-    _AUTOSCALING + "v1.HorizontalPodAutoscalerSpec": {"minReplicas": 1},
-    _AUTOSCALING + "v2.HorizontalPodAutoscalerSpec": {"minReplicas": 1},
-}
 FUNCTIONS = {
     _APPS + "DeploymentStrategy": (deployment_strategy,),
     _APPS + "DaemonSetUpdateStrategy": (daemon_set_strategy,),

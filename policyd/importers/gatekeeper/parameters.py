@@ -53,11 +53,6 @@ def rewritten(text: str, path: str, *, deletes: bool) -> str:
         raise Refused(path, str(error)) from None
 
 
-def reads_params(texts: Iterable[str]) -> bool:
-    """Whether one of the rewritten expressions reads ``params``."""
-    return any(occurrences(text, frozenset(("params",)), NEWEST) for text in texts)
-
-
 def _replacements(
     text: str, uses: Iterable[Occurrence], path: str, deletes: bool
 ) -> Iterator[Replacement]:

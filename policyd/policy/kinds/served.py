@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from policyd.mutation.schemas.schemas import builtin_table
-from policyd.policy.kinds.builtin import BUILTIN_KINDS
+from policyd.policy.kinds.builtin import BUILTIN_KINDS, SHORT_NAMES, SUBRESOURCES
 from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.kinds.plural import plural
 
@@ -28,83 +28,6 @@ _OPERATIONS = {
     "scale": "UPDATE",
     "status": "UPDATE",
     "token": "CREATE",
-}
-# group -> resource -> subresources, from the API server's discovery.
-_SUBRESOURCES: Mapping[str, Mapping[str, str]] = {
-    "": {
-        "namespaces": "finalize status",
-        "nodes": "proxy status",
-        "persistentvolumeclaims": "status",
-        "persistentvolumes": "status",
-        "pods": (
-            "attach binding ephemeralcontainers eviction exec log portforward proxy resize status"
-        ),
-        "replicationcontrollers": "scale status",
-        "resourcequotas": "status",
-        "serviceaccounts": "token",
-        "services": "proxy status",
-    },
-    "admissionregistration.k8s.io": {"validatingadmissionpolicies": "status"},
-    "apiextensions.k8s.io": {"customresourcedefinitions": "status"},
-    "apiregistration.k8s.io": {"apiservices": "status"},
-    "apps": {
-        "daemonsets": "status",
-        "deployments": "scale status",
-        "replicasets": "scale status",
-        "statefulsets": "scale status",
-    },
-    "autoscaling": {"horizontalpodautoscalers": "status"},
-    "batch": {"cronjobs": "status", "jobs": "status"},
-    "certificates.k8s.io": {
-        "certificatesigningrequests": "approval status",
-        "podcertificaterequests": "status",
-    },
-    "flowcontrol.apiserver.k8s.io": {
-        "flowschemas": "status",
-        "prioritylevelconfigurations": "status",
-    },
-    "internal.apiserver.k8s.io": {"storageversions": "status"},
-    "networking.k8s.io": {"ingresses": "status", "servicecidrs": "status"},
-    "policy": {"poddisruptionbudgets": "status"},
-    "resource.k8s.io": {
-        "devicetaintrules": "status",
-        "resourceclaims": "status",
-        "resourcepoolstatusrequests": "status",
-    },
-    "scheduling.k8s.io": {"podgroups": "status"},
-    "storage.k8s.io": {"volumeattachments": "status"},
-    "storagemigration.k8s.io": {"storageversionmigrations": "status"},
-}
-# From the same: the short names of kubectl.
-_SHORT_NAMES: Mapping[str, str] = {
-    "certificatesigningrequests": "csr",
-    "componentstatuses": "cs",
-    "configmaps": "cm",
-    "cronjobs": "cj",
-    "customresourcedefinitions": "crd crds",
-    "daemonsets": "ds",
-    "deployments": "deploy",
-    "endpoints": "ep",
-    "events": "ev",
-    "horizontalpodautoscalers": "hpa",
-    "ingresses": "ing",
-    "limitranges": "limits",
-    "namespaces": "ns",
-    "networkpolicies": "netpol",
-    "nodes": "no",
-    "persistentvolumeclaims": "pvc",
-    "persistentvolumes": "pv",
-    "poddisruptionbudgets": "pdb",
-    "pods": "po",
-    "priorityclasses": "pc",
-    "replicasets": "rs",
-    "replicationcontrollers": "rc",
-    "resourcequotas": "quota",
-    "serviceaccounts": "sa",
-    "services": "svc",
-    "statefulsets": "sts",
-    "storageclasses": "sc",
-    "volumeattributesclasses": "vac",
 }
 # Resources that are not simply created, updated and deleted.
 _SPECIAL: Mapping[tuple[str, str], frozenset[str]] = {
@@ -244,7 +167,7 @@ def _builtin() -> Resources:
     for api_version, kind in BUILTIN_KINDS:
         group, _, version = api_version.rpartition("/")
         versions.setdefault((group, plural(kind)), []).append(version)
-        short = _SHORT_NAMES.get(plural(kind), "").split()
+        short = SHORT_NAMES.get(plural(kind), ())
         aliases[group, plural(kind)] = frozenset({kind.lower(), *short})
     usual = {key: tuple(listed) for key, listed in versions.items()}
     served = {api_version for api_version, _ in BUILTIN_KINDS}
@@ -258,7 +181,7 @@ def _builtin() -> Resources:
             usual.get((group, name), ()),
             BUILT_IN.namespaced(group, name),
             _SPECIAL.get((group, name), WRITES),
-            tuple(_SUBRESOURCES.get(group, {}).get(name, "").split()),
+            tuple(SUBRESOURCES.get(group, {}).get(name, ())),
             aliases.get((group, name), frozenset()),
         )
         for (group, name), listed in versions.items()

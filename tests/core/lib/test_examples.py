@@ -2,19 +2,19 @@
 
 import pytest
 
+from policyd._core.eval.functions import Library
 from policyd._core.lib.libraries import KNOWN_LIBRARIES
 from tests.core.lib.evaluate import evaluate
 
-EXAMPLES = [row.doc for library in KNOWN_LIBRARIES for row in library.overloads if row.doc]
 
-
-@pytest.mark.parametrize("example", EXAMPLES)
-def test_example_holds(example: str) -> None:
-    expression, mark, wanted = example.rpartition(" // ")
-    assert mark
-    found = evaluate(expression)
-    want = evaluate(wanted)
-    assert (type(found), found) == (type(want), want)
+@pytest.mark.parametrize("library", KNOWN_LIBRARIES, ids=lambda library: library.name)
+def test_examples_hold(library: Library) -> None:
+    for row in library.overloads:
+        expression, mark, wanted = row.doc.rpartition(" // ")
+        assert bool(mark) is bool(row.doc), row.doc
+        if mark:
+            found, want = evaluate(expression), evaluate(wanted)
+            assert (type(found), found) == (type(want), want), row.doc
 
 
 def test_every_library_shows_what_it_does() -> None:

@@ -11,7 +11,7 @@ from policyd.policy.source.splitting import split
 from tests.shared import ROOT, conformance
 
 FILES = ("vap-cel", "vap-match", "map", "typecheck")
-BENCH = ROOT / "tests" / "bench" / "data"
+BENCH = ROOT / "tools" / "bench" / "data"
 
 # What tells that CEL, not the form of the document, was the reason to refuse.
 CEL_REFUSALS = (
