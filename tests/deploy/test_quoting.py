@@ -40,11 +40,11 @@ def test_every_string_is_quoted(path: Path) -> None:
 
 def values(string: str, key: str) -> dict[str, Any]:
     """Values that are this string wherever the schema allows it, and this key of a label."""
-    own, monitors = {f"own-{key}": string}, {f"monitors-{key}": string}
+    labels = {key: string}
     return {
         "fullnameOverride": "" if string[0].isdigit() else string,
         "serviceAccount": {"name": string, "annotations": {key: string}},
-        "labels": own,
+        "labels": labels,
         "podLabels": {key: string},
         "podAnnotations": {key: string},
         "deploymentAnnotations": {key: string},
@@ -64,10 +64,10 @@ def values(string: str, key: str) -> dict[str, Any]:
         "rbac": {"params": [{"apiGroups": [string], "resources": [string]}]},
         "extraEnv": [{"name": "A", "value": string}],
         "report": {"enabled": True, "activeDeadlineSeconds": 1_000_000},
-        "serviceMonitor": {"enabled": True, "labels": monitors},
-        "podMonitor": {"enabled": True, "labels": monitors},
-        "prometheusRule": {"enabled": True, "labels": monitors},
-        "dashboard": {"enabled": True, "labels": monitors},
+        "serviceMonitor": {"enabled": True, "labels": labels},
+        "podMonitor": {"enabled": True, "labels": labels},
+        "prometheusRule": {"enabled": True, "labels": labels},
+        "dashboard": {"enabled": True, "labels": labels},
         "priorityClass": {"value": 1_000_000},
     }
 

@@ -1,11 +1,14 @@
-{{- /* The name of all objects. */ -}}
+{{- /* The name of all objects. That of a Service begins with a letter and has no dots. */ -}}
 {{- define "policyd.name" -}}
+{{- $release := .Release.Name | replace "." "-" -}}
 {{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 52 | trimSuffix "-" -}}
-{{- else if contains "policyd" .Release.Name -}}
-{{- .Release.Name | trunc 52 | trimSuffix "-" -}}
+{{- .Values.fullnameOverride | trunc 52 | trimAll "-" -}}
+{{- else if regexMatch "^[0-9]" $release -}}
+{{- printf "policyd-%s" ($release | trunc 44 | trimAll "-") -}}
+{{- else if contains "policyd" $release -}}
+{{- $release | trunc 52 | trimAll "-" -}}
 {{- else -}}
-{{- printf "%s-policyd" (.Release.Name | trunc 44 | trimSuffix "-") -}}
+{{- printf "%s-policyd" ($release | trunc 44 | trimAll "-") -}}
 {{- end -}}
 {{- end -}}
 
@@ -25,13 +28,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- end -}}
 
-{{- /* Name, namespace and labels of a namespaced object: (list context name) */ -}}
+{{- /* Name, namespace and labels of a namespaced object: (list context name), or also more labels */ -}}
 {{- define "policyd.metadata" -}}
 {{- $context := index . 0 -}}
 name: {{ index . 1 | quote }}
 namespace: {{ $context.Release.Namespace | quote }}
 labels:
-  {{- include "policyd.labels" $context | nindent 2 }}
+  {{- merge (dict) (slice . 2 | first | default dict) (include "policyd.labels" $context | fromYaml) | toYaml | nindent 2 }}
 {{- end -}}
 
 {{- define "policyd.serviceAccount" -}}
@@ -98,7 +101,7 @@ true
 {{- define "policyd.mounted" -}}
 {{- $names := .Values.policies.configMaps -}}
 {{- if and .Values.static.enabled (include "policyd.packs" .) -}}
-{{- $names = prepend $names (printf "%s-policies" (include "policyd.name" .)) -}}
+{{- $names = prepend $names (printf "%s-policies" (include "policyd.name" .)) | uniq -}}
 {{- end -}}
 {{- if and .Values.static.enabled (not $names) -}}
 {{- fail "static.enabled needs policies: set policies.podSecurity, policies.inline or policies.configMaps" -}}
@@ -108,7 +111,7 @@ true
 
 {{- /* The name of the objects of `policyd report`: names of CronJobs have at most 52 characters. */ -}}
 {{- define "policyd.report" -}}
-{{- printf "%s-report" (include "policyd.name" . | trunc 45 | trimSuffix "-") -}}
+{{- printf "%s-report" (include "policyd.name" . | trunc 45 | trimAll "-") -}}
 {{- end -}}
 
 {{- define "policyd.reportSelector" -}}
