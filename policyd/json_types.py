@@ -1,4 +1,4 @@
-"""Types of JSON values for signatures."""
+"""Types of JSON values for signatures, and how deep a value is."""
 
 from typing import Any
 
@@ -6,3 +6,20 @@ JSON = Any  # a decoded JSON value: dict, list, str, int, float, bool or None
 JSONObject = dict[str, Any]
 # Where a field is: its names and indexes from the top of a document.
 FieldPath = tuple[str | int, ...]
+
+
+def is_deeper(value: Any, levels: int) -> bool:
+    """Whether a value has more levels than these: a number or a string is one. Not recursive.
+
+    >>> is_deeper({"a": [1]}, 3), is_deeper({"a": [1]}, 2)
+    (False, True)
+    """
+    level = [value]
+    for _ in range(levels):
+        level = [
+            below
+            for each in level
+            if isinstance(each, dict | list | tuple)
+            for below in (each.values() if isinstance(each, dict) else each)
+        ]
+    return bool(level)

@@ -8,9 +8,11 @@ from policyd.defaulting.builtin import with_defaults
 from policyd.defaulting.custom import with_structural_defaults
 from policyd.defaulting.placing import FIELDS, in_namespace
 from policyd.defaulting.written import written
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSON, JSONObject, is_deeper
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.versions import NEWEST, KubernetesVersion
+
+_DEEPEST = 1_000  # levels of an object
 
 
 class Defaults:
@@ -21,12 +23,14 @@ class Defaults:
         self._version = version
 
     def applied(self, obj: JSON) -> JSON:
-        """Return an object as webhooks see it; one of an unknown kind as it is."""
+        """Return an object as webhooks see it; as it is if its kind is unknown, or if it is deeper
+        than policies evaluate.
+        """
         if not isinstance(obj, dict):
             return obj
         group, _, version = str(obj.get("apiVersion")).rpartition("/")
         kind = self._schemas.lookup(group, version, str(obj.get("kind")))
-        if kind is None:
+        if kind is None or is_deeper(obj, _DEEPEST):
             return obj
         with deep_recursion():
             if kind.native:

@@ -209,3 +209,13 @@ def test_what_is_no_decoded_object(given: Any) -> None:
         build_review(POD, given)
     with pytest.raises(TypeError, match="policies must be a PolicySet"):
         build_review(POD, policies=given)
+
+
+@pytest.mark.parametrize("levels", [900, 5_000, 100_000])
+@pytest.mark.parametrize("kind", ["ConfigMap", "Pod"])
+def test_an_object_of_every_depth(kind: str, levels: int) -> None:
+    value: object = 1
+    for _ in range(levels):
+        value = [value]
+    review = build_review({"apiVersion": "v1", "kind": kind, "metadata": {}, "spec": value})
+    assert isinstance(review["request"]["object"]["spec"], list)

@@ -210,8 +210,24 @@ def test_a_file_with_a_problem_hides_no_other(folder: Path) -> None:
     assert found == {"broken.yaml", "nowhere"}
 
 
-@pytest.mark.parametrize("value", [object(), {1, 2}, 2**70])
+def nested(kind: type, levels: int) -> object:
+    value: object = 1
+    for _ in range(levels):
+        value = {"a": value} if kind is dict else kind([value])
+    return value
+
+
+DEEP = [nested(kind, levels) for kind in (dict, list, tuple) for levels in (5_000, 100_000)]
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, 2**70, *DEEP], ids=type)
 def test_a_value_that_json_cannot_hold_is_a_type_error(value: object) -> None:
     document: JSONObject = requiring("a", "true", params={"value": value})
     with pytest.raises(TypeError, match=r"documents\[0\]: "):
         PolicySet.from_documents(document)
+
+
+@pytest.mark.parametrize("kind", [dict, list, tuple])
+def test_documents_may_be_as_deep_as_objects(kind: type) -> None:
+    document: JSONObject = requiring("a", "true", params={"value": nested(kind, 900)})
+    assert PolicySet.from_documents(document).names == ("a",)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from policyd._core.eval.program import Program
 from policyd._core.plan.overlay import OverlayExpression
 from policyd.cel.types.types import Type
-from policyd.json_types import FieldPath
+from policyd.json_types import FieldPath, is_deeper
 from policyd.mutation.overlays.strings import Unclosed, pieces
 from policyd.pattern.faults import Fault
 from policyd.pattern.marks import Mark, UnknownMark, split
@@ -157,16 +157,8 @@ def _only_global(item: Any) -> bool:
 
 
 def too_deep(value: Any) -> bool:
-    """Return whether an overlay has too many levels for recursive passes; not recursive."""
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [
-            below
-            for each in level
-            if isinstance(each, dict | list)
-            for below in (each.values() if isinstance(each, dict) else each)
-        ]
-    return bool(level)
+    """Return whether an overlay has too many levels for recursive passes."""
+    return is_deeper(value, MAX_DEPTH)
 
 
 def expressions_in(value: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str, int, int]]:

@@ -14,8 +14,9 @@ from typing import Any
 
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import PolicySchemaError, Problem
+from policyd.json_types import is_deeper
 from policyd.policy.model.kinds import PolicyTest
-from policyd.policy.source.budget import OverBudget, SourceBudget
+from policyd.policy.source.budget import MAX_DEPTH, OverBudget, SourceBudget
 from policyd.policy.source.documents import Document, Sources
 from policyd.policy.source.files import Bundle, SourceFile, is_source, read, unreadable
 from policyd.policy.source.fixtures import Outside, inside, read_beside
@@ -121,6 +122,8 @@ def load_built(objects: Iterable[Mapping[str, Any]], *, version: KubernetesVersi
     for index, each in enumerate(objects):
         name = f"documents[{index}]"
         try:
+            if is_deeper(each, MAX_DEPTH):  # encoders recurse in C
+                raise TypeError(f"nested deeper than {MAX_DEPTH} levels")
             data = json_bytes(each)
         except (TypeError, ValueError) as error:
             raise TypeError(f"{name}: {error}") from None

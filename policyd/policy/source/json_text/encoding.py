@@ -6,6 +6,9 @@ from typing import Any
 import orjson
 
 from policyd.cel.syntax.recursion import deep_recursion
+from policyd.json_types import is_deeper
+
+_LEVELS = 254  # of orjson
 
 
 def json_bytes(value: Any, *, indent: int | None = None) -> bytes:
@@ -17,8 +20,14 @@ def json_bytes(value: Any, *, indent: int | None = None) -> bytes:
     """
     try:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else None)
-    except orjson.JSONEncodeError:  # deeper than its 254 levels, or half of a surrogate pair
-        separators = (",", ": " if indent else ":")
+    except orjson.JSONEncodeError:
+        if not is_deeper(value, _LEVELS):
+            raise
+        encoder = json.JSONEncoder(
+            ensure_ascii=False,
+            allow_nan=False,
+            indent=indent,
+            separators=(",", ": " if indent else ":"),
+        )
         with deep_recursion():
-            text = json.dumps(value, allow_nan=False, indent=indent, separators=separators)
-        return text.encode()
+            return encoder.encode(value).encode()
