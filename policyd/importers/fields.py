@@ -15,7 +15,7 @@ def objects(value: JSON, path: str) -> list[JSONObject]:
     return value
 
 
-def object_at(value: JSONObject, field: str, path: str) -> JSONObject:
+def object_at(value: JSONObject, field: str, path: str = "") -> JSONObject:
     """Return the object in a field of ``value``, which is at ``path``; empty if there is none.
 
     Raises Refused for anything else.
@@ -24,7 +24,20 @@ def object_at(value: JSONObject, field: str, path: str) -> JSONObject:
     if found is None:
         return {}
     if not isinstance(found, dict):
-        raise Refused(f"{path}.{field}", "expected an object")
+        raise Refused(_below(path, field), "expected an object")
+    return found
+
+
+def string_at(value: JSONObject, field: str, path: str = "") -> str:
+    """Return the string in a field of ``value``, which is at ``path``; empty if there is none.
+
+    Raises Refused for anything else.
+    """
+    found = value.get(field)
+    if found is None:
+        return ""
+    if not isinstance(found, str):
+        raise Refused(_below(path, field), "expected a string")
     return found
 
 
@@ -37,10 +50,22 @@ def strings(value: JSON, path: str) -> list[str]:
     return value
 
 
+def strings_at(value: JSONObject, field: str, path: str = "") -> list[str]:
+    """Return the list of strings in a field of ``value``, which is at ``path``; a string stands
+    for a list of one.
+    """
+    found = value.get(field)
+    return [found] if isinstance(found, str) else strings(found, _below(path, field))
+
+
 def require_fields(value: JSONObject, known: Iterable[str], path: str) -> None:
     """Raise Refused for a field that is not known: it may restrict or widen the policy."""
     for field in sorted(value.keys() - set(known)):
-        raise Refused(f"{path}.{field}", f"the field {field} is not known here")
+        raise Refused(_below(path, field), f"the field {field} is not known here")
+
+
+def _below(path: str, field: str) -> str:
+    return f"{path}.{field}" if path else field
 
 
 def tidy(expression: str) -> str:

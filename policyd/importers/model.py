@@ -28,7 +28,7 @@ class Refused(Exception):
     """Raised for what cannot be said in policyd's language; refuses the whole source policy."""
 
     def __init__(self, path: str, message: str) -> None:
-        super().__init__(message)
+        super().__init__(f"{path}: {message}" if path else message)
         self.finding = ImportRemark(path, message)
 
 

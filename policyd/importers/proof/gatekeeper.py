@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from policyd.cel.env import Environment
 from policyd.errors import CelCompileError, EvaluationError
 from policyd.importers.checking import CheckedImport
+from policyd.importers.model import Refused
 from policyd.importers.proof.evaluating import Decision, ProofRequest, decide
 from policyd.importers.proof.files import TestFiles
 from policyd.importers.proof.gatekeeper_suites import (
@@ -32,7 +33,7 @@ def prove_gatekeeper(
     """Yield what becomes of each case of a suite."""
     try:
         tests = read_suite(document)
-    except TestUnusable as error:
+    except Refused as error:
         row = TestRow(document, "", "", "", "", "")
         yield Proof(row, "not run", reason=f"the suite cannot be used: {error}")
         return
@@ -46,7 +47,7 @@ def _proved(
     reason, one = "", None
     try:
         one = _import_of(document, test, policies, files)
-    except TestUnusable as error:
+    except Refused as error:
         reason = str(error)
     imported = None if one is None else one.imported
     if one is not None and one.policies is None:
@@ -64,7 +65,7 @@ def _proved(
         assert one is not None
         try:
             yield _case(row, document, case, one, files, mapper=policies.mapper)
-        except TestUnusable as error:
+        except Refused as error:
             yield Proof(row, "not run", reason=str(error), imported=imported)
 
 

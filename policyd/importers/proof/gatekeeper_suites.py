@@ -7,7 +7,7 @@ The fields are those of ``Suite`` of test.gatekeeper.sh/v1alpha1, as gator verif
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from policyd.importers.proof.fields import objects, text, texts, unknown
+from policyd.importers.fields import objects, require_fields, string_at, strings_at
 from policyd.importers.proof.rows import TestUnusable
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.documents import Document
@@ -70,23 +70,24 @@ class GatekeeperTest:
 def read_suite(document: Document) -> list[GatekeeperTest]:
     """Return the tests of a suite; raises TestUnusable for what is not understood."""
     raw = document.raw
-    _require_known(raw, _SUITE, "the suite")
+    require_fields(raw, _SUITE, "")
     skipped = bool(raw.get("skip"))
     return [
-        _test(each, f"tests[{index}]", skipped) for index, each in enumerate(objects(raw, "tests"))
+        _test(each, f"tests[{index}]", skipped)
+        for index, each in enumerate(objects(raw.get("tests"), "tests"))
     ]
 
 
 def _test(raw: JSONObject, path: str, skipped: bool) -> GatekeeperTest:
-    _require_known(raw, _TEST, path)
+    require_fields(raw, _TEST, path)
     if raw.get("expansion"):
         raise TestUnusable(f"{path}.expansion: policyd has no ExpansionTemplate")
     left_out = skipped or bool(raw.get("skip"))
     return GatekeeperTest(
         path,
-        text(raw, "name"),
-        text(raw, "template"),
-        text(raw, "constraint"),
+        string_at(raw, "name", path),
+        string_at(raw, "template", path),
+        string_at(raw, "constraint", path),
         bool(raw.get("invalid")),
         left_out,
         tuple(_cases(raw, path, left_out)),
@@ -94,21 +95,23 @@ def _test(raw: JSONObject, path: str, skipped: bool) -> GatekeeperTest:
 
 
 def _cases(test: JSONObject, above: str, skipped: bool) -> Iterator[GatekeeperCase]:
-    for index, raw in enumerate(objects(test, "cases")):
+    for index, raw in enumerate(objects(test.get("cases"), f"{above}.cases")):
         path = f"{above}.cases[{index}]"
-        _require_known(raw, _CASE, path)
+        require_fields(raw, _CASE, path)
         assertions = []
-        for number, each in enumerate(objects(raw, "assertions")):
+        for number, each in enumerate(objects(raw.get("assertions"), f"{path}.assertions")):
             at = f"{path}.assertions[{number}]"
-            _require_known(each, _ASSERTION, at)
+            require_fields(each, _ASSERTION, at)
             assertions.append(
-                ViolationAssertion(_violations(each.get("violations"), at), text(each, "message"))
+                ViolationAssertion(
+                    _violations(each.get("violations"), at), string_at(each, "message", at)
+                )
             )
         yield GatekeeperCase(
             path,
-            text(raw, "name"),
-            text(raw, "object"),
-            tuple(texts(raw, "inventory")),
+            string_at(raw, "name", path),
+            string_at(raw, "object", path),
+            tuple(strings_at(raw, "inventory", path)),
             tuple(assertions),
             skipped or bool(raw.get("skip")),
         )
@@ -122,8 +125,3 @@ def _violations(value: JSON, path: str) -> int | str:
     if isinstance(value, int) and value >= 0:
         return value
     raise TestUnusable(f"{path}.violations: expected yes, no or a number")
-
-
-def _require_known(value: JSONObject, known: frozenset[str], path: str) -> None:
-    for name in unknown(value, known):
-        raise TestUnusable(f"{path}: the field {name} of a suite of Gatekeeper is not known")

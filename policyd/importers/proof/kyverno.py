@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from policyd.importers.checking import CheckedImport
-from policyd.importers.model import Imported
+from policyd.importers.model import Imported, Refused
 from policyd.importers.proof.evaluating import ProofRequest, decide
 from policyd.importers.proof.files import TestFiles
 from policyd.importers.proof.imports import TestedPolicies
@@ -38,7 +38,7 @@ def prove_kyverno(
     try:
         test = read_test(document)
         run = _KyvernoRun(test, policies, files)
-    except TestUnusable as error:
+    except Refused as error:
         row = TestRow(document, "", "", "", "", "")
         yield Proof(row, "not run", reason=f"the test cannot be used: {error}")
         return
@@ -72,7 +72,7 @@ class _KyvernoRun:
         )
         try:
             one = self._policy(result.policy)
-        except TestUnusable as error:
+        except Refused as error:
             return Proof(row, "not run", reason=str(error))
         if one is None:
             reason = f"the sources have no policy {result.policy}"
@@ -86,7 +86,7 @@ class _KyvernoRun:
             return Proof(row, "disagrees", reason=reason, imported=imported)
         try:
             return self._proved(row, result, subject, one, names)
-        except TestUnusable as error:
+        except Refused as error:
             return Proof(row, "not run", reason=str(error), imported=imported)
 
     def _proved(

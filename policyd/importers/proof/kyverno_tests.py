@@ -8,7 +8,7 @@ The fields are those of ``Test`` of cli.kyverno.io/v1alpha1, with the deprecated
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from policyd.importers.proof.fields import objects, text, texts, unknown
+from policyd.importers.fields import objects, require_fields, string_at, strings_at
 from policyd.importers.proof.rows import TestUnusable
 from policyd.json_types import JSONObject
 from policyd.policy.source.documents import Document
@@ -115,55 +115,59 @@ def read_test(document: Document) -> KyvernoTest:
     for name, reason in _REFUSED.items():
         if raw.get(name):
             raise TestUnusable(reason)
-    for name in unknown(raw, _FIELDS | _REFUSED.keys()):
-        raise TestUnusable(f"the field {name} of a kyverno-test.yaml is not known")
+    require_fields(raw, _FIELDS | _REFUSED.keys(), "")
     values = raw.get("values") or {}
     if not isinstance(values, dict):
         raise TestUnusable("values must be an object; the file of one is named under variables")
     return KyvernoTest(
         document,
-        tuple(texts(raw, "policies")),
-        tuple(texts(raw, "resources")),
-        tuple(texts(raw, "exceptions")),
-        tuple(texts(raw, "paramResources")) + tuple(texts(raw, "clusterResources")),
-        text(raw, "context"),
-        text(raw, "variables"),
+        tuple(strings_at(raw, "policies")),
+        tuple(strings_at(raw, "resources")),
+        tuple(strings_at(raw, "exceptions")),
+        tuple(strings_at(raw, "paramResources")) + tuple(strings_at(raw, "clusterResources")),
+        string_at(raw, "context"),
+        string_at(raw, "variables"),
         values,
-        text(raw, "userinfo") or text(raw, "userInfo"),
+        string_at(raw, "userinfo") or string_at(raw, "userInfo"),
         tuple(_results(raw)),
     )
 
 
 def _results(raw: JSONObject) -> Iterator[ExpectedResult]:
-    for index, each in enumerate(objects(raw, "results")):
+    for index, each in enumerate(objects(raw.get("results"), "results")):
         path = f"results[{index}]"
-        for name in unknown(each, _RESULT_FIELDS):
-            raise TestUnusable(f"{path}.{name}: a field that is not known")
-        result = text(each, "result") or text(each, "status")
+        require_fields(each, _RESULT_FIELDS, path)
+        result = string_at(each, "result", path) or string_at(each, "status", path)
         if result not in _RESULTS:
             raise TestUnusable(f"{path}.result: expected one of {', '.join(sorted(_RESULTS))}")
-        patched = texts(each, "patchedResources") or texts(each, "patchedResource")
+        patched = strings_at(each, "patchedResources", path) or strings_at(
+            each, "patchedResource", path
+        )
         if len(patched) > 1:
             raise TestUnusable(f"{path}.patchedResources: expected one file, got {len(patched)}")
         yield ExpectedResult(
             path,
-            text(each, "policy"),
-            text(each, "rule"),
+            string_at(each, "policy", path),
+            string_at(each, "rule", path),
             result,
-            tuple(_subjects(each)),
-            text(each, "operation"),
+            tuple(_subjects(each, path)),
+            string_at(each, "operation", path),
             patched[0] if patched else "",
         )
 
 
-def _subjects(result: JSONObject) -> Iterator[TestSubject]:
-    kind, usual = text(result, "kind"), text(result, "namespace")
-    names = texts(result, "resources") or texts(result, "resource")
-    specs = objects(result, "resourceSpecs")
+def _subjects(result: JSONObject, path: str) -> Iterator[TestSubject]:
+    kind, usual = string_at(result, "kind", path), string_at(result, "namespace", path)
+    names = strings_at(result, "resources", path) or strings_at(result, "resource", path)
+    specs = objects(result.get("resourceSpecs"), f"{path}.resourceSpecs")
     for each in names:
         namespace, _, name = each.rpartition("/")
         yield TestSubject(kind, name, namespace.rpartition("/")[2] or usual)
     for spec in specs:
-        yield TestSubject(text(spec, "kind") or kind, text(spec, "name"), text(spec, "namespace"))
+        yield TestSubject(
+            string_at(spec, "kind", f"{path}.resourceSpecs") or kind,
+            string_at(spec, "name", f"{path}.resourceSpecs"),
+            string_at(spec, "namespace", f"{path}.resourceSpecs"),
+        )
     if not names and not specs:
         yield TestSubject(kind, "", usual)

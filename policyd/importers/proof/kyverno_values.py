@@ -5,7 +5,7 @@ sub-resources, the user. Evaluates nothing.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from policyd.importers.proof.fields import mapping, objects, text, unknown
+from policyd.importers.fields import object_at, objects, require_fields, string_at
 from policyd.importers.proof.files import TestFiles
 from policyd.importers.proof.kyverno_tests import ExpectedResult, KyvernoTest
 from policyd.importers.proof.rows import TestUnusable
@@ -36,35 +36,35 @@ class TestValues:
         """Return the values for one rule and one resource, by the names of variables."""
         found: JSONObject = {}
         for each in self.documents:
-            found |= mapping(each, "globalValues")
-            for policy in objects(each, "policies"):
-                name = text(policy, "name").rpartition("/")[2]
+            found |= object_at(each, "globalValues")
+            for policy in objects(each.get("policies"), "policies"):
+                name = string_at(policy, "name").rpartition("/")[2]
                 if name != result.policy.rpartition("/")[2]:
                     continue
-                for rule in objects(policy, "rules"):
+                for rule in objects(policy.get("rules"), "rules"):
                     if rule.get("name") in result.rules:
-                        found |= mapping(rule, "values")
-                for one in objects(policy, "resources"):
+                        found |= object_at(rule, "values")
+                for one in objects(policy.get("resources"), "resources"):
                     if one.get("name") == resource:
-                        found |= mapping(one, "values")
+                        found |= object_at(one, "values")
         return found
 
     def namespaces(self) -> dict[str, JSONObject]:
         """Return the Namespaces that the test describes, by name."""
         found: dict[str, JSONObject] = {}
         for each in self.documents:
-            for one in objects(each, "namespaceSelector"):
-                name = text(one, "name")
-                found[name] = namespace(name, mapping(one, "labels"))
-            for one in objects(each, "namespaces"):
-                found[text(mapping(one, "metadata"), "name")] = one
+            for one in objects(each.get("namespaceSelector"), "namespaceSelector"):
+                name = string_at(one, "name")
+                found[name] = namespace(name, object_at(one, "labels"))
+            for one in objects(each.get("namespaces"), "namespaces"):
+                found[string_at(object_at(one, "metadata"), "name")] = one
         return found
 
     def subresource(self, kind: str) -> JSONObject | None:
         """Return the description of the sub-resource whose objects are of this kind."""
         for each in self.documents:
-            for one in objects(each, "subresources"):
-                if mapping(one, "subresource").get("kind") == kind:
+            for one in objects(each.get("subresources"), "subresources"):
+                if object_at(one, "subresource").get("kind") == kind:
                     return one
         return None
 
@@ -78,15 +78,14 @@ def read_values(test: KyvernoTest, files: TestFiles) -> TestValues:
         found.append(test.values)
     flat = []
     for each in found:
-        for name in unknown(each, _FIELDS):
-            raise TestUnusable(f"the field {name} of values is not known")
-        flat += [each, mapping(each, "spec")]
+        require_fields(each, _FIELDS, "")
+        flat += [each, object_at(each, "spec")]
     user = None
     if test.user_info:
         holder = _of_kind(test, files, test.user_info, ("UserInfo",))[0]
         # Roles are what Kyverno looks up by itself; an AdmissionReview has none.
-        user = mapping(holder, "userInfo") or mapping(holder, "requestInfo").get("userInfo")
-        if mapping(holder, "requestInfo").get("roles") or holder.get("clusterRoles"):
+        user = object_at(holder, "userInfo") or object_at(holder, "requestInfo").get("userInfo")
+        if object_at(holder, "requestInfo").get("roles") or holder.get("clusterRoles"):
             raise TestUnusable("roles of a user are not part of an AdmissionReview")
     return TestValues(tuple(flat), user)
 
@@ -98,7 +97,11 @@ def context_objects(test: KyvernoTest, files: TestFiles) -> list[JSONObject]:
     if not test.context:
         return []
     found = _of_kind(test, files, test.context, ("Context",))
-    return [one for each in found for one in objects(mapping(each, "spec"), "resources")]
+    return [
+        one
+        for each in found
+        for one in objects(object_at(each, "spec").get("resources"), "resources")
+    ]
 
 
 def request_fields(values: JSONObject) -> JSONObject:

@@ -5,7 +5,7 @@ Only data.
 from dataclasses import dataclass, field
 from typing import Literal
 
-from policyd.importers.model import Imported
+from policyd.importers.model import Imported, Refused
 from policyd.json_types import JSONObject
 from policyd.policy.source.documents import Document
 
@@ -51,7 +51,10 @@ class Proof:
     params: tuple[JSONObject, ...] = field(default=(), repr=False)
 
 
-class TestUnusable(Exception):
+class TestUnusable(Refused):
     """A test, or a row of one, cannot be run; the message is the reason."""
 
     __test__ = False
+
+    def __init__(self, message: str) -> None:
+        super().__init__("", message)

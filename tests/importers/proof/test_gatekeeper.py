@@ -106,8 +106,8 @@ def test_assertions_count_violations(
     ("assertions", "file", "more", "reason"),
     [
         ([{"violations": "maybe"}], "bad.yaml", {}, "expected yes, no or a number"),
-        ([{"odd": 1}], "bad.yaml", {}, "the field odd of a suite of Gatekeeper is not known"),
-        ([{}], "bad.yaml", {"odd": 1}, "the field odd of a suite of Gatekeeper is not known"),
+        ([{"odd": 1}], "bad.yaml", {}, "odd: the field odd is not known here"),
+        ([{}], "bad.yaml", {"odd": 1}, "odd: the field odd is not known here"),
         ([], "bad.yaml", {}, "a case needs an object and assertions"),
         ([{}], "both.yaml", {}, "both.yaml: expected one object, got 2"),
         ([{}], "gone.yaml", {}, "gone.yaml: no such file or directory"),

@@ -154,16 +154,19 @@ def test_a_mutation_is_skipped_where_another_rule_changes_the_object(tmp_path: P
 @pytest.mark.parametrize(
     ("more", "reason"),
     [
-        ({"surprise": 1}, "the field surprise of a kyverno-test.yaml is not known"),
+        ({"surprise": 1}, "surprise: the field surprise is not known here"),
         ({"checks": [{}]}, "checks are assertions of kyverno-json"),
         ({"jsonPayload": "x.json"}, "a JSON payload is no admission request"),
         ({"policies": ["https://example.com/p.yaml"]}, "is not on this machine"),
         ({"policies": ["absent.yaml"]}, "absent.yaml: no such file or directory"),
         ({"resources": "x"}, "x: no such file or directory"),
-        ({"resources": 1}, "resources must be a list of strings"),
-        ({"results": [{**result("pass"), "odd": 1}]}, "results[0].odd: a field that is not known"),
+        ({"resources": 1}, "resources: expected a list of strings"),
+        (
+            {"results": [{**result("pass"), "odd": 1}]},
+            "results[0].odd: the field odd is not known here",
+        ),
         ({"results": [result("perhaps")]}, "results[0].result: expected one of error, fail, pass"),
-        ({"values": {"odd": 1}}, "the field odd of values is not known"),
+        ({"values": {"odd": 1}}, "odd: the field odd is not known here"),
         ({"variables": "pods.yaml"}, "pods.yaml: expected a document of kind Values"),
     ],
 )
