@@ -9,13 +9,13 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from policyd.bounded_text import encodable_tree
 from policyd.collecting import exempting
 from policyd.errors import ReviewError
 from policyd.http.admin_gate import TRUSTED
 from policyd.http.denials import NONE, RecentDenials, denial_query
 from policyd.http.lifecycle import Lifecycle
 from policyd.policy.live.store import LoadedPolicy, LoadedPolicySet, Store
-from policyd.texts import encodable_tree
 
 # Rendering may use this part of the time, and this many seconds at once. Beyond that the previous
 # page is sent again: a client that requests metrics in a loop must not delay reviews.

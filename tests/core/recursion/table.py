@@ -66,5 +66,5 @@ INTERPRETED = (
 PLACES = (
     *("policyd/_core", "policyd/admission", "policyd/http", "policyd/observability"),
     *("policyd/server", "policyd/controllers", "policyd/reports", "policyd/mutation"),
-    *("policyd/cluster", "policyd/texts.py", "policyd/policy/kinds/controllers.py"),
+    *("policyd/cluster", "policyd/bounded_text.py", "policyd/policy/kinds/controllers.py"),
 )
