@@ -31,8 +31,8 @@ from policyd.http.messages import (
     respond,
 )
 from policyd.http.turns import EvaluationTurns
+from policyd.option_values import duration
 from policyd.policy.live.store import LoadedPolicy
-from policyd.units import duration
 
 LoadedPolicyFilter = Callable[[LoadedPolicy], bool]
 

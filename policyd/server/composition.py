@@ -34,6 +34,7 @@ from policyd.observability.logs import Bridge, Log, background_log
 from policyd.observability.metrics import Exposition
 from policyd.observability.tracing.switch import tracing
 from policyd.observability.trail import Trail
+from policyd.option_values import Address
 from policyd.policy.compile.missing_schemas import RULE as MISSING_SCHEMA
 from policyd.policy.live.store import Kept, LoadedPolicySet, Reload, Store
 from policyd.server import allocator, signals
@@ -49,7 +50,6 @@ from policyd.server.signals import Signals
 from policyd.server.watches import Watcher
 from policyd.tls.certificates import Certificates
 from policyd.tls.sources import PairSource
-from policyd.units import Address
 from policyd.versions import NEWEST, KubernetesVersion
 
 # A reload compiles policies on another thread. This is the longest time that it may delay the event

@@ -14,6 +14,7 @@ from policyd.config import Settings
 from policyd.errors import ConfigError, PolicyError
 from policyd.observability.logs import Log
 from policyd.observability.throttle import LineLimit
+from policyd.option_values import ConfigMapName
 from policyd.policy.live.sources import PolicySource, Together
 from policyd.policy.live.store import LONGEST_RETRY_SECONDS, Kept, Store
 from policyd.policy.live.team_exceptions import HeldBack
@@ -25,7 +26,6 @@ from policyd.server.edits.process import ProcessLimits, check_apart
 from policyd.server.following import CacheState
 from policyd.server.health import WatchHealth, WatchSupervisor
 from policyd.server.last_good import KeepingPlace, LastGoodFile, LastGoodPolicies
-from policyd.units import ConfigMapName
 
 if TYPE_CHECKING:
     from policyd.cluster.client import ClusterClient

@@ -13,8 +13,8 @@ from policyd.crossover.cpu import reading
 from policyd.crossover.fetching import Unfetched, fetched
 from policyd.crossover.serving import serving
 from policyd.errors import ConfigError
+from policyd.option_values import Address
 from policyd.policy.suite.reviews import build_review
-from policyd.units import Address
 from policyd.versions import NEWEST
 from tests.builders.objects import pod
 from tests.builders.policies import denying
@@ -26,7 +26,7 @@ HERE = Address("127.0.0.1", 0)
 PROGRAM = """
 import sys
 from policyd.crossover.serving import serving
-from policyd.units import Address
+from policyd.option_values import Address
 from policyd.versions import NEWEST
 from tests.builders.policies import denying
 from tests.server.process import until

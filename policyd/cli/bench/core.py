@@ -22,11 +22,11 @@ from policyd.cli.shared.policies import policies_option, require_policies
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
+from policyd.option_values import positive_duration
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.documents import Sources
 from policyd.policy.source.loader import load
-from policyd.units import positive_duration
 from policyd.versions import KubernetesVersion
 
 NAME = "core"

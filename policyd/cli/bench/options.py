@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from policyd import units
+from policyd import option_values
 from policyd.cli.bench.values import Unit
 from policyd.cli.shared.settings import with_options
 from policyd.cli.webhooks.options import Service, ca_bundle
 from policyd.crossover.model import Limits
-from policyd.units import Address
+from policyd.option_values import Address
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 
 FEWEST_REQUESTS = 10  # one in each round
@@ -92,7 +92,7 @@ _OPTIONS = (
     ),
     click.option(
         "--duration",
-        type=Unit("DURATION", units.positive_duration),
+        type=Unit("DURATION", option_values.positive_duration),
         default="5m",
         show_default=True,
         metavar="DURATION",
@@ -110,7 +110,7 @@ _OPTIONS = (
     ),
     click.option(
         "--serve",
-        type=Unit("HOST:PORT", units.address),
+        type=Unit("HOST:PORT", option_values.address),
         metavar="HOST:PORT",
         help="Start a policyd with these policies, on an address of this machine that the API "
         "server can reach.",
@@ -123,7 +123,7 @@ _OPTIONS = (
     ),
     click.option(
         "--webhook-url",
-        type=Unit("URL", units.https_url),
+        type=Unit("URL", option_values.https_url),
         metavar="URL",
         help="Call the policyd that runs at this URL, such as https://10.0.0.7:8443.",
     ),

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from policyd import units
+from policyd import option_values
 from policyd.benchmark import service
 from policyd.benchmark.admin import Admin
 from policyd.benchmark.client import LoadTarget, Trust
@@ -104,7 +104,7 @@ def server_options(function: Callable[..., Any]) -> Callable[..., Any]:
 _OPTIONS = (
     click.option(
         "--server",
-        type=Unit("URL", units.https_url),
+        type=Unit("URL", option_values.https_url),
         required=True,
         metavar="URL",
         help="Load the server at this URL, such as https://127.0.0.1:8443.",
@@ -144,7 +144,7 @@ _OPTIONS = (
     ),
     click.option(
         "--duration",
-        type=Unit("DURATION", units.positive_duration),
+        type=Unit("DURATION", option_values.positive_duration),
         default="10s",
         show_default=True,
         metavar="DURATION",

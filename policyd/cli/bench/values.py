@@ -7,7 +7,7 @@ import click
 
 
 class Unit(click.ParamType[Any]):
-    """A value that a function of ``policyd.units`` parses."""
+    """A value that a function of ``policyd.option_values`` parses."""
 
     def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
         self.name = name

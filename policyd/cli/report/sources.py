@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from policyd import units
+from policyd import option_values
 from policyd.cli.shared.output import styled
 from policyd.cli.shared.policies import policies_option, require_policies
 from policyd.cluster.pod import NAMESPACE_FILE, pod_namespace
@@ -63,7 +63,7 @@ def sources_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--policy-configmaps",
             default="",
             metavar="SELECTOR",
-            callback=_checked(units.label_selector),
+            callback=_checked(option_values.label_selector),
             help="Load policies from the ConfigMaps with these labels in --policy-namespace too.",
         ),
         click.option(
@@ -77,14 +77,14 @@ def sources_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--exception-configmaps",
             default="",
             metavar="SELECTOR",
-            callback=_checked(units.label_selector),
+            callback=_checked(option_values.label_selector),
             help=_DOCS["exception_configmaps"],
         ),
         click.option(
             "--exception-namespaces",
             multiple=True,
             metavar="GLOB",
-            callback=_all_checked(units.namespace_pattern),
+            callback=_all_checked(option_values.namespace_pattern),
             help=_DOCS["exception_namespaces"],
         ),
     )

@@ -12,8 +12,8 @@ from policyd.cli import policyd
 from policyd.crossover.serving import Serving, serving
 from policyd.errors import PolicydError
 from policyd.json_types import JSONObject
+from policyd.option_values import Address
 from policyd.policy.suite.reviews import build_review
-from policyd.units import Address
 from policyd.versions import NEWEST
 from tests.builders.objects import config_map, pod
 from tests.builders.policies import denying
