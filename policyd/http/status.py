@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from policyd.bounded_text import encodable_tree
-from policyd.collecting import exempting
 from policyd.errors import ReviewError
+from policyd.gc_policy import exempting
 from policyd.http.admin_gate import TRUSTED
 from policyd.http.denials import NONE, RecentDenials, denial_query
 from policyd.http.lifecycle import Lifecycle

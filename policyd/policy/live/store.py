@@ -10,8 +10,8 @@ from pathlib import Path
 from time import monotonic, time
 from typing import Any, NamedTuple
 
-from policyd.collecting import settle
 from policyd.errors import PolicyError, Problem
+from policyd.gc_policy import settle
 from policyd.policy.live.holding import (
     BundleState,
     Trial,
