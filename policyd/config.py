@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from policyd import units, versions
+from policyd import option_values as values
+from policyd import versions
 from policyd.errors import ConfigError
-from policyd.units import Address, ConfigMapName, ServicePort
+from policyd.option_values import Address, ConfigMapName, ServicePort
 from policyd.versions import NEWEST, SPAN, KubernetesVersion
 
 PREFIX = "POLICYD_"
@@ -40,46 +41,46 @@ class Settings:
     )
     allow_empty: bool = setting(
         False,
-        units.switch,
+        values.switch,
         "Start and report ready even if there are no policies.",
     )
     policy_configmaps: str = setting(
         "",
-        units.label_selector,
+        values.label_selector,
         "Load policies from the ConfigMaps with these labels in --namespace too, and follow their "
         "changes.",
     )
     exception_configmaps: str = setting(
         "",
-        units.label_selector,
+        values.label_selector,
         "Load PolicyExceptions from the ConfigMaps with these labels in --exception-namespaces; "
         "each excepts only requests of its own namespace.",
     )
     exception_namespaces: tuple[str, ...] = setting(
         (),
-        units.namespace_pattern,
+        values.namespace_pattern,
         "Read --exception-configmaps of this namespace; * and ? are wildcards; may be repeated.",
         many=True,
     )
     last_good: Path | ConfigMapName | None = setting(
         None,
-        units.file_or_config_map,
+        values.file_or_config_map,
         "Keep the last policies that loaded without an error in this file, or in this ConfigMap of "
         "--namespace, and serve them if the policies are broken at start.",
     )
     watch_grace: float = setting(
         300.0,
-        units.positive_duration,
+        values.positive_duration,
         "Report not ready if policyd cannot watch its files for this long.",
     )
     bind: Address = setting(
         Address("0.0.0.0", 8443),  # noqa: S104 - reviews come from other hosts
-        units.address,
+        values.address,
         "Listen for AdmissionReviews on this address, over TLS.",
     )
     admin_bind: Address = setting(
         Address("127.0.0.1", 8080),
-        units.address,
+        values.address,
         "Serve health checks and metrics on this address, over plain HTTP.",
     )
     admin_host: tuple[str, ...] = setting(
@@ -89,87 +90,87 @@ class Settings:
         many=True,
     )
     admin_token_file: Path | None = setting(
-        None, units.file, "Require the bearer token in this file for /metrics and /policies."
+        None, values.file, "Require the bearer token in this file for /metrics and /policies."
     )
     tls_cert: Path | None = setting(
         None,
-        units.file,
+        values.file,
         "Serve with this PEM certificate chain; it is reloaded when the file changes.",
     )
     tls_key: Path | None = setting(
-        None, units.file, "Use this PEM private key of the certificate; it is reloaded too."
+        None, values.file, "Use this PEM private key of the certificate; it is reloaded too."
     )
     self_signed: bool = setting(
-        False, units.switch, "Generate a certificate for localhost at start, for development."
+        False, values.switch, "Generate a certificate for localhost at start, for development."
     )
     client_ca: Path | None = setting(
-        None, units.file, "Require client certificates signed by the authority in this PEM file."
+        None, values.file, "Require client certificates signed by the authority in this PEM file."
     )
     client_name: tuple[str, ...] = setting(
         (), str, "Accept only client certificates with this name; may be repeated.", many=True
     )
     timeout: float = setting(
-        10.0, units.positive_duration, "Answer within this time, even if the request allows more."
+        10.0, values.positive_duration, "Answer within this time, even if the request allows more."
     )
     max_body_bytes: int = setting(
         16 * 2**20,
-        units.size,
+        values.size,
         "Reject larger reviews. The default fits two escaped objects of 3 MiB.",
     )
     workers: int = setting(
-        1, units.count, "Answer requests with this many processes, which share the limits below."
+        1, values.count, "Answer requests with this many processes, which share the limits below."
     )
     max_in_flight: int = setting(
-        256, units.count, "Answer 503 with Retry-After beyond this many concurrent requests."
+        256, values.count, "Answer 503 with Retry-After beyond this many concurrent requests."
     )
     max_in_flight_bytes: int = setting(
         160 * 2**20,
-        units.size,
+        values.size,
         "Answer 503 beyond this much memory for the reviews being read and answered.",
     )
     max_connections: int = setting(
-        512, units.count, "Close the longest idle connection beyond this many open connections."
+        512, values.count, "Close the longest idle connection beyond this many open connections."
     )
     handshake_timeout: float = setting(
-        5.0, units.positive_duration, "Disconnect clients whose TLS handshake takes longer."
+        5.0, values.positive_duration, "Disconnect clients whose TLS handshake takes longer."
     )
     head_timeout: float = setting(
-        5.0, units.positive_duration, "Disconnect clients whose request headers take longer."
+        5.0, values.positive_duration, "Disconnect clients whose request headers take longer."
     )
     body_timeout: float = setting(
-        5.0, units.positive_duration, "Answer 408 if the body of a request takes longer to arrive."
+        5.0, values.positive_duration, "Answer 408 if the body of a request takes longer to arrive."
     )
     write_timeout: float = setting(
-        10.0, units.positive_duration, "Disconnect clients that take longer to read an answer."
+        10.0, values.positive_duration, "Disconnect clients that take longer to read an answer."
     )
     grace: float = setting(
         25.0,
-        units.positive_duration,
+        values.positive_duration,
         "Exit within this time after SIGTERM; keep it below terminationGracePeriodSeconds.",
     )
     drain: float = setting(
         5.0,
-        units.duration,
+        values.duration,
         "After SIGTERM keep listening until no request has arrived for this long.",
     )
     keep_alive: float = setting(
         120.0,
-        units.positive_duration,
+        values.positive_duration,
         "Close connections that are idle for longer. API servers keep them for 90 s.",
     )
     server: str = setting(
         "policyd",
-        units.http_server,
+        values.http_server,
         "Read HTTP with policyd's own server, or with hypercorn, which also offers HTTP/2 but does "
         "not limit connections.",
     )
     cluster: bool = setting(
         False,
-        units.switch,
+        values.switch,
         "Look up authorizer checks, namespaces, params and CRDs in the Pod's own cluster.",
     )
     kubeconfig: Path | None = setting(
-        None, units.file, "Look them up in the cluster of this kubeconfig file's current context."
+        None, values.file, "Look them up in the cluster of this kubeconfig file's current context."
     )
     namespace: str = setting(
         "",
@@ -178,43 +179,43 @@ class Settings:
     )
     register: bool = setting(
         False,
-        units.switch,
+        values.switch,
         "Create the webhook configurations when ready, and keep them in step with the policies.",
     )
     in_tree: str = setting(
         "",
-        units.placement_mode,
+        values.placement_mode,
         "Let the API server enforce policies itself: auto where that costs less, only all of them, "
         "never takes back what was placed. Without --register only follow what is placed.",
     )
-    webhook_name: str = setting("policyd", units.object_name, "Name both configurations this.")
+    webhook_name: str = setting("policyd", values.object_name, "Name both configurations this.")
     webhook_service: ServicePort = setting(
         ServicePort("policyd", 443),
-        units.service_port,
+        values.service_port,
         "Register this Service of --namespace.",
     )
     webhook_url: str = setting(
         "",
-        units.https_url,
+        values.https_url,
         "Register this URL instead of a Service, for a server outside of the cluster.",
     )
     manage_certificates: bool = setting(
         False,
-        units.switch,
+        values.switch,
         "Issue a CA and a serving certificate, keep them in a Secret, and rotate them.",
     )
     certificate_secret: str = setting(
-        "policyd-tls", units.object_name, "Keep the managed certificates in this Secret."
+        "policyd-tls", values.object_name, "Keep the managed certificates in this Secret."
     )
     certificate_lifetime: float = setting(
         90 * 86_400.0,
-        units.lifetime,
+        values.lifetime,
         "Issue serving certificates that live this long, and a CA that lives ten times as long; "
         "each is renewed after two thirds of its life.",
     )
     events: bool = setting(
         False,
-        units.switch,
+        values.switch,
         "Report denials as Events in the namespaces of the objects.",
     )
     kubernetes_version: KubernetesVersion | None = setting(
@@ -224,25 +225,25 @@ class Settings:
         f"the connected cluster, else {NEWEST}.",
     )
     capture: Path | None = setting(
-        None, units.directory, "Record reviews and answers in this directory, for policyd replay."
+        None, values.directory, "Record reviews and answers in this directory, for policyd replay."
     )
     capture_max_bytes: int = setting(
-        256 * 2**20, units.size, "Keep this much of recorded reviews; delete the oldest first."
+        256 * 2**20, values.size, "Keep this much of recorded reviews; delete the oldest first."
     )
     trace_sample: float | str | None = setting(
         None,
-        units.trace_sample,
+        values.trace_sample,
         "Trace this part of the requests (0 to 1), and those that a traced API server sends, or "
         "only the latter: parent. 0, the default, is off. Needs the extra otel.",
     )
     otlp_endpoint: str = setting(
         "",
-        units.http_url,
+        values.http_url,
         "Send traces to this OpenTelemetry collector, over OTLP/HTTP. Defaults to "
         "OTEL_EXPORTER_OTLP_ENDPOINT.",
     )
     log_format: str = setting(
-        "json", units.log_format, "Log one JSON object per line, or plain text."
+        "json", values.log_format, "Log one JSON object per line, or plain text."
     )
 
     def __post_init__(self) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from policyd import units
+from policyd import option_values
 from policyd.config import RESERVED, Settings, resolve
 from policyd.errors import ConfigError
-from policyd.units import Address, ConfigMapName, ServicePort
+from policyd.option_values import Address, ConfigMapName, ServicePort
 
 DURATIONS = [
     ("10s", 10.0),
@@ -27,13 +27,13 @@ DURATIONS = [
 
 @pytest.mark.parametrize(("text", "seconds"), DURATIONS)
 def test_duration(text: str, seconds: float) -> None:
-    assert units.duration(text) == pytest.approx(seconds)
+    assert option_values.duration(text) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("text", ["", "s", "10 s", "1d", "-1s", "1s2", "١s", "1e3s"])
 def test_what_is_no_go_duration_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="a duration like"):
-        units.duration(text)
+        option_values.duration(text)
 
 
 SIZES = [
@@ -48,7 +48,7 @@ SIZES = [
 
 @pytest.mark.parametrize(("text", "size"), SIZES)
 def test_size(text: str, size: int) -> None:
-    assert units.size(text) == size
+    assert option_values.size(text) == size
 
 
 ADDRESSES = [
@@ -61,13 +61,13 @@ ADDRESSES = [
 
 @pytest.mark.parametrize(("text", "address"), ADDRESSES)
 def test_address(text: str, address: Address) -> None:
-    assert units.address(text) == address
+    assert option_values.address(text) == address
 
 
 def test_a_config_map_is_not_a_file() -> None:
-    assert units.file_or_config_map("configmap/a.b") == ConfigMapName("a.b")
+    assert option_values.file_or_config_map("configmap/a.b") == ConfigMapName("a.b")
     assert str(ConfigMapName("a")) == "configmap/a"
-    assert units.file_or_config_map("./configmap/a") == Path("configmap/a")
+    assert option_values.file_or_config_map("./configmap/a") == Path("configmap/a")
 
 
 SELECTORS: list[tuple[str, list[tuple[str, str, list[str]]]]] = [
@@ -83,7 +83,7 @@ SELECTORS: list[tuple[str, list[tuple[str, str, list[str]]]]] = [
 def test_a_selector_is_read_as_kubectl_reads_it(
     text: str, terms: list[tuple[str, str, list[str]]]
 ) -> None:
-    found = units.selector_terms(text)["matchExpressions"]
+    found = option_values.selector_terms(text)["matchExpressions"]
     assert [(e["key"], e["operator"], e.get("values", [])) for e in found] == terms
 
 
@@ -92,16 +92,19 @@ def test_a_selector_is_read_as_kubectl_reads_it(
 )
 def test_what_is_no_selector_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="a label selector like"):
-        units.label_selector(text)
+        option_values.label_selector(text)
 
 
 def test_a_service_has_a_port_of_its_own() -> None:
-    assert units.service_port("policyd") == ServicePort("policyd", 443)
-    assert units.service_port("a-b:8443") == ServicePort("a-b", 8443)
+    assert option_values.service_port("policyd") == ServicePort("policyd", 443)
+    assert option_values.service_port("a-b:8443") == ServicePort("a-b", 8443)
 
 
 def test_a_url_ends_without_a_slash() -> None:
-    assert units.https_url("https://policyd.example:8443/a/") == "https://policyd.example:8443/a"
+    assert (
+        option_values.https_url("https://policyd.example:8443/a/")
+        == "https://policyd.example:8443/a"
+    )
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [

@@ -78,7 +78,7 @@ ALLOWED = {
     "policyd/policy/lint/values/plain_scalars.py": "numbers of YAML",
     "policyd/policy/lint/values/quantities.py": "a literal of an expression",
     "policyd/policy/source/yaml_nodes.py": "scalars of YAML",
-    "policyd/units.py": "durations and sizes of the configuration",
+    "policyd/option_values.py": "durations and sizes of the configuration",
     "policyd/versions.py": "a version, of a flag or of an API server",
 }
 # Patterns that are only known at run time, and an example of each.

@@ -27,12 +27,12 @@ from policyd.admission.invocation import NO_VALIDATIONS
 from policyd.admission.observer import Observer
 from policyd.admission.recorder import Happening, PolicyEvent, Recorder, RequestEffect
 from policyd.admission.review import AdmissionRequest
+from policyd.bounded_text import bounded
 from policyd.errors import StatusError, Unanswered
 from policyd.policy.compile.compiled import Binding, CompiledPolicy
 from policyd.policy.compile.exemptions import Exemption
 from policyd.policy.compile.rollouts import CompiledRollout
 from policyd.policy.model.suite import Webhook
-from policyd.texts import bounded
 
 _Result = TypeVar("_Result")
 _Arguments = TypeVarTuple("_Arguments")

@@ -15,8 +15,8 @@ from policyd._core.json.request import AdmissionRequest
 from policyd._core.json.tree import is_ordinary, normal
 from policyd.admission import partial
 from policyd.admission.partial import MAX_REVIEW_DEPTH, UNCOUNTED_BYTES
+from policyd.bounded_text import cause_text, encodable_tree
 from policyd.errors import ReviewError, UnreadableReview
-from policyd.texts import cause_text, encodable_tree
 
 __all__ = ["AdmissionRequest", "AdmissionResponse", "decode", "encode", "to_dict"]
 

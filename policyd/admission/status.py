@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from policyd.admission.metadata import metadata_string, object_name
 from policyd.admission.review import AdmissionRequest, Cause, ObjectDetails
-from policyd.texts import MAX_CAUSES_CHARS, MAX_STATUS_CHARS
+from policyd.bounded_text import MAX_CAUSES_CHARS, MAX_STATUS_CHARS
 
 # What Kubernetes calls an object without a name, such as those of a deletecollection
 # (k8s.io/apiserver pkg/admission/errors.go).

@@ -12,8 +12,8 @@ from policyd import __version__
 from policyd.cli.shared.groups import PROJECT, TableGroup
 from policyd.cli.shared.terminal.color import preferred
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
-from policyd.collecting import collect_seldom
 from policyd.errors import PolicydError
+from policyd.gc_policy import collect_seldom
 
 # Name: (module with the click command ``command``, its line in the help).
 COMMANDS: dict[str, tuple[str, str]] = {

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from policyd.cli.shared.settings import settings_options
-from policyd.collecting import collect_as_usual
 from policyd.config import PREFIX, Settings, resolve
 from policyd.errors import ConfigError
+from policyd.gc_policy import collect_as_usual
 from policyd.server import signals
 
 if TYPE_CHECKING:

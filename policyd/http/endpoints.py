@@ -32,8 +32,8 @@ from policyd.http.messages import (
     respond,
 )
 from policyd.http.turns import EvaluationTurns
+from policyd.option_values import duration
 from policyd.policy.model.suite import Webhook
-from policyd.units import duration
 
 # Keys of scope["state"], set by http.py and tcp.py of server/network: perf_counter_ns when the head
 # of the request was read, and the Peer that sent it.

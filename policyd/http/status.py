@@ -9,15 +9,15 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from policyd.collecting import exempting
+from policyd.bounded_text import encodable_tree
 from policyd.errors import ReviewError
+from policyd.gc_policy import exempting
 from policyd.http.admin_gate import TRUSTED
 from policyd.http.denials import NONE, RecentDenials, denial_query
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.policies_in_use import ClusterView, PoliciesInUse, PolicyPlaces
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.texts import encodable_tree
 from policyd.webhooks.reach.reached import Reached
 
 # Rendering may use this part of the time, and this many seconds at once. Beyond that the previous

@@ -15,10 +15,10 @@ import orjson
 
 from policyd.admission.recorder import PolicyEvent
 from policyd.admission.review import AdmissionRequest
+from policyd.bounded_text import MAX_LOGGED_CHARS, bounded, encodable
 from policyd.observability.about import Value, fields_of, message_of_event, named, timestamp
 from policyd.observability.log_writer import LogWriter, standard_error
 from policyd.observability.recording import RecordingErrors, unfailing
-from policyd.texts import MAX_LOGGED_CHARS, bounded, encodable
 
 LogLevel = Literal["info", "warning", "error"]
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from policyd.admission.recorder import PolicyEvent
 from policyd.admission.review import AdmissionRequest
+from policyd.bounded_text import MAX_STATUS_CHARS, bounded
 from policyd.http.denials import MOST, RecentDenials
 from policyd.observability.about import (
     Named,
@@ -18,7 +19,6 @@ from policyd.observability.about import (
     named,
     timestamp,
 )
-from policyd.texts import MAX_STATUS_CHARS, bounded
 
 # Characters of each string that clients choose: names have 253, those of users may be longer.
 _MOST_CHARS = 512

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from policyd.buckets import TokenBucket
+from policyd.token_bucket import TokenBucket
 
 # The longest sleep, after which it is checked whether the run should stop.
 _SLICE = 0.1

@@ -6,10 +6,10 @@ from typing import Literal
 
 from policyd.admission.confidential import WITHHELD
 from policyd.admission.decision import Finding
+from policyd.bounded_text import bounded, encodable
 from policyd.policy.compile.exemptions import Exemption
 from policyd.policy.kinds.match_targets import PolicyKey
 from policyd.reports.policies import PolicyFacts
-from policyd.texts import bounded, encodable
 
 ResultWord = Literal["fail", "error", "warn", "skip", "pass"]
 # The worst comes first.

@@ -35,6 +35,7 @@ from policyd.observability.logs import Bridge, Log, background_log
 from policyd.observability.metrics import Exposition
 from policyd.observability.tracing.switch import tracing
 from policyd.observability.trail import Trail
+from policyd.option_values import Address
 from policyd.policy.compile.missing_schemas import RULE as MISSING_SCHEMA
 from policyd.policy.kinds.wanted_definitions import Fetch
 from policyd.policy.source.files import Bundle
@@ -54,7 +55,6 @@ from policyd.server.signals import Signals
 from policyd.server.watches import FailureLog, Watcher
 from policyd.tls.certificates import Certificates
 from policyd.tls.sources import PairSource
-from policyd.units import Address
 from policyd.versions import NEWEST, KubernetesVersion
 from policyd.waiting import until_any
 

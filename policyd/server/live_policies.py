@@ -13,6 +13,7 @@ from policyd.config import Settings
 from policyd.errors import PolicyError
 from policyd.observability.logs import Log
 from policyd.observability.throttle import LineLimit
+from policyd.option_values import ConfigMapName
 from policyd.policy.config_maps.team_exceptions import HeldBack
 from policyd.server.cluster.followed_lists import CacheState
 from policyd.server.cluster.own_namespace import known_namespace, own_namespace
@@ -25,7 +26,6 @@ from policyd.server.policies.last_good import KeepingPlace, LastGoodFile, LastGo
 from policyd.server.policies.loaded_set import LoadedSet
 from policyd.server.policies.policy_sources import PolicySource, Together
 from policyd.server.policies.store import LONGEST_RETRY_SECONDS, Store
-from policyd.units import ConfigMapName
 from policyd.waiting import until_any
 
 if TYPE_CHECKING:

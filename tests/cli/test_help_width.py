@@ -4,7 +4,7 @@ import click
 import pytest
 
 from policyd.cli import policyd
-from policyd.excerpts import columns
+from policyd.source_excerpt import columns
 from tests.builders.commands import every
 
 CONTEXTS = {"": click.Context(policyd, info_name="policyd"), **dict(every())}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from policyd import units
+from policyd import option_values
 from policyd.cli import policyd
 from policyd.cli.shared.settings import settings_options
 from policyd.config import Settings
@@ -14,9 +14,9 @@ from tests.builders.commands import every
 
 READERS = {
     Path: "PATH",
-    units.file: "FILE",
-    units.file_or_config_map: "FILE",
-    units.directory: "DIR",
+    option_values.file: "FILE",
+    option_values.file_or_config_map: "FILE",
+    option_values.directory: "DIR",
 }
 # What every other value is called; a choice lists its values.
 OTHERS = {

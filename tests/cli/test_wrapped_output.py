@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 import pytest
 
-from policyd.excerpts import columns
 from policyd.policy.suite.reviews import build_review
+from policyd.source_excerpt import columns
 from tests.cli.terminal import SCRIPT, in_terminal, run
 
 pytestmark = pytest.mark.skipif(

@@ -10,8 +10,8 @@ from urllib.request import urlopen
 import pytest
 
 from policyd.errors import ConfigError
+from policyd.option_values import Address
 from policyd.policy.suite.reviews import build_review
-from policyd.units import Address
 from policyd.versions import NEWEST
 from tests.builders.objects import pod
 from tests.builders.policies import denying
@@ -26,7 +26,7 @@ HERE = Address("127.0.0.1", 0)
 PROGRAM = """
 import sys
 from tools.crossover.serving import serving
-from policyd.units import Address
+from policyd.option_values import Address
 from policyd.versions import NEWEST
 from tests.builders.policies import denying
 from tests.server.process import until

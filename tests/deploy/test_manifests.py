@@ -9,8 +9,8 @@ import jsonpatch
 import pytest
 import yaml
 
-from policyd import config, units
-from policyd.units import Address
+from policyd import config, option_values
+from policyd.option_values import Address
 from tests.shared import ROOT
 
 BASE = ROOT / "deploy" / "base"
@@ -59,7 +59,7 @@ def test_memory_limit_is_enough_for_the_bounds(container: dict[str, Any]) -> Non
     """As docs/run/overload.md says: what is in flight, connections, and the server itself."""
     settings = config.resolve(flags(container), {})
     needed = settings.max_in_flight_bytes + settings.max_connections * 0.3 * 2**20 + 100 * 2**20
-    assert needed <= units.size(container["resources"]["limits"]["memory"])
+    assert needed <= option_values.size(container["resources"]["limits"]["memory"])
 
 
 def test_flags_are_accepted(container: dict[str, Any]) -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from policyd.admission.recorder import PolicyEvent
 from policyd.admission.review import decode
+from policyd.bounded_text import MAX_LOGGED_CHARS
 from policyd.observability.logs import Bridge, Log
 from policyd.observability.metrics import PrometheusRecorder
 from policyd.observability.metrics.recorder import REJECTED_LINES
-from policyd.texts import MAX_LOGGED_CHARS
 from tests.builders.reviews import review
 
 

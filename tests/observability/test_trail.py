@@ -10,11 +10,11 @@ import pytest
 from policyd.admission.confidential import WITHHELD
 from policyd.admission.recorder import Happening, PolicyEvent, RequestEffect
 from policyd.admission.review import decode
+from policyd.bounded_text import MAX_STATUS_CHARS
 from policyd.http.denials import MOST
 from policyd.observability.logs import Log
 from policyd.observability.metrics import PrometheusRecorder
 from policyd.observability.trail import Trail
-from policyd.texts import MAX_STATUS_CHARS
 from tests.builders.reviews import review
 
 NOW = 1_795_235_816.2231

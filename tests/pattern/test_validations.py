@@ -9,11 +9,11 @@ import pytest
 from policyd._core.plan.plan import Subject
 from policyd._core.plan.validation import ValidationOutcome
 from policyd._core.values.errors import CelError
+from policyd.bounded_text import cause_text
 from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.source import loader
-from policyd.texts import cause_text
 from tests.builders.objects import deployment
 from tests.builders.policies import policy, rule
 from tests.policy_sets import POD, ask, load

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from policyd.collecting import collect_as_usual
+from policyd.gc_policy import collect_as_usual
 from policyd.server.policies.policy_loader import PolicyLoader
 from tests.builders.reviews import body
 from tests.server import pair

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import click
 
-from policyd import units
+from policyd import option_values
 from policyd.cli.shared.settings import OptionValue, grouped
 from policyd.cli.webhooks.options import SERVICE, ca_bundle
-from policyd.units import Address
+from policyd.option_values import Address
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 from tools.crossover.model import Limits
 
@@ -80,7 +80,7 @@ _OPTIONS = (
     ),
     click.option(
         "--duration",
-        type=OptionValue("DURATION", units.positive_duration),
+        type=OptionValue("DURATION", option_values.positive_duration),
         default="5m",
         show_default=True,
         metavar="DURATION",
@@ -98,7 +98,7 @@ _OPTIONS = (
     ),
     click.option(
         "--serve",
-        type=OptionValue("HOST:PORT", units.address),
+        type=OptionValue("HOST:PORT", option_values.address),
         metavar="HOST:PORT",
         help="Start a policyd with these policies, on an address of this machine that the API "
         "server can reach.",
@@ -111,7 +111,7 @@ _OPTIONS = (
     ),
     click.option(
         "--webhook-url",
-        type=OptionValue("URL", units.https_url),
+        type=OptionValue("URL", option_values.https_url),
         metavar="URL",
         help="Call the policyd that runs at this URL, such as https://10.0.0.7:8443.",
     ),

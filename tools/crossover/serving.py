@@ -17,7 +17,7 @@ from policyd._core.system.libc import die_with
 from policyd.config import PREFIX
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
-from policyd.units import Address
+from policyd.option_values import Address
 from policyd.versions import KubernetesVersion
 
 READY_WITHIN = 60.0  # seconds

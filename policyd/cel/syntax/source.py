@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from policyd.errors import CelCompileError, Problem
-from policyd.excerpts import marked
+from policyd.source_excerpt import marked
 
 MAX_SYNTAX_ERRORS = 100
 NOWHERE = -2

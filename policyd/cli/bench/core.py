@@ -20,9 +20,9 @@ from policyd.cli.shared.settings import OptionValue
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
+from policyd.option_values import positive_duration
 from policyd.policy.compile import compiler
 from policyd.policy.source.loader import load
-from policyd.units import positive_duration
 from policyd.versions import KubernetesVersion
 
 NAME = "core"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from policyd import units
+from policyd import option_values
 from policyd.benchmark import service
 from policyd.benchmark.admin import Admin
 from policyd.benchmark.client import LoadTarget, Trust
@@ -92,7 +92,7 @@ def _server_options(
 _OPTIONS = (
     click.option(
         "--server",
-        type=OptionValue("URL", units.https_url),
+        type=OptionValue("URL", option_values.https_url),
         required=True,
         metavar="URL",
         help="Load the server at this URL, such as https://127.0.0.1:8443.",
@@ -132,7 +132,7 @@ _OPTIONS = (
     ),
     click.option(
         "--duration",
-        type=OptionValue("DURATION", units.positive_duration),
+        type=OptionValue("DURATION", option_values.positive_duration),
         default="10s",
         show_default=True,
         metavar="DURATION",

@@ -13,6 +13,7 @@ from policyd._core.eval.estimates import CALL_LIMIT, MOST
 from policyd._core.eval.program import Program, type_of
 from policyd._core.values.errors import CelError
 from policyd.admission.lookups.authorizer import Authorizer
+from policyd.bounded_text import encodable
 from policyd.cel.env import Environment
 from policyd.cel.estimate.cost import estimate
 from policyd.cel.estimate.sizes import measured
@@ -27,7 +28,6 @@ from policyd.errors import BudgetExceeded, CelCompileError, PolicySchemaError
 from policyd.json_types import JSONObject
 from policyd.policy.source.json_text.encoding import json_bytes
 from policyd.policy.source.loader import read_one
-from policyd.texts import encodable
 from policyd.versions import NEWEST, SPAN, KubernetesVersion, supported
 
 _EPILOG = """\b

@@ -10,6 +10,7 @@ from policyd._core.eval.layout import Layout
 from policyd._core.eval.program import type_of
 from policyd._core.eval.tracing import Tracer
 from policyd._core.values.errors import CelError
+from policyd.bounded_text import encodable
 from policyd.cel.env import Environment
 from policyd.cel.estimate.cost import estimate
 from policyd.cel.estimate.sizes import measured
@@ -25,7 +26,6 @@ from policyd.cli.shared.tree import TreeStyle, tree
 from policyd.cli.shared.values import shown, to_json
 from policyd.errors import BudgetExceeded, CelCompileError, PolicydError
 from policyd.policy.source.loader import read_one
-from policyd.texts import encodable
 from policyd.versions import NEWEST, KubernetesVersion
 
 # These are null unless they are set.

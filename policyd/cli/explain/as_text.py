@@ -4,6 +4,7 @@ the others. Evaluates nothing.
 
 from collections.abc import Iterator, Sequence
 
+from policyd.bounded_text import cause_text
 from policyd.cli.explain.visits import VisitText, title, unenforced
 from policyd.cli.shared.output import counted, styled
 from policyd.cli.shared.tree import TreeStyle
@@ -11,7 +12,6 @@ from policyd.cli.shared.values import cut
 from policyd.json_types import JSONObject
 from policyd.offline.matching import MatchReason
 from policyd.offline.stories import PolicyStory, WebhookStory
-from policyd.texts import cause_text
 
 _COLOURS = {
     "denies": "red",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from policyd import units
+from policyd import option_values
 from policyd.cli.shared.output import styled
 from policyd.cli.shared.policies import policies_option, require_policies
 from policyd.cli.shared.settings import OptionValue, grouped
@@ -49,7 +49,7 @@ class LoadedPolicies(NamedTuple):
     policies: CompiledPolicySet
 
 
-_SELECTOR = OptionValue("SELECTOR", lambda text: units.label_selector(text) if text else "")
+_SELECTOR = OptionValue("SELECTOR", lambda text: option_values.label_selector(text) if text else "")
 _OPTIONS = (
     policies_option(required=False),
     click.option(
@@ -77,7 +77,7 @@ _OPTIONS = (
         "--exception-namespaces",
         multiple=True,
         metavar="GLOB",
-        type=OptionValue("GLOB", units.namespace_pattern),
+        type=OptionValue("GLOB", option_values.namespace_pattern),
         help=_DOCS["exception_namespaces"],
     ),
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from policyd import units, versions
+from policyd import option_values, versions
 from policyd.config import PREFIX, Settings
 
 AddOption = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -20,33 +20,33 @@ SHORT = {"policies": "-p"}
 _METAVARS: dict[Callable[[str], Any], str] = {
     Path: "PATH",
     str: "NAME",
-    units.file: "FILE",
-    units.file_or_config_map: "FILE|configmap/NAME",
-    units.label_selector: "SELECTOR",
-    units.namespace_pattern: "GLOB",
-    units.directory: "DIR",
-    units.address: "HOST:PORT",
-    units.count: "NUMBER",
-    units.duration: "DURATION",
-    units.http_url: "URL",
-    units.http_server: "[policyd|hypercorn]",
-    units.https_url: "URL",
-    units.lifetime: "DURATION",
-    units.log_format: "[json|text]",
-    units.object_name: "NAME",
-    units.placement_mode: "[auto|never|only]",
-    units.positive_duration: "DURATION",
-    units.service_port: "NAME:PORT",
-    units.size: "BYTES",
-    units.trace_sample: "RATIO|parent",
+    option_values.file: "FILE",
+    option_values.file_or_config_map: "FILE|configmap/NAME",
+    option_values.label_selector: "SELECTOR",
+    option_values.namespace_pattern: "GLOB",
+    option_values.directory: "DIR",
+    option_values.address: "HOST:PORT",
+    option_values.count: "NUMBER",
+    option_values.duration: "DURATION",
+    option_values.http_url: "URL",
+    option_values.http_server: "[policyd|hypercorn]",
+    option_values.https_url: "URL",
+    option_values.lifetime: "DURATION",
+    option_values.log_format: "[json|text]",
+    option_values.object_name: "NAME",
+    option_values.placement_mode: "[auto|never|only]",
+    option_values.positive_duration: "DURATION",
+    option_values.service_port: "NAME:PORT",
+    option_values.size: "BYTES",
+    option_values.trace_sample: "RATIO|parent",
     versions.supported: "VERSION",
 }
 # What a shell completes as the value of a flag. The value itself is checked where it is read.
 _COMPLETED: dict[Callable[[str], Any], click.Path] = {
     Path: click.Path(),
-    units.file: click.Path(dir_okay=False),
-    units.file_or_config_map: click.Path(dir_okay=False),
-    units.directory: click.Path(file_okay=False),
+    option_values.file: click.Path(dir_okay=False),
+    option_values.file_or_config_map: click.Path(dir_okay=False),
+    option_values.directory: click.Path(file_okay=False),
 }
 
 # Durations from here on are shown in hours: 48.
@@ -123,6 +123,6 @@ def _default(value: Any, read: Callable[[str], Any]) -> str:
         return ""
     if _METAVARS.get(read) == "DURATION":
         value = f"{value / 3600:g}h" if value >= _HOURS else f"{value:g}s"
-    elif read is units.size and value % 2**20 == 0:
+    elif read is option_values.size and value % 2**20 == 0:
         value = f"{value // 2**20}MiB"
     return f"; default {value}"

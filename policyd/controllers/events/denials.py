@@ -15,9 +15,9 @@ from policyd.admission.metadata import (
 )
 from policyd.admission.recorder import PolicyEvent
 from policyd.admission.review import AdmissionRequest
+from policyd.bounded_text import encodable
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.plural import plural
-from policyd.texts import encodable
 
 VIOLATION, ERROR = "PolicyViolation", "PolicyError"
 # Kubernetes keeps the Events of cluster-scoped objects here.

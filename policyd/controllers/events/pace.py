@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from time import monotonic
 
-from policyd.buckets import TokenBucket
+from policyd.token_bucket import TokenBucket
 
 # A namespace may have so many Events at once, and then one in so many seconds.
 NAMESPACE_BURST, NAMESPACE_SECONDS = 20, 3.0

@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 from policyd.admission.recorder import PolicyEvent
 from policyd.admission.review import AdmissionRequest
+from policyd.bounded_text import encodable_tree
 from policyd.cluster.client import PASSING
 from policyd.cluster.objects import ObjectClient, ObjectError
 from policyd.controllers.controller import Controller
@@ -31,7 +32,6 @@ from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.throttle import Throttle
 from policyd.ownership import LABELS, MANAGER, POLICYD
-from policyd.texts import encodable_tree
 from policyd.waiting import until_any
 
 RESULTS = ("written", "dropped", "failed")

@@ -17,10 +17,10 @@ from policyd.admission.recorder import (
     ShedReason,
 )
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
+from policyd.bounded_text import bounded, encodable
 from policyd.observability.logs import Log
 from policyd.observability.metrics.recorder import PrometheusRecorder
 from policyd.observability.recording import unfailing
-from policyd.texts import bounded, encodable
 
 # Of one request: what exceeds this is counted.
 MOST_EVENTS = 64

@@ -21,6 +21,7 @@ from opentelemetry.trace import (
 )
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from policyd.bounded_text import bounded
 from policyd.http.messages import ASGIScope, Message, Receive, Send, path_of, peer_of
 from policyd.observability.logs import Log
 from policyd.observability.recording import unfailing
@@ -28,7 +29,6 @@ from policyd.observability.throttle import Throttle
 from policyd.observability.tracing.export import Export, exporter_to
 from policyd.observability.tracing.record import CURRENT, MOST_CHARS, RequestTrace, TracingRecorder
 from policyd.observability.tracing.spans import SpanMaker
-from policyd.texts import bounded
 
 _App = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
 _Evaluator = TypeVar("_Evaluator", bound=Callable[..., Any] | None)

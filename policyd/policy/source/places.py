@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import yaml
 
-from policyd.excerpts import marked
 from policyd.json_types import FieldPath
 from policyd.policy.source.yaml_nodes import YamlError, compose, scalar
 from policyd.policy.source.yaml_text.scalar_places import after_properties, character_place
 from policyd.policy.source.yaml_text.tags import TaggedValue, may_have_tags, tagged_values
+from policyd.source_excerpt import marked
 
 NO_TEXT = -1
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from policyd.bounded_text import cause_text
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.model.suite import Expect
-from policyd.texts import cause_text
 
 
 @dataclass(frozen=True, slots=True)

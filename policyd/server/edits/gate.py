@@ -13,18 +13,18 @@ from typing import Any
 
 from policyd._core.match.selectors import Selector
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
+from policyd.bounded_text import bounded
 from policyd.config import Settings
 from policyd.errors import ReviewError
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.throttle import LineLimit
+from policyd.option_values import selector_terms
 from policyd.policy.config_maps.config_map_files import PREFIX, NotRead, flat, labels_of, oversize
 from policyd.server.edits.finding import FindEdit, Outdated, Submitted
 from policyd.server.edits.model import EditFindings, PolicyEdit, TooLate
 from policyd.server.edits.process import Broken, NotStarted
 from policyd.server.edits.showing import MAX_WARNING, MAX_WARNINGS
-from policyd.texts import bounded
-from policyd.units import selector_terms
 
 # Edits that wait for another one; beyond that the API server is told to try again.
 MAX_WAITING = 8

@@ -14,12 +14,12 @@ from threading import Timer
 from time import perf_counter_ns
 from typing import IO, Any
 
+from policyd.bounded_text import bounded
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.wanted_definitions import WantedDefinition
 from policyd.server.edits.memory import left_in_pod
 from policyd.server.edits.model import EditFindings, PolicyEdit, TooLate, line, written
-from policyd.texts import bounded
 
 CHILD = "policyd.server.edits.child"
 # Memory of the process, and what each byte of the policies in use adds: they take 25 when they are

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from policyd.bounded_text import bounded
 from policyd.errors import Problem
 from policyd.server.edits.model import EditFindings
-from policyd.texts import bounded
 
 # Characters of a denial; kubectl prints it as it is. Problems that do not fit are counted.
 MAX_MESSAGE = 6_000

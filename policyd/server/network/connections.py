@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from policyd.collecting import exempt, give_back
 from policyd.config import Settings
+from policyd.gc_policy import exempt, give_back
 from policyd.http.limits import Peer, share
 
 # How often connections are checked for timeouts.

@@ -14,9 +14,9 @@ from contextlib import suppress
 from functools import partial
 
 from policyd.errors import ConfigError
+from policyd.option_values import Address
 from policyd.server.network.connections import PortConnections
 from policyd.server.network.tcp import CLOSE_SECONDS, Connection
-from policyd.units import Address
 
 BACKLOG = 1024
 # Connections accepted before other tasks run.

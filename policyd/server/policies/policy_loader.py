@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from time import thread_time
 
-from policyd.collecting import exempting
 from policyd.errors import PolicyError, Problem
+from policyd.gc_policy import exempting
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.wanted_definitions import Fetch, wanted, with_definitions

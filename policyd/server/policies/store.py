@@ -11,8 +11,8 @@ from pathlib import Path
 from time import monotonic, time
 from typing import NamedTuple
 
-from policyd.collecting import settle
 from policyd.errors import PolicyError, Problem
+from policyd.gc_policy import settle
 from policyd.http.policies_in_use import Reload
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet

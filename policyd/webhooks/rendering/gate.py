@@ -2,7 +2,7 @@
 
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
-from policyd.units import selector_terms
+from policyd.option_values import selector_terms
 from policyd.webhooks.rendering.clients import client_config
 from policyd.webhooks.rendering.options import RenderOptions
 from policyd.webhooks.stored import EDIT_PATH

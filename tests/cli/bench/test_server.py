@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 from policyd.cli import policyd
 from policyd.errors import PolicydError
 from policyd.json_types import JSONObject
+from policyd.option_values import Address
 from policyd.policy.suite.reviews import build_review
-from policyd.units import Address
 from policyd.versions import NEWEST
 from tests.builders.objects import config_map, pod
 from tests.builders.policies import denying

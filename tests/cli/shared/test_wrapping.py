@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policyd.cli.shared.terminal.wrapping import table_row, wrapped, wrapped_line
-from policyd.excerpts import columns
+from policyd.source_excerpt import columns
 
 RED = click.style("seven words", fg="red", bold=True)
 LINES: dict[str, tuple[str, int, str]] = {

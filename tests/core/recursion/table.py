@@ -73,5 +73,5 @@ INTERPRETED = (
     Bound(r"webhooks\.rendering\.safety:.+", DEEP),
     Bound(r"webhooks\.validation\.decoding:.+", "types of a webhook configuration: a few levels"),
     Bound(r"(http|server\.network|server\.workers)\.\w+:.+", LOOP),
-    Bound(r"texts:encodable_tree", "answers and Events that policyd writes itself"),
+    Bound(r"bounded_text:encodable_tree", "answers and Events that policyd writes itself"),
 )

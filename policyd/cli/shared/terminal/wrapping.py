@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from policyd.excerpts import columns
+from policyd.source_excerpt import columns
 
 HANG = 4  # how much further the continuation of a line is indented
 _LEAST = 30  # columns that are enough for the last cell of a row

@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Callable
 from typing import Any
 
-from policyd import units
+from policyd import option_values
 from policyd._core.eval.program import Program
 from policyd._core.values.errors import CelError
 from policyd.cel.env import Environment
@@ -49,9 +49,9 @@ OTHERS = tuple(
     )
 )  # fmt: skip
 SETTINGS: tuple[Callable[[str], Any], ...] = (
-    units.duration, units.positive_duration, units.size, units.count, units.switch, units.address,
-    units.label_selector, units.service_port, units.object_name, units.https_url, units.lifetime,
-    units.placement_mode, units.log_format, supported,
+    option_values.duration, option_values.positive_duration, option_values.size, option_values.count, option_values.switch, option_values.address,
+    option_values.label_selector, option_values.service_port, option_values.object_name, option_values.https_url, option_values.lifetime,
+    option_values.placement_mode, option_values.log_format, supported,
 )  # fmt: skip
 SEEDS = (
     *(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from policyd.buckets import TokenBucket
+from policyd.token_bucket import TokenBucket
 from tests.controllers.events.denied import HandClock
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from policyd.collecting import collect_as_usual, collect_seldom, exempting
+from policyd.gc_policy import collect_as_usual, collect_seldom, exempting
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import pytest
 
 from policyd.cel.env import Environment
 from policyd.errors import CelCompileError
-from policyd.excerpts import MOST, columns, marked
+from policyd.source_excerpt import MOST, columns, marked
 
 
 def caret(text: str) -> str:
