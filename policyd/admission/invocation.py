@@ -28,25 +28,3 @@ class Invocation(NamedTuple):
     hit: Hit
     as_pod: bool
     exempt: Mapping[int, Exemption] = NO_VALIDATIONS
-
-
-class InvocationKey(NamedTuple):
-    """Identifies an invocation across the two rounds of mutations."""
-
-    policy: tuple[str, str]
-    binding: str
-    param: tuple[str, str]
-
-
-def key_of(invocation: Invocation) -> InvocationKey:
-    """Return the policy, binding and param of an invocation."""
-    param, where = invocation.param, ("", "")
-    if invocation.policy.param_kind is not None and isinstance(param, dict):
-        metadata = param.get("metadata") or {}
-        where = (metadata.get("namespace") or "", metadata.get("name") or "")
-    return InvocationKey(invocation.policy.sort_key, invocation.binding.name, where)
-
-
-def plain_key(policy: CompiledPolicy) -> InvocationKey:
-    """Return the key of the only invocation of a policy that is ``plain``."""
-    return InvocationKey(policy.sort_key, policy.bindings[0].name, ("", ""))

@@ -81,14 +81,14 @@ cdef class Plan:
 
 
 cdef class PlannedPolicy:
-    """What the core reads of a policy for each request: how its usual case is evaluated.
+    """What the core reads of a policy for each request: its direct form.
 
-    ``simple`` is (ValidationPlan, params), ``plain_mutation`` a PlainMutation; None: the policy is
-    evaluated step by step.
+    ``simple`` is (ValidationPlan, params), ``direct_mutation`` a MutationInvocation; None: the policy
+    has none.
     """
 
     cdef public tuple simple
-    cdef public object plain_mutation
+    cdef public object direct_mutation
 
 
 # The value or CelError of one expression. Its cost and that of the variables it is first to use

@@ -68,9 +68,9 @@ class Plan:
     ) -> None: ...
 
 class PlannedPolicy:
-    """What the core reads of a policy for each request: how its usual case is evaluated. None: it
+    """What the core reads of a policy for each request: its direct form. None: it
     is evaluated step by step.
     """
 
     simple: tuple[Any, Any] | None  # (ValidationPlan, params)
-    plain_mutation: Any  # PlainMutation | None
+    direct_mutation: Any  # MutationInvocation | None

@@ -1,64 +1,70 @@
 """The object of a request while mutating policies change it one after the other. The object in the
 request is never changed.
+
+``_core/plan/mutation_run`` invokes the policies. Here is what surrounds it: the two rounds, waiting
+for lookups, rollouts, and the report of each outcome to findings, conflicts and observer.
 """
 
-from collections.abc import Sequence
-from functools import partial
-from typing import cast
+from collections.abc import Callable
+from typing import NamedTuple, TypeVarTuple, cast
 
 from policyd._core.counting.counters import ADMIT, WOULD_MUTATE
-from policyd._core.match.equivalents import GvkTuple
 from policyd._core.match.matcher import Hit
 from policyd._core.plan.mutated_tree import MutatedTree
-from policyd._core.plan.plain_mutations import PlainMutations
-from policyd._core.plan.plan import Stopped, Subject
+from policyd._core.plan.mutation_run import MutationOutcome, MutationRun, TreeView
+from policyd._core.plan.plan import Subject
 from policyd.admission.applicable import Applicable
 from policyd.admission.findings import Findings
-from policyd.admission.invocation import Invocation, InvocationKey, Matched, key_of, plain_key
+from policyd.admission.invocation import Invocation, Matched
 from policyd.admission.lookups.deadlines import deadline_of, evaluation_deadline
 from policyd.admission.lookups.evaluations import Evaluation, answered
 from policyd.admission.mutating import rounds
 from policyd.admission.mutating.conflicts import Conflicts
-from policyd.errors import MutationError, StatusError, Unanswered
+from policyd.admission.subject import Subjects
+from policyd.errors import StatusError, Unanswered
 from policyd.json_types import JSON, JSONObject
-from policyd.mutation import Target
-from policyd.policy.compile.compiled import CompiledMutation, CompiledPolicy
+from policyd.policy.compile.compiled import Binding, CompiledPolicy, InvocationKey
 from policyd.policy.kinds.controllers import with_pod
 
+_Arguments = TypeVarTuple("_Arguments")
 _POD = ("", "v1", "Pod")
+
+
+class Lens(NamedTuple):
+    """How policies see the tree if they see a Pod instead of its template, or another version."""
+
+    subjects: Subjects
+    hit: Hit
+    as_pod: bool
+
+    def seen(self, tree: JSON) -> JSON:
+        """Return the object that the policies see."""
+        return self.subjects.seen(tree, self.hit, self.as_pod)
+
+    def changed(self, tree: JSONObject, seen: JSONObject, after: JSONObject) -> JSON:
+        """Return the tree after a policy made ``after`` of what it had ``seen``."""
+        if self.as_pod:
+            return with_pod(tree, seen, after)
+        if after.get("apiVersion") == tree.get("apiVersion"):
+            return after
+        return {**after, "apiVersion": tree.get("apiVersion")}
 
 
 class MutatedObject:
     """The object during mutation."""
 
-    __slots__ = (
-        *("applicable", "findings", "deadline", "request", "tree", "log"),
-        *("_observer", "_targets", "_latest_target", "_conflicts", "_failures"),
-        *("_views", "_again", "_saw", "_cut"),
-    )
+    __slots__ = ("_conflicts", "_views", "applicable", "deadline", "findings", "log", "tree")
 
     def __init__(self, applicable: Applicable, findings: Findings, deadline: int) -> None:
         self.applicable = applicable
         self.findings = findings
         self.deadline = deadline
-        self._cut = evaluation_deadline(deadline)
-        self.request = findings.request
-        self._observer = findings.observer
-        target = applicable.policies.schemas.target(self.request.kind)
-        self._targets = {self.request.kind: target}
-        self._latest_target = (self.request.kind, target)
-        keys = None if target.schema is None else target.schema.list_keys
-        original: JSON = self.request.object
-        self.tree = MutatedTree(original, None if target.schema is None else target.schema.root)
-        self._conflicts = Conflicts(original, keys)
+        schema = applicable.policies.schemas.target(findings.request.kind).schema
+        original: JSON = findings.request.object
+        self.tree = MutatedTree(original, None if schema is None else schema.root)
+        self._conflicts = Conflicts(original, None if schema is None else schema.list_keys)
         self.log = self._conflicts.log
-        # Recorded at the end of the invocation: one that waits for a lookup is run again.
-        self._failures: list[str | Stopped] = []
-        # The tree as policies see it that do not see it as it is, for each subject from matching.
-        self._views: dict[Subject, tuple[JSON, Subject]] = {}
-        # The second round: the tree before each invocation of the first round with IfNeeded.
-        self._again = False
-        self._saw: dict[InvocationKey, JSON] = {}
+        self._views: dict[Subject, TreeView] = {}
 
     def mutate(self, matches: list[Matched]) -> Evaluation[None]:
         """Run one round, and a second if the first changes anything. The second matches all
@@ -67,14 +73,13 @@ class MutatedObject:
         configuration and matchConditions count.
         """
         applicable, findings = self.applicable, self.findings
-        self._saw = yield from self._each(rounds.first(applicable, findings, matches))
+        found = yield from rounds.first(applicable, findings, self.deadline, matches)
+        saw = yield from self._each(found)
         if self.log.changes and not self._denied and applicable.policies.second_round:
-            self._again = True
-            again = yield from rounds.second(
-                applicable, findings, self.deadline, self.tree.current, self._saw
-            )
-            if again:
-                yield from self._each(again)
+            current = self.tree.current
+            found = yield from rounds.second(applicable, findings, self.deadline, current, saw)
+            if found:
+                yield from self._each(found, saw)
 
     @property
     def _denied(self) -> bool:
@@ -82,267 +87,148 @@ class MutatedObject:
         found = self.findings.verdict.findings
         return bool(found) and any("Deny" in each.actions for each in found)
 
-    def _passed_over(self, invocation: Invocation) -> bool:
-        """Whether the policy is not reinvoked, so that only matchConditions errors count."""
-        if not self._again:
-            return False
-        return not invocation.policy.reinvoke or key_of(invocation) not in self._saw
-
     def _each(
-        self, invocations: Sequence[Invocation | Matched]
+        self, found: list[Invocation | Matched], saw: dict[InvocationKey, JSON] | None = None
     ) -> Evaluation[dict[InvocationKey, JSON]]:
-        """Apply invocations in order; return the tree before each one that may be reinvoked."""
-        runs: dict[InvocationKey, JSON] = {}
-        tree, plain = self.tree, self._plain(invocations)
-        at = 0
-        while (at := self._run_plain(plain, at, runs)) < len(invocations):
-            invocation = cast("Invocation", invocations[at])
-            at += 1
-            policy, saw = invocation.policy, tree.current
-            if self._again and policy.reinvoke and self._saw.get(key_of(invocation)) is saw:
-                continue  # The tree is the same as before: it would change nothing.
-            deadline = deadline_of(policy, self.deadline) if policy.timeout_ns else self.deadline
-            cut = min(deadline, self._cut) if self._cut else deadline
-            try:
-                invoked = self._guarded(invocation, saw, cut)
-            except Unanswered as unknown:
-                again = partial(self._guarded_again, invocation, saw, deadline)
-                try:
-                    invoked = yield from answered(again, unknown, deadline)
-                except Unanswered as in_vain:
-                    self.findings.failed(policy, invocation.binding, str(in_vain))
-                    invoked = None
-            if invoked and policy.reinvoke and not self._held(policy):
-                runs[key_of(invocation)] = saw
-        return runs
-
-    def _plain(self, invocations: Sequence[Invocation | Matched]) -> PlainMutations:
-        """Return the runs of the plain policies among the invocations."""
-        return PlainMutations(
-            list(invocations),
+        """Invoke what a round found, in order; return the tree before each invocation that may be
+        reinvoked. ``saw`` is what the first round returned.
+        """
+        findings = self.findings
+        run = MutationRun(
             self.tree,
             self.log,
-            self.applicable.subjects.subject,
-            self._target,
-            self._note,
-            self.findings.recorder.patch_operations,
-            self._cut,
+            self._view,
+            findings.recorder.patch_operations,
+            evaluation_deadline(self.deadline),
+            saw,
+            findings.observer is not None,
         )
-
-    def _run_plain(self, plain: PlainMutations, at: int, runs: dict[InvocationKey, JSON]) -> int:
-        """Run the plain policies from ``at`` on, up to the next invocation; return its index. Add
-        those that may be reinvoked to ``runs``.
-        """
-        while True:
-            try:
-                at = plain.run(at)
-                if plain.failures is None:
-                    break
-                self._failed(plain)
-            except StatusError as failure:
-                self.findings.refused(plain.policy, plain.policy.bindings[0], failure)
-                raise
-            except Unanswered:
-                raise
-            except Exception as error:
-                self.tree.restore(plain.before)
-                self.findings.broken(plain.policy, error)
-            at = plain.at + 1
-        for policy, before in plain.reinvoked:
-            runs[plain_key(policy)] = before
-        return at
-
-    def _failed(self, plain: PlainMutations) -> None:
-        """Report the failures of a plain policy, and what it changed nevertheless."""
-        policy: CompiledPolicy = plain.policy
-        for failure in plain.failures or ():
-            self.findings.failed(policy, policy.bindings[0], failure)
-        if self.tree.current is not plain.before:
-            self._note(policy, plain.before, self.tree.current)
-        if plain.invoked and policy.reinvoke:
-            plain.reinvoked.append((policy, plain.before))
-
-    def patch(self) -> list[JSONObject]:
-        """Return the patch from the object in the request to the mutated object."""
-        if len(self.log.changes) == 1:
-            return self.log.changes[0][1]
-        return self.tree.patch()
-
-    def _guarded(self, invocation: Invocation, before: JSON, deadline: int) -> bool | None:
-        """Run one invocation; if it does not finish, the tree is left as it was ``before``. A bug
-        in policyd follows the policy's failurePolicy.
-        """
-        invoked = None
-        try:
-            if self._observer is None:
-                invoked = self._invoke(invocation, before, deadline)
+        at = run.direct(found, 0)
+        while at < len(found):
+            outcome = run.outcome
+            if outcome is None:
+                yield from self._invoke(run, cast("Invocation", found[at]))
             else:
-                invoked = self._observed(invocation, before, deadline)
+                policy: CompiledPolicy = found[at][0]
+                binding = policy.bindings[0]
+                self._guarded(policy, outcome.before, self._report, policy, binding, outcome)
+            at = run.direct(found, at + 1)
+        return run.seen
+
+    def _invoke(self, run: MutationRun, invocation: Invocation) -> Evaluation[None]:
+        """Run one invocation, and again once a lookup that it waits for is answered."""
+        policy, before = invocation.policy, self.tree.current
+        deadline = deadline_of(policy, self.deadline) if policy.timeout_ns else self.deadline
+        cut = min(deadline, run.cut) if run.cut else deadline
+        try:
+            self._guarded(policy, before, self._attempt, run, invocation, cut)
+        except Unanswered as unknown:
+
+            def again() -> None:
+                cut = evaluation_deadline(deadline)
+                self._guarded(policy, before, self._attempt, run, invocation, cut)
+
+            try:
+                yield from answered(again, unknown, deadline)
+            except Unanswered as in_vain:
+                self.findings.failed(policy, invocation.binding, str(in_vain))
+
+    def _guarded(
+        self,
+        policy: CompiledPolicy,
+        before: JSON,
+        work: Callable[[*_Arguments], None],
+        *args: *_Arguments,
+    ) -> None:
+        """Do the work for a policy. A bug in policyd follows the policy's failurePolicy and leaves
+        the tree as it was ``before``.
+        """
+        try:
+            work(*args)
         except (StatusError, Unanswered):
             raise
         except Exception as error:
-            self.findings.broken(invocation.policy, error)
-        finally:
-            if invoked is None and self.tree.current is not before:
-                self.tree.restore(before)
-        return invoked
+            self.tree.restore(before)
+            self.findings.broken(policy, error)
 
-    def _guarded_again(self, invocation: Invocation, before: JSON, deadline: int) -> bool | None:
-        """Run one invocation after a lookup."""
-        return self._guarded(invocation, before, evaluation_deadline(deadline))
-
-    def _observed(self, invocation: Invocation, before: JSON, deadline: int) -> bool:
-        """Run ``_invoke`` and report it to the observer."""
-        try:
-            return self._invoke(invocation, before, deadline)
-        finally:
-            if self._observer is not None:
-                self._observer.invoked(
-                    invocation,
-                    again=self._again,
-                    passed_over=self._passed_over(invocation),
-                )
-
-    def _invoke(self, invocation: Invocation, before: JSON, deadline: int) -> bool:
-        """Run one invocation; return False if its matchConditions were false."""
-        policy, binding, param, base, hit, as_pod, _ = invocation
-        plan, passed_over = policy.mutation, self._again and self._passed_over(invocation)
-        if plan is None:
-            return False
-        if hit.mismatch and not passed_over:
-            text = f"failed to convert object version: {hit.mismatch}"
-            self.findings.failed(policy, binding, text)
-            return False
-        subject = self._subject(base, hit, as_pod, before)
-        matched = plan.matches(subject, param, deadline)
-        if matched is not True:
-            if matched is not False:
-                self.findings.failed(policy, binding, matched)
-            return False
-        if passed_over:
-            return False
-        tree, now = self.tree, before
-        failures: list[str | Stopped] = []
-        tree.changes, self._failures = 0, failures
-        for mutation in policy.mutations:
-            if now is not before:
-                subject = self._subject(base, hit, as_pod, now)
-            self._mutate(invocation, mutation, subject, now, deadline)
-            now = tree.current
-        for failure in failures:
-            self.findings.failed(policy, binding, failure)
-        held = policy.rollout is not None and self.findings.why_held(policy)
-        if held:
-            self._leave(policy, before, now, held, failed=bool(failures))
-            return True
-        if not failures:
-            policy.counters.count(ADMIT)
-        if now is not before:
-            self._note(policy, before, now)
-        return True
-
-    def _mutate(
-        self,
-        invocation: Invocation,
-        mutation: CompiledMutation,
-        subject: Subject,
-        before: JSON,
-        deadline: int,
-    ) -> None:
-        """Apply one mutation to the current tree ``before``, which the policy sees as ``subject``;
-        on failure the tree is left unchanged.
-        """
-        policy, _, param, _, hit, as_pod, _ = invocation
-        plan, seen = policy.mutation, subject.object
-        if plan is None or not isinstance(seen, dict) or not isinstance(before, dict):
+    def _attempt(self, run: MutationRun, invocation: Invocation, deadline: int) -> None:
+        """Run one invocation; raises Unanswered if it has to wait for a lookup."""
+        policy, binding, param, _, hit, as_pod, _ = invocation
+        observer = self.findings.observer
+        prepared = policy.invocation(binding, param, held=bool(self._why_held(policy)))
+        if prepared is None:
             return
-        target = self._target(_POD if as_pod else hit.kind)
-        after: JSONObject = seen
-        error: str | Stopped | None = None
+        outcome = run.invoke(prepared, self._view(hit, as_pod), deadline)
+        if outcome is None:
+            return
         try:
-            after = mutation.step.change(plan, subject, param, target, deadline, self.tree)
-        except MutationError as failure:
-            error = str(failure)
-        except Stopped as stopped:
-            error = stopped
-        except StatusError as failure:
-            if self._observer is not None:
-                self._observer.mutated(invocation, mutation, seen, seen, str(failure))
-            if self._held(policy):
-                self._failures.append(str(failure))
-                return
-            self.findings.refused(policy, invocation.binding, failure)
-            raise
-        if error is not None:
-            self._failures.append(error)
-        if self._observer is not None:
-            text = "" if error is None else str(error)
-            self._observer.mutated(invocation, mutation, seen, after, text)
-        if after is not seen:
-            if as_pod:
-                after = with_pod(before, seen, after)
-            elif hit.api_version:
-                after = _in_version_of(before, after)
-            problem = self.tree.accept(after)
-            if problem is not None:
-                self._failures.append(f"the mutation makes {problem}")
+            if observer is not None:
+                for number, before, after, error in outcome.steps:
+                    observer.mutated(invocation, policy.mutations[number], before, after, error)
+            self._report(policy, binding, outcome)
+        finally:
+            if observer is not None:
+                observer.invoked(invocation, again=outcome.again, passed_over=outcome.passed_over)
 
-    def _target(self, kind: GvkTuple) -> Target:
-        """Return a kind that policies' mutations work on."""
-        last, target = self._latest_target
-        if kind is not last:
-            target = self._targets.get(kind) or self.applicable.policies.schemas.target(kind)
-            self._targets[kind] = target
-            self._latest_target = (kind, target)
-        return target
+    def _view(self, hit: Hit, as_pod: bool) -> TreeView:
+        """Return how policies see the tree that ``hit`` matched."""
+        applicable = self.applicable
+        subject = applicable.subjects.subject(hit, as_pod)
+        view = self._views.get(subject)
+        if view is None:
+            target = applicable.policies.schemas.target(_POD if as_pod else hit.kind)
+            lens = Lens(applicable.subjects, hit, as_pod) if as_pod or hit.api_version else None
+            view = TreeView(subject, applicable.object, target, lens, hit.mismatch)
+            self._views[subject] = view
+        return view
 
-    def _subject(self, subject: Subject, hit: Hit, as_pod: bool, tree: JSON) -> Subject:
-        """Return a policy's view of the current tree; ``subject`` is that of the first match."""
-        if tree is self.applicable.object:
-            return subject
-        if not (as_pod or hit.api_version):
-            return self.tree.seen_by(subject)
-        known = self._views.get(subject)
-        if known is None or known[0] is not tree:
-            seen = self.applicable.subjects.seen(tree, hit, as_pod)
-            known = self._views[subject] = (tree, subject.seeing(seen))
-        return known[1]
+    def _report(self, policy: CompiledPolicy, binding: Binding, outcome: MutationOutcome) -> None:
+        """Report failures and changes; take back what a policy changed that is not enforced."""
+        findings = self.findings
+        if outcome.error is not None:
+            if isinstance(outcome.error, StatusError):
+                findings.refused(policy, binding, outcome.error)
+            raise outcome.error
+        for failure in outcome.failures or ():
+            findings.failed(policy, binding, failure)
+        held = self._why_held(policy)
+        if held and outcome.invoked:
+            self._leave(policy, outcome, held)
+        elif outcome.after is not outcome.before:
+            self._note(policy, outcome)
 
-    def _held(self, policy: CompiledPolicy) -> str:
+    def _why_held(self, policy: CompiledPolicy) -> str:
         """Return why the rollout of the policy does not enforce it; empty if it does."""
         return "" if policy.rollout is None else self.findings.why_held(policy)
 
-    def _leave(
-        self, policy: CompiledPolicy, before: JSON, after: JSON, why: str, *, failed: bool
-    ) -> None:
+    def _leave(self, policy: CompiledPolicy, outcome: MutationOutcome, why: str) -> None:
         """Take back what a policy changed that is not enforced; count and report it."""
         places: list[str] = []
-        if after is not before:
-            places = [str(each["path"]) for each in self.tree.patch(before)]
-            self.tree.restore(before)
-        if not failed:
+        if outcome.after is not outcome.before:
+            places = [str(each["path"]) for each in self.tree.patch(outcome.before)]
+            self.tree.restore(outcome.before)
+        if outcome.failures is None:
             policy.counters.count(WOULD_MUTATE if places else ADMIT)
         if places:
             self.findings.would_mutate(policy, places, why)
 
-    def _note(self, policy: CompiledPolicy, before: JSON, after: JSON) -> None:
+    def _note(self, policy: CompiledPolicy, outcome: MutationOutcome) -> None:
         """Count an invocation's operations and report changes to values of other policies."""
-        recorder, tree = self.findings.recorder, self.tree
+        recorder, tree, before = self.findings.recorder, self.tree, outcome.before
         # With several mutations of one policy, only all together are its change.
         operations = tree.operations if tree.changes == 1 else tree.patch(before)
         recorder.patch_operations(policy.name, len(operations))
         conflict = None
         try:
-            conflict = self._conflicts.add(policy, operations, before, after)
+            conflict = self._conflicts.add(policy, operations, before, outcome.after)
         except Exception as error:  # what is reported of a change must not take it back
             recorder.unrecorded("recorder", error)
         if conflict is not None:
             recorder.mutation_conflict(policy.name)
             self.findings.happened("conflict", policy, conflict.text)
 
-
-def _in_version_of(before: JSONObject, after: JSONObject) -> JSONObject:
-    """Return ``after`` in the version of the request, if the policy saw another version."""
-    if after.get("apiVersion") == before.get("apiVersion"):
-        return after
-    return {**after, "apiVersion": before.get("apiVersion")}
+    def patch(self) -> list[JSONObject]:
+        """Return the patch from the object in the request to the mutated object."""
+        if len(self.log.changes) == 1:
+            return self.log.changes[0][1]
+        return self.tree.patch()

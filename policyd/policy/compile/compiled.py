@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from policyd._core.plan.plain_mutations import PlainMutation
+from policyd._core.plan.mutation_run import MutationInvocation
 from policyd._core.plan.plan import PlannedPolicy
 from policyd.policy.compile.exemptions import by_namespace
 
@@ -54,6 +54,14 @@ class CompiledMutation:
     overlay: Overlay | None = None
 
 
+class InvocationKey(NamedTuple):
+    """Identifies a mutating policy under one binding and param across the two rounds."""
+
+    policy: tuple[str, str]
+    binding: str
+    param: tuple[str, str]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledPolicy(PlannedPolicy):
     """One policy, ready to evaluate. Immutable except for its counters.
@@ -95,12 +103,12 @@ class CompiledPolicy(PlannedPolicy):
     _exempting: Mapping[str, tuple[Exemption, ...]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Set ``plain``, ``simple`` and ``plain_mutation``.
+        """Set ``plain``, ``simple`` and ``direct_mutation``.
 
         ``plain``: one binding without match rules, no params, exemptions, rollout or problem.
         ``simple``: its validation and ``params``, together because they are read for each request,
         if it is plain, has no timeout of its own and does not use the authorizer; else None.
-        ``plain_mutation``: likewise its mutations, if they do not use namespaceObject either.
+        ``direct_mutation``: likewise its mutations, if they do not use namespaceObject either.
         """
         plain = (
             len(self.bindings) == 1
@@ -120,9 +128,24 @@ class CompiledPolicy(PlannedPolicy):
         plan = None if self.timeout_ns or not plain else self.mutation
         if plan is not None and (plan.frame.uses_authorizer or plan.frame.sees_namespace):
             plan = None
+        direct = None if plan is None else self.invocation(self.bindings[0], self.params)
+        object.__setattr__(self, "direct_mutation", direct)
+
+    def invocation(
+        self, binding: Binding, param: JSON, *, held: bool = False
+    ) -> MutationInvocation | None:
+        """Return what its mutations do under a binding and param; None if it has none. ``held``:
+        its rollout does not enforce it.
+        """
+        if self.mutation is None:
+            return None
+        where = ("", "")
+        if self.param_kind is not None and isinstance(param, dict):
+            metadata = param.get("metadata") or {}
+            where = (metadata.get("namespace") or "", metadata.get("name") or "")
         steps = [each.step for each in self.mutations]
-        mutation = None if plan is None else PlainMutation(plan, steps, self.params, self.reinvoke)
-        object.__setattr__(self, "plain_mutation", mutation)
+        key = InvocationKey(self.sort_key, binding.name, where)
+        return MutationInvocation(self.mutation, steps, param, key, self.reinvoke, held)
 
     def exemptions_in(self, namespace: str) -> tuple[Exemption, ...]:
         """Return the exemptions that may apply to requests in a namespace."""

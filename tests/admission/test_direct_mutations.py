@@ -1,4 +1,4 @@
-"""Plain policies are invoked in one call of the core. All others are invoked one by one; the results
+"""Direct policies are invoked in one call of the core. All others are invoked one by one; the results
 are the same: response, counters, metrics and log.
 """
 
@@ -106,15 +106,15 @@ def outcome(policies: CompiledPolicySet, obj: JSONObject) -> tuple[object, ...]:
 @pytest.mark.parametrize("name", SETS_OF_POLICIES)
 def test_the_result_is_that_of_invoking_policies_one_by_one(name: str) -> None:
     documents = SETS_OF_POLICIES[name]
-    plainly, one_by_one = compiled(*documents), compiled(*documents)
-    assert any(each.plain_mutation is not None for each in plainly.policies)
+    directly, one_by_one = compiled(*documents), compiled(*documents)
+    assert any(each.direct_mutation is not None for each in directly.policies)
     for each in one_by_one.policies:
-        object.__setattr__(each, "plain_mutation", None)
-    assert outcome(plainly, POD) == outcome(one_by_one, POD)
+        object.__setattr__(each, "direct_mutation", None)
+    assert outcome(directly, POD) == outcome(one_by_one, POD)
 
 
-def test_what_may_wait_for_a_lookup_is_not_plain() -> None:
+def test_what_may_wait_for_a_lookup_is_not_direct() -> None:
     (made,) = compiled(a(add_label("namespaceObject.metadata.name"))).policies
-    assert made.plain_mutation is None
+    assert made.direct_mutation is None
     (made,) = compiled(a(ADDS, timeoutSeconds=1)).policies
-    assert made.plain_mutation is None
+    assert made.direct_mutation is None

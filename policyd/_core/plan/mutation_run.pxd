@@ -1,0 +1,101 @@
+"""The one way in which mutating policies are invoked: matchConditions, mutations one after the
+other, acceptance of each change.
+"""
+
+from libc.stdint cimport int64_t
+
+from policyd._core.match.rules cimport Hit
+from policyd._core.plan.mutated_tree cimport ChangeLog, MutatedTree
+from policyd._core.plan.mutation cimport MutationPlan
+from policyd._core.plan.mutation_steps cimport MutationStep
+from policyd._core.plan.plan cimport Subject
+
+
+cdef class TreeView:
+    """How policies that match alike see the tree. ``lens`` shows them another object, and makes a
+    tree of what they make of it (``policyd.admission.mutating.object.Lens``); None: they see the
+    tree. ``mismatch`` is that of the hit.
+    """
+
+    cdef Subject first      # with the tree at the time of matching
+    cdef object matched     # that tree
+    cdef Subject latest
+    cdef object tree        # that ``latest`` shows
+    cdef object target      # the kind of the object that they see
+    cdef object lens
+    cdef str mismatch
+
+    cdef Subject subject(self, object tree)
+
+
+cdef class MutationInvocation:
+    """What a policy does under one binding and param. ``held``: its rollout does not enforce it,
+    so that nothing of it may fail the request. ``key`` identifies it in both rounds.
+    """
+
+    cdef MutationPlan plan
+    cdef tuple steps            # of MutationStep
+    cdef object params
+    cdef object key
+    cdef bint reinvoke
+    cdef bint held
+
+    # Whether it has a part in the second round: it is reinvoked, or its conditions may fail.
+    cdef bint acts_again(self)
+
+
+cdef class MutationOutcome:
+    """What came of one invocation. It is done; or it failed with ``failures``; or ``error`` ended
+    it, and the tree is as before: it waits for an answer (Unanswered), the request is refused
+    (StatusError), or it is a defect of policyd.
+    """
+
+    cdef readonly bint again        # in the second round
+    cdef readonly bint passed_over  # only errors of its matchConditions count
+    cdef readonly bint invoked      # its matchConditions hold, and it is not passed over
+    cdef readonly list failures     # None: there are none
+    cdef readonly object error
+    cdef readonly object before     # the tree
+    cdef readonly object after
+    cdef readonly list steps        # if watched: (number of the mutation, before, after, error)
+
+    cdef int fail(self, object failure) except -1
+
+
+cdef class MutationRun:
+    """One round of mutations. ``saw`` are the trees before the invocations of the first round that
+    may be reinvoked, by key; None in the first round itself, which collects them as ``seen``.
+    """
+
+    cdef MutatedTree tree
+    cdef ChangeLog log
+    cdef object view_of             # (hit, as_pod) -> TreeView
+    cdef object patch_operations    # (name, count), of the Recorder
+    cdef readonly int64_t cut
+    cdef dict saw
+    cdef readonly dict seen
+    cdef bint watched
+    cdef readonly MutationOutcome outcome   # of the direct policy that ``direct`` stopped at
+    cdef Hit hit                    # the last one, and its view
+    cdef TreeView view
+
+    cdef bint settled(self, object policy, MutationInvocation invocation, Hit hit) except -1
+    cdef MutationOutcome invoked(
+        self, MutationInvocation invocation, TreeView view, Hit hit, int64_t deadline
+    )
+    cdef int perform(
+        self,
+        MutationInvocation invocation,
+        TreeView view,
+        int64_t deadline,
+        MutationOutcome outcome,
+    ) except -1
+    cdef int mutate(
+        self,
+        MutationInvocation invocation,
+        Py_ssize_t number,
+        TreeView view,
+        Subject subject,
+        int64_t deadline,
+        MutationOutcome outcome,
+    ) except -1

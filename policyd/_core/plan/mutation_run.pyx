@@ -1,0 +1,218 @@
+"""Invokes mutating policies. Whatever happens to one of them is its outcome; the caller settles it,
+except for what nearly all do: succeed, and touch nothing that another policy wrote.
+"""
+
+cimport cython
+
+from policyd._core.counting.counters cimport ADMIT
+from policyd._core.plan.plan cimport PlannedPolicy
+
+from policyd._core.plan.plan import Stopped
+from policyd.errors import MutationError, StatusError
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class TreeView:
+
+    def __init__(self, Subject first not None, object matched, target, lens, str mismatch not None):
+        self.first, self.matched = first, matched
+        self.target, self.lens, self.mismatch = target, lens, mismatch
+
+    cdef Subject subject(self, object tree):
+        if tree is self.matched:
+            return self.first
+        if self.latest is None or tree is not self.tree:
+            seen = tree if self.lens is None else self.lens.seen(tree)
+            self.latest, self.tree = self.first.seen_with(seen), tree
+        return self.latest
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class MutationInvocation:
+
+    def __init__(
+        self,
+        MutationPlan plan not None,
+        steps,
+        object params,
+        object key,
+        bint reinvoke,
+        bint held=False,
+    ):
+        self.plan = plan
+        self.steps = tuple(steps)
+        self.params = params
+        self.key = key
+        self.reinvoke = reinvoke
+        self.held = held
+
+    cdef bint acts_again(self):
+        return self.reinvoke or (self.plan.fail and bool(self.plan.conditions))
+
+
+@cython.final
+@cython.freelist(4)
+@cython.auto_pickle(False)
+cdef class MutationOutcome:
+
+    cdef int fail(self, object failure) except -1:
+        if self.failures is None:
+            self.failures = []
+        self.failures.append(failure)
+        return 0
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class MutationRun:
+
+    def __init__(
+        self,
+        MutatedTree tree not None,
+        ChangeLog log not None,
+        view_of,
+        patch_operations,
+        int64_t cut,
+        dict saw,
+        bint watched,
+    ):
+        self.tree, self.log = tree, log
+        self.view_of, self.patch_operations = view_of, patch_operations
+        self.cut, self.saw, self.seen, self.watched = cut, saw, {}, watched
+
+    def direct(self, list found not None, Py_ssize_t at):
+        cdef MutationInvocation invocation
+        cdef Hit hit
+        self.outcome = None
+        while at < len(found):
+            match = <object>found[at]
+            if type(match) is not tuple:
+                return at
+            policy, hit = <tuple>match
+            invocation = (<PlannedPolicy?>policy).direct_mutation
+            if self.saw is None or invocation.acts_again():
+                if not self.settled(policy, invocation, hit):
+                    return at
+            at += 1
+        return at
+
+    def invoke(
+        self, MutationInvocation invocation not None, TreeView view not None, int64_t deadline
+    ):
+        return self.invoked(invocation, view, None, deadline)
+
+    cdef bint settled(self, object policy, MutationInvocation invocation, Hit hit) except -1:
+        """Invoke a direct policy, and note its change; False if the caller has to settle it."""
+        cdef MutationOutcome outcome = self.invoked(invocation, None, hit, self.cut)
+        cdef list operations = self.tree.operations
+        if outcome is None:
+            return True
+        if outcome.failures is None and outcome.error is None:
+            if outcome.after is outcome.before:
+                return True
+            # With several mutations of one policy, only all together are its change.
+            if self.tree.changes == 1 and not self.log.suspects(operations):
+                try:
+                    self.log.add(policy, operations, outcome.before, outcome.after)
+                    self.patch_operations(policy.name, len(operations))
+                    return True
+                except Exception as error:
+                    outcome.error = error
+        self.outcome = outcome
+        return False
+
+    cdef MutationOutcome invoked(
+        self, MutationInvocation invocation, TreeView view, Hit hit, int64_t deadline
+    ):
+        cdef MutationOutcome outcome = MutationOutcome.__new__(MutationOutcome)
+        before = self.tree.current
+        if self.saw is not None:
+            outcome.passed_over = not invocation.reinvoke or invocation.key not in self.saw
+            if not outcome.passed_over and self.saw[invocation.key] is before:
+                return None
+        outcome.before, outcome.again, outcome.steps = before, self.saw is not None, []
+        try:
+            if view is None:
+                if hit is not self.hit:
+                    self.view, self.hit = self.view_of(hit, False), hit
+                view = self.view
+            self.perform(invocation, view, deadline, outcome)
+        except Exception as error:
+            outcome.error = error
+            self.tree.restore(before)
+        outcome.after = self.tree.current
+        if outcome.invoked and invocation.reinvoke and outcome.error is None:
+            if not invocation.held:
+                self.seen[invocation.key] = before
+        return outcome
+
+    cdef int perform(
+        self,
+        MutationInvocation invocation,
+        TreeView view,
+        int64_t deadline,
+        MutationOutcome outcome,
+    ) except -1:
+        cdef MutatedTree tree = self.tree
+        cdef object now = tree.current
+        cdef Subject subject
+        cdef Py_ssize_t number
+        if view.mismatch and not outcome.passed_over:
+            return outcome.fail(f"failed to convert object version: {view.mismatch}")
+        subject = view.subject(now)
+        matched = invocation.plan.conditions_hold(subject, invocation.params, deadline)
+        if matched is not True:
+            return 0 if matched is False else outcome.fail(matched)
+        if outcome.passed_over:
+            return 0
+        outcome.invoked = True
+        tree.changes = 0
+        for number in range(len(invocation.steps)):
+            if tree.current is not now:
+                now = tree.current
+                subject = view.subject(now)
+            self.mutate(invocation, number, view, subject, deadline, outcome)
+        if outcome.failures is None and not invocation.held:
+            invocation.plan.counters.decisions[<int>ADMIT] += 1
+        return 0
+
+    cdef int mutate(
+        self,
+        MutationInvocation invocation,
+        Py_ssize_t number,
+        TreeView view,
+        Subject subject,
+        int64_t deadline,
+        MutationOutcome outcome,
+    ) except -1:
+        """Apply one mutation to the tree; a failure leaves the tree unchanged."""
+        cdef MutatedTree tree = self.tree
+        cdef MutationStep step = invocation.steps[number]
+        cdef object seen = subject.object, now = tree.current, after = seen, failure = None
+        cdef object refusal = None
+        if type(seen) is not dict or type(now) is not dict:
+            return 0
+        try:
+            after = step.changed(
+                invocation.plan, subject, invocation.params, view.target, deadline, tree
+            )
+        except MutationError as error:
+            failure = str(error)
+        except Stopped as stopped:
+            failure = stopped
+        except StatusError as error:
+            failure, refusal = str(error), error
+        if failure is not None and (refusal is None or invocation.held):
+            outcome.fail(failure)
+        if self.watched:
+            outcome.steps.append((number, seen, after, "" if failure is None else str(failure)))
+        if refusal is not None and not invocation.held:
+            raise refusal
+        if after is seen:
+            return 0
+        if view.lens is not None:
+            after = view.lens.changed(now, seen, after)
+        problem = tree.accepted(after)
+        return 0 if problem is None else outcome.fail(f"the mutation makes {problem}")
