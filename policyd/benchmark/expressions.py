@@ -13,7 +13,7 @@ from policyd._core.lib import authz
 from policyd._core.plan.plan import Subject
 from policyd.admission.invocation import Invocation
 from policyd.admission.lookups.authorizer import Authorizer
-from policyd.admission.observer import QuietObserver
+from policyd.admission.observer import Observer
 from policyd.benchmark.census import SortKey
 from policyd.benchmark.observed import observe
 from policyd.benchmark.requests import WebhookRequest
@@ -138,7 +138,7 @@ def _is_policy(document: Document) -> bool:
     return document.is_policy and not document.kind.endswith("Binding")
 
 
-class _Evaluations(QuietObserver):
+class _Evaluations(Observer):
     """Counts the evaluations of every expression, and keeps some requests of each."""
 
     def __init__(self, tracer: Tracer) -> None:
