@@ -2,7 +2,7 @@
 exceptions. Evaluates no expression.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from policyd._core.match.matcher import Hit, MatchInput, input_of
 from policyd._core.plan.plan import Subject
@@ -15,7 +15,7 @@ from policyd.admission.staging import stage_of
 from policyd.admission.subject import Subjects
 from policyd.errors import Unanswered
 from policyd.json_types import JSON
-from policyd.policy.compile.compiled import Binding, CompiledPolicy
+from policyd.policy.compile.compiled import Binding, CompiledPolicy, PolicyFilter
 from policyd.policy.compile.exemptions import Excepted, Exemption
 from policyd.policy.compile.params import KnownParamKind, ParamError, without_type
 from policyd.policy.compile.policy_set import AGAIN, CompiledPolicySet
@@ -23,7 +23,6 @@ from policyd.policy.compile.rollouts import CompiledRollout
 from policyd.policy.kinds.controllers import CONTROLLERS
 from policyd.policy.model.suite import Webhook
 
-PolicyFilter = Callable[[CompiledPolicy], bool]
 _NONE: frozenset[tuple[str, str]] = frozenset()
 
 

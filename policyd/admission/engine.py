@@ -1,32 +1,34 @@
 """Evaluate one request with one set of policies: match, evaluate, decide. Synchronous, without I/O;
-``with_cluster.py`` does the same with lookups in a cluster.
+``with_cluster.py`` drives the same evaluation with lookups in a cluster.
 
 A request that cannot be evaluated follows the policy's failurePolicy; no error admits a request by
 accident.
 """
 
+from collections.abc import Callable
 from time import perf_counter_ns
 
 from policyd._core.plan.simple import SimplePolicies
-from policyd.admission.applicable import Applicable, PolicyFilter
+from policyd.admission.applicable import Applicable
 from policyd.admission.decision import Verdict, admitted, respond
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Matched
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.lookups.deadlines import bounded
-from policyd.admission.lookups.evaluations import run
+from policyd.admission.lookups.evaluations import Evaluation, run
 from policyd.admission.mutating.webhook import mutate
-from policyd.admission.recorder import NullRecorder, Recorder
+from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.admission.subject import Subjects
 from policyd.admission.validating import simple_policies, validate
+from policyd.policy.compile.compiled import PolicyFilter
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
 
-__all__ = ["PolicyFilter", "Webhook", "evaluate", "review"]
+__all__ = ["PolicyFilter", "Webhook", "evaluate", "evaluation", "review"]
 
 
-_UNRECORDED = NullRecorder()
+_UNRECORDED = Recorder()
 
 
 def review(
@@ -59,25 +61,35 @@ def review(
         recorder.phase("evaluate", perf_counter_ns() - matched)
         return admitted(request, policy_set.generation)
     findings = Findings(request, webhook, policy_set.generation, recorder, verdict=verdict)
-    response = evaluate(applicable, findings, matches, deadline, simple)
-    if webhook == "validate":
-        recorder.phase("evaluate", perf_counter_ns() - matched)
-    return response
+    return run(evaluation(applicable, findings, matches, deadline, since=matched, simple=simple))
 
 
 def evaluate(
+    applicable: Applicable, findings: Findings, matches: list[Matched], deadline: int
+) -> AdmissionResponse:
+    """Return the response of the matched policies; ``findings`` keeps the findings."""
+    return run(evaluation(applicable, findings, matches, deadline, since=perf_counter_ns()))
+
+
+def evaluation(
     applicable: Applicable,
     findings: Findings,
     matches: list[Matched],
     deadline: int,
+    *,
+    since: int,
+    clock: Callable[[], int] = perf_counter_ns,
     simple: SimplePolicies | None = None,
-) -> AdmissionResponse:
-    """Return the response of the matched policies; ``findings`` keeps the findings. ``simple`` is
-    the result of ``simple_policies`` if it has been called.
+) -> Evaluation[AdmissionResponse]:
+    """Evaluate the matched policies and respond; yields the lookups needed first.
+
+    It began ``since`` a time of the ``clock``, which stands still during lookups. ``simple`` is the
+    result of ``simple_policies`` if it has been called.
     """
     if findings.webhook == "mutate":
-        return run(mutate(applicable, findings, matches, deadline))
+        return (yield from mutate(applicable, findings, matches, deadline, clock))
     rest = validate(applicable, findings, matches, deadline, simple)
     if rest is not None:
-        run(rest)
+        yield from rest
+    findings.recorder.phase("evaluate", clock() - since)
     return respond(findings.request, findings.verdict, findings.generation)

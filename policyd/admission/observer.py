@@ -4,7 +4,6 @@ Changes nothing. Without an observer nothing is recorded.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from policyd.admission.decision import Finding
 from policyd.admission.invocation import Invocation
@@ -14,8 +13,8 @@ from policyd.policy.compile.compiled import Binding, CompiledMutation, CompiledP
 from policyd.policy.compile.exemptions import Exemption
 
 
-class Observer(Protocol):
-    """Called at each step of the decision, in this order for each policy."""
+class Observer:
+    """Called at each step of the decision, in this order for each policy. Itself it ignores all."""
 
     def second_round(self) -> None:
         """The policies of the second mutation round are about to be matched."""
@@ -55,44 +54,3 @@ class Observer(Protocol):
 
     def found(self, finding: Finding, counts: bool) -> None:
         """A policy reported a finding; ``counts`` is False if failurePolicy Ignore drops it."""
-
-
-class QuietObserver:
-    """An Observer that ignores everything; a base for those that need little."""
-
-    def second_round(self) -> None:
-        """Ignore it."""
-
-    def staged(self, policy: CompiledPolicy, stage: Stage) -> None:
-        """Ignore it."""
-
-    def exempted(self, policy: CompiledPolicy, exemptions: Sequence[Exemption]) -> None:
-        """Ignore it."""
-
-    def matched_binding(self, policy: CompiledPolicy, binding: Binding, fits: bool) -> None:
-        """Ignore it."""
-
-    def found_params(self, policy: CompiledPolicy, binding: Binding, count: int) -> None:
-        """Ignore it."""
-
-    def applies(self, invocation: Invocation) -> None:
-        """Ignore it."""
-
-    def validated(self, invocation: Invocation) -> None:
-        """Ignore it."""
-
-    def mutated(
-        self,
-        invocation: Invocation,
-        mutation: CompiledMutation,
-        before: JSONObject,
-        after: JSONObject,
-        error: str,
-    ) -> None:
-        """Ignore it."""
-
-    def invoked(self, invocation: Invocation, *, again: bool, passed_over: bool) -> None:
-        """Ignore it."""
-
-    def found(self, finding: Finding, counts: bool) -> None:
-        """Ignore it."""

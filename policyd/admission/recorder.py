@@ -1,11 +1,11 @@
 """Recorder: the interface through which the engine and the endpoints report events.
 
 Independent of the output: Prometheus and the log are one implementation
-(``observability/metrics.py``). Durations are nanoseconds of ``perf_counter_ns``. Counts per policy
-and request are not reported here: the core keeps them as plain integers.
+(``observability/metrics/recorder.py``). Durations are nanoseconds of ``perf_counter_ns``. Counts
+per policy and request are not reported here: the core keeps them as plain integers.
 """
 
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 from policyd.admission.review import AdmissionRequest
 
@@ -39,8 +39,11 @@ class PolicyEvent(NamedTuple):
     rollout: str = ""
 
 
-class Recorder(Protocol):
-    """Records events; never fails, never waits. Every method is cheap enough for the hot path."""
+class Recorder:
+    """Records events; never fails, never waits. Every method is cheap enough for the hot path.
+
+    Itself it records nothing: for the command line, for tests and for benchmarks of the engine.
+    """
 
     def request(
         self, webhook: str, operation: str, result: RequestResult, nanoseconds: int
@@ -75,39 +78,3 @@ class Recorder(Protocol):
 
     def unrecorded(self, part: RecordingPart, error: Exception) -> None:
         """Something could not be recorded; the answer to the request is not affected."""
-
-
-class NullRecorder:
-    """Records nothing: for the command line, for tests and for benchmarks of the engine."""
-
-    def request(
-        self, webhook: str, operation: str, result: RequestResult, nanoseconds: int
-    ) -> None:
-        """Record nothing."""
-
-    def phase(self, phase: Phase, nanoseconds: int) -> None:
-        """Record nothing."""
-
-    def shed(self, reason: ShedReason) -> None:
-        """Record nothing."""
-
-    def lookup(self, what: LookupKind, result: LookupResult, nanoseconds: int) -> None:
-        """Record nothing."""
-
-    def reload(self, succeeded: bool) -> None:
-        """Record nothing."""
-
-    def patch_operations(self, policy: str, count: int) -> None:
-        """Record nothing."""
-
-    def mutation_conflict(self, policy: str) -> None:
-        """Record nothing."""
-
-    def rejected(self, status: int, peer: str, path: str, reason: str) -> None:
-        """Record nothing."""
-
-    def happened(self, request: AdmissionRequest, event: PolicyEvent) -> None:
-        """Record nothing."""
-
-    def unrecorded(self, part: RecordingPart, error: Exception) -> None:
-        """Record nothing."""

@@ -5,8 +5,9 @@ loop keeps running.
 from collections.abc import Callable
 from time import perf_counter_ns
 
-from policyd.admission.applicable import Applicable, PolicyFilter
-from policyd.admission.decision import Verdict, respond
+from policyd.admission.applicable import Applicable
+from policyd.admission.decision import Verdict
+from policyd.admission.engine import evaluation
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Matched
 from policyd.admission.lookups.deadlines import bounded, deadline_of, lookup_deadline
@@ -14,12 +15,11 @@ from policyd.admission.lookups.evaluations import Evaluation, Lookup
 from policyd.admission.lookups.namespaces import LookedUpNamespaces
 from policyd.admission.lookups.params import LookedUpParams
 from policyd.admission.lookups.tasks import LookupClient, LookupTasks
-from policyd.admission.mutating.webhook import mutate
-from policyd.admission.recorder import NullRecorder, Recorder
+from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.admission.subject import Subjects
-from policyd.admission.validating import validate
 from policyd.errors import Unanswered
+from policyd.policy.compile.compiled import PolicyFilter
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
 
@@ -40,7 +40,7 @@ async def review_with(
     Lookups that policies need at the same time run concurrently. An answer that has not arrived
     shortly before the policy's deadline, which may be earlier than the request's, is an error.
     """
-    recorder = recorder or NullRecorder()
+    recorder = recorder or Recorder()
     tasks = LookupTasks(client, recorder)
     subjects = Subjects(request, LookedUpNamespaces(tasks.namespace), tasks)
     params = LookedUpParams(policy_set.params, tasks.kind, tasks.params)
@@ -66,20 +66,16 @@ def _evaluation(
     only: PolicyFilter | None,
 ) -> Evaluation[AdmissionResponse]:
     """Match, evaluate and respond."""
-    phase, clock = findings.recorder.phase, tasks.clock
+    clock = tasks.clock
     started = clock()
     matches = yield from _match(
         applicable, findings, deadline=deadline, only=only, give_up=tasks.give_up
     )
     matched = clock()
-    phase("match", matched - started)
-    if findings.webhook == "mutate":
-        return (yield from mutate(applicable, findings, matches, deadline, clock))
-    rest = validate(applicable, findings, matches, deadline)
-    if rest is not None:
-        yield from rest
-    phase("evaluate", clock() - matched)
-    return respond(findings.request, findings.verdict, findings.generation)
+    findings.recorder.phase("match", matched - started)
+    return (
+        yield from evaluation(applicable, findings, matches, deadline, since=matched, clock=clock)
+    )
 
 
 def _match(

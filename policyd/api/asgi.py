@@ -6,13 +6,13 @@ Metrics, logs of denials, reloads and TLS are left to the program.
 from collections.abc import Callable
 from math import ceil
 
-from policyd.admission.applicable import PolicyFilter
-from policyd.admission.recorder import NullRecorder, Recorder
-from policyd.admission.review import AdmissionRequest, AdmissionResponse
-from policyd.api.evaluation import Evaluator, Webhook, WebhookCall
+from policyd.admission.recorder import Recorder
+from policyd.admission.review import AdmissionResponse
+from policyd.api.evaluation import Webhook, WebhookCall
 from policyd.api.lookups import Lookups
 from policyd.api.policy_set import PolicySet
-from policyd.http.endpoints import AsyncReviewEvaluator, Reviews
+from policyd.http.endpoints import Reviews
+from policyd.http.evaluators import ReviewCall, ReviewEvaluator
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import SHARE, InFlight
 from policyd.http.messages import ASGIScope, Receive, Send, not_found, respond
@@ -95,15 +95,13 @@ class PolicyApp:
     ) -> None:
         self._policies = policies
         self._reviews = Reviews(
-            _answer,
-            lambda: policies()._evaluator,
-            NullRecorder(),
+            _SetEvaluator(policies, lookups),
+            Recorder(),
             in_flight,
             Lifecycle(),
             timeout=timeout,
             max_body_bytes=max_body_bytes,
             body_timeout=body_timeout,
-            evaluate_async=None if lookups is None else _looking_up(lookups),
         )
 
     def __repr__(self) -> str:
@@ -129,35 +127,31 @@ class PolicyApp:
         if route is None:
             await not_found(scope, receive, send, closing=False)
         else:
-            await self._reviews(scope, receive, send, *route)
+            await self._reviews.begin(scope, *route).later(receive, send)
 
 
-def _answer(
-    policy_set: Evaluator,
-    request: AdmissionRequest,
-    *,
-    webhook: Webhook,
-    deadline: int,
-    recorder: Recorder,
-    only: PolicyFilter | None = None,
-) -> AdmissionResponse:
-    return policy_set.answer(WebhookCall(request, webhook, deadline, None, recorder, only))
+class _SetEvaluator(ReviewEvaluator):
+    """Evaluates calls with the policies of a program, and its lookups."""
+
+    def __init__(self, policies: Callable[[], PolicySet], lookups: Lookups | None) -> None:
+        self._policies = policies
+        self._lookups = lookups
+
+    def waits(self, webhook: Webhook) -> bool:
+        """Whether a policy of this webhook may need a lookup."""
+        return self._lookups is not None and webhook in self._policies()._evaluator.with_lookups
+
+    def now(self, call: ReviewCall) -> AdmissionResponse:
+        """Evaluate a call without lookups."""
+        return self._policies()._evaluator.answer(_public(call))
+
+    async def later(self, call: ReviewCall) -> AdmissionResponse:
+        """Evaluate a call with lookups."""
+        return await self._policies()._evaluator.look_up(_public(call), self._lookups)
 
 
-def _looking_up(lookups: Lookups) -> AsyncReviewEvaluator:
-    async def answer(
-        policy_set: Evaluator,
-        request: AdmissionRequest,
-        *,
-        webhook: Webhook,
-        deadline: int,
-        recorder: Recorder,
-        only: PolicyFilter | None = None,
-    ) -> AdmissionResponse:
-        call = WebhookCall(request, webhook, deadline, None, recorder, only)
-        return await policy_set.look_up(call, lookups)
-
-    return answer
+def _public(call: ReviewCall) -> WebhookCall:
+    return WebhookCall(call.request, call.webhook, call.deadline, None, call.recorder, call.only)
 
 
 def _path(scope: ASGIScope) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 
 from policyd.admission import engine
 from policyd.admission.decision import Finding, Verdict
-from policyd.admission.engine import PolicyFilter, Webhook
+from policyd.admission.engine import Webhook
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode, encode, to_dict
@@ -21,6 +21,7 @@ from policyd.api.result import Action, PolicyViolation, ReviewResult
 from policyd.defaulting.defaults import Defaults
 from policyd.json_types import JSON
 from policyd.offline.admitting import BOTH, Turns, WebhookAnswer
+from policyd.policy.compile.compiled import PolicyFilter
 from policyd.policy.compile.policy_set import CompiledPolicySet
 
 __all__ = [

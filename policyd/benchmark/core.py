@@ -14,7 +14,7 @@ import orjson
 
 from policyd.admission import engine
 from policyd.admission.lookups.authorizer import Authorizer
-from policyd.admission.recorder import NullRecorder, Phase
+from policyd.admission.recorder import Phase, Recorder
 from policyd.admission.review import decode, encode
 from policyd.benchmark.census import Census, SortKey, census
 from policyd.benchmark.figures import Figure, percentile
@@ -222,7 +222,7 @@ def _in_pieces(calls: Sequence[WebhookRequest], seconds: float) -> list[Sequence
     return [repeated[start : start + size] for start in range(0, len(repeated), size)]
 
 
-class _PhaseRecorder(NullRecorder):
+class _PhaseRecorder(Recorder):
     """Adds up the phases that the engine reports."""
 
     def __init__(self) -> None:

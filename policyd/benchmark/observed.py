@@ -9,8 +9,8 @@ from policyd.admission.engine import evaluate
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Invocation
 from policyd.admission.lookups.authorizer import Authorizer
-from policyd.admission.observer import Observer, QuietObserver
-from policyd.admission.recorder import NullRecorder
+from policyd.admission.observer import Observer
+from policyd.admission.recorder import Recorder
 from policyd.admission.review import decode
 from policyd.admission.subject import Subjects
 from policyd.benchmark.census import SortKey
@@ -29,11 +29,11 @@ def observe(
     subjects = Subjects(request, policies.namespaces, authorizer)
     applicable = Applicable(policies, subjects, policies.params, call.webhook)
     matches = applicable.match(None)
-    findings = Findings(request, call.webhook, policies.generation, NullRecorder(), observer)
+    findings = Findings(request, call.webhook, policies.generation, Recorder(), observer)
     evaluate(applicable, findings, matches, 0)
 
 
-class MutationTimes(QuietObserver):
+class MutationTimes(Observer):
     """The nanoseconds of each mutating policy: its expressions, and applying what they return."""
 
     def __init__(self) -> None:

@@ -54,7 +54,6 @@ def command(config: Path | None, **flags: Any) -> None:
     from policyd.tls.certificates import self_signed
 
     certificate = self_signed(settings) if settings.self_signed else None
-    from policyd.admission import engine
     from policyd.server.composition import Server
     from policyd.server.policies.policy_loader import PolicyLoader
 
@@ -67,7 +66,6 @@ def command(config: Path | None, **flags: Any) -> None:
     server = serve(
         settings,
         loader,
-        engine.review,
         certificate=certificate,
     )
     collect_as_usual()

@@ -15,11 +15,11 @@ from policyd.config import Settings
 from policyd.http.admin_gate import AdminGate
 from policyd.http.edits import edit_reviews
 from policyd.http.endpoints import (
-    AsyncReviewEvaluator,
-    ReviewEvaluator,
+    ReviewRequest,
     Reviews,
     ReviewSink,
 )
+from policyd.http.evaluators import ReviewEvaluator
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
 from policyd.http.messages import (
@@ -31,6 +31,7 @@ from policyd.http.messages import (
     nothing_at,
     path_of,
     peer_of,
+    respond,
 )
 from policyd.http.policies_in_use import ClusterView, PoliciesInUse
 from policyd.http.routes import ROUTES, route_of_policy
@@ -49,8 +50,10 @@ class Application:
         lifecycle: Lifecycle,
         recorder: Recorder,
         *,
+        process: ProcessView,
         edits: Reviews | None = None,
     ) -> None:
+        self._process = process
         self._reviews = reviews
         self._edits = edits
         self._admin = admin
@@ -58,65 +61,70 @@ class Application:
         self._lifecycle = lifecycle
         self._recorder = recorder
 
-    def at_once(self, scope: ASGIScope, body: bytes) -> bytes | None:
-        """Return the JSON answer to a review that can be evaluated without waiting; None: call the
-        app.
-        """
-        if scope["scheme"] != "https":
+    def begin(self, scope: ASGIScope) -> ReviewRequest | None:
+        """Return the review that begins with this head; None if there is none at its path."""
+        if scope["type"] != "http" or scope["scheme"] != "https":
             return None
         path = scope["path"]
         route = ROUTES.get(path) or route_of_policy(path, self._store.current.policies)
-        return None if route is None else self._reviews.at_once(scope, body, *route)
+        if route is not None:
+            return self._reviews.begin(scope, *route)
+        if path == EDIT_PATH and self._edits is not None:
+            return self._edits.begin(scope, "validate", None)
+        return None
 
     async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] != "http" or scope["scheme"] != "https":
-            await self._admin(scope, receive, send)
-            return
-        path = scope["path"]
-        route = ROUTES.get(path) or route_of_policy(path, self._store.current.policies)
-        if route is None and path == EDIT_PATH and self._edits is not None:
-            await self._edits(scope, receive, send, "validate", None)
-        elif route is None:
+        review = self.begin(scope)
+        if review is not None:
+            await review.later(receive, send)
+        elif scope["type"] != "http" or scope["scheme"] != "https":
+            await self._answer_admin(scope, receive, send)
+        else:
             reason = str(nothing_at(scope))
             self._recorder.rejected(404, peer_of(scope), path_of(scope), reason)
             await not_found(scope, receive, send, closing=self._lifecycle.draining)
-        else:
-            await self._reviews(scope, receive, send, *route)
+
+    async def _answer_admin(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            accept = dict(scope["headers"]).get(b"accept", b"")
+            try:
+                await self._process.prepare(scope["path"], accept)
+            except TimeoutError:
+                message = b"the supervisor of the workers does not respond"
+                await respond(scope, send, 503, message, closing=True)
+                return
+        await self._admin(scope, receive, send)
 
 
 def create_app(
     settings: Settings,
     store: PoliciesInUse,
     recorder: Recorder,
-    evaluate: ReviewEvaluator,
+    evaluator: ReviewEvaluator,
     *,
     exposition: MetricsRenderer,
     in_flight: InFlight,
     lifecycle: Lifecycle,
-    evaluate_async: AsyncReviewEvaluator | None = None,
     capture: ReviewSink | None = None,
     unready: Callable[[], Sequence[str]] = tuple,
-    check_edit: AsyncReviewEvaluator | None = None,
+    check_edit: ReviewEvaluator | None = None,
     cluster: ClusterView | None = None,
     process: ProcessView | None = None,
 ) -> Application:
-    """Create the app for one store. ``evaluate`` is ``admission.engine.review``; ``evaluate_async``
-    evaluates policies that need lookups in a cluster; ``capture`` records requests;
-    ``unready`` returns why the server is not ready, beside its policies and ports; ``check_edit``
-    answers the reviews of ConfigMaps with policies.
+    """Create the app for one store. ``capture`` records requests; ``unready`` returns why the
+    server is not ready, beside its policies and ports; ``check_edit`` answers the reviews of
+    ConfigMaps with policies.
     """
-    cluster = cluster or ClusterView()
+    process = process or ProcessView()
     reviews = Reviews(
-        evaluate,
-        lambda: cluster.evaluated(store.current),
+        evaluator,
         recorder,
         in_flight,
         lifecycle,
         timeout=settings.timeout,
         max_body_bytes=settings.max_body_bytes,
         body_timeout=settings.body_timeout,
-        evaluate_async=evaluate_async,
         capture=capture,
     )
     status = Status(store, lifecycle, exposition, unready, cluster=cluster, process=process)
@@ -137,4 +145,4 @@ def create_app(
     edits = None
     if check_edit is not None:
         edits = edit_reviews(settings, check_edit, recorder, in_flight, lifecycle)
-    return Application(reviews, gate, store, lifecycle, recorder, edits=edits)
+    return Application(reviews, gate, store, lifecycle, recorder, process=process, edits=edits)

@@ -5,20 +5,19 @@ its HTTP status.
 """
 
 import asyncio
-from collections.abc import Callable, Container, MutableMapping
 from functools import lru_cache
 from time import perf_counter_ns
-from typing import Any, Protocol
+from typing import Protocol
 from urllib.parse import parse_qs
 
 from policyd._core.json.decoded_size import decoded_bytes
-from policyd.admission.applicable import PolicyFilter
 from policyd.admission.partial import MAX_DECODED_BYTES
 from policyd.admission.recorder import Recorder, RequestResult, ShedReason
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode, encode
 from policyd.errors import ReviewError
+from policyd.http.evaluators import ReviewCall, ReviewEvaluator
 from policyd.http.lifecycle import Lifecycle
-from policyd.http.limits import InFlight, Reservation
+from policyd.http.limits import InFlight, Peer, Reservation
 from policyd.http.messages import (
     ASGIScope,
     Body,
@@ -33,16 +32,13 @@ from policyd.http.messages import (
 )
 from policyd.http.turns import EvaluationTurns
 from policyd.option_values import duration
+from policyd.policy.compile.compiled import PolicyFilter
 from policyd.policy.model.suite import Webhook
 
 # Keys of scope["state"], set by http.py and tcp.py of server/network: perf_counter_ns when the head
 # of the request was read, and the Peer that sent it.
 ARRIVED = "policyd.arrived"
 PEER = "policyd.peer"
-# The same, set by ``at_once``: the answer that the app has to send, or the error that it has to
-# respond with.
-OUTCOME = "policyd.outcome"
-
 # A larger answer is not sent at once: its memory is reserved until the client has read it.
 AT_ONCE_BYTES = 16 * 1024
 
@@ -50,44 +46,6 @@ AT_ONCE_BYTES = 16 * 1024
 SKIP_BYTES = 64 * 1024
 SKIP_NS = 100_000_000
 _CHECKED = (b"content-length", b"content-encoding")
-
-
-class Evaluated(Protocol):
-    """What the endpoint itself needs to know of a set of policies."""
-
-    @property
-    def with_lookups(self) -> Container[str]:
-        """The webhooks whose policies may have to wait for a lookup."""
-
-
-class ReviewEvaluator(Protocol):
-    """Evaluates one request against a policy set, synchronously: ``admission.engine.review``."""
-
-    def __call__(
-        self,
-        policy_set: Any,
-        request: AdmissionRequest,
-        *,
-        webhook: Webhook,
-        deadline: int,
-        recorder: Recorder,
-        only: PolicyFilter | None = None,
-    ) -> AdmissionResponse: ...
-
-
-class AsyncReviewEvaluator(Protocol):
-    """Evaluates one request and can wait for lookups in a cluster."""
-
-    async def __call__(
-        self,
-        policy_set: Any,
-        request: AdmissionRequest,
-        *,
-        webhook: Webhook,
-        deadline: int,
-        recorder: Recorder,
-        only: PolicyFilter | None = None,
-    ) -> AdmissionResponse: ...
 
 
 class ReviewSink(Protocol):
@@ -99,12 +57,11 @@ class ReviewSink(Protocol):
 
 
 class Reviews:
-    """Answers the requests to both webhooks; one object for the whole server."""
+    """What the requests to webhooks have in common; one object for the whole server."""
 
     def __init__(
         self,
-        evaluate: ReviewEvaluator,
-        policies: Callable[[], Evaluated],
+        evaluator: ReviewEvaluator,
         recorder: Recorder,
         in_flight: InFlight,
         lifecycle: Lifecycle,
@@ -112,138 +69,140 @@ class Reviews:
         timeout: float,
         max_body_bytes: int,
         body_timeout: float = 5.0,
-        evaluate_async: AsyncReviewEvaluator | None = None,
         capture: ReviewSink | None = None,
     ) -> None:
-        self._evaluate = evaluate
-        self._capture = capture
-        self._evaluate_async = evaluate_async
-        self._policies = policies
-        self._recorder = recorder
-        self._in_flight = in_flight
-        self._lifecycle = lifecycle
-        self._deadlines = Deadlines()
-        self._turns = EvaluationTurns()
-        self._timeout = timeout
-        self._max_body_bytes = max_body_bytes
-        self._body_ns = int(body_timeout * 1e9)
+        self.evaluator = evaluator
+        self.recorder = recorder
+        self.in_flight = in_flight
+        self.lifecycle = lifecycle
+        self.capture = capture
+        self.deadlines = Deadlines()
+        self.turns = EvaluationTurns()
+        self.timeout = timeout
+        self.max_body_bytes = max_body_bytes
+        self.body_ns = int(body_timeout * 1e9)
 
-    async def __call__(
-        self,
-        scope: ASGIScope,
-        receive: Receive,
-        send: Send,
-        webhook: Webhook,
-        only: PolicyFilter | None,
+    def begin(
+        self, scope: ASGIScope, webhook: Webhook, only: PolicyFilter | None
+    ) -> "ReviewRequest":
+        """Return the request that begins with this head: the one way into a review."""
+        return ReviewRequest(self, scope, webhook, only)
+
+
+class ReviewRequest:
+    """One request to a webhook, from its head to its response. A server that has all of it may ask
+    for the answer ``now``; ``later`` does what is left.
+    """
+
+    __slots__ = (
+        *("_all", "_scope", "_webhook", "_only", "_peer", "_arrived", "_deadline"),
+        *("_refusal", "_outcome"),
+    )
+
+    def __init__(
+        self, of: Reviews, scope: ASGIScope, webhook: Webhook, only: PolicyFilter | None
     ) -> None:
-        """Answer one request to a review path."""
+        self._all = of
+        self._scope = scope
+        self._webhook: Webhook = webhook
+        self._only = only
         state = scope.get("state", {})
-        arrived = state.get(ARRIVED) or perf_counter_ns()
+        self._peer: Peer = state.get(PEER) or of.in_flight.unknown_peer
+        self._arrived: int = state.get(ARRIVED) or perf_counter_ns()
+        self._deadline = self._arrived
+        self._refusal: ReviewError | None = None
+        # What ``now`` found, and did not send.
+        self._outcome: bytes | Exception | None = None
+        try:
+            self._check()
+            self._deadline += _allowance_ns(scope["query_string"], of.timeout)
+        except ReviewError as error:
+            self._refusal = error
+
+    def now(self, data: bytes) -> bytes | None:
+        """Return the answer to the review in this body; None if it has to wait, is refused, or has
+        a large answer: then call ``later``.
+        """
+        of = self._all
+        if (
+            self._refusal is not None
+            or of.lifecycle.draining
+            or len(data) > of.max_body_bytes
+            or of.evaluator.waits(self._webhook)
+            or not of.in_flight.has_room(self._peer, len(data) + _decoded(data))
+            or not of.turns.take_if_open()
+        ):
+            return None
+        try:
+            call = self._decode(data)
+            answer = self._encode(call.request, of.evaluator.now(call), len(data))
+        except Exception as error:
+            self._outcome = error
+            return None
+        if len(answer) > AT_ONCE_BYTES:
+            self._outcome = answer
+            return None
+        return answer
+
+    async def later(self, receive: Receive, send: Send) -> None:
+        """Read the body, wait, evaluate and respond, as far as that is not done."""
+        recorder, lifecycle = self._all.recorder, self._all.lifecycle
         body = Body(receive)
         try:
-            self._check(scope)
-            deadline = arrived + _allowance_ns(scope["query_string"], self._timeout)
-            room = self._in_flight.enter(state.get(PEER) or self._in_flight.unknown_peer)
+            if self._refusal is not None:
+                raise self._refusal
+            room = self._all.in_flight.enter(self._peer)
             if isinstance(room, str):
                 await self._skip(body)
                 raise self._shed(room)
             try:
-                await self._read(body, min(deadline, arrived + self._body_ns), room)
-                answer = _answered(state)
-                if answer is None:
-                    data = body.take_all()
-                    turn = self._turns.take(room.peer, deadline)
-                    if turn is False:
-                        raise self._shed("queue")
-                    if turn is not None:
-                        await turn
-                    # Not before its turn: answers that nobody reads may take the memory meanwhile.
-                    await self._make_room(room, data)
-                    answer = await self._review(data, webhook, only, arrived, deadline)
-                    del data
+                await self._read(body, room)
+                answer = self._outcome or await self._evaluated(body.take_all(), room)
+                if isinstance(answer, Exception):
+                    raise answer
                 # Count the response until the client has read it.
                 room.keep(len(answer))
-                await respond(scope, send, 200, answer, closing=self._lifecycle.draining)
+                await respond(self._scope, send, 200, answer, closing=lifecycle.draining)
             finally:
                 room.leave()
         except ReviewError as error:
             result: RequestResult = "shed" if error.status == 503 else "bad_request"
-            self._recorder.request(webhook, "", result, perf_counter_ns() - arrived)
-            self._recorder.rejected(error.status, peer_of(scope), path_of(scope), str(error))
-            await refuse(scope, body, send, error, closing=self._lifecycle.draining)
+            self._note(result, error.status, str(error))
+            await refuse(self._scope, body, send, error, closing=lifecycle.draining)
         except Disconnected:
-            self._recorder.request(webhook, "", "bad_request", perf_counter_ns() - arrived)
-            reason = "the client disconnected before its request was complete"
-            self._recorder.rejected(0, peer_of(scope), path_of(scope), reason)
+            self._note("bad_request", 0, "the client disconnected before its request was complete")
         except Exception:
             # A defect of policyd before any policy was evaluated: the server responds with status
             # 500, and the failurePolicy of the webhook decides.
-            self._recorder.request(webhook, "", "error", perf_counter_ns() - arrived)
+            recorder.request(self._webhook, "", "error", perf_counter_ns() - self._arrived)
             raise
 
-    def at_once(
-        self,
-        scope: ASGIScope,
-        data: bytes,
-        webhook: Webhook,
-        only: PolicyFilter | None,
-    ) -> bytes | None:
-        """Return the answer to a review that arrived as a whole. None: call this object, because
-        the review has to wait or is refused, or because of its OUTCOME.
-        """
-        state = scope["state"]
-        arrived = state[ARRIVED]
-        try:
-            self._check(scope)
-            deadline = arrived + _allowance_ns(scope["query_string"], self._timeout)
-        except ReviewError:
-            return None
-        policies = self._policies()
-        if (
-            self._lifecycle.draining
-            or len(data) > self._max_body_bytes
-            or (self._evaluate_async is not None and webhook in policies.with_lookups)
-            or not self._in_flight.has_room(state[PEER], len(data) + _decoded(data))
-            or not self._turns.take_if_open()
-        ):
-            return None
-        try:
-            request = self._decode(data, arrived, deadline)
-            response = self._evaluate(
-                policies,
-                request,
-                webhook=webhook,
-                deadline=deadline,
-                recorder=self._recorder,
-                only=only,
-            )
-            answer = self._encode(webhook, request, response, arrived, len(data))
-        except Exception as error:
-            state[OUTCOME] = error
-            return None
-        if len(answer) > AT_ONCE_BYTES:
-            state[OUTCOME] = answer
-            return None
-        return answer
+    def _note(self, result: RequestResult, status: int, reason: str) -> None:
+        """Report a request that is not evaluated."""
+        recorder, scope = self._all.recorder, self._scope
+        recorder.request(self._webhook, "", result, perf_counter_ns() - self._arrived)
+        recorder.rejected(status, peer_of(scope), path_of(scope), reason)
 
-    def _check(self, scope: ASGIScope) -> None:
+    def _check(self) -> None:
         """Refuse requests whose head is not acceptable."""
-        if scope["method"] != "POST":
+        if self._scope["method"] != "POST":
             raise ReviewError("expected a POST request", 405)
-        for name, value in scope["headers"]:
+        for name, value in self._scope["headers"]:
             if name not in _CHECKED:
                 continue
             if name == b"content-length":
-                if int(value) > self._max_body_bytes:
+                if int(value) > self._all.max_body_bytes:
                     raise self._too_large()
             elif value.strip().lower() not in (b"", b"identity"):
                 raise ReviewError("expected an AdmissionReview without Content-Encoding", 415)
 
     def _too_large(self) -> ReviewError:
-        return ReviewError(f"the AdmissionReview is larger than {self._max_body_bytes} bytes", 413)
+        return ReviewError(
+            f"the AdmissionReview is larger than {self._all.max_body_bytes} bytes", 413
+        )
 
     def _shed(self, reason: ShedReason) -> ReviewError:
-        self._recorder.shed(reason)
+        self._all.recorder.shed(reason)
         if reason == "stalled":
             return ReviewError("the body was incomplete when other requests needed its memory", 503)
         if reason == "queue":
@@ -254,30 +213,32 @@ class Reviews:
         """Read and drop a small body that has probably arrived with its head: a response before the
         end of the body costs more than the rest of a request that is shed.
         """
-        task = self._deadlines.begin(perf_counter_ns() + SKIP_NS)
+        deadlines = self._all.deadlines
+        task = deadlines.begin(perf_counter_ns() + SKIP_NS)
         try:
             while not body.complete and body.size < SKIP_BYTES:
                 await body.take()
                 body.take_all()
         except asyncio.CancelledError:
-            if not self._deadlines.is_over(task):
+            if not deadlines.is_over(task):
                 raise
         finally:
-            self._deadlines.end(task)
+            deadlines.end(task)
 
-    async def _read(self, body: Body, deadline: int, room: Reservation) -> None:
+    async def _read(self, body: Body, room: Reservation) -> None:
         """Read the whole body, until the deadline and within its limits."""
-        task = self._deadlines.begin(deadline)
+        deadlines = self._all.deadlines
+        task = deadlines.begin(min(self._deadline, self._arrived + self._all.body_ns))
         room.wait(task)
         try:
             while not body.complete:
                 await body.take()
-                if body.size > self._max_body_bytes:
+                if body.size > self._all.max_body_bytes:
                     raise self._too_large()
                 if not room.hold(body.size):
                     raise self._shed("bytes")
         except asyncio.CancelledError:
-            if self._deadlines.is_over(task):
+            if deadlines.is_over(task):
                 error = ReviewError("the body did not arrive in time", 408)
             elif room.ended:
                 task.uncancel()
@@ -287,70 +248,60 @@ class Reviews:
             body.abandon()
             raise error from None
         finally:
-            self._deadlines.end(task)
+            deadlines.end(task)
             room.complete()
+
+    async def _evaluated(self, data: bytes, room: Reservation) -> bytes:
+        """Wait for the turn of the review, and return its answer."""
+        of = self._all
+        turn = of.turns.take(self._peer, self._deadline)
+        if turn is False:
+            raise self._shed("queue")
+        if turn is not None:
+            await turn
+        # Not before its turn: answers that nobody reads may take the memory meanwhile.
+        await self._make_room(room, data)
+        call = self._decode(data)
+        if of.evaluator.waits(self._webhook):
+            response = await of.evaluator.later(call)
+        else:
+            response = of.evaluator.now(call)
+        return self._encode(call.request, response, len(data))
 
     async def _make_room(self, room: Reservation, data: bytes) -> None:
         """Reserve the memory that decoding the body needs."""
-        ended = self._in_flight.ended
+        in_flight = self._all.in_flight
+        ended = in_flight.ended
         # The body, and the objects that it is decoded to, of which there is a maximum.
         if not room.hold(len(data) + _decoded(data)):
             raise self._shed("bytes")
-        if self._in_flight.ended != ended:
+        if in_flight.ended != ended:
             # Let the requests that lost their memory drop their bodies: the first turn cancels
             # them, in the second they react.
             await asyncio.sleep(0)
             await asyncio.sleep(0)
 
-    async def _review(
-        self,
-        data: bytes,
-        webhook: Webhook,
-        only: PolicyFilter | None,
-        arrived: int,
-        deadline: int,
-    ) -> bytes:
-        """Evaluate the bytes of a review; return the bytes of its response."""
-        recorder = self._recorder
-        request = self._decode(data, arrived, deadline)
-        policies = self._policies()
-        if self._evaluate_async is not None and webhook in policies.with_lookups:
-            response = await self._evaluate_async(
-                policies, request, webhook=webhook, deadline=deadline, recorder=recorder, only=only
-            )
-        else:
-            response = self._evaluate(
-                policies, request, webhook=webhook, deadline=deadline, recorder=recorder, only=only
-            )
-        return self._encode(webhook, request, response, arrived, len(data))
-
-    def _decode(self, data: bytes, arrived: int, deadline: int) -> AdmissionRequest:
-        recorder = self._recorder
+    def _decode(self, data: bytes) -> ReviewCall:
+        recorder = self._all.recorder
         started = perf_counter_ns()
-        recorder.phase("queue", started - arrived)
+        recorder.phase("queue", started - self._arrived)
         request = decode(data)
         recorder.phase("decode", perf_counter_ns() - started)
-        if started >= deadline:
+        if started >= self._deadline:
             # Not evaluated: the engine responds at once, by the failurePolicy of each policy.
             recorder.shed("deadline")
-        return request
+        return ReviewCall(request, self._webhook, self._deadline, recorder, self._only)
 
-    def _encode(
-        self,
-        webhook: Webhook,
-        request: AdmissionRequest,
-        response: AdmissionResponse,
-        arrived: int,
-        size: int,
-    ) -> bytes:
+    def _encode(self, request: AdmissionRequest, response: AdmissionResponse, size: int) -> bytes:
         """Return the bytes of a response, and report the request, which had ``size`` bytes."""
+        recorder, webhook = self._all.recorder, self._webhook
         evaluated = perf_counter_ns()
         answer = encode(response)
-        if self._capture is not None:
-            self._capture.record(webhook, request, response, size)
+        if self._all.capture is not None:
+            self._all.capture.record(webhook, request, response, size)
         ended = perf_counter_ns()
-        self._recorder.phase("encode", ended - evaluated)
-        self._recorder.request(webhook, request.operation, _result(response), ended - arrived)
+        recorder.phase("encode", ended - evaluated)
+        recorder.request(webhook, request.operation, _result(response), ended - self._arrived)
         return answer
 
 
@@ -367,14 +318,6 @@ def _allowance_ns(query: bytes, longest: float) -> int:
         if seconds <= 0:
             raise ReviewError(f"timeout: expected a duration above zero, got {timeouts[-1][:80]!r}")
     return max(0, int((seconds - max(0.1 * seconds, 0.020)) * 1e9))
-
-
-def _answered(state: MutableMapping[str, Any]) -> bytes | None:
-    """Return the answer that ``at_once`` left, or raise its error; None if there is neither."""
-    outcome: bytes | Exception | None = state.pop(OUTCOME, None)
-    if isinstance(outcome, Exception):
-        raise outcome
-    return outcome
 
 
 def _decoded(data: bytes) -> int:

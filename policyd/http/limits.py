@@ -24,17 +24,9 @@ def share(whole: int) -> int:
 
 
 class Peer:
-    """One client address and what it uses."""
+    """One client address and the requests of it that are under way."""
 
-    __slots__ = (
-        "address",
-        "bytes",
-        "connections",
-        "idle",
-        "incomplete",
-        "requests",
-        "unknown_peer",
-    )
+    __slots__ = ("address", "bytes", "incomplete", "requests")
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -42,29 +34,6 @@ class Peer:
         self.bytes = 0
         # In the order of arrival: the first is the oldest.
         self.incomplete: dict[Reservation, None] = {}
-        # Its open connections, and those without a request under way; the first one has been idle
-        # for the longest time. Maintained by ``connections.py`` and ``tcp.py`` of
-        # ``server/network``.
-        self.connections = 0
-        self.idle: dict[Any, None] = {}
-
-    def add_connection(self, connection: Any) -> None:
-        """Count a new connection, which is idle."""
-        self.connections += 1
-        self.idle[connection] = None
-
-    def remove_connection(self, connection: Any) -> None:
-        """Forget a closed connection."""
-        self.connections -= 1
-        self.idle.pop(connection, None)
-
-    def mark_idle(self, connection: Any) -> None:
-        """Note that no request is under way on the connection."""
-        self.idle[connection] = None
-
-    def mark_busy(self, connection: Any) -> None:
-        """Note that a request is under way on the connection, or that it is closing."""
-        self.idle.pop(connection, None)
 
 
 class InFlight:

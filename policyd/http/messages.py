@@ -19,9 +19,6 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
 Header = tuple[bytes, bytes]
-# What an app may offer beside ASGI as its attribute ``at_once``: the body of the response to a
-# request that arrived as a whole, with status 200 and JSON_TYPE. None: call the app.
-AtOnce = Callable[[ASGIScope, bytes], bytes | None]
 
 JSON_TYPE = b"application/json"
 CLOSE: Header = (b"connection", b"close")

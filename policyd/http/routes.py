@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from policyd.admission.applicable import PolicyFilter
-from policyd.policy.compile.compiled import CompiledPolicy
+from policyd.policy.compile.compiled import CompiledPolicy, PolicyFilter
 from policyd.policy.model.suite import Webhook
 
 WEBHOOKS: tuple[Webhook, ...] = ("validate", "mutate")

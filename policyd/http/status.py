@@ -47,6 +47,9 @@ class ProcessView:
     def __init__(self, denials: Callable[[], RecentDenials] = lambda: NONE) -> None:
         self.denials = denials
 
+    async def prepare(self, path: str, accept: bytes) -> None:
+        """Get what the answer to a request needs of other processes. Raises TimeoutError."""
+
     def readiness(self, missing: Sequence[str]) -> Sequence[str]:
         """Return why the server is not ready, of the reasons of this process."""
         return missing

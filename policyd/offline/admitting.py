@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import orjson
 
 from policyd._core.patch.apply import apply
-from policyd.admission.applicable import Applicable, PolicyFilter
+from policyd.admission.applicable import Applicable
 from policyd.admission.decision import Finding
 from policyd.admission.engine import evaluate
 from policyd.admission.findings import Findings
@@ -20,6 +20,7 @@ from policyd.admission.subject import Subjects
 from policyd.defaulting.defaults import Defaults
 from policyd.json_types import JSON, JSONObject
 from policyd.offline.ignored import EffectRecorder, IgnoredError, UnappliedMutation
+from policyd.policy.compile.compiled import PolicyFilter
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
 

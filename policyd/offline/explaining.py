@@ -13,7 +13,7 @@ from policyd.admission.applicable import Applicable
 from policyd.admission.engine import evaluate, review
 from policyd.admission.findings import Findings
 from policyd.admission.lookups.authorizer import Authorizer
-from policyd.admission.recorder import NullRecorder, Recorder
+from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, to_dict
 from policyd.admission.subject import Subjects
 from policyd.defaulting.defaults import Defaults
@@ -153,7 +153,7 @@ class Explainer:
             frozenset(policy.sort_key for policy, _ in matches),
             applicable.by_template,
         )
-        findings = Findings(request, webhook, policies.generation, NullRecorder(), observer)
+        findings = Findings(request, webhook, policies.generation, Recorder(), observer)
         if evaluate(applicable, findings, matches, 0) != response:
             raise InternalError(f"the explanation of request {request.uid} is not what is answered")
         observer.done()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from policyd.admission.decision import Finding
-from policyd.admission.recorder import NullRecorder, PolicyEvent
+from policyd.admission.recorder import PolicyEvent, Recorder
 from policyd.admission.review import AdmissionRequest
 
 
@@ -25,7 +25,7 @@ class UnappliedMutation(NamedTuple):
     rollout: str
 
 
-class EffectRecorder(NullRecorder):
+class EffectRecorder(Recorder):
     """Records the errors and the held mutations of all policies for one request."""
 
     def __init__(self) -> None:

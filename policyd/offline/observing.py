@@ -10,6 +10,7 @@ from policyd._core.eval.tracing import Tracer
 from policyd._core.patch.apply import diff
 from policyd.admission.decision import Finding
 from policyd.admission.invocation import Invocation
+from policyd.admission.observer import Observer
 from policyd.admission.staging import Stage
 from policyd.cel.trace.steps import steps
 from policyd.json_types import JSONObject
@@ -31,7 +32,7 @@ class Notes:
     ignored: list[Finding] = field(default_factory=list)
 
 
-class StoryObserver:
+class StoryObserver(Observer):
     """Records all policies of one request. ``tracer`` records their expressions."""
 
     def __init__(self, tracer: Tracer) -> None:

@@ -5,7 +5,7 @@ from functools import partial
 
 from policyd.admission import engine
 from policyd.admission.lookups.authorizer import Authorizer, StaticAuthorizer
-from policyd.admission.recorder import NullRecorder, PolicyEvent, Recorder
+from policyd.admission.recorder import PolicyEvent, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, to_dict
 from policyd.defaulting.defaults import Defaults
 from policyd.errors import PolicyError
@@ -105,7 +105,7 @@ class SuitePolicies:
         return self.knowing(state).admit
 
 
-class CaseNotes(NullRecorder):
+class CaseNotes(Recorder):
     """Collects the violations that deny a request, and the errors of policies."""
 
     def __init__(self) -> None:

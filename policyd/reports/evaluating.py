@@ -15,8 +15,8 @@ from policyd.admission.findings import Findings
 from policyd.admission.invocation import Invocation, Matched
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.lookups.sources import NamespaceSource, ParamSource
-from policyd.admission.observer import QuietObserver
-from policyd.admission.recorder import NullRecorder
+from policyd.admission.observer import Observer
+from policyd.admission.recorder import Recorder
 from policyd.admission.review import decode
 from policyd.admission.subject import Subjects
 from policyd.json_types import JSONObject
@@ -90,7 +90,7 @@ class ObjectEvaluator:
     def _noted(self, applicable: Applicable, matches: list[Matched]) -> "_Noted":
         """Evaluate these policies."""
         noted, generation = _Noted(), self._policies.generation
-        findings = Findings(applicable.request, "validate", generation, NullRecorder(), noted)
+        findings = Findings(applicable.request, "validate", generation, Recorder(), noted)
         evaluate(applicable, findings, matches, 0)
         return noted
 
@@ -108,7 +108,7 @@ def _lifting(applying: Sequence[Exemption], index: int) -> Sequence[Exemption]:
     return found[:1]
 
 
-class _Noted(QuietObserver):
+class _Noted(Observer):
     """The findings for an object, and the exceptions that apply to it."""
 
     def __init__(self) -> None:

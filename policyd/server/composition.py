@@ -20,14 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import uvloop
 
-from policyd.admission.with_cluster import review_with
+from policyd.admission.engine import review
 from policyd.config import Settings
 from policyd.errors import PolicydError
-from policyd.http.app import create_app
-from policyd.http.endpoints import AsyncReviewEvaluator, ReviewEvaluator
+from policyd.http.app import Application, create_app
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
-from policyd.http.messages import App
 from policyd.http.policies_in_use import Reload
 from policyd.http.status import MetricsRenderer, ProcessView
 from policyd.observability.log_writer import LogWriter
@@ -37,6 +35,7 @@ from policyd.observability.tracing.switch import tracing
 from policyd.observability.trail import Trail
 from policyd.option_values import Address
 from policyd.policy.compile.missing_schemas import RULE as MISSING_SCHEMA
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.wanted_definitions import Fetch
 from policyd.policy.source.files import Bundle
 from policyd.server import allocator, signals
@@ -51,6 +50,7 @@ from policyd.server.policies import load_log
 from policyd.server.policies.loaded_set import LoadedSet
 from policyd.server.policies.policy_loader import PolicyLoader
 from policyd.server.policies.store import Store
+from policyd.server.policy_evaluator import Evaluate, PolicyEvaluator
 from policyd.server.signals import Signals
 from policyd.server.watches import FailureLog, Watcher
 from policyd.tls.certificates import Certificates
@@ -80,7 +80,7 @@ class Server:
         self,
         settings: Settings,
         loader: PolicyLoader,
-        evaluate: ReviewEvaluator,
+        evaluate: Evaluate = review,
         *,
         certificate: PairSource | None = None,
         log: Log | None = None,
@@ -193,25 +193,26 @@ class Server:
         """Wait until the ports may close."""
         await draining.until_quiet(self.connections, self.settings)
 
-    def _app(self, evaluate: ReviewEvaluator, in_flight: InFlight) -> App:
-        waiting: AsyncReviewEvaluator | None = None
-        if self.cluster is not None:
-            waiting = partial(review_with, self.cluster.caches.lookups)
+    def _app(self, evaluate: Evaluate, in_flight: InFlight) -> Application:
+        lookups = None if self.cluster is None else self.cluster.caches.lookups
         return create_app(
             self.settings,
             self.store,
             self.recorder,
-            self.tracing.evaluator(evaluate),
+            self.tracing.evaluator(PolicyEvaluator(self._evaluated, lookups, evaluate)),
             exposition=self._exposition(in_flight),
             in_flight=in_flight,
             lifecycle=self.lifecycle,
-            evaluate_async=self.tracing.evaluator(waiting),
             capture=self.capture,
             unready=self._unready,
             check_edit=self.live.edit_gate(self.store, self.recorder.edited, self._turn),
             cluster=self.in_cluster,
             process=self._process,
         )
+
+    def _evaluated(self) -> CompiledPolicySet:
+        current = self.store.current
+        return current if self.in_cluster is None else self.in_cluster.evaluated(current)
 
     def _unready(self) -> list[str]:
         """Why the server is not ready, beside its policies and ports."""

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from policyd.admission import engine
 from policyd.admission.engine import Webhook
-from policyd.admission.recorder import NullRecorder, PolicyEvent
+from policyd.admission.recorder import PolicyEvent, Recorder
 from policyd.admission.review import AdmissionRequest, decode, to_dict
 from policyd.json_types import JSONObject
 from policyd.policy.suite.reviews import build_review
@@ -13,7 +13,7 @@ from tests.policy_sets import POD, compiled
 IN_SHOP: JSONObject = {**POD, "metadata": {**POD["metadata"], "namespace": "shop"}}
 
 
-class Recorded(NullRecorder):
+class Recorded(Recorder):
     """Keeps what happened."""
 
     def __init__(self) -> None:

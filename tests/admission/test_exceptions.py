@@ -9,7 +9,7 @@ from policyd import PolicySet
 from policyd import build_review as built
 from policyd.admission import engine
 from policyd.admission.engine import Webhook
-from policyd.admission.recorder import NullRecorder, PolicyEvent
+from policyd.admission.recorder import PolicyEvent, Recorder
 from policyd.admission.review import AdmissionRequest, decode, to_dict
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.suite.reviews import build_review
@@ -27,7 +27,7 @@ PARAMS: JSONObject = {
 }
 
 
-class Told(NullRecorder):
+class Told(Recorder):
     """Keeps what happened."""
 
     def __init__(self) -> None:

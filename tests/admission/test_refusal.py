@@ -7,7 +7,7 @@ import pytest
 
 from policyd.admission import engine
 from policyd.admission.mutating.object import MutatedObject
-from policyd.admission.recorder import NullRecorder, PolicyEvent
+from policyd.admission.recorder import PolicyEvent, Recorder
 from policyd.admission.review import AdmissionRequest, decode, to_dict
 from policyd.errors import StatusError
 from policyd.json_types import JSONObject
@@ -21,7 +21,7 @@ BROKEN = json_patch("[JSONPatch{op: 'add', path: '/metadata/labelz', value: {'a'
 TEXT = 'strict decoding error: unknown field "metadata.labelz"'
 
 
-class Told(NullRecorder):
+class Told(Recorder):
     """Keeps what happened."""
 
     def __init__(self) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import json
 from typing import Any
 
-from policyd.admission.recorder import NullRecorder
+from policyd.admission.recorder import Recorder
 from policyd.config import Settings
 from policyd.http.app import create_app
 from policyd.http.lifecycle import Lifecycle
@@ -12,6 +12,7 @@ from policyd.http.limits import InFlight
 from policyd.http.messages import App
 from policyd.http.status import Render
 from policyd.server.policies.store import Store
+from policyd.server.policy_evaluator import PolicyEvaluator
 from tests.server.fakes import judge
 
 POD = "10.1.2.3"
@@ -61,8 +62,8 @@ def admin_app(store: Store, settings: Settings | None = None, **more: Any) -> Ap
     return create_app(
         settings or Settings(),
         store,
-        NullRecorder(),
-        judge,
+        Recorder(),
+        PolicyEvaluator(lambda: store.current, evaluate=judge),
         exposition=NoMetrics(),
         in_flight=InFlight(1, 1),
         lifecycle=Lifecycle(),

@@ -6,19 +6,21 @@ from typing import Any
 import orjson
 import pytest
 
-from policyd.admission.recorder import NullRecorder
+from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
-from policyd.http.endpoints import AT_ONCE_BYTES, Reviews
+from policyd.http.endpoints import AT_ONCE_BYTES, ReviewRequest, Reviews
+from policyd.http.evaluators import ReviewCall, ReviewEvaluator
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
 from policyd.http.messages import ASGIScope, Receive, Send
 from policyd.http.turns import TURN_NS
+from policyd.policy.model.suite import Webhook
 from policyd.server.network.http1 import Http1
 from tests.builders.reviews import body
 from tests.server.http1 import FakeWire, Outcome, turns
 
 
-class Counting(NullRecorder):
+class Counting(Recorder):
     """Notes what is reported."""
 
     def __init__(self) -> None:
@@ -37,11 +39,35 @@ class Counting(NullRecorder):
         self.events.append(("rejected", str(status), reason))
 
 
-class Policies:
-    """A set of which the webhooks named have to wait for lookups."""
+class FakeEvaluator(ReviewEvaluator):
+    """Answers all the same, after a turn of the loop if it waits."""
 
-    def __init__(self, *webhooks: str) -> None:
-        self.with_lookups = webhooks
+    def __init__(self, served: "Served", waiting: bool) -> None:
+        self._served = served
+        self._waiting = waiting
+
+    def waits(self, webhook: Webhook) -> bool:
+        return self._waiting
+
+    def now(self, call: ReviewCall) -> AdmissionResponse:
+        return self._served.evaluate(call.request)
+
+    async def later(self, call: ReviewCall) -> AdmissionResponse:
+        await asyncio.sleep(0)
+        return self.now(call)
+
+
+class Counted:
+    """A review, of which is counted whether a task answers it."""
+
+    def __init__(self, served: "Served", review: ReviewRequest) -> None:
+        self._served = served
+        self._review = review
+        self.now = review.now
+
+    async def later(self, receive: Receive, send: Send) -> None:
+        self._served.tasks += 1
+        await self._review.later(receive, send)
 
 
 class Served:
@@ -54,31 +80,24 @@ class Served:
         self.evaluated: list[str] = []
         self.tasks = 0
         self.reviews = Reviews(
-            self.evaluate,
-            lambda: Policies("validate") if waits else Policies(),
+            FakeEvaluator(self, waits),
             self.recorder,
             self.in_flight,
             self.lifecycle,
             timeout=limits.get("timeout", 10),
             max_body_bytes=limits.get("body", 10**5),
-            evaluate_async=self.evaluate_later,
         )
         if at_once:
-            self.at_once = lambda scope, data: self.reviews.at_once(scope, data, "validate", None)
+            self.begin = lambda scope: Counted(self, self.reviews.begin(scope, "validate", None))
 
     async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
-        self.tasks += 1
-        await self.reviews(scope, receive, send, "validate", None)
+        await Counted(self, self.reviews.begin(scope, "validate", None)).later(receive, send)
 
-    def evaluate(self, policy_set: Any, request: AdmissionRequest, **_: Any) -> AdmissionResponse:
+    def evaluate(self, request: AdmissionRequest) -> AdmissionResponse:
         self.evaluated.append(request.uid)
         if request.uid == "defect":
             raise RuntimeError("a defect")
         return AdmissionResponse(request.uid, False, 403, "Forbidden", self.message)
-
-    async def evaluate_later(self, *arguments: Any, **others: Any) -> AdmissionResponse:
-        await asyncio.sleep(0)
-        return self.evaluate(*arguments, **others)
 
     def feed(self, *pieces: bytes) -> Outcome:
         """Send the pieces on one connection; return what was written."""
@@ -209,11 +228,11 @@ def test_after_a_turn_the_others_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     served = Served()
     evaluate = served.evaluate
 
-    def slow(*arguments: Any, **others: Any) -> AdmissionResponse:
+    def slow(request: AdmissionRequest) -> AdmissionResponse:
         now[0] += TURN_NS
-        return evaluate(*arguments, **others)
+        return evaluate(request)
 
-    served.reviews._evaluate = slow
+    monkeypatch.setattr(served, "evaluate", slow)
 
     async def run() -> None:
         for name in ("a", "b", "c"):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from policyd.config import Settings
 from policyd.errors import ReviewError
 from policyd.http.denials import MOST, NONE, DenialQuery, RecentDenials, denial_query, merged
+from policyd.http.status import ProcessView
 from policyd.server.policies.store import Store
 from tests.builders.reviews import body
 from tests.http.asking import admin_app, ask
@@ -135,7 +136,7 @@ def test_strangers_see_no_denials(tmp_path: Path) -> None:
     token.write_text("secret")
     recent = RecentDenials([row(1, policy="a"), row(2, policy="b\ud800")], 2, 0)
     for file in (None, token):
-        app = admin_app(store, Settings(admin_token_file=file), denials=lambda: recent)
+        app = admin_app(store, Settings(admin_token_file=file), process=ProcessView(lambda: recent))
         stranger = ask(app, "/denials")
         assert stranger[0] == (401 if file else 403)
         assert "denials" not in stranger[2]

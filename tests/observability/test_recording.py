@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 
-from policyd.admission import engine, findings
+from policyd.admission import findings
 from policyd.admission.recorder import Recorder, RecordingPart
 from policyd.controllers.events.writer import EventWriter
 from policyd.http.endpoints import Reviews
@@ -25,6 +25,7 @@ from policyd.observability.tracing.requests import TracedRequests
 from policyd.observability.trail import Trail
 from policyd.server import capture as capturing
 from policyd.server.capture import Capture
+from policyd.server.policy_evaluator import PolicyEvaluator
 from tests.builders.policies import labelling, policy
 from tests.builders.reviews import body
 from tests.observability.tracing.receiver import receiving
@@ -113,10 +114,9 @@ class Setup:
         self.capture = Capture(
             folder, 1 << 20, lambda what, _: self.outcomes.append(what), self.errors
         )
-        evaluate: Any = engine.review
+        evaluator = PolicyEvaluator(lambda: POLICIES)
         self.reviews = Reviews(
-            evaluate if tracing is None else tracing.evaluator(evaluate),
-            lambda: POLICIES,
+            evaluator if tracing is None else tracing.evaluator(evaluator),
             self.recorder,
             InFlight(10, 1 << 20),
             Lifecycle(),
@@ -127,7 +127,7 @@ class Setup:
         self.app: Any = self._app if tracing is None else tracing.app(self._app)
 
     async def _app(self, scope: Any, receive: Any, send: Any) -> None:
-        await self.reviews(scope, receive, send, scope["path"][1:], None)
+        await self.reviews.begin(scope, scope["path"][1:], None).later(receive, send)
 
     def answers(self) -> list[tuple[int, Any]]:
         """The status and the content of each answer, by both webhooks."""

@@ -9,7 +9,7 @@ import jsonpatch
 import orjson
 
 from policyd.admission import engine
-from policyd.admission.recorder import Happening, NullRecorder, PolicyEvent
+from policyd.admission.recorder import Happening, PolicyEvent, Recorder
 from policyd.admission.review import AdmissionRequest, decode
 from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
@@ -30,7 +30,7 @@ class Mutated:
     told: list[tuple[Happening, str, str]]
 
 
-class _Listener(NullRecorder):
+class _Listener(Recorder):
     """Keeps what happened, and who changed something."""
 
     def __init__(self) -> None:

@@ -10,6 +10,7 @@ from policyd.admission.recorder import (
     LookupResult,
     Phase,
     PolicyEvent,
+    Recorder,
     RecordingPart,
     RequestResult,
     ShedReason,
@@ -66,11 +67,11 @@ def _report(message: str, trace: str) -> None:
     logging.getLogger("policyd.recording").error("%s\n%s", message, trace)
 
 
-class PrometheusRecorder:
+class PrometheusRecorder(Recorder):
     """Counts events, and logs those that people need to see. All labels that are known exist from
     the start: ``increase()`` does not see the first event of a series that begins with it.
 
-    No method of the Recorder protocol raises: ``errors`` counts what could not be recorded.
+    No method of a Recorder raises: ``errors`` counts what could not be recorded.
     """
 
     def __init__(self, log: Log | None = None) -> None:

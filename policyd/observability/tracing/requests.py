@@ -9,8 +9,6 @@ import secrets
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from inspect import iscoroutinefunction
-from typing import Any, TypeVar, cast
 
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, Decision, ParentBased, TraceIdRatioBased
 from opentelemetry.trace import (
@@ -21,7 +19,9 @@ from opentelemetry.trace import (
 )
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.bounded_text import bounded
+from policyd.http.evaluators import ReviewCall, ReviewEvaluator
 from policyd.http.messages import ASGIScope, Message, Receive, Send, path_of, peer_of
 from policyd.observability.logs import Log
 from policyd.observability.recording import unfailing
@@ -29,9 +29,9 @@ from policyd.observability.throttle import Throttle
 from policyd.observability.tracing.export import Export, exporter_to
 from policyd.observability.tracing.record import CURRENT, MOST_CHARS, RequestTrace, TracingRecorder
 from policyd.observability.tracing.spans import SpanMaker
+from policyd.policy.model.suite import Webhook
 
 _App = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
-_Evaluator = TypeVar("_Evaluator", bound=Callable[..., Any] | None)
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 # What may be an HTTP method in the name of a span; the endpoints serve POST only.
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT")
@@ -72,38 +72,18 @@ class TracedRequests:
 
         return traced
 
-    def evaluator(self, evaluate: _Evaluator) -> _Evaluator:
-        """``evaluate``, whose request and response are recorded."""
-        if evaluate is None:
-            return evaluate
-
-        def traced(policy_set: Any, request: Any, **named: Any) -> Any:
-            record = CURRENT.get()
-            if record is None:
-                return evaluate(policy_set, request, **named)
-            self._asked(record, request)
-            response = evaluate(policy_set, request, **named)
-            self._answered(record, response)
-            return response
-
-        async def traced_later(policy_set: Any, request: Any, **named: Any) -> Any:
-            record = CURRENT.get()
-            if record is not None:
-                self._asked(record, request)
-            response = await evaluate(policy_set, request, **named)
-            if record is not None:
-                self._answered(record, response)
-            return response
-
-        inner = getattr(evaluate, "func", evaluate)
-        return cast(_Evaluator, traced_later if iscoroutinefunction(inner) else traced)
+    def evaluator(self, evaluator: ReviewEvaluator) -> ReviewEvaluator:
+        """``evaluator``, whose requests and responses are recorded."""
+        return _TracedEvaluator(self, evaluator)
 
     @unfailing("traces")
-    def _asked(self, record: RequestTrace, request: Any) -> None:
+    def asked(self, record: RequestTrace, request: AdmissionRequest) -> None:
+        """Record a request."""
         record.asked(request)
 
     @unfailing("traces")
-    def _answered(self, record: RequestTrace, response: Any) -> None:
+    def answered(self, record: RequestTrace, response: AdmissionResponse) -> None:
+        """Record a response."""
         record.answered(response)
 
     def close(self) -> None:
@@ -186,6 +166,38 @@ class TracedRequests:
                 lost=count,
                 suppressed=times - 1 or None,
             )
+
+
+class _TracedEvaluator(ReviewEvaluator):
+    """Records what another one evaluates, if the request is sampled."""
+
+    def __init__(self, requests: TracedRequests, inner: ReviewEvaluator) -> None:
+        self._requests = requests
+        self._inner = inner
+
+    def waits(self, webhook: Webhook) -> bool:
+        """Whether a call may have to wait."""
+        return self._inner.waits(webhook)
+
+    def now(self, call: ReviewCall) -> AdmissionResponse:
+        """Evaluate a call without waiting."""
+        record = CURRENT.get()
+        if record is None:
+            return self._inner.now(call)
+        self._requests.asked(record, call.request)
+        response = self._inner.now(call)
+        self._requests.answered(record, response)
+        return response
+
+    async def later(self, call: ReviewCall) -> AdmissionResponse:
+        """Evaluate a call, and wait for what it needs."""
+        record = CURRENT.get()
+        if record is None:
+            return await self._inner.later(call)
+        self._requests.asked(record, call.request)
+        response = await self._inner.later(call)
+        self._requests.answered(record, response)
+        return response
 
 
 def trace_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:

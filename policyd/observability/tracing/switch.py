@@ -5,16 +5,16 @@ costs a request nothing, and no module of OpenTelemetry is imported.
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.util import find_spec
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
 from policyd.config import Settings
 from policyd.errors import ConfigError
+from policyd.http.evaluators import ReviewEvaluator
 from policyd.http.messages import ASGIScope, Receive, Send
 from policyd.observability.logs import Log
 from policyd.observability.metrics.recorder import PrometheusRecorder
 
 ASGIApp = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
-_Evaluator = TypeVar("_Evaluator", bound=Callable[..., Any] | None)
 
 _PATH = "/v1/traces"
 # Variables of the OpenTelemetry specification; its exporter reads the others.
@@ -34,8 +34,8 @@ class Tracing(Protocol):
     def app(self, app: ASGIApp) -> ASGIApp:
         """The ASGI app to serve."""
 
-    def evaluator(self, evaluate: _Evaluator) -> _Evaluator:
-        """The function that evaluates a request, synchronous or not; None stays None."""
+    def evaluator(self, evaluator: ReviewEvaluator) -> ReviewEvaluator:
+        """What evaluates requests."""
 
     def close(self) -> None:
         """Export what is queued, for a limited time: at the end of the server."""
@@ -51,9 +51,9 @@ class Untraced:
         """The same app."""
         return app
 
-    def evaluator(self, evaluate: _Evaluator) -> _Evaluator:
-        """The same function."""
-        return evaluate
+    def evaluator(self, evaluator: ReviewEvaluator) -> ReviewEvaluator:
+        """The same one."""
+        return evaluator
 
     def close(self) -> None:
         """Nothing is queued."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -183,3 +183,7 @@ class CompiledPolicy(PlannedPolicy):
     def sort_key(self) -> tuple[str, str]:
         """Return the key of the order of decisions: policy name, then kind."""
         return (self.name, self.kind)
+
+
+# Which policies of a set are evaluated.
+PolicyFilter = Callable[[CompiledPolicy], bool]

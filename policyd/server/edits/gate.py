@@ -9,18 +9,19 @@ import re
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter_ns
-from typing import Any
 
 from policyd._core.match.selectors import Selector
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.bounded_text import bounded
 from policyd.config import Settings
-from policyd.errors import ReviewError
+from policyd.errors import InternalError, ReviewError
+from policyd.http.evaluators import ReviewCall, ReviewEvaluator
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.throttle import LineLimit
 from policyd.option_values import selector_terms
 from policyd.policy.config_maps.config_map_files import PREFIX, NotRead, flat, labels_of, oversize
+from policyd.policy.model.suite import Webhook
 from policyd.server.edits.finding import FindEdit, Outdated, Submitted
 from policyd.server.edits.model import EditFindings, PolicyEdit, TooLate
 from policyd.server.edits.process import Broken, NotStarted
@@ -49,7 +50,7 @@ def edit_selector(settings: Settings) -> str:
     return settings.policy_configmaps or ("" if settings.kubeconfig else MOUNTED)
 
 
-class EditGate:
+class EditGate(ReviewEvaluator):
     """Checks the edits that reach one server: those of ConfigMaps of its own namespace. ``count``
     counts results: accepted, refused, error.
     """
@@ -74,17 +75,17 @@ class EditGate:
         self._turn = asyncio.Lock()
         self._tasks: set[asyncio.Task[EditFindings | None]] = set()
 
-    async def __call__(
-        self,
-        policy_set: Any,
-        request: AdmissionRequest,
-        *,
-        webhook: Any,
-        deadline: int,
-        recorder: Any,
-        only: Any = None,
-    ) -> AdmissionResponse:
+    def waits(self, webhook: Webhook) -> bool:
+        """Always: a check takes as long as loading policies does."""
+        return True
+
+    def now(self, call: ReviewCall) -> AdmissionResponse:
+        """An edit is never checked while the event loop waits."""
+        raise InternalError("edits of policies are checked asynchronously")
+
+    async def later(self, call: ReviewCall) -> AdmissionResponse:
         """Answer one review."""
+        request, deadline = call.request, call.deadline
         submitted = self._submitted(request)
         if submitted is None:
             return AdmissionResponse(request.uid, True)

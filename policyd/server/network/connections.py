@@ -66,10 +66,41 @@ class Timeouts:
         )
 
 
+class ConnectedPeer(Peer):
+    """One client address, its requests and its connections."""
+
+    __slots__ = ("connections", "idle")
+
+    def __init__(self, address: str) -> None:
+        super().__init__(address)
+        # Its open connections, and those without a request under way; the first one has been idle
+        # for the longest time. ``tcp.py`` notes which are busy.
+        self.connections = 0
+        self.idle: dict[TrackedConnection, None] = {}
+
+    def add_connection(self, connection: "TrackedConnection") -> None:
+        """Count a new connection, which is idle."""
+        self.connections += 1
+        self.idle[connection] = None
+
+    def remove_connection(self, connection: "TrackedConnection") -> None:
+        """Forget a closed connection."""
+        self.connections -= 1
+        self.idle.pop(connection, None)
+
+    def mark_idle(self, connection: "TrackedConnection") -> None:
+        """Note that no request is under way on the connection."""
+        self.idle[connection] = None
+
+    def mark_busy(self, connection: "TrackedConnection") -> None:
+        """Note that a request is under way on the connection, or that it is closing."""
+        self.idle.pop(connection, None)
+
+
 class TrackedConnection(Protocol):
     """A connection as this file needs it; ``server/network/tcp.py`` implements it."""
 
-    peer: Peer
+    peer: ConnectedPeer
 
     def check_timeouts(self, now: float, timeouts: Timeouts) -> None:
         """Close the connection if one of its timeouts has passed."""
@@ -106,7 +137,7 @@ class PortConnections:
         self.last_request = 0.0
         self.closing = False
         self.open: dict[TrackedConnection, None] = {}
-        self.peers: dict[str, Peer] = {}
+        self.peers: dict[str, ConnectedPeer] = {}
         self.closed = dict.fromkeys(REASONS, 0)
         # Called with status and address when a client gets an error that the app never sees.
         self.on_malformed: Callable[[int, str], None] = lambda *_: None
@@ -126,9 +157,9 @@ class PortConnections:
         """How many connections have no request under way."""
         return sum(len(peer.idle) for peer in self.peers.values())
 
-    def make_place(self, address: str) -> Peer | None:
+    def make_place(self, address: str) -> ConnectedPeer | None:
         """Return the client at ``address`` if it may open one more connection, else None."""
-        peer = self.peers.get(address) or Peer(address)
+        peer = self.peers.get(address) or ConnectedPeer(address)
         ours = peer.connections >= share(self._most)
         full = len(self.open) >= self._most
         if (ours or full) and not self._make_place(peer, ours):
@@ -193,11 +224,11 @@ class PortConnections:
             connection.retire()
         return len(gone)
 
-    def _make_place(self, peer: Peer, own: bool) -> bool:
+    def _make_place(self, peer: ConnectedPeer, own: bool) -> bool:
         """Close an idle connection: one of ``peer`` if ``own``, else one of the address with the
         most; end an incomplete request if it has none, and thereby its connection.
         """
-        most: Peer | None = peer
+        most: ConnectedPeer | None = peer
         if not own:
             held = (each for each in self.peers.values() if each.idle or each.incomplete)
             most = max(held, key=lambda each: each.connections, default=None)

@@ -10,18 +10,23 @@ HTTP/2 is read by Hypercorn (``hypercorn_port.py``).
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
 from time import perf_counter_ns
 from typing import Any, Protocol
 
 from httptools import HttpRequestParser
 
-from policyd.http.endpoints import ARRIVED, PEER
+from policyd.http.endpoints import ARRIVED, PEER, ReviewRequest
 from policyd.http.limits import Peer
-from policyd.http.messages import App, ASGIScope, AtOnce, Header
+from policyd.http.messages import App, ASGIScope, Header, Receive, Send
 from policyd.server.network.connections import CloseReason
 from policyd.server.network.exchange import CLOSE_LINE, Exchange, Writer
 from policyd.server.network.heads import HEAD_BYTES, Head, RefusedRequest, head_of, parse
 from policyd.server.network.pieces import BodyPieces
+
+BeginReview = Callable[[ASGIScope], ReviewRequest | None]
+_Answer = Callable[[Receive, Send], Awaitable[None]]
 
 # What a chunked body may have beside its content: sizes, extensions and trailers.
 CHUNK_BYTES = 16 * 1024
@@ -32,9 +37,12 @@ CONTINUE = b"HTTP/1.1 100 \r\n\r\n"
 class Wire(Writer, Protocol):
     """What HTTP/1.1 needs of its connection; ``tcp.py`` implements it."""
 
-    peer: Peer
     client: tuple[str, int]
     scheme: str
+
+    @property
+    def peer(self) -> Peer:
+        """The client address."""
 
     def becomes_busy(self) -> None:
         """A request is under way."""
@@ -60,7 +68,8 @@ class Http1:
 
     def __init__(self, app: App, wire: Wire) -> None:
         self._app = app
-        self._at_once: AtOnce | None = getattr(app, "at_once", None)
+        # What an app may offer beside ASGI: the review that begins with a head.
+        self._begin_review: BeginReview | None = getattr(app, "begin", None)
         self._wire = wire
         self._pieces = BodyPieces()
         # What has arrived and is not interpreted yet begins at ``_at``.
@@ -225,27 +234,34 @@ class Http1:
     # From requests to responses.
 
     def _start(self, exchange: Exchange, scope: ASGIScope) -> None:
-        """Answer a request: at once if all of it is here and the app can, else by a task."""
+        """Answer a request: now if all of it is here and the app can, else by a task."""
         loop = asyncio.get_running_loop()
-        if self._at_once is not None and exchange.complete and not self._ended:
+        if self._begin_review is not None and exchange.complete and not self._ended:
             # Not now: all sockets are read before the first of these requests is evaluated.
-            loop.call_soon(self._reply, self._at_once, exchange, scope)
+            loop.call_soon(self._reply, self._begin_review, exchange, scope)
         else:
-            self._task = loop.create_task(self._answer(exchange, scope))
+            self._answer_later(exchange, partial(self._app, scope))
 
-    def _reply(self, at_once: AtOnce, exchange: Exchange, scope: ASGIScope) -> None:
+    def _reply(self, begin: BeginReview, exchange: Exchange, scope: ASGIScope) -> None:
+        review = begin(scope)
+        if review is None:
+            self._answer_later(exchange, partial(self._app, scope))
+            return
         if not self._ended and not self._wire.is_full:
-            answer = at_once(scope, exchange.body)
+            answer = review.now(exchange.body)
             if answer is not None:
                 exchange.reply(answer)
                 self._answered(exchange)
                 return
-        self._task = asyncio.get_running_loop().create_task(self._answer(exchange, scope))
+        self._answer_later(exchange, review.later)
 
-    async def _answer(self, exchange: Exchange, scope: ASGIScope) -> None:
-        """Run the app for one request."""
+    def _answer_later(self, exchange: Exchange, app: _Answer) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._answer(exchange, app))
+
+    async def _answer(self, exchange: Exchange, app: _Answer) -> None:
+        """Let the app answer one request."""
         try:
-            await self._app(scope, exchange.receive, exchange.send)
+            await app(exchange.receive, exchange.send)
         except Exception as error:
             context: dict[str, Any] = {
                 "message": "an unexpected error ended a request",

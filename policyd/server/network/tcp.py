@@ -8,9 +8,13 @@ Reading pauses while the client does not read its responses, and while it pipeli
 import asyncio
 from typing import Any, cast
 
-from policyd.http.limits import Peer
 from policyd.http.messages import App
-from policyd.server.network.connections import CloseReason, PortConnections, Timeouts
+from policyd.server.network.connections import (
+    CloseReason,
+    ConnectedPeer,
+    PortConnections,
+    Timeouts,
+)
 from policyd.server.network.http1 import Http1
 from policyd.tls.handshakes import is_trusted
 
@@ -32,7 +36,9 @@ class Connection(asyncio.Protocol):
     protocol.
     """
 
-    def __init__(self, connections: PortConnections, peer: Peer, address: tuple[Any, ...]) -> None:
+    def __init__(
+        self, connections: PortConnections, peer: ConnectedPeer, address: tuple[Any, ...]
+    ) -> None:
         self.peer = peer
         self.client = (peer.address, int(address[1]))
         self.scheme = "http"

@@ -14,14 +14,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
 
+from policyd.admission.engine import review
 from policyd.config import Settings
 from policyd.errors import ConfigError, PolicydError
-from policyd.http.endpoints import ReviewEvaluator
 from policyd.observability.log_writer import standard_error
 from policyd.observability.logs import Log, LogLevel
 from policyd.server.network.listen import bound
 from policyd.server.policies import load_log
 from policyd.server.policies.policy_loader import PolicyLoader
+from policyd.server.policy_evaluator import Evaluate
 from policyd.server.signals import Signals
 from policyd.server.workers import processes
 from policyd.server.workers.board import Board
@@ -82,7 +83,7 @@ class Supervisor:
         self,
         settings: Settings,
         loader: PolicyLoader,
-        evaluate: ReviewEvaluator,
+        evaluate: Evaluate = review,
         *,
         certificate: PairSource | None = None,
     ) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -13,9 +13,7 @@ from typing import Any
 
 from policyd.config import Settings
 from policyd.http.denials import NONE, RecentDenials
-from policyd.http.endpoints import ReviewEvaluator
 from policyd.http.limits import InFlight
-from policyd.http.messages import App, ASGIScope, Receive, Send, respond
 from policyd.http.policies_in_use import Reload
 from policyd.http.status import MetricsRenderer, ProcessView, Render, RenderCache
 from policyd.observability.metrics import Exposition
@@ -26,6 +24,7 @@ from policyd.server.network import draining
 from policyd.server.network.listen import Listener, Serve
 from policyd.server.policies.loaded_set import LoadedSet
 from policyd.server.policies.policy_loader import PolicyLoader
+from policyd.server.policy_evaluator import Evaluate
 from policyd.server.workers.board import Board
 from policyd.server.workers.channel import Channel
 from policyd.server.workers.listening import SharedListener
@@ -65,7 +64,7 @@ class Worker(Server):
         shared: SharedByWorkers,
         settings: Settings,
         loader: PolicyLoader,
-        evaluate: ReviewEvaluator,
+        evaluate: Evaluate,
     ) -> None:
         self._shared = shared
         self._channel = Channel(shared.connection)
@@ -73,7 +72,7 @@ class Worker(Server):
         self._snapshot = RenderCache()
         self._families: list[MetricFamily] = []
         self._pages: dict[str, tuple[bytes, str]] = {}
-        self._of_all = AllWorkers()
+        self._of_all = AllWorkers(self._ask)
         self._denials = NONE
         self._reported_at, self._reported = 0.0, -1
         self._pause = REPORT_SECONDS
@@ -116,23 +115,6 @@ class Worker(Server):
             worker=self._shared.number,
         )
         return self._listener
-
-    def _app(self, evaluate: ReviewEvaluator, in_flight: InFlight) -> App:
-        inner = super()._app(evaluate, in_flight)
-
-        async def asking(scope: ASGIScope, receive: Receive, send: Send) -> None:
-            if scope["type"] == "http" and scope["scheme"] == "http":
-                try:
-                    await self._ask(scope["path"], dict(scope["headers"]).get(b"accept", b""))
-                except TimeoutError:
-                    message = b"the supervisor of the workers does not respond"
-                    await respond(scope, send, 503, message, closing=True)
-                    return
-            await inner(scope, receive, send)
-
-        app: Any = asking
-        app.at_once = getattr(inner, "at_once", None)  # reviews need no question
-        return asking
 
     def _exposition(self, in_flight: InFlight) -> MetricsRenderer:
         own = super()._exposition(in_flight)
@@ -269,13 +251,18 @@ class Worker(Server):
 
 
 class AllWorkers(ProcessView):
-    """What the supervisor said last of all workers."""
+    """What the supervisor said last of all workers, whom ``ask`` asks."""
 
-    def __init__(self) -> None:
+    def __init__(self, ask: Callable[[str, bytes], Awaitable[None]]) -> None:
         super().__init__(lambda: self.recent)
+        self._ask = ask
         self.missing: Sequence[str] = ()
         self.counters: Mapping[str, Any] = {}
         self.recent = NONE
+
+    async def prepare(self, path: str, accept: bytes) -> None:
+        """Ask the supervisor for what the answer to a request needs."""
+        await self._ask(path, accept)
 
     def readiness(self, missing: Sequence[str]) -> Sequence[str]:
         """Return why not all workers are ready."""

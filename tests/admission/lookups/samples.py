@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from policyd.admission.engine import Webhook
-from policyd.admission.recorder import NullRecorder, PolicyEvent
+from policyd.admission.recorder import PolicyEvent, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode
 from policyd.admission.with_cluster import review_with
 from policyd.json_types import JSONObject
@@ -35,7 +35,7 @@ def adding(name: str, *values: str, **spec: Any) -> JSONObject:
     return policy(name, mutations=mutations, **spec)
 
 
-class Listening(NullRecorder):
+class Listening(Recorder):
     def __init__(self) -> None:
         self.told: list[tuple[str, ...]] = []
         self.lookups: list[str] = []

@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 
 import h11
 
-from policyd.http.limits import Peer
-from policyd.server.network.connections import PortConnections
+from policyd.server.network.connections import ConnectedPeer, PortConnections
 from policyd.server.network.tcp import Connection
 from tests.fuzz.guided import mutating
 from tests.fuzz.guided.target import FuzzTarget
@@ -172,7 +171,7 @@ _Wire = TypeVar("_Wire", bound=Wire)
 
 def opened(wire: type[_Wire]) -> tuple[Connection, _Wire]:
     """A connection of a client, and the transport that it writes to."""
-    peer = Peer("192.0.2.1")
+    peer = ConnectedPeer("192.0.2.1")
     connection = Connection(PortConnections(), peer, ("192.0.2.1", 1))
     peer.add_connection(connection)
     made = wire(connection)

@@ -1,0 +1,57 @@
+"""Evaluates reviews with the policies in use, at once or with lookups in the cluster."""
+
+from collections.abc import Callable
+
+from policyd.admission.engine import review
+from policyd.admission.lookups.tasks import LookupClient
+from policyd.admission.review import AdmissionResponse
+from policyd.admission.with_cluster import review_with
+from policyd.http.evaluators import ReviewCall, ReviewEvaluator
+from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.model.suite import Webhook
+
+# ``admission.engine.review``, or what tests have in its place.
+Evaluate = Callable[..., AdmissionResponse]
+
+
+class PolicyEvaluator(ReviewEvaluator):
+    """Evaluates calls with the policies that ``policies`` returns, and lookups by a client."""
+
+    def __init__(
+        self,
+        policies: Callable[[], CompiledPolicySet],
+        lookups: LookupClient | None = None,
+        evaluate: Evaluate = review,
+    ) -> None:
+        self._policies = policies
+        self._lookups = lookups
+        self._evaluate = evaluate
+
+    def waits(self, webhook: Webhook) -> bool:
+        """Whether a policy of this webhook may need a lookup."""
+        return self._lookups is not None and webhook in self._policies().with_lookups
+
+    def now(self, call: ReviewCall) -> AdmissionResponse:
+        """Evaluate a call without lookups."""
+        return self._evaluate(
+            self._policies(),
+            call.request,
+            webhook=call.webhook,
+            deadline=call.deadline,
+            recorder=call.recorder,
+            only=call.only,
+        )
+
+    async def later(self, call: ReviewCall) -> AdmissionResponse:
+        """Evaluate a call with lookups."""
+        if self._lookups is None:
+            return self.now(call)
+        return await review_with(
+            self._lookups,
+            self._policies(),
+            call.request,
+            webhook=call.webhook,
+            deadline=call.deadline,
+            recorder=call.recorder,
+            only=call.only,
+        )
