@@ -6,7 +6,6 @@ Conditions with one value for all requests of any kind are reported by ``constan
 
 from collections.abc import Iterator, Mapping
 
-from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import Problem
 from policyd.policy.lint.constant import RULE
 from policyd.policy.lint.guards.cases import cases
@@ -33,13 +32,11 @@ _NOTHING = RequestCase({}, {}, lambda place: False)
 
 def settled(run: LintRun) -> list[Problem]:
     """Return the advice for all policies, in file order."""
-    with deep_recursion():
-        return [
-            document.problem(finding, "advice")
-            for document in run.sources.documents
-            if isinstance(document.model, Checkable)
-            for finding in _of_policy(document.model, run.typed)
-        ]
+    return [
+        document.problem(finding, "advice")
+        for document, policy in run.policies()
+        for finding in _of_policy(policy, run.typed)
+    ]
 
 
 def _of_policy(policy: Checkable, typed: TypedPolicies) -> Iterator[FormProblem]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr, Literal, Select, StructExpr
-from policyd.cel.syntax.recursion import children, deep_recursion
+from policyd.cel.syntax.recursion import children
 from policyd.cel.syntax.source import Source
 from policyd.cel.syntax.unparse import unparse
 from policyd.cel.types.types import Kind
@@ -61,12 +61,11 @@ class _Hit:
 
 def unguarded(run: LintRun) -> list[Problem]:
     """Return the advice for all policies, in file order."""
-    found: list[Problem] = []
-    with deep_recursion():
-        for document in run.sources.documents:
-            if isinstance(document.model, Checkable):
-                found += _of_policy(document, document.model, run.typed)
-    return found
+    return [
+        problem
+        for document, policy in run.policies()
+        for problem in _of_policy(document, policy, run.typed)
+    ]
 
 
 def _of_policy(document: Document, policy: Checkable, typed: TypedPolicies) -> Iterator[Problem]:

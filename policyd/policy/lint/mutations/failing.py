@@ -17,7 +17,7 @@ from policyd.cel.syntax.ast import (
     Select,
     StructExpr,
 )
-from policyd.cel.syntax.recursion import children, deep_recursion
+from policyd.cel.syntax.recursion import children
 from policyd.cel.syntax.source import Source
 from policyd.errors import Problem
 from policyd.mutation import KINDS
@@ -45,14 +45,11 @@ def failing(run: LintRun) -> list[Problem]:
     """Return the errors and advice for all policies, in file order."""
     typed = run.typed
     found: list[Problem] = []
-    with deep_recursion():
-        for document in run.sources.documents:
-            policy = document.model
-            if isinstance(policy, Checkable):
-                subjects = _Subjects.of(policy, typed, run.schemas)
-                for each in typed.expressions(policy):
-                    if each.role.patches and not subjects.untyped.issues(each.text):
-                        found += subjects.problems(document, each)
+    for document, policy in run.policies():
+        subjects = _Subjects.of(policy, typed, run.schemas)
+        for each in typed.expressions(policy):
+            if each.role.patches and not subjects.untyped.issues(each.text):
+                found += subjects.problems(document, each)
     return found
 
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from policyd.cel.syntax.ast import Literal
-from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import Fix, Problem
 from policyd.policy.lint.guards.cases import cases
 from policyd.policy.lint.guards.known import RequestCase
@@ -42,12 +41,11 @@ class _Allowed:
 
 def never_equal(run: LintRun) -> list[Problem]:
     """Return the problems of all policies, in file order."""
-    found: list[Problem] = []
-    with deep_recursion():
-        for document in run.sources.documents:
-            if isinstance(document.model, Checkable):
-                found += _of_policy(document, document.model, run.typed)
-    return found
+    return [
+        problem
+        for document, policy in run.policies()
+        for problem in _of_policy(document, policy, run.typed)
+    ]
 
 
 def _of_policy(document: Document, policy: Checkable, typed: TypedPolicies) -> Iterator[Problem]:

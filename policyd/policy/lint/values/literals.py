@@ -12,7 +12,7 @@ from policyd._core.values.errors import CelError
 from policyd.cel.env import Environment
 from policyd.cel.plan.planner import plan
 from policyd.cel.syntax.ast import Call, Expr, Literal
-from policyd.cel.syntax.recursion import children, deep_recursion
+from policyd.cel.syntax.recursion import children
 from policyd.cel.syntax.unparse import unparse
 from policyd.errors import BudgetExceeded, CelCompileError, Problem
 from policyd.policy.lint.run import LintRun
@@ -39,22 +39,21 @@ _BYTES = re.compile(r"([0-9.]+) ?([kKMGTPE])i?[bB]")
 def invalid_literals(run: LintRun) -> list[Problem]:
     """Return the errors of all expressions, in order."""
     found: list[Problem] = []
-    with deep_recursion():
-        for document, expression, checked in run.expressions:
-            for call, literal in _literals(checked.expr):
-                why = _failure(call, literal, run.sources.version)
-                if why:
-                    function = _PARSERS[call.function]
-                    problem = problem_at(
-                        document,
-                        expression,
-                        literal.pos,
-                        f"{call.function}({unparse(literal)}) is always an error: {why}",
-                        rule=RULE,
-                        severity="error",
-                        hint=_hint(function, literal.value),
-                    )
-                    found.append(problem)
+    for document, expression, checked in run.expressions:
+        for call, literal in _literals(checked.expr):
+            why = _failure(call, literal, run.sources.version)
+            if why:
+                function = _PARSERS[call.function]
+                problem = problem_at(
+                    document,
+                    expression,
+                    literal.pos,
+                    f"{call.function}({unparse(literal)}) is always an error: {why}",
+                    rule=RULE,
+                    severity="error",
+                    hint=_hint(function, literal.value),
+                )
+                found.append(problem)
     return found
 
 

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 from policyd._core.schema.types import Scalar, SchemaType
-from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
 from policyd.mutation.schemas.schemas import Schemas
@@ -35,14 +34,13 @@ def unquoted(run: LintRun) -> list[Problem]:
     """Return the advice for all documents, in file order."""
     schemas = Schemas.builtin().with_crds(each.raw for each in definitions(run.sources).documents)
     found: list[Problem] = []
-    with deep_recursion():
-        for document in run.sources.documents:
-            for path, roots in _open_values(document, run, schemas):
-                for each in document.plain_scalars(path):
-                    types = _types(roots, each.path[len(path) :])
-                    finding = _advise(each, types, in_data=document.kind == "ConfigMap")
-                    if finding is not None:
-                        found.append(document.problem(finding, "advice"))
+    for document in run.sources.documents:
+        for path, roots in _open_values(document, run, schemas):
+            for each in document.plain_scalars(path):
+                types = _types(roots, each.path[len(path) :])
+                finding = _advise(each, types, in_data=document.kind == "ConfigMap")
+                if finding is not None:
+                    found.append(document.problem(finding, "advice"))
     return found
 
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 from policyd.cel.syntax.ast import Literal
-from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cel.syntax.unparse import unparse
 from policyd.errors import Problem
 from policyd.mutation.schemas.type_builder import QUANTITY
@@ -34,12 +33,11 @@ _RIGHT = {
 
 def compared_quantities(run: LintRun) -> list[Problem]:
     """Return the advice for all policies, in file order."""
-    found: list[Problem] = []
-    with deep_recursion():
-        for document in run.sources.documents:
-            if isinstance(document.model, Checkable):
-                found += _of_policy(document, document.model, run.typed)
-    return found
+    return [
+        problem
+        for document, policy in run.policies()
+        for problem in _of_policy(document, policy, run.typed)
+    ]
 
 
 def _of_policy(document: Document, policy: Checkable, typed: TypedPolicies) -> Iterator[Problem]:

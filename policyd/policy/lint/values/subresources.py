@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from policyd.cel.syntax.ast import Call, Expr, Literal, Select
 from policyd.cel.syntax.parser import parse
-from policyd.cel.syntax.recursion import children, deep_recursion
+from policyd.cel.syntax.recursion import children
 from policyd.errors import CelSyntaxError, Problem
 from policyd.pattern.marks import UnknownMark, split
 from policyd.policy.lint.run import LintRun
@@ -49,12 +49,11 @@ _WRITERS: Mapping[tuple[str, str], tuple[_Writer, ...]] = {
 
 def uncovered(run: LintRun) -> list[Problem]:
     """Return the advice for all validating policies, in file order."""
-    with deep_recursion():
-        return [
-            document.problem(finding, "advice")
-            for document in run.sources.documents
-            for finding in _of_document(document)
-        ]
+    return [
+        document.problem(finding, "advice")
+        for document in run.sources.documents
+        for finding in _of_document(document)
+    ]
 
 
 def _of_document(document: Document) -> Iterator[FormProblem]:
