@@ -3,7 +3,7 @@ prints. Measures nothing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
@@ -45,20 +45,7 @@ class FigureComparison:
             "slower": [each.name for each in self.slower],
             "missing": list(self.missing),
             "remarks": list(self.remarks),
-            "changes": [
-                {
-                    "name": each.name,
-                    "unit": each.unit,
-                    "before": each.before,
-                    "now": each.now,
-                    "ratio": each.ratio,
-                    "low": each.low,
-                    "high": each.high,
-                    "scaled": each.scaled,
-                    "unsteady": each.unsteady,
-                }
-                for each in self.changes
-            ],
+            "changes": [asdict(each) for each in self.changes],
         }
 
     def lines(self) -> Iterator[str]:
