@@ -2,6 +2,8 @@
 
 import pytest
 
+from policyd import versions
+from policyd.cel.syntax.macros import INTRODUCED
 from policyd.config import resolve
 from policyd.errors import ConfigError
 from policyd.versions import (
@@ -11,6 +13,7 @@ from policyd.versions import (
     RECORDED,
     SUPPORTED,
     TWO_VARIABLE_MACROS,
+    Feature,
     KubernetesVersion,
     nearest,
     supported,
@@ -66,10 +69,12 @@ def test_features_say_since_when_and_where() -> None:
     assert NEWEST.has(ESCAPED_IDENTIFIERS)
     assert not KubernetesVersion(1, 36).has(ESCAPED_IDENTIFIERS)
     assert not KubernetesVersion(1, 31).has(TWO_VARIABLE_MACROS)
-    for feature in FEATURES:
-        assert feature.since in SUPPORTED
-        assert feature.about
-        assert feature.source
+    features = {each for each in vars(versions).values() if isinstance(each, Feature)}
+    assert features == {*FEATURES, *INTRODUCED.values()}
+    for each in features:
+        assert each.since in SUPPORTED
+        assert each.about
+        assert each.source
 
 
 def test_the_setting_of_servers() -> None:

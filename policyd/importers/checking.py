@@ -10,7 +10,7 @@ from policyd.errors import PolicyError, Problem
 from policyd.importers.model import Imported, ImportRemark
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.lint.all import finder
+from policyd.policy.lint.all import all_advice
 from policyd.policy.lint.rules import RULES
 from policyd.policy.lint.run import LintRun
 from policyd.policy.source.documents import Sources
@@ -45,9 +45,7 @@ def checked(imported: Imported, version: KubernetesVersion) -> CheckedImport:
 
 def _lint_errors(sources: Sources) -> list[Problem]:
     errors = (rule for rule in RULES.values() if rule.severity == "error")
-    run = LintRun(sources)
-    names = dict.fromkeys(name for rule in errors for name in rule.found_by)
-    found = (problem for name in names for problem in finder(name)(run))
+    found = all_advice(LintRun(sources), errors)
     return [problem for problem in found if problem.severity == "error"]
 
 

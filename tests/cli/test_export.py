@@ -10,6 +10,7 @@ from policyd.export.model import Reason
 from policyd.json_types import JSONObject
 from policyd.policy.source.loader import load, load_text
 from tests.cli.exporting import PLAIN, SLOW, SLOW_LINE, Pretend, part, pretending, run
+from tests.sampling import sampled
 from tests.shared import ROOT
 
 
@@ -216,7 +217,7 @@ def test_the_project_file_has_its_options(folder: Path) -> None:
     assert "for Kubernetes 1.36\n" in output
 
 
-@pytest.mark.parametrize("static", [(), ("--static",)], ids=["api", "static"])
+@pytest.mark.parametrize("static", sampled([(), ("--static",)]), ids=str)
 def test_the_library(static: tuple[str, ...]) -> None:
     """What is exported of it loads, and every other policy has a reason or nothing to export."""
     policies = str(ROOT / "policies")

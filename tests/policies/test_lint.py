@@ -30,7 +30,7 @@ def test_the_library_is_clean() -> None:
 
 def test_the_policies_of_the_bench_are_clean() -> None:
     """They match Pods only, without subresources: the figures are those of such policies."""
-    found = advice_on("tests", "bench", "data")
+    found = advice_on("tools", "bench", "data")
     assert [each for each in found if ": subresource-not-covered: " not in each] == []
 
 

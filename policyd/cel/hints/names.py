@@ -1,11 +1,12 @@
 """Name hints: undeclared functions, and fields that a type does not have."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 
 from policyd.cel.hints.function_names import MACROS, alias
 from policyd.cel.hints.tree import Tree, held, listed, near, operands, shown
 from policyd.cel.hints.variable_names import of_namespace, type_hint, variable_hint
+from policyd.cel.hints.vocabulary import REQUEST_FIELDS
 from policyd.cel.syntax.ast import Call, Expr, Ident, Select, StructExpr
 from policyd.cel.syntax.macros import INTRODUCED, RECEIVER_MACROS, known_macro
 from policyd.cel.syntax.recursion import children
@@ -13,30 +14,6 @@ from policyd.cel.types.functions import declarations
 from policyd.cel.types.structs import REQUEST, VARIABLES
 from policyd.cel.types.types import Kind, Type, is_optional
 
-_REQUEST_FIELDS: Mapping[str, str] = {
-    "object": "write object",
-    "oldObject": "write oldObject",
-    "user": "write request.userInfo.username",
-    "username": "write request.userInfo.username",
-    "userName": "write request.userInfo.username",
-    "groups": "write request.userInfo.groups",
-    "serviceAccount": "write request.userInfo.username",
-    "uid": "write object.metadata.uid; request.userInfo.uid is that of the user",
-    "subresource": "write request.subResource",
-    "labels": "write object.metadata.?labels",
-    "annotations": "write object.metadata.?annotations",
-    "metadata": "write object.metadata",
-    "spec": "write object.spec",
-    "params": "write params",
-    "parameters": "write params",
-    "verb": "write request.operation",
-    "method": "write request.operation",
-    "action": "write request.operation",
-    "apiGroup": "write request.resource.group",
-    "group": "write request.resource.group",
-    "version": "write request.resource.version",
-    "apiVersion": "write request.kind.version",
-}
 _USERS, _USER_FIELDS = ("user", "serviceAccount"), ("username", "groups", "uid", "extra")
 _MACRO_NAMES = frozenset((*MACROS, *(name for name, _ in RECEIVER_MACROS)))
 _DEEPEST = 3
@@ -160,8 +137,8 @@ def _field_hint(tree: Tree, of: Type, whole: Expr, field: str) -> str:
     if of == VARIABLES:
         known = f"; declared: {listed(names)}" if names else "; none is declared"
         return f"did you mean variables.{close}?{known}" if close else known[2:]
-    if of == REQUEST and field in _REQUEST_FIELDS:
-        return _REQUEST_FIELDS[field]
+    if of == REQUEST and field in REQUEST_FIELDS:
+        return REQUEST_FIELDS[field]
     if close:
         return f"did you mean {close}?"
     deeper = _deeper(tree, of, field)

@@ -5,38 +5,11 @@ from typing import NamedTuple
 
 from policyd.cel.hints.function_names import NAMESPACES, alias
 from policyd.cel.hints.tree import Tree, listed, near, shown
+from policyd.cel.hints.vocabulary import VARIABLES as INSTEAD
 from policyd.cel.syntax.ast import Call, Expr, Ident, ListExpr, MapExpr, Select, StructExpr
 from policyd.cel.types.structs import VARIABLES
 from policyd.cel.types.types import Kind
 
-
-def _rows(instead: str, names: str) -> dict[str, str]:
-    return dict.fromkeys(names.split(), instead)
-
-
-_NULL = "write null; to find out whether a field is there, write has(a.b)"
-# Names of other languages, in lower case and without underscores.
-_ALIASES: Mapping[str, str] = {
-    **_rows("write object", "this self resource newobject obj new item pod deployment it root"),
-    **_rows("write object", "currentobject doc document manifest target input data"),
-    **_rows("write oldObject", "old oldself oldresource previous before oldobj original"),
-    **_rows("write request", "req review admissionreview admissionrequest"),
-    **_rows("write request.userInfo", "user userinfo serviceaccount requester"),
-    **_rows("write request.userInfo.username", "username"),
-    **_rows("write request.userInfo.groups", "groups"),
-    **_rows("write request.operation", "operation verb action"),
-    **_rows("write namespaceObject, or request.namespace for its name", "ns namespaceobj"),
-    **_rows("write namespaceObject.metadata.labels", "namespacelabels"),
-    **_rows("write variables.NAME", "vars variable"),
-    **_rows("write params", "param parameters parameter args config settings values"),
-    **_rows(_NULL, "none nil undefined null nothing"),
-    "true": "write true",
-    "false": "write false",
-    "yes": "write true",
-    "no": "write false",
-    "always": "write true",
-    "never": "write false",
-}
 _OF_OBJECT = frozenset(("spec", "metadata", "status", "kind", "apiVersion", "data", "labels"))
 _INPUT = {
     "object": "object",
@@ -115,7 +88,7 @@ def _constant(unknown: _Unknown) -> str:
 
 
 def _aliased(unknown: _Unknown) -> str:
-    instead = _ALIASES.get(unknown.name.replace("_", "").lower(), "")
+    instead = INSTEAD.get(unknown.name.replace("_", "").lower(), "")
     if instead == "write variables.NAME":
         parent = unknown.parent
         return f"write variables.{parent.field if isinstance(parent, Select) else 'NAME'}"

@@ -2,76 +2,8 @@
 
 from policyd.cel.hints.operators import not_in
 from policyd.cel.hints.stream import Mistake, MistakeRules, Rule, SourcePieces, short
+from policyd.cel.hints.vocabulary import INFIX, PREFIX, RESERVED
 from policyd.cel.syntax.lexer import EOF
-
-# Words between two values: what to write, with the values' places.
-_INFIX = {
-    "and": "write &&",
-    "or": "write ||",
-    "is": "write ==",
-    "equals": "write ==",
-    "eq": "write ==",
-    "ne": "write !=",
-    "gt": "write >",
-    "ge": "write >=",
-    "gte": "write >=",
-    "lt": "write <",
-    "le": "write <=",
-    "lte": "write <=",
-    "mod": "write %",
-    "div": "write /",
-    "contains": "write {0}.contains({1}) for a string, {1} in {0} for a list",
-    "includes": "write {1} in {0} for a list, {0}.contains({1}) for a string",
-    "has": "write {1} in {0}",
-    "matches": "write {0}.matches({1})",
-    "like": "write {0}.matches('PATTERN')",
-    "startsWith": "write {0}.startsWith({1})",
-    "startswith": "write {0}.startsWith({1})",
-    "endsWith": "write {0}.endsWith({1})",
-    "endswith": "write {0}.endsWith({1})",
-    "instanceof": "write type({0}) == string, or the like",
-    "default": "write a.?b.orValue({1})",
-    "else": "write CONDITION ? VALUE : OTHER",
-    "then": "write CONDITION ? VALUE : OTHER",
-    "unless": "write !CONDITION || VALUE",
-    "where": "write list.filter(x, CONDITION)",
-    "as": "a value has no second name: declare it under variables",
-}
-# Words before a value.
-_PREFIX = {
-    "return": "remove it: an expression is its value",
-    "let": "declare the value under variables and write variables.NAME",
-    "const": "declare the value under variables and write variables.NAME",
-    "var": "declare the value under variables and write variables.NAME",
-    "def": "declare the value under variables and write variables.NAME",
-    "set": "declare the value under variables and write variables.NAME",
-    "some": "write list.exists(x, CONDITION)",
-    "any": "write list.exists(x, CONDITION)",
-    "every": "write list.all(x, CONDITION)",
-    "all": "write list.all(x, CONDITION)",
-    "for": "write list.all(x, CONDITION) or list.map(x, VALUE)",
-    "foreach": "write list.all(x, CONDITION)",
-    "forall": "write list.all(x, CONDITION)",
-    "while": "write list.all(x, CONDITION) or list.exists(x, CONDITION)",
-    "exists": "write has({0})",
-    "defined": "write has({0})",
-    "typeof": "write type({0})",
-    "lambda": "write list.all(x, CONDITION) or list.map(x, VALUE)",
-    "func": "write list.all(x, CONDITION) or list.map(x, VALUE)",
-    "function": "write list.all(x, CONDITION) or list.map(x, VALUE)",
-    "new": "write the value alone, such as {'a': 1} or [1, 2]",
-    "allow": "an expression is its value: write when it is allowed",
-    "deny": "a validation is true for what is allowed: write !(CONDITION)",
-    "assert": "remove it: a validation is true for what is allowed",
-    "import": "all functions of Kubernetes are there without it",
-}
-# Names that CEL reserves, and names that it may not begin a value with.
-_RESERVED = {
-    "namespace": "write request.namespace for its name, namespaceObject for its labels",
-    "var": "write variables.NAME",
-    "if": "write CONDITION ? VALUE : OTHER",
-    "else": "write CONDITION ? VALUE : OTHER",
-}
 
 
 def infix(s: SourcePieces, at: int) -> Mistake | None:
@@ -91,12 +23,12 @@ def infix(s: SourcePieces, at: int) -> Mistake | None:
         return _conditional(s, at)
     if key == "for":
         return _comprehension(s, at)
-    if key not in _INFIX:
+    if key not in INFIX:
         return None
     right = short(s.text(after) + s.path_after(after + 1), "y")
     if s.text(after) == "(":
         right = short(s.between(after + 1, s.closing(after) or after + 1), "y")
-    return Mistake(s[at].pos, what, _INFIX[key].replace("{0}", left).replace("{1}", right))
+    return Mistake(s[at].pos, what, INFIX[key].replace("{0}", left).replace("{1}", right))
 
 
 def _conditional(s: SourcePieces, at: int) -> Mistake:
@@ -140,16 +72,16 @@ def prefix(s: SourcePieces, at: int) -> Mistake | None:
     if word in ("if", "elif", "unless", "when", "case", "switch") and after not in (".", ","):
         hint = "write CONDITION ? VALUE : OTHER"
         return Mistake(s[at].pos, f"CEL has no '{word}'", hint, len(s.source))
-    if word in _PREFIX and s.begins_value(at + 1):
+    if word in PREFIX and s.begins_value(at + 1):
         operand = short(after + s.path_after(at + 2), "x")
-        hint = _PREFIX[word].replace("{0}", operand)
+        hint = PREFIX[word].replace("{0}", operand)
         return Mistake(s[at].pos, f"CEL has no '{word}'", hint, len(s.source))
     return None
 
 
 def reserved(name: str) -> tuple[str, str]:
     """Return what is wrong with a reserved name, and the remedy."""
-    known = _RESERVED.get(name) or _PREFIX.get(name, "choose another name").replace("{0}", "x")
+    known = RESERVED.get(name) or PREFIX.get(name, "choose another name").replace("{0}", "x")
     return f"'{name}' is a word that CEL reserves", known
 
 

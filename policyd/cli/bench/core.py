@@ -14,7 +14,7 @@ from policyd.cli.bench.core_output import CoreResult, core_text
 from policyd.cli.bench.reviews import read_reviews
 from policyd.cli.bench.saving import SavingOptions, saving_options
 from policyd.cli.shared.authorizer import authorizer_option
-from policyd.cli.shared.output import echo_json, format_option
+from policyd.cli.shared.output import format_option
 from policyd.cli.shared.policies import policies_option, require_policies
 from policyd.cli.shared.settings import OptionValue
 from policyd.cli.shared.terminal.progress import counting
@@ -121,14 +121,5 @@ def command(
     result = CoreResult(policies, len(given.reviews), found)
     figures = found.figures
     saved = Saved(NAME, now.policies, now.reviews, figures, now.taken, details=result.document())
-    comparison = saving.finish(saved, former)
-    if form == "json":
-        more = {} if comparison is None else {"comparison": comparison.document()}
-        echo_json({**saved.document(), **more})
-    else:
-        for line in core_text(result):
-            click.echo(line)
-        for line in () if comparison is None else comparison.lines():
-            click.echo(line)
-    if comparison is not None and comparison.slower:
+    if saving.finish(saved, former, form, core_text(result)):
         raise SystemExit(1)

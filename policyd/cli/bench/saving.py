@@ -2,8 +2,8 @@
 prints. Measures nothing.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
@@ -12,7 +12,7 @@ from policyd.benchmark import saved
 from policyd.benchmark.figures import FigureChange, change
 from policyd.benchmark.saved import Saved
 from policyd.cli.bench.values import aligned, share
-from policyd.cli.shared.output import counted, styled
+from policyd.cli.shared.output import counted, echo_json, styled
 from policyd.cli.shared.settings import OptionValue, grouped
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
@@ -45,20 +45,7 @@ class FigureComparison:
             "slower": [each.name for each in self.slower],
             "missing": list(self.missing),
             "remarks": list(self.remarks),
-            "changes": [
-                {
-                    "name": each.name,
-                    "unit": each.unit,
-                    "before": each.before,
-                    "now": each.now,
-                    "ratio": each.ratio,
-                    "low": each.low,
-                    "high": each.high,
-                    "scaled": each.scaled,
-                    "unsteady": each.unsteady,
-                }
-                for each in self.changes
-            ],
+            "changes": [asdict(each) for each in self.changes],
         }
 
     def lines(self) -> Iterator[str]:
@@ -113,10 +100,24 @@ class SavingOptions:
                 "compare what both have with --allow-different"
             )
 
-    def finish(self, now: Saved, former: Saved | None) -> FigureComparison | None:
-        """Save the measurement, and compare it."""
+    def finish(
+        self, now: Saved, former: Saved | None, form: str, lines: Iterable[str]
+    ) -> Sequence[FigureChange]:
+        """Save the measurement, compare it, and print it as JSON, or as text that begins with these
+        lines. Return what became slower.
+        """
         if self.save is not None:
             now.write(self.save)
+        comparison = self._compared(now, former)
+        if form == "json":
+            more = {} if comparison is None else {"comparison": comparison.document()}
+            echo_json({**now.document(), **more})
+        else:
+            for line in (*lines, *(() if comparison is None else comparison.lines())):
+                click.echo(line)
+        return () if comparison is None else comparison.slower
+
+    def _compared(self, now: Saved, former: Saved | None) -> FigureComparison | None:
         if former is None or self.compare is None:
             return None
         changes, missing = _changes(now, former)

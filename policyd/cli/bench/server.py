@@ -15,7 +15,7 @@ from policyd.benchmark.saved import MeasuredInput, Saved
 from policyd.cli.bench.reviews import ReviewsToMeasure, read_reviews
 from policyd.cli.bench.saving import SavingOptions, saving_options
 from policyd.cli.bench.server_output import ServerResult, server_text
-from policyd.cli.shared.output import echo_json, format_option
+from policyd.cli.shared.output import format_option
 from policyd.cli.shared.settings import OptionValue, grouped
 from policyd.cli.shared.terminal.progress import counting
 from policyd.defaulting.defaults import Defaults
@@ -212,16 +212,8 @@ def command(
         found = service.measure(options.target, requests, load, options.admin, report)
     result = ServerResult(len(given.reviews), load, found)
     saved = replace(saved, figures=found.figures, details=result.document())
-    comparison = saving.finish(saved, former)
-    if form == "json":
-        more = {} if comparison is None else {"comparison": comparison.document()}
-        echo_json({**saved.document(), **more})
-    else:
-        for line in server_text(result):
-            click.echo(line)
-        for line in () if comparison is None else comparison.lines():
-            click.echo(line)
-    if found.failures or (comparison is not None and comparison.slower):
+    slower = saving.finish(saved, former, form, server_text(result))
+    if found.failures or slower:
         raise SystemExit(1)
 
 

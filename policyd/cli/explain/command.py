@@ -20,7 +20,6 @@ from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.tree import TreeStyle
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
-from policyd.json_types import JSONObject
 from policyd.offline.admitting import BOTH
 from policyd.offline.explaining import Explainer
 from policyd.policy.source.loader import load, require
@@ -129,7 +128,7 @@ def command(
         if only is not None:
             stories = [story.only(only) for story in stories]
         if form == "json":
-            echo_json({**(_place(each) if len(given) > 1 else {}), **stories_json(stories)})
+            echo_json({**(each.place if len(given) > 1 else {}), **stories_json(stories)})
             continue
         if len(given) > 1:
             click.echo(("\n" if number else "") + _heading(each))
@@ -138,14 +137,6 @@ def command(
         echo_wrapped(
             "\n".join(text(stories, sent, style, defaulted=defaults is not None and each.is_built))
         )
-
-
-def _place(given: GivenReview) -> JSONObject:
-    """Return what tells the JSON of one of several objects apart; a review has its uid."""
-    document = given.document
-    if document is None:
-        return {}
-    return {"file": document.file, "line": document.place()[0], "object": document.label}
 
 
 def _heading(given: GivenReview) -> str:

@@ -47,6 +47,14 @@ class GivenReview(NamedTuple):
         return name if isinstance(name, str) else ""
 
     @property
+    def place(self) -> JSONObject:
+        """What tells the JSON of one of several objects apart; a review has its uid."""
+        document = self.document
+        if document is None:
+            return {}
+        return {"file": document.file, "line": document.place()[0], "object": document.label}
+
+    @property
     def is_built(self) -> bool:
         """Whether it was built from a manifest, which lacks the API server's defaults."""
         return self.document is not None and not _is_review(self.document)

@@ -116,7 +116,7 @@ def command(
             version=version,
         )
         if form == "json":
-            place = _place(each) if len(given) > 1 else {}
+            place = each.place if len(given) > 1 else {}
             echo_json({**place, **calls_json(calls, sent)})
             continue
         heading = f"{_heading(each)}: " if len(given) > 1 else ""
@@ -144,14 +144,6 @@ def _given(manifests: Manifests, files: Sequence[Path], version: KubernetesVersi
 def _refused(document: Document, version: KubernetesVersion) -> Iterator[str]:
     for problem in problems(document.raw, version=version):
         yield f"the API server refuses {document.label}: {problem}"
-
-
-def _place(given: GivenReview) -> JSONObject:
-    """Return what tells the JSON of one of several objects apart; a review has its uid."""
-    document = given.document
-    if document is None:
-        return {}
-    return {"file": document.file, "line": document.place()[0], "object": document.label}
 
 
 def _heading(given: GivenReview) -> str:

@@ -4,56 +4,17 @@ import json
 import re
 from collections.abc import Collection
 
+from policyd.cel.syntax.lexer import RESERVED
 from policyd.export.expressions import literals
 from policyd.json_types import JSON
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # The words that CEL reserves, and what would hide a variable or a type of a policy.
-_RESERVED = frozenset(
-    [
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "false",
-        "for",
-        "function",
-        "if",
-        "import",
-        "in",
-        "let",
-        "loop",
-        "namespace",
-        "null",
-        "package",
-        "return",
-        "true",
-        "var",
-        "void",
-        "while",
-        "object",
-        "oldObject",
-        "request",
-        "params",
-        "namespaceObject",
-        "authorizer",
-        "variables",
-        "string",
-        "int",
-        "uint",
-        "double",
-        "bool",
-        "bytes",
-        "list",
-        "map",
-        "type",
-        "duration",
-        "timestamp",
-        "size",
-        "has",
-    ]
-)
+_RESERVED = RESERVED | frozenset((
+    "object", "oldObject", "request", "params", "namespaceObject", "authorizer", "variables",
+    "string", "int", "uint", "double", "bool", "bytes", "list", "map", "type", "duration",
+    "timestamp", "size", "has",
+))  # fmt: skip
 _SINGULAR = {
     **dict.fromkeys(("labels", "annotations"), "key"),
     **dict.fromkeys(("initContainers", "ephemeralContainers"), "container"),

@@ -3,8 +3,10 @@ subresources and operations. Data and lookups only.
 """
 
 import functools
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from policyd.mutation.schemas.schemas import builtin_table
@@ -59,52 +61,17 @@ class Removal(NamedTuple):
     now: str
 
 
-def _removed(release: str, now: str, group_version: str, resources: str) -> dict[Any, Removal]:
-    group, _, version = group_version.rpartition("/")
-    return {(group, version, name): Removal(release, now) for name in resources.split()}
-
-
-# (group, version, resource) -> removal. Versions that were served by default, from 1.16 on.
+# (group, version, resource) -> removal. Versions that were served by default, from 1.16 on:
+# ``removed.json`` has the resources by release, apiVersion, and where they are now.
 REMOVED: Mapping[tuple[str, str, str], Removal] = {
-    **_removed("1.16", "apps/v1", "extensions/v1beta1", "daemonsets deployments replicasets"),
-    **_removed("1.16", "networking.k8s.io/v1", "extensions/v1beta1", "networkpolicies"),
-    **_removed("1.16", "apps/v1", "apps/v1beta1", "controllerrevisions deployments statefulsets"),
-    **_removed("1.16", "apps/v1", "apps/v1beta2",
-               "controllerrevisions daemonsets deployments replicasets statefulsets"),
-    **_removed("1.16", "", "extensions/v1beta1", "podsecuritypolicies"),
-    **_removed("1.22", "networking.k8s.io/v1", "extensions/v1beta1", "ingresses"),
-    **_removed("1.22", "networking.k8s.io/v1", "networking.k8s.io/v1beta1",
-               "ingresses ingressclasses"),
-    **_removed("1.22", "admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1beta1",
-               "mutatingwebhookconfigurations validatingwebhookconfigurations"),
-    **_removed("1.22", "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1",
-               "customresourcedefinitions"),
-    **_removed("1.22", "apiregistration.k8s.io/v1", "apiregistration.k8s.io/v1beta1",
-               "apiservices"),
-    **_removed("1.22", "certificates.k8s.io/v1", "certificates.k8s.io/v1beta1",
-               "certificatesigningrequests"),
-    **_removed("1.22", "coordination.k8s.io/v1", "coordination.k8s.io/v1beta1", "leases"),
-    **_removed("1.22", "rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io/v1beta1",
-               "clusterrolebindings clusterroles rolebindings roles"),
-    **_removed("1.22", "scheduling.k8s.io/v1", "scheduling.k8s.io/v1beta1", "priorityclasses"),
-    **_removed("1.22", "storage.k8s.io/v1", "storage.k8s.io/v1beta1",
-               "csidrivers csinodes storageclasses volumeattachments"),
-    **_removed("1.25", "autoscaling/v2", "autoscaling/v2beta1", "horizontalpodautoscalers"),
-    **_removed("1.25", "batch/v1", "batch/v1beta1", "cronjobs"),
-    **_removed("1.25", "discovery.k8s.io/v1", "discovery.k8s.io/v1beta1", "endpointslices"),
-    **_removed("1.25", "events.k8s.io/v1", "events.k8s.io/v1beta1", "events"),
-    **_removed("1.25", "node.k8s.io/v1", "node.k8s.io/v1beta1", "runtimeclasses"),
-    **_removed("1.25", "policy/v1", "policy/v1beta1", "poddisruptionbudgets"),
-    **_removed("1.25", "", "policy/v1beta1", "podsecuritypolicies"),
-    **_removed("1.26", "autoscaling/v2", "autoscaling/v2beta2", "horizontalpodautoscalers"),
-    **_removed("1.26", "flowcontrol.apiserver.k8s.io/v1", "flowcontrol.apiserver.k8s.io/v1beta1",
-               "flowschemas prioritylevelconfigurations"),
-    **_removed("1.27", "storage.k8s.io/v1", "storage.k8s.io/v1beta1", "csistoragecapacities"),
-    **_removed("1.29", "flowcontrol.apiserver.k8s.io/v1", "flowcontrol.apiserver.k8s.io/v1beta2",
-               "flowschemas prioritylevelconfigurations"),
-    **_removed("1.32", "flowcontrol.apiserver.k8s.io/v1", "flowcontrol.apiserver.k8s.io/v1beta3",
-               "flowschemas prioritylevelconfigurations"),
-}  # fmt: skip
+    (*api_version.split("/"), name): Removal(release, now)
+    for release, versions in json.loads(
+        Path(__file__).with_name("removed.json").read_bytes()
+    ).items()
+    for api_version, places in versions.items()
+    for now, names in places.items()
+    for name in names
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """One run of lint: the sources, and data that several rules share, computed on first use."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -7,8 +8,8 @@ from functools import cached_property
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.compile.checked import CheckedExpression, checked_expressions
 from policyd.policy.kinds.definitions import definitions
-from policyd.policy.lint.types.kinds import TypedPolicies
-from policyd.policy.source.documents import Sources
+from policyd.policy.lint.types.kinds import Checkable, TypedPolicies
+from policyd.policy.source.documents import Document, Sources
 from policyd.versions import KubernetesVersion
 
 
@@ -21,6 +22,12 @@ class LintRun:
     sources: Sources
     today: date = date.min
     target: KubernetesVersion | None = None
+
+    def policies(self) -> Iterator[tuple[Document, Checkable]]:
+        """Yield the policies whose expressions have types, in file order."""
+        for document in self.sources.documents:
+            if isinstance(document.model, Checkable):
+                yield document, document.model
 
     @cached_property
     def expressions(self) -> tuple[CheckedExpression, ...]:

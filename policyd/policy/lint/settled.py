@@ -34,9 +34,8 @@ def settled(run: LintRun) -> list[Problem]:
     """Return the advice for all policies, in file order."""
     return [
         document.problem(finding, "advice")
-        for document in run.sources.documents
-        if isinstance(document.model, Checkable)
-        for finding in _of_policy(document.model, run.typed)
+        for document, policy in run.policies()
+        for finding in _of_policy(policy, run.typed)
     ]
 
 

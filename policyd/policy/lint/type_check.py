@@ -31,11 +31,11 @@ RULE = "type-check"
 
 def type_check(run: LintRun) -> list[Problem]:
     """Return the advice for all policies, in file order. Skips expressions that do not compile."""
-    found: list[Problem] = []
-    for document in run.sources.documents:
-        if isinstance(document.model, Checkable):
-            found += _check(document, document.model, run.typed)
-    return found
+    return [
+        problem
+        for document, policy in run.policies()
+        for problem in _check(document, policy, run.typed)
+    ]
 
 
 def _check(document: Document, policy: Checkable, typed: TypedPolicies) -> Iterator[Problem]:

@@ -5,18 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from policyd._core.schema.types import Decoding, Field
+from policyd.cel.syntax.lexer import RESERVED
 from policyd.export.expressions.literals import string_literal
 
 _Keys = tuple[str, ...]
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# Words that CEL does not accept as names of fields or variables.
-_WORDS = frozenset(
-    (
-        *("as", "break", "const", "continue", "else", "false", "for", "function", "if", "import"),
-        *("in", "let", "loop", "namespace", "null", "package", "return", "true", "var", "void"),
-        "while",
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +184,7 @@ def touched(fields: Iterable[_Keys], keys: _Keys) -> bool:
 
 
 def is_name(key: str) -> bool:
-    return _NAME.fullmatch(key) is not None and key not in _WORDS
+    return _NAME.fullmatch(key) is not None and key not in RESERVED
 
 
 def is_always_there(at: Field) -> bool:

@@ -45,13 +45,11 @@ def failing(run: LintRun) -> list[Problem]:
     """Return the errors and advice for all policies, in file order."""
     typed = run.typed
     found: list[Problem] = []
-    for document in run.sources.documents:
-        policy = document.model
-        if isinstance(policy, Checkable):
-            subjects = _Subjects.of(policy, typed, run.schemas)
-            for each in typed.expressions(policy):
-                if each.role.patches and not subjects.untyped.issues(each.text):
-                    found += subjects.problems(document, each)
+    for document, policy in run.policies():
+        subjects = _Subjects.of(policy, typed, run.schemas)
+        for each in typed.expressions(policy):
+            if each.role.patches and not subjects.untyped.issues(each.text):
+                found += subjects.problems(document, each)
     return found
 
 

@@ -13,7 +13,7 @@ from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import directive_of
 from policyd.pattern.marks import Mark, UnknownMark, split
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import Checkable, kinds_of
+from policyd.policy.lint.types.kinds import kinds_of
 from policyd.policy.model.expressions import CONDITION, mutations_of
 from policyd.policy.model.findings import FormProblem, path_text
 
@@ -24,10 +24,7 @@ _WHOLE = ("ALL", "*")  # of capabilities, verbs …: nothing is lost
 def replaced(run: LintRun) -> list[Problem]:
     """Return the advice for all policies, in file order."""
     found = []
-    for document in run.sources.documents:
-        policy = document.model
-        if not isinstance(policy, Checkable):
-            continue
+    for document, policy in run.policies():
         conditions = [each.text for each in run.typed.expressions(policy) if each.role is CONDITION]
         rules = policy.spec.match_constraints.resource_rules
         kinds = [run.schemas.lookup(*gvk) for gvk in kinds_of(rules, run.typed.schemas)]

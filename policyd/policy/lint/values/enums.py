@@ -41,11 +41,11 @@ class _Allowed:
 
 def never_equal(run: LintRun) -> list[Problem]:
     """Return the problems of all policies, in file order."""
-    found: list[Problem] = []
-    for document in run.sources.documents:
-        if isinstance(document.model, Checkable):
-            found += _of_policy(document, document.model, run.typed)
-    return found
+    return [
+        problem
+        for document, policy in run.policies()
+        for problem in _of_policy(document, policy, run.typed)
+    ]
 
 
 def _of_policy(document: Document, policy: Checkable, typed: TypedPolicies) -> Iterator[Problem]:
