@@ -12,7 +12,7 @@ from traceback import format_exception
 from typing import cast
 from urllib.parse import urlsplit
 
-from policyd.cluster.client import configuration
+from policyd.cluster.kubeconfig import configuration
 from policyd.cluster.objects import ObjectClient
 from policyd.cluster.pod import NAMESPACE_FILE
 from policyd.config import Settings
