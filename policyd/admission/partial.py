@@ -46,6 +46,7 @@ _REQUEST: WantedMembers = {
     "object": _OBJECT,
     "oldObject": _OBJECT,
 }
+_LIST: WantedMembers = dict.fromkeys(("apiVersion", "kind", "metadata"))
 _REVIEW: WantedMembers = {"apiVersion": None, "kind": None, "request": _REQUEST}
 
 
@@ -65,6 +66,23 @@ def read(body: bytes, too_large: bool) -> tuple[Any, str] | None:
         return None
     reason = TOO_MANY_VALUES if too_large else _reason(scan, body)
     return _Picker(scan, body).picked(0, len(body), _REVIEW), reason
+
+
+def read_list(body: bytes) -> dict[str, Any] | None:
+    """Return the list in an API server's response whose objects cannot all be decoded; None if it
+    is not a list.
+
+    Of an object that is nested too deep, it has what identifies it and a value that is nested too
+    deep as well: a review of it is as unreadable as one of the whole object.
+    """
+    scan = JSONScan(body)
+    places = (scan.members(0, (*_LIST, "items")) if scan.problem() < 0 else None) or {}
+    items = scan.elements(places["items"][0]) if "items" in places else None
+    if items is None:
+        return None
+    picker = _Picker(scan, body)
+    found = picker.picked(0, len(body), _LIST)
+    return {**found, "items": [picker.item(*place) for place in items]}
 
 
 def read_tree(review: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,6 +124,13 @@ class _Picker:
             if name in places
         }
 
+    def item(self, start: int, end: int) -> Any:
+        """Return an object of a list."""
+        try:
+            return normal(orjson.loads(self._body[start:end]), MAX_OBJECT_DEPTH)
+        except (orjson.JSONDecodeError, UnreadableReview):
+            return {**self.picked(start, end, {"metadata": _METADATA}), "spec": _nested()}
+
     def _whole(self, text: bytes) -> Any:
         """Decode one value, reading strings as Go does; a CelError if that fails too."""
         needed = decoded_bytes(text, self._room)
@@ -121,6 +146,14 @@ class _Picker:
             return normal(value, MAX_REVIEW_DEPTH)
         except (orjson.JSONDecodeError, UnreadableReview):
             return CelError(TOO_DEEP if text[:1] in (b"[", b"{") else TOO_LARGE_NUMBER)
+
+
+def _nested() -> list[Any]:
+    """Return a value that no object may hold."""
+    found: list[Any] = []
+    for _ in range(MAX_REVIEW_DEPTH):
+        found = [found]
+    return found
 
 
 def _of_tree(value: Any, wanted: WantedMembers | None) -> Any:

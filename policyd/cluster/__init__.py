@@ -22,10 +22,11 @@ def connect(kubeconfig: Path | None, timeout: float) -> "ClusterClient":
     Sends nothing yet. Raises ConfigError if there is no such cluster, or no client library.
     """
     try:
-        from policyd.cluster import client
+        from policyd.cluster.client import ClusterClient
+        from policyd.cluster.kubeconfig import configuration
     except ModuleNotFoundError as error:
         raise missing(error) from None
-    return client.ClusterClient(client.configuration(kubeconfig), timeout)
+    return ClusterClient(configuration(kubeconfig), timeout)
 
 
 def open_reader(
@@ -38,10 +39,11 @@ def open_reader(
     is sent when ``before`` has returned.
     """
     try:
-        from policyd.cluster import client, reader
+        from policyd.cluster.kubeconfig import configuration
+        from policyd.cluster.reader import ClusterReader
     except ModuleNotFoundError as error:
         raise missing(error) from None
-    return reader.ClusterReader(client.configuration(kubeconfig, context), timeout, before)
+    return ClusterReader(configuration(kubeconfig, context), timeout, before)
 
 
 def missing(error: ModuleNotFoundError) -> Exception:

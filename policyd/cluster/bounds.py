@@ -11,7 +11,9 @@ from typing import Any
 import httpx2
 import orjson
 
+from policyd._core.json.scan import JSONScan
 from policyd._core.json.tree import is_ordinary, normal
+from policyd.admission import partial
 from policyd.errors import ReviewError
 from policyd.json_types import JSONObject
 
@@ -163,17 +165,28 @@ def json_object(answer: httpx2.Response, kind: str) -> JSONObject:
 
 
 def decoded(data: bytes) -> JSONObject:
-    """The JSON object in these bytes; raises InvalidAnswer for anything else."""
+    """The JSON object in these bytes; raises InvalidAnswer for anything else. Objects of a list
+    that are nested too deep are shortened (``partial.read_list``): they do not hide the others.
+    """
     try:
         found = orjson.loads(data)
         found = found if is_ordinary(data, _DEPTH) else normal(found, _DEPTH)
-    except orjson.JSONDecodeError:
-        raise InvalidAnswer("the response is not JSON") from None
-    except ReviewError:
-        raise InvalidAnswer(f"the response is nested deeper than {_DEPTH} levels") from None
+    except (orjson.JSONDecodeError, ReviewError):
+        found = partial.read_list(data)
+        if found is None:
+            raise InvalidAnswer(_problem(data)) from None
     if not isinstance(found, dict):
         raise InvalidAnswer("the response is not a JSON object")
     return found
+
+
+def _problem(data: bytes) -> str:
+    scan = JSONScan(data)
+    if scan.problem() >= 0:
+        return "the response is not JSON"
+    if scan.depth > _DEPTH:
+        return f"the response is nested deeper than {_DEPTH} levels"
+    return "the response is not UTF-8, or has a number that is too large"
 
 
 def named(found: JSONObject, name: str) -> JSONObject:

@@ -1,4 +1,4 @@
-"""The connection to an API server: its address, credentials, timeouts and retries.
+"""The connection to an API server: its credentials, timeouts and retries.
 
 Lightkube reads configurations and tokens (the token of a Pod again when the API server refuses it);
 this file configures it. The modules beside it implement the lookups and limit the responses.
@@ -8,12 +8,11 @@ import asyncio
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx2
 import msgspec
-from lightkube import AsyncClient, KubeConfig
+from lightkube import AsyncClient
 from lightkube.config.client_adapter import AsyncClient as plain_client
 from lightkube.config.client_adapter import ConnectionParams, verify_cluster
 from lightkube.config.kubeconfig import SingleConfig
@@ -35,10 +34,9 @@ from policyd.cluster.bounds import (
 )
 from policyd.cluster.cache import LookupCache
 from policyd.cluster.params import Get
-from policyd.errors import ConfigError, PolicySchemaError
+from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.served_resource import Served
-from policyd.policy.source.loader import read_one
 
 Answer = TypeVar("Answer")
 # The level, name and value of an option of a socket.
@@ -76,33 +74,6 @@ PROBLEMS = (
     *(httpx2.HTTPError, httpx2.InvalidURL, KubeConfigError, OSError, msgspec.MsgspecError),
     *(KeyError, ValueError, AttributeError, TypeError, RecursionError),
 )
-
-
-def configuration(kubeconfig: Path | None, context: str | None = None) -> SingleConfig:
-    """The address and credentials of an API server; ``context`` defaults to the current one."""
-    flag = "--cluster" if kubeconfig is None else f"--kubeconfig {kubeconfig}"
-    try:
-        if kubeconfig is None:
-            found = KubeConfig.from_service_account().get()
-        else:
-            document = read_one(kubeconfig.read_bytes(), str(kubeconfig))
-            found = KubeConfig.from_dict(document, fname=kubeconfig).get(context)
-    except KubeConfigError as error:
-        if kubeconfig is not None:
-            raise ConfigError(f"{flag}: {error}") from None
-        why = f"no service account of a Pod found here ({error}); use --kubeconfig FILE elsewhere"
-        raise ConfigError(f"{flag}: {why}") from None
-    except OSError as error:
-        raise ConfigError(f"{flag}: {error.strerror}") from None
-    except PolicySchemaError as error:
-        raise ConfigError(f"--kubeconfig {error}") from None
-    except KeyError as error:
-        raise ConfigError(f"{flag}: {error.args[0]} is missing") from None
-    except (AttributeError, TypeError, ValueError) as error:  # a field of another type
-        raise ConfigError(f"{flag}: expected a kubeconfig: {error}") from None
-    if found is None or found.user is None:
-        raise ConfigError(f"{flag}: the context has no user")
-    return found
 
 
 class ClusterClient:
@@ -302,6 +273,8 @@ def _describe(error: Exception) -> str:
         code = error.response.status_code
         message = f": {error}" if isinstance(error, ApiError) else ""
         return f"the API server answered {code}{message}"
+    if isinstance(error, httpx2.LocalProtocolError):  # its message has the whole token
+        return "no request can be sent: a token has a character that no header may have"
     if isinstance(error, httpx2.TransportError):
         return f"the API server cannot be reached: {str(error) or type(error).__name__}"
     if isinstance(error, RecursionError):

@@ -10,13 +10,12 @@ from http import HTTPStatus
 from typing import Any, TypeVar
 
 import httpx2
-import orjson
 from lightkube.config.kubeconfig import SingleConfig
 
 from policyd._core.lib.authorization import AccessDecision, Attributes, Failure
 from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.cluster import bounds
-from policyd.cluster.bounds import AnswerTooLarge
+from policyd.cluster.bounds import AnswerTooLarge, InvalidAnswer
 from policyd.cluster.client import PASSING, ClusterClient
 from policyd.cluster.listing import ApiReadError
 from policyd.json_types import JSONObject
@@ -73,17 +72,16 @@ class ClusterReader:
         answer = self._run(self._client.get(path, query or {}))
         if isinstance(answer, Failure):
             raise ApiReadError(answer.why)
-        try:
-            body = orjson.loads(answer.content)
-        except orjson.JSONDecodeError:
-            body = None
-        found: JSONObject = body if isinstance(body, dict) else {}
         code = answer.status_code
+        try:
+            found = bounds.decoded(answer.content)
+        except InvalidAnswer as error:
+            if code == HTTPStatus.OK:
+                raise ApiReadError(str(error), code) from None
+            found = {}
         if code != HTTPStatus.OK:
             message = found.get("message") or answer.reason_phrase
             raise ApiReadError(f"the API server answered {code}: {message}", code, found)
-        if not isinstance(body, dict):
-            raise ApiReadError("expected a JSON object from the API server", code)
         return found
 
     def version(self) -> str:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from policyd.cluster import client
+from policyd.cluster.kubeconfig import configuration
 from policyd.cluster.objects import ObjectClient
 from policyd.cluster.watching import Reflector, Watched
 from tests.cluster.fake import ApiServer
@@ -17,7 +17,7 @@ class Running:
     """A reflector that runs, and what it told."""
 
     def __init__(self, server: ApiServer, at: Watched, **options: Any) -> None:
-        config = client.configuration(server.kubeconfig())
+        config = configuration(server.kubeconfig())
         self.client = ObjectClient(config, 5.0)
         self.changes: list[tuple[str, str]] = []
         self.reports: list[bool] = []

@@ -89,7 +89,7 @@ def test_outside_of_a_pod_the_flag_says_what_to_give() -> None:
             "{clusters: [{name: c, cluster: {server: 'https://x', certificate-authority: /no}}],"
             " users: [{name: u, user: {token: a}}],"
             " contexts: [{name: a, context: {cluster: c, user: u}}], current-context: a}",
-            "No such file",
+            "certificate-authority: there is no file /no",
         ),
     ],
 )

@@ -12,6 +12,7 @@ from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.cluster import bounds, cache, client, connect
 from policyd.cluster.client import ClusterClient
 from policyd.cluster.definitions import ClusterDefinitions
+from policyd.cluster.kubeconfig import configuration
 from policyd.policy.kinds.wanted_definitions import EVERY, WantedDefinition
 from tests.cluster import lies
 from tests.cluster.lies import LIES, MEGABYTE, lying, once, whole
@@ -55,7 +56,7 @@ def test_a_lie_is_a_failure_in_time(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", sampled(LIES))
 def test_a_lie_about_definitions_is_a_problem_in_time(tmp_path: Path, name: str) -> None:
     with lying(LIES[name]) as liar:
-        config = client.configuration(liar.kubeconfig(tmp_path))
+        config = configuration(liar.kubeconfig(tmp_path))
         found = ClusterDefinitions(config, SECONDS, lambda *_: None)
         try:
             for wanted in (WantedDefinition("x.io", "things"), WantedDefinition("x.io", EVERY)):
@@ -164,7 +165,7 @@ def test_one_definition_that_hangs_keeps_no_other_from_being_read(tmp_path: Path
     )
     told: list[bool] = []
     with lying(lies.by_path(b"/a.x.io", lies.hang, once(whole(crd)))) as liar:
-        config = client.configuration(liar.kubeconfig(tmp_path))
+        config = configuration(liar.kubeconfig(tmp_path))
         found = ClusterDefinitions(config, SECONDS, lambda answered, _: told.append(answered))
         try:
             got = found.fetch(

@@ -9,8 +9,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from policyd.cluster import client
 from policyd.cluster.commands import open_objects
+from policyd.cluster.kubeconfig import configuration
 from policyd.cluster.objects import ObjectClient, ObjectError
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
@@ -53,7 +53,7 @@ SENT: dict[str, tuple[str, str, dict[str, str], str | None, Any]] = {
 
 def request(server: ApiServer, requested: Requested, timeout: float = 5.0) -> JSONObject:
     async def scenario() -> JSONObject:
-        made = ObjectClient(client.configuration(server.kubeconfig()), timeout)
+        made = ObjectClient(configuration(server.kubeconfig()), timeout)
         try:
             return await requested(made)
         finally:
@@ -102,7 +102,7 @@ def test_what_is_sent_again_when_the_connection_ends(name: str, tmp_path: Path) 
     with lying(lies.hang_up) as liar:
 
         async def scenario() -> None:
-            made = ObjectClient(client.configuration(liar.kubeconfig(tmp_path)), 5.0)
+            made = ObjectClient(configuration(liar.kubeconfig(tmp_path)), 5.0)
             with pytest.raises(ObjectError, match="cannot be reached") as caught:
                 await REQUESTS[name](made)
             assert caught.value.status == 0
@@ -216,8 +216,8 @@ def test_a_context_that_does_not_exist_is_an_error(server: ApiServer) -> None:
 def test_certificates_that_do_not_exist_are_an_error(server: ApiServer) -> None:
     file = server.kubeconfig()
     file.write_text(file.read_text().replace("ca.crt", "none.crt"))
-    with pytest.raises(ConfigError, match="cannot use the cluster"):
-        ObjectClient(client.configuration(file), 5.0)
+    with pytest.raises(ConfigError, match="certificate-authority: there is no file"):
+        ObjectClient(configuration(file), 5.0)
 
 
 def test_a_request_cancelled_while_it_connects_leaves_no_connection(
@@ -228,7 +228,7 @@ def test_a_request_cancelled_while_it_connects_leaves_no_connection(
 
     async def scenario() -> None:
         for step in range(10_000):
-            made = ObjectClient(client.configuration(server.kubeconfig()), 5.0)
+            made = ObjectClient(configuration(server.kubeconfig()), 5.0)
             try:
                 async with asyncio.timeout(step * 0.001):
                     await made.get(ONE)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from policyd.cluster import client, streams, watching
+from policyd.cluster import streams, watching
+from policyd.cluster.kubeconfig import configuration
 from policyd.cluster.objects import ObjectClient
 from policyd.cluster.watching import Reflector, Watched
 from policyd.json_types import JSONObject
@@ -330,7 +331,7 @@ def test_a_defect_of_a_callback_is_raised(server: ApiServer, watched: WatchedLis
         raise AssertionError("a defect")
 
     async def run() -> None:
-        made = ObjectClient(client.configuration(server.kubeconfig()), 5.0)
+        made = ObjectClient(configuration(server.kubeconfig()), 5.0)
         try:
             await Reflector(made, Watched(PATH), changed=changed).run(asyncio.Event())
         finally:

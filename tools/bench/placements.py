@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from policyd.cluster.client import configuration
+from policyd.cluster.kubeconfig import configuration
 from policyd.cluster.objects import ObjectClient
 from policyd.export.policies import exported
 from policyd.json_types import JSONObject

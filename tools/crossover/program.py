@@ -14,7 +14,7 @@ from policyd.cli.shared.output import styled
 from policyd.cli.shared.policies import require_policies
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cluster.bounds import MAX_PAGE_BYTES
-from policyd.cluster.client import configuration
+from policyd.cluster.kubeconfig import configuration
 from policyd.cluster.objects import ObjectClient, ObjectError
 from policyd.errors import ConfigError
 from policyd.export.policies import exported

@@ -21,3 +21,9 @@ class JSONScan:
 
         If a name occurs twice, the last member counts. The body must be valid JSON.
         """
+
+    def elements(self, at: int) -> list[tuple[int, int]] | None:
+        """Start and end of each element; None if no array begins at ``at``.
+
+        The body must be valid JSON.
+        """

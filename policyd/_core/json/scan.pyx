@@ -1,4 +1,4 @@
-"""Scans JSON without decoding it: validity, and the positions of members of objects.
+"""Scans JSON without decoding it: validity, and the positions of members and elements.
 
 For reviews that the decoder rejects but Kubernetes sends: strings with half a surrogate pair or
 bytes that are not UTF-8, any depth, any number. Takes linear time, one bit of memory per byte of
@@ -85,6 +85,26 @@ cdef class JSONScan:
             at = self.past(start)
             if name is not None:
                 found[name] = (start, at)
+            at = self.space(at)
+            if self.text[at] == c",":
+                at = self.space(at + 1)
+        return found
+
+    def elements(self, Py_ssize_t at):
+        """Start and end of each element; None if no array begins at ``at``.
+
+        The body must be valid JSON.
+        """
+        cdef list found = []
+        cdef Py_ssize_t start
+        at = self.space(at)
+        if self.text[at] != c"[":
+            return None
+        at = self.space(at + 1)
+        while self.text[at] != c"]":
+            start = at
+            at = self.past(at)
+            found.append((start, at))
             at = self.space(at)
             if self.text[at] == c",":
                 at = self.space(at + 1)

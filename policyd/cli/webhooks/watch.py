@@ -176,14 +176,14 @@ class _Watch:
 
     async def run(self) -> None:
         """Follow the files and the cluster until a signal."""
-        from policyd.cluster import client
+        from policyd.cluster.kubeconfig import configuration
         from policyd.cluster.objects import ObjectClient
 
         stop, due, edited = asyncio.Event(), asyncio.Event(), asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._end, stop)
-        config = client.configuration(kubeconfig_file(self.kubeconfig), self.context)
+        config = configuration(kubeconfig_file(self.kubeconfig), self.context)
         objects = ObjectClient(config, TIMEOUT)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(objects.close)

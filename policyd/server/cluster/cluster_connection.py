@@ -5,7 +5,7 @@ the place of a managed certificate. Imported only if a cluster is configured.
 import asyncio
 
 from policyd.cluster import connect
-from policyd.cluster.client import configuration
+from policyd.cluster.kubeconfig import configuration
 from policyd.cluster.objects import ObjectClient
 from policyd.config import Settings
 from policyd.controllers.clocks import ServerClock

@@ -156,3 +156,13 @@ def test_what_stands_in_strings_counts_only_below_the_limit() -> None:
 @pytest.mark.parametrize(("character", "weight"), [("{", 154), ("[", 68), (",", 44), ('"', 32)])
 def test_every_character_is_counted(character: str, weight: int, size: int) -> None:
     assert decoded_bytes(character.encode() * size, 10**9) == weight * size
+
+
+@settings(deadline=None)
+@given(st.lists(TREES, max_size=5), st.booleans())
+def test_elements_are_found_where_they_stand(trees: list[Any], wide: bool) -> None:
+    body = json.dumps(trees, indent=1 if wide else None).encode()
+    places = JSONScan(body).elements(0)
+    assert places is not None
+    assert [read(body[start:end]) for start, end in places] == trees
+    assert JSONScan(b'{"a": []}').elements(0) is None

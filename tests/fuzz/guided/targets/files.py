@@ -11,7 +11,7 @@ import yaml
 
 from policyd import cli
 from policyd.cli.shared.project import defaults
-from policyd.cluster.client import configuration
+from policyd.cluster.kubeconfig import configuration
 from policyd.config import resolve
 from policyd.errors import ConfigError, PolicySchemaError
 from policyd.policy.source.loader import read_one
