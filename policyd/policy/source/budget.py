@@ -5,7 +5,7 @@ a large one. Nodes are names of fields, values, lists and objects; each alias co
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from time import thread_time
 from typing import NoReturn
@@ -15,8 +15,6 @@ from policyd.policy.source.pace import full_speed
 TOO_LARGE = "too-large"  # the rule of sources above a limit
 # Levels of lists and objects, the same as in reviews.
 MAX_DEPTH = 1000
-# Nodes of one YAML document. Each takes 300 bytes until its document is read.
-MAX_NODES = 2_000_000
 # Nodes between two looks at the clock: about a millisecond of work.
 SLICE = 1_000
 
@@ -26,18 +24,22 @@ class SourceLimits:
     """The limits of one set of sources.
 
     ``size``: bytes of all files, decompressed, and characters of all scalars. ``documents``: also
-    each item of a List. ``aliases``: whether YAML may have any.
+    each item of a List. ``document``: nodes of one YAML document, each of which takes 300 bytes
+    until it is read. ``aliases``: whether YAML may have any.
     """
 
     size: int
     documents: int
     nodes: int
+    document: int = 2_000_000
     aliases: bool = True
 
 
 # The largest sane set has 10,000 policies, each with a binding and a suite. The largest ones of the
-# policy library have 150 and 710 nodes, and 3 and 20 KB.
-POLICIES = SourceLimits(size=256 * 2**20, documents=100_000, nodes=10_000_000)
+# policy library have 150 and 710 nodes, and 3 and 20 KB. One document must fit a small Pod.
+POLICIES = SourceLimits(size=256 * 2**20, documents=100_000, nodes=10_000_000, document=500_000)
+# Manifests: a List of some thousand Pods is one document.
+OBJECTS = replace(POLICIES, document=2_000_000)
 # A file that a case of a suite names, which each case reads again. Objects have at most 3 MiB.
 FIXTURE = SourceLimits(size=16 * 2**20, documents=10_000, nodes=500_000)
 
@@ -62,7 +64,7 @@ class SourceBudget:
 
     def __init__(
         self,
-        limits: SourceLimits = POLICIES,
+        limits: SourceLimits = OBJECTS,
         seconds: float = inf,
         clock: Callable[[], float] = thread_time,
     ) -> None:

@@ -16,7 +16,7 @@ from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import PolicySchemaError, Problem
 from policyd.json_types import is_deeper
 from policyd.policy.model.kinds import PolicyTest
-from policyd.policy.source.budget import MAX_DEPTH, OverBudget, SourceBudget
+from policyd.policy.source.budget import MAX_DEPTH, POLICIES, OverBudget, SourceBudget
 from policyd.policy.source.documents import Document, Sources
 from policyd.policy.source.files import Bundle, SourceFile, is_source, read, unreadable
 from policyd.policy.source.fixtures import Outside, inside, read_beside
@@ -171,7 +171,7 @@ def _load(
     budget: SourceBudget | None = None,
     origins: Origins = _NO_BUNDLES,
 ) -> Sources:
-    budget = budget or SourceBudget()
+    budget = budget or SourceBudget(POLICIES)
     budget.breathe = breathe
     by_file: dict[str, tuple[list[Document], list[Problem]]] = {}
     for file in files:

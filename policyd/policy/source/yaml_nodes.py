@@ -16,7 +16,7 @@ from typing import Any, cast
 import yaml
 
 from policyd.cel.syntax.recursion import deep_recursion
-from policyd.policy.source.budget import MAX_DEPTH, MAX_NODES, SLICE, OverBudget, SourceBudget
+from policyd.policy.source.budget import MAX_DEPTH, SLICE, OverBudget, SourceBudget
 from policyd.policy.source.yaml_text.finding import explain
 from policyd.policy.source.yaml_text.layout import duplicate_hint
 from policyd.policy.source.yaml_text.marks import counter, has_other_breaks, recount
@@ -26,8 +26,6 @@ from policyd.policy.source.yaml_text.values import TEMPLATE
 
 # libyaml compares each %TAG directive, and each tag, with all directives before it.
 MAX_TAGS = 100
-# Of one document; what it has of the set's characters is charged.
-_MOST = YamlSize(MAX_NODES, MAX_NODES, MAX_DEPTH)
 # Nodes of a text that is read without a look at the clock.
 _SMALL = 20 * SLICE
 
@@ -84,7 +82,7 @@ class _Composer(yaml.CSafeLoader):
         super().__init__(text)
         self._budget = budget
         self._depth = self._nodes = 0
-        self._most = min(MAX_NODES, budget.nodes_left)
+        self._most = min(budget.limits.document, budget.nodes_left)
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> str:
         """Return the tag: ``?`` for a plain scalar until it is constructed, else as written."""
@@ -96,8 +94,8 @@ class _Composer(yaml.CSafeLoader):
         if self._depth > MAX_DEPTH:
             raise _error(parent, f"nested deeper than {MAX_DEPTH} levels")
         if self._nodes > self._most:
-            if self._most == MAX_NODES:
-                raise _error(parent, f"document has more than {MAX_NODES:,} nodes")
+            if self._most == self._budget.limits.document:
+                raise _error(parent, f"document has more than {self._most:,} nodes")
             _placed(parent, self._budget.refuse_nodes)
         if not self._nodes % SLICE:
             _placed(parent, self._budget.look)
@@ -172,7 +170,9 @@ def construct(root: yaml.Node, budget: SourceBudget | None = None) -> Any:
     """
     budget = budget or SourceBudget()
     try:
-        size = size_of(root, _MOST, aliases=budget.limits.aliases)
+        limits = budget.limits
+        most = YamlSize(limits.document, limits.document, MAX_DEPTH)
+        size = size_of(root, most, aliases=limits.aliases)
     except OverSize as error:
         raise _error(error.node, str(error)) from None
     _placed(root, partial(budget.add_nodes, size.nodes, size.characters))

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policyd.errors import Problem
-from policyd.policy.source.budget import SLICE, TOO_LARGE, SourceBudget, SourceLimits
+from policyd.policy.source.budget import POLICIES, SLICE, TOO_LARGE, SourceBudget, SourceLimits
 from policyd.policy.source.documents import Sources
 from policyd.policy.source.files import SourceFile
 from policyd.policy.source.loader import load, load_files, load_text, read_one
@@ -120,6 +120,15 @@ def test_a_text_is_refused_before_its_nodes_are_made() -> None:
         (problem,) = read_values("a.yaml", b"[" + b"'x'," * 100_000 + b"]", given)[1]
     assert problem.rule == TOO_LARGE and given.exceeded
     assert work.calls < 5_000
+
+
+def test_one_document_of_policies_fits_a_small_pod() -> None:
+    """Of manifests more nodes are read: a List of some thousand Pods is one document."""
+    text = "[" + "x," * POLICIES.document + "]"
+    (problem,) = load_text(text).problems
+    assert problem.message == "document has more than 500,000 nodes"
+    assert problem.rule != TOO_LARGE  # the other files are read
+    assert SourceBudget().limits.document > 2 * POLICIES.document
 
 
 @pytest.mark.parametrize(
