@@ -25,10 +25,10 @@ from policyd.versions import KubernetesVersion
 
 _OBJECTS = frozenset({"object", "oldObject"})
 _METADATA = (
-    *("name", "generateName", "selfLink", "uid", "resourceVersion", "generation"),
-    *("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "labels"),
-    *("annotations", "ownerReferences", "finalizers", "managedFields"),
-)
+    "name", "generateName", "selfLink", "uid", "resourceVersion", "generation",
+    "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "labels",
+    "annotations", "ownerReferences", "finalizers", "managedFields",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

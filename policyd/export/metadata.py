@@ -14,9 +14,9 @@ DESCRIPTION = "policyd.dev/description"
 
 # What a cluster or kubectl writes into objects: it is not part of the source.
 _WRITTEN_BY_CLUSTER = (
-    *("uid", "selfLink", "resourceVersion", "generation", "creationTimestamp"),
-    *("deletionTimestamp", "deletionGracePeriodSeconds", "managedFields"),
-)
+    "uid", "selfLink", "resourceVersion", "generation", "creationTimestamp",
+    "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields",
+)  # fmt: skip
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 

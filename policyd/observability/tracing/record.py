@@ -55,9 +55,9 @@ class RequestTrace:
     """One traced request. ``context`` and ``parent`` are span contexts of OpenTelemetry."""
 
     __slots__ = (
-        *("attributes", "began", "clock_offset", "context", "denying", "dropped", "ended", "error"),
-        *("events", "intervals", "method", "parent", "route", "status", "waited"),
-    )
+        "attributes", "began", "clock_offset", "context", "denying", "dropped", "ended", "error",
+        "events", "intervals", "method", "parent", "route", "status", "waited",
+    )  # fmt: skip
 
     def __init__(self, context: Any, parent: Any, method: str, route: str) -> None:
         self.context = context

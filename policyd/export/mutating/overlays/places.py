@@ -11,12 +11,12 @@ _Keys = tuple[str, ...]
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Words that CEL does not accept as names of fields or variables.
 _WORDS = frozenset(
-    (
-        *("as", "break", "const", "continue", "else", "false", "for", "function", "if", "import"),
-        *("in", "let", "loop", "namespace", "null", "package", "return", "true", "var", "void"),
+    {
+        "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import",
+        "in", "let", "loop", "namespace", "null", "package", "return", "true", "var", "void",
         "while",
-    )
-)
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

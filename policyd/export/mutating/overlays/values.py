@@ -32,11 +32,11 @@ _PARAMS = re.compile(r"params((?:\.[A-Za-z_]\w*)+)")
 _SIMPLE = re.compile(r"[A-Za-z_][\w.]*")
 # What string() and the engine both accept.
 _STRINGS = frozenset(
-    (
-        *("string", "int", "uint", "double", "bool"),
-        *("google.protobuf.Timestamp", "google.protobuf.Duration"),
-    )
-)
+    {
+        "string", "int", "uint", "double", "bool",
+        "google.protobuf.Timestamp", "google.protobuf.Duration",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
