@@ -27,16 +27,15 @@ from tests.sampling import share
 
 # What servers import sooner or later, and what commands do. Nothing here starts a thread.
 SERVERS = (
-    *("policyd.cli.serve", "policyd.admission.engine", "policyd.server.composition"),
-    *("policyd.server.policies.policy_loader", "policyd.server.workers.supervisor"),
-    *("policyd.cluster", "policyd.cli.shared.terminal.color"),
-    "policyd.server.network.hypercorn_port",
-)
+    "policyd.cli.serve", "policyd.admission.engine", "policyd.server.composition",
+    "policyd.server.policies.policy_loader", "policyd.server.workers.supervisor", "policyd.cluster",
+    "policyd.server.network.hypercorn_port", "policyd.cli.shared.terminal.color",
+)  # fmt: skip
 COMMANDS = (
-    *("policyd.cli.apply.command", "policyd.cli.explain.command", "policyd.cli.lint"),
-    *("policyd.cli.test.command", "policyd.cli.denials.command", "policyd.cli.export.command"),
-    *("policyd.cli.review", "policyd.cli.eval.command", "policyd.policy.suite.runner"),
-)
+    "policyd.cli.apply.command", "policyd.cli.explain.command", "policyd.cli.lint",
+    "policyd.cli.test.command", "policyd.cli.denials.command", "policyd.cli.export.command",
+    "policyd.cli.review", "policyd.cli.eval.command", "policyd.policy.suite.runner",
+)  # fmt: skip
 # Variables that an interpreter reads when it starts, or that libraries read when they are loaded.
 READ_AT_START = ("PYTHON", "LC_", "LANG", "OPENSSL", "MALLOC", "GLIBC", "LD_")
 # Of the processes that fork.

@@ -46,7 +46,7 @@ def flags(url: str, sample: str = "parent") -> tuple[str, ...]:
 
 
 @pytest.fixture(name="running", scope="module")
-def _running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def _running(http_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("traced")
     with receiving() as receiver, serving(folder, policies(folder), *flags(receiver.url)) as server:
         yield server, receiver
