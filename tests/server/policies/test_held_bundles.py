@@ -17,7 +17,7 @@ from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.policy.config_maps.config_map_files import bundle_of
 from policyd.policy.source.files import Bundle, BundleState
-from policyd.server.policies.holding import added
+from policyd.server.policies.held_bundles import added
 from policyd.server.policies.last_good import LastGoodPolicies
 from policyd.server.policies.policy_loader import PolicyLoader
 from policyd.server.policies.store import Store
