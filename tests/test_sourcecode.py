@@ -30,7 +30,7 @@ BROAD = {
     "policyd/server/health.py": "a watch failed; it is logged, counted and begun again",
     "policyd/server/network/http1.py": "the app failed: status 500, and it is logged",
     "policyd/server/cluster/cluster_controllers.py": "a controller failed; it is logged and begun again",
-    "policyd/server/edits/gate.py": "counted and raised again",
+    "policyd/server/edits/edit_gate.py": "counted and raised again",
     "policyd/server/edits/child.py": "the edit is refused, and it is logged",
     "tests/core/recursion/attacks.py": "what an attack raises is its outcome",
     "policyd/server/policies/store.py": "the reload fails, and says so; the set in use stays",

@@ -18,12 +18,17 @@ from policyd.json_types import JSON
 from policyd.policy.compile.compiled import Binding, CompiledPolicy, PolicyFilter
 from policyd.policy.compile.exemptions import Excepted, Exemption
 from policyd.policy.compile.params import KnownParamKind, ParamError, without_type
-from policyd.policy.compile.policy_set import AGAIN, CompiledPolicySet
+from policyd.policy.compile.policy_set import CompiledPolicySet, MatchIndex
 from policyd.policy.compile.rollouts import CompiledRollout
 from policyd.policy.kinds.controllers import CONTROLLERS
 from policyd.policy.model.suite import Webhook
 
 _NONE: frozenset[tuple[str, str]] = frozenset()
+
+_INDEXES: Mapping[Webhook, MatchIndex] = {
+    "validate": MatchIndex.VALIDATE,
+    "mutate": MatchIndex.MUTATE,
+}
 
 
 class Applicable:
@@ -33,7 +38,7 @@ class Applicable:
 
     __slots__ = (
         *("policies", "subjects", "request", "object", "view", "by_template"),
-        *("_params", "_webhook", "_only", "_found"),
+        *("_params", "_index", "_only", "_found"),
     )
 
     def __init__(
@@ -47,14 +52,14 @@ class Applicable:
         # The policies (by sort_key) that see the Pod of the object's template.
         self.by_template = _NONE
         self._params = params
-        self._webhook: Webhook = webhook
+        self._index = _INDEXES[webhook]
         self._only: PolicyFilter | None
         self._found: list[Matched]
 
     def match(self, only: PolicyFilter | None) -> list[Matched]:
         """Return the policies that match the request, in the order of decisions."""
         self._only = only
-        self._found = found = self._matches(self._webhook)
+        self._found = found = self._matches(self._index)
         return found
 
     def match_anew(self, changed: JSON) -> list[Matched]:
@@ -66,7 +71,7 @@ class Applicable:
             return self._found
         self.view = self._view(changed, self.request.old_object)
         self.by_template = _NONE
-        return self._matches(AGAIN)
+        return self._matches(MatchIndex.AGAIN)
 
     def as_pod(self, policy: CompiledPolicy) -> bool:
         """Whether the policy sees the Pod of the object's template."""
@@ -151,14 +156,14 @@ class Applicable:
         labels = self.subjects.namespaces.labels
         return input_of(self.request, labels, obj, old, self.policies.equivalents)
 
-    def _matches(self, index: str) -> list[Matched]:
+    def _matches(self, index: MatchIndex) -> list[Matched]:
         request, only = self.request, self._only
         found = self.policies.direct[index].match(self.view)
         if request.resource[2] in CONTROLLERS and not request.sub_resource:
             found = self._with_controllers(found, index)
         return found if only is None else [match for match in found if only(match[0])]
 
-    def _with_controllers(self, found: list[Matched], index: str) -> list[Matched]:
+    def _with_controllers(self, found: list[Matched], index: MatchIndex) -> list[Matched]:
         """Add to ``found`` the policies that match the template; these see only the Pod."""
         view = self.pod_view(self.object)
         if view is None:

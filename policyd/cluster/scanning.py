@@ -15,7 +15,7 @@ from policyd.cluster.listing import ApiReader, ApiReadError, Page, list_path, pa
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.policy.compile.params import ParamStore
-from policyd.policy.kinds.match_targets import ListedResource, PolicyKey, Reach
+from policyd.policy.kinds.match_targets import ListedResource, MatchTargets, PolicyKey
 from policyd.policy.kinds.served_resource import Served
 from policyd.policy.source.documents import Document
 from policyd.policy.suite.reviews import build_review
@@ -56,7 +56,7 @@ class Scan:
     def __init__(
         self,
         reader: ApiReader,
-        reach: Reach,
+        reach: MatchTargets,
         *,
         user_info: JSONObject,
         namespaces: tuple[str, ...] = (),

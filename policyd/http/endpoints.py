@@ -35,8 +35,8 @@ from policyd.option_values import duration
 from policyd.policy.compile.compiled import PolicyFilter
 from policyd.policy.model.suite import Webhook
 
-# Keys of scope["state"], set by http.py and tcp.py of server/network: perf_counter_ns when the head
-# of the request was read, and the Peer that sent it.
+# Keys of scope["state"], set by server/network: perf_counter_ns when the head of the request was
+# read, and the Peer that sent it.
 ARRIVED = "policyd.arrived"
 PEER = "policyd.peer"
 # A larger answer is not sent at once: its memory is reserved until the client has read it.

@@ -15,7 +15,7 @@ from policyd.cluster.scanning import ParamReader, Scan, ScannedObject, ScanProgr
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.kinds.match_targets import ListedResource, PolicyKey, Reach
+from policyd.policy.kinds.match_targets import ListedResource, MatchTargets, PolicyKey
 from policyd.policy.kinds.served_resource import Served, storage_of
 from policyd.policy.source.documents import Sources
 from policyd.reports.apis import served_api
@@ -70,7 +70,7 @@ class ReportRun:
         self._facts = facts_of(sources, checked)
         self._scan = Scan(
             requests,
-            Reach(sources, self._facts),
+            MatchTargets(sources, self._facts),
             user_info=options.user_info,
             namespaces=options.namespaces,
             owned=options.owned,

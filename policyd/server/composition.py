@@ -28,11 +28,11 @@ from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
 from policyd.http.policies_in_use import Reload
 from policyd.http.status import MetricsRenderer, ProcessView
+from policyd.observability.denial_history import DenialHistory
 from policyd.observability.log_writer import LogWriter
 from policyd.observability.logs import Bridge, Log, background_log
 from policyd.observability.metrics import Exposition
 from policyd.observability.tracing.switch import tracing
-from policyd.observability.trail import Trail
 from policyd.option_values import Address
 from policyd.policy.compile.missing_schemas import RULE as MISSING_SCHEMA
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -96,8 +96,8 @@ class Server:
         self.log = log
         self.tracing = tracing(settings, self.log)
         self.recorder = self.tracing.recorder
-        self.trail = Trail()
-        self.recorder.listeners["denials"] = self.trail.note
+        self.denials = DenialHistory()
+        self.recorder.listeners["denials"] = self.denials.note
         self.lifecycle = Lifecycle()
         self.signals = Signals()
         refusals = RefusalLog(self.recorder, self.log)
@@ -141,7 +141,7 @@ class Server:
                 settings.workers,
             )
         self._turn = turn or nullcontext()
-        self._process = process or ProcessView(self.trail.recent)
+        self._process = process or ProcessView(self.denials.recent)
         self.app = self.tracing.app(self._app(evaluate, in_flight))
 
     def _connected(self, appointed: asyncio.Event | None) -> "ClusterConnection | None":

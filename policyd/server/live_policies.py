@@ -17,8 +17,8 @@ from policyd.option_values import ConfigMapName
 from policyd.policy.config_maps.team_exceptions import HeldBack
 from policyd.server.cluster.followed_lists import CacheState
 from policyd.server.cluster.own_namespace import known_namespace, own_namespace
+from policyd.server.edits.edit_gate import EditGate, edit_selector
 from policyd.server.edits.finding import MountedEdits, WatchedEdits
-from policyd.server.edits.gate import EditGate, edit_selector
 from policyd.server.edits.model import EditFindings, PolicyEdit
 from policyd.server.edits.process import ProcessLimits, check_apart
 from policyd.server.health import WatchHealth, WatchSupervisor

@@ -9,10 +9,11 @@ from typing import cast
 import pytest
 
 from policyd.cluster.objects import ObjectClient, ObjectError
-from policyd.controllers.placement import following
-from policyd.controllers.placement.following import PlacedPolicies
-from policyd.controllers.placement.watched import WatchedDocuments
-from policyd.controllers.placement.writing import PlacementWriter
+from policyd.controllers.placement import placed_policies as following
+from policyd.controllers.placement.placed_policies import PlacedPolicies
+from policyd.controllers.placement.placement_writer import PlacementWriter
+from policyd.controllers.placement.watched_documents import WatchedDocuments
+from policyd.controllers.registration.registrar import Registration
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.metrics.recorder import WRITES
@@ -86,7 +87,7 @@ class Placing:
             cast(ObjectClient, self.stored),
             OPTIONS.name,
             self.placed,
-            self,
+            cast(Registration, self),
             Log(self.lines),
             holds=lambda: self.holds,
             writes=self.writes,

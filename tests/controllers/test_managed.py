@@ -18,7 +18,7 @@ from policyd.controllers.certificates.managed import (
     names_of,
 )
 from policyd.controllers.certificates.material import read
-from policyd.controllers.registration.watched import WatchedConfigurations
+from policyd.controllers.registration.watched_configurations import WatchedConfigurations
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.metrics.recorder import WRITES

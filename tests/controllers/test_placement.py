@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from policyd.controllers.placement import following
+from policyd.controllers.placement import placed_policies as following
 from policyd.controllers.reconciling import (
     LONGEST_PAUSE_SECONDS,
     PAUSE_SECONDS,

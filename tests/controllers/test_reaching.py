@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from policyd.controllers.registration.reaching import GRACE_SECONDS, ReachWatch
-from policyd.controllers.registration.watched import WatchedConfigurations
+from policyd.controllers.registration.watched_configurations import WatchedConfigurations
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.ownership import LABELS

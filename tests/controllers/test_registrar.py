@@ -17,7 +17,7 @@ from policyd.controllers.reconciling import (
 from policyd.controllers.registration import registrar
 from policyd.controllers.registration.configurations import NARROWING_SECONDS, sends_less
 from policyd.controllers.registration.registrar import Registration, RegistrationInputs
-from policyd.controllers.registration.watched import WatchedConfigurations
+from policyd.controllers.registration.watched_configurations import WatchedConfigurations
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.metrics.recorder import WRITES

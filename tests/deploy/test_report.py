@@ -8,7 +8,7 @@ import yaml
 
 from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
-from policyd.policy.kinds.match_targets import Reach
+from policyd.policy.kinds.match_targets import MatchTargets
 from policyd.policy.kinds.served_resource import Served
 from policyd.policy.source import loader
 from tests.deploy.rendering import CHART, chart, container, helm, named, with_component
@@ -108,7 +108,7 @@ def test_all_that_the_policies_of_the_chart_match_is_scanned_and_nothing_else(le
     data = yaml.safe_load((CHART / f"files/policies/{level}.yaml").read_text())["data"]
     sources = loader.load_text("\n---\n".join(data.values()), "policies.yaml")
     policies = compiler.compile_strict(sources).policies
-    targets = Reach(sources, (each.sort_key for each in policies)).targets(SERVED)
+    targets = MatchTargets(sources, (each.sort_key for each in policies)).targets(SERVED)
     matched = {(each.served.group, each.served.resource, "list") for each in targets}
     assert matched == WORKLOADS
 

@@ -16,13 +16,13 @@ from policyd.http.endpoints import Reviews
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
 from policyd.observability import recording
+from policyd.observability.denial_history import DenialHistory
 from policyd.observability.log_writer import LogWriter
 from policyd.observability.logs import Bridge, Log
 from policyd.observability.metrics import PrometheusRecorder
 from policyd.observability.tracing import record as traces
 from policyd.observability.tracing.record import TracingRecorder
-from policyd.observability.tracing.requests import TracedRequests
-from policyd.observability.trail import Trail
+from policyd.observability.tracing.traced_requests import TracedRequests
 from policyd.server import capture as capturing
 from policyd.server.capture import Capture
 from policyd.server.policy_evaluator import PolicyEvaluator
@@ -107,7 +107,7 @@ class Setup:
         self.log = Log(Lines())
         self.recorder = PrometheusRecorder(self.log) if tracing is None else tracing.recorder
         self.errors = self.recorder.errors
-        self.trail = Trail()
+        self.trail = DenialHistory()
         self.events = EventWriter(object(), self.log, {"dropped": 0})  # type: ignore[arg-type]
         self.recorder.listeners = {"denials": self.trail.note, "events": self.events.note}
         self.outcomes: list[str] = []
@@ -211,7 +211,9 @@ def test_a_broken_log_changes_no_decision(
     assert len(setup.trail.recent().rows) == 2  # what else notes an event still does
 
 
-@pytest.mark.parametrize("name", broken_attributes(Trail(), "always", "_before", "_sequence"))
+@pytest.mark.parametrize(
+    "name", broken_attributes(DenialHistory(), "always", "_before", "_sequence")
+)
 def test_broken_denials_change_no_decision(
     setup: Setup, decisions: list[tuple[int, Any]], name: str
 ) -> None:

@@ -19,7 +19,7 @@ from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admission, Admitter
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.kinds.match_targets import Reach
+from policyd.policy.kinds.match_targets import MatchTargets
 from policyd.policy.source.documents import Sources
 
 
@@ -78,7 +78,7 @@ class ClusterScan:
             ]
         self._scan = Scan(
             reader,
-            Reach(sources, (each.sort_key for each in self._policies)),
+            MatchTargets(sources, (each.sort_key for each in self._policies)),
             user_info=requester.user_info,
             namespaces=options.namespaces,
             owned=options.owned,

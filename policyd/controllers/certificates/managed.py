@@ -25,7 +25,7 @@ from policyd.controllers.certificates.rotation import (
 )
 from policyd.controllers.controller import Controller
 from policyd.controllers.reconciling import Reconciler
-from policyd.controllers.registration.watched import WatchedConfigurations
+from policyd.controllers.registration.watched_configurations import WatchedConfigurations
 from policyd.controllers.trouble import Trouble, reason
 from policyd.errors import PolicydError
 from policyd.json_types import JSONObject

@@ -25,7 +25,7 @@ from policyd.cluster.client import PASSING
 from policyd.cluster.objects import ObjectClient, ObjectError
 from policyd.controllers.controller import Controller
 from policyd.controllers.events.denials import reported
-from policyd.controllers.events.pace import EventPace
+from policyd.controllers.events.event_quota import EventQuota
 from policyd.controllers.events.series import EventSeries, EventTable
 from policyd.controllers.trouble import FORBIDDEN, Trouble, reason
 from policyd.json_types import JSONObject
@@ -76,7 +76,7 @@ class EventWriter(Controller):
         self._log = log
         self._counts = counts
         self._table = EventTable(clock=clock, wall=wall)
-        self._pace = EventPace(clock)
+        self._quota = EventQuota(clock)
         self._waiting = asyncio.Event()
         self._trouble = Trouble("events", log)
         self._refusals = Throttle(REFUSED_SECONDS, clock)
@@ -102,7 +102,7 @@ class EventWriter(Controller):
             self._waiting.clear()
             await self.write_due()
             self._table.forget_quiet()
-            self._pace.tidy()
+            self._quota.tidy()
             await self._rest(stop)
         if not self._pause:
             await self.write_all()
@@ -121,7 +121,7 @@ class EventWriter(Controller):
         """Write the series whose turn it is, until the API server has a problem."""
         table = self._table
         for series in table.waiting() if self._draining() else table.due():
-            if not self._pace.take(series.denial.namespace):
+            if not self._quota.take(series.denial.namespace):
                 continue
             await self._write(series)
             if self._pause:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 
 from policyd.controllers.controller import Controller
-from policyd.controllers.registration.watched import WatchedConfigurations
+from policyd.controllers.registration.watched_configurations import WatchedConfigurations
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.policy.compile.policy_set import CompiledPolicySet

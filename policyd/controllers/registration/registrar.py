@@ -21,7 +21,7 @@ from policyd.controllers.registration.configurations import (
     owned,
     uncovered,
 )
-from policyd.controllers.registration.watched import WatchedConfigurations
+from policyd.controllers.registration.watched_configurations import WatchedConfigurations
 from policyd.controllers.trouble import Trouble, reason
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject

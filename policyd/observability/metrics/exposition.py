@@ -16,26 +16,26 @@ from policyd.observability.metrics.scrape import CountedCache, CountedConnection
 # Functions of modules of this package; each is given a Scrape. A new metric is a file and a line
 # here, or a line in one of these; it is documented in docs/run/metrics.md.
 SOURCES = (
-    "requests.answered",
-    "policies.decided",
-    "policies.loaded",
-    "policies.exceptions",
-    "policies.config_maps",
-    "server.room",
-    "server.connections",
-    "requests.mutated",
-    "requests.looked_up",
-    "requests.captured",
-    "requests.traced",
-    "server.caches",
-    "controllers.registered",
-    "controllers.reported",
-    "placement.placed",
-    "server.health",
-    "server.process",
+    "request_metrics.answered",
+    "policy_metrics.decided",
+    "policy_metrics.loaded",
+    "policy_metrics.exceptions",
+    "policy_metrics.config_maps",
+    "server_metrics.room",
+    "server_metrics.connections",
+    "request_metrics.mutated",
+    "request_metrics.looked_up",
+    "request_metrics.captured",
+    "request_metrics.traced",
+    "server_metrics.caches",
+    "controller_metrics.registered",
+    "controller_metrics.reported",
+    "placement_metrics.placed",
+    "server_metrics.health",
+    "server_metrics.process",
 )
 # Those with series of each policy. They read only what a Scrape took: another thread makes them.
-LATER = ("policies.decided", "requests.mutated")
+LATER = ("policy_metrics.decided", "request_metrics.mutated")
 
 
 class Exposition:

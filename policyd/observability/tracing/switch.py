@@ -67,7 +67,7 @@ def tracing(settings: Settings, log: Log, environment: Mapping[str, str] = os.en
     endpoint = endpoint_of(settings.otlp_endpoint, environment)
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.exporter") is None:
         raise ConfigError("--trace-sample needs the extra otel: pip install 'policyd[otel]'")
-    from policyd.observability.tracing.requests import TracedRequests
+    from policyd.observability.tracing.traced_requests import TracedRequests
 
     return TracedRequests(endpoint, None if sample == "parent" else float(sample), log)
 

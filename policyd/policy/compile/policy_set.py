@@ -5,6 +5,7 @@ nothing.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
 
@@ -24,7 +25,15 @@ from policyd.policy.model.suite import Webhook
 from policyd.policy.source.documents import Document
 from policyd.versions import NEWEST, KubernetesVersion
 
-AGAIN = "again"  # the index of the policies that take part in a second round of mutations
+
+class MatchIndex(StrEnum):
+    """Which policies are matched: those of a webhook, or those that take part in a second round of
+    mutations.
+    """
+
+    VALIDATE = "validate"
+    MUTATE = "mutate"
+    AGAIN = "again"
 
 
 class CounterRegistry:
@@ -105,7 +114,11 @@ class CompiledPolicySet:
         self.steady = not any(policy.selects or not policy.plain for policy in again)
         # The policies by what they match, in the order of decisions: the object of a request, and,
         # with podControllers, the Pod of its template.
-        parts = {"validate": validating, "mutate": mutating, AGAIN: again}
+        parts = {
+            MatchIndex.VALIDATE: validating,
+            MatchIndex.MUTATE: mutating,
+            MatchIndex.AGAIN: again,
+        }
         self.direct = {part: _index(of) for part, of in parts.items()}
         self.controllers = {part: _controllers(of) for part, of in parts.items()}
 

@@ -27,7 +27,7 @@ class ListedResource:
     policies: frozenset[PolicyKey]
 
 
-class Reach:
+class MatchTargets:
     """The resources that the match rules of some policies name, podControllers included."""
 
     def __init__(self, sources: Sources, policies: Iterable[PolicyKey]) -> None:

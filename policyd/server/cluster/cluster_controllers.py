@@ -21,12 +21,12 @@ from policyd.controllers.certificates.managed import (
 from policyd.controllers.certificates.mounted import MountedBundle
 from policyd.controllers.controller import Controller
 from policyd.controllers.events.writer import RESULTS, EventWriter
-from policyd.controllers.placement.following import PlacedPolicies
-from policyd.controllers.placement.watched import WatchedDocuments
-from policyd.controllers.placement.writing import PlacementWriter
+from policyd.controllers.placement.placed_policies import PlacedPolicies
+from policyd.controllers.placement.placement_writer import PlacementWriter
+from policyd.controllers.placement.watched_documents import WatchedDocuments
 from policyd.controllers.registration.reaching import ReachWatch
 from policyd.controllers.registration.registrar import Registration, RegistrationInputs
-from policyd.controllers.registration.watched import WatchedConfigurations
+from policyd.controllers.registration.watched_configurations import WatchedConfigurations
 from policyd.controllers.trouble import Trouble
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.policies_in_use import ClusterView, PolicyPlaces
@@ -37,7 +37,7 @@ from policyd.placement.placement import PlacementMode, PolicyPart
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.documents import Sources
 from policyd.server.cluster.cluster_connection import ClusterConnection
-from policyd.server.edits.gate import edit_selector
+from policyd.server.edits.edit_gate import edit_selector
 from policyd.server.health import WatchSupervisor
 from policyd.server.policies.store import Store
 from policyd.tls.certificates import Certificates

@@ -17,7 +17,7 @@ from policyd.policy.source.files import MAX_BYTES, Bundle, read
 from policyd.policy.source.losses import LOST, emptied, truncated
 from policyd.server.edits.model import EditFindings, InUse, PolicyEdit
 from policyd.server.edits.showing import findings_of
-from policyd.server.policies.holding import added
+from policyd.server.policies.held_bundles import added
 from policyd.server.policies.policy_loader import failures
 from policyd.server.policies.policy_sources import FILES, exists_in
 

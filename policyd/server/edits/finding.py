@@ -6,9 +6,10 @@ mounted files, never from the request.
 """
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from policyd.json_types import JSONObject
 from policyd.policy.config_maps.config_map_files import PREFIX, contents, flat, identity_of, name_of
@@ -48,22 +49,19 @@ class Outdated(Exception):
     """The object before the edit is not what the API server holds."""
 
 
-class FindEdit(Protocol):
-    """Finds the sources of one server."""
-
-    async def __call__(self, submitted: Submitted) -> PolicyEdit | None:
-        """Return the sources before and after an edit; None if policyd does not read this
-        ConfigMap. Raises Outdated, and NotRead if the API server does not answer.
-        """
-
-
-class _Sources:
-    """What all edits of one server have in common."""
+class EditFinder(ABC):
+    """Finds the sources of one server before and after an edit."""
 
     def __init__(self, store: Store, *, allow_empty: bool, definitions: bool) -> None:
         self._store = store
         self._allow_empty = allow_empty
         self._definitions = definitions
+
+    @abstractmethod
+    async def find(self, submitted: Submitted) -> PolicyEdit | None:
+        """Return the sources before and after an edit; None if policyd does not read this
+        ConfigMap. Raises Outdated, and NotRead if the API server does not answer.
+        """
 
     def _edit(
         self,
@@ -95,7 +93,7 @@ class _Sources:
         )
 
 
-class WatchedEdits(_Sources):
+class WatchedEdits(EditFinder):
     """Edits of ConfigMaps that the store reads. All of them are those that the API server holds
     now: an edit that this server has not loaded yet counts.
     """
@@ -106,7 +104,7 @@ class WatchedEdits(_Sources):
         super().__init__(store, allow_empty=allow_empty, definitions=definitions)
         self._source = source
 
-    async def __call__(self, submitted: Submitted) -> PolicyEdit | None:
+    async def find(self, submitted: Submitted) -> PolicyEdit | None:
         """Return the sources before and after the edit."""
         held = {name_of(each): each for each in await self._source.current()}
         read = held.pop(submitted.name, None)
@@ -119,12 +117,12 @@ class WatchedEdits(_Sources):
         return self._edit(submitted, read, [held[name] for name in sorted(held)])
 
 
-class MountedEdits(_Sources):
+class MountedEdits(EditFinder):
     """Edits of ConfigMaps that are mounted below the files and directories of -p: their keys are
     the files of a folder.
     """
 
-    async def __call__(self, submitted: Submitted) -> PolicyEdit | None:
+    async def find(self, submitted: Submitted) -> PolicyEdit | None:
         """Return the sources before and after the edit; None if no folder has the old content."""
         return await asyncio.to_thread(self._mounted, submitted)
 

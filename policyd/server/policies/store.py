@@ -20,7 +20,7 @@ from policyd.policy.source.documents import Sources
 from policyd.policy.source.files import Bundle, BundleState
 from policyd.policy.source.losses import LOST, emptied, truncated
 from policyd.server.policies.file_watch import Fingerprint, changed, fingerprint
-from policyd.server.policies.holding import (
+from policyd.server.policies.held_bundles import (
     Trial,
     blocking,
     bundles_of,

@@ -86,7 +86,7 @@ class Worker(Server):
             turn=WriteLock(shared.edit_lock),
             process=self._of_all,
         )
-        self.log.always["worker"] = self.trail.always["worker"] = shared.number
+        self.log.always["worker"] = self.denials.always["worker"] = shared.number
         if self._writer is not None:
             self._writer.turn = WriteLock(shared.write_lock)
         self._channel.built()
@@ -180,7 +180,7 @@ class Worker(Server):
         return self._families
 
     def _take_denials(self) -> tuple[bytes, str]:
-        self._denials = self.trail.recent()
+        self._denials = self.denials.recent()
         return b"", ""
 
     def _take(self) -> tuple[bytes, str]:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from policyd.config import Settings, resolve
 from policyd.errors import ConfigError
 from policyd.observability.logs import Log
-from policyd.observability.tracing import requests, switch
-from policyd.observability.tracing.requests import route_of, trace_headers
+from policyd.observability.tracing import switch
+from policyd.observability.tracing import traced_requests as requests
+from policyd.observability.tracing.traced_requests import route_of, trace_headers
 
 BASE, TRACES = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 PROTOCOL = "OTEL_EXPORTER_OTLP_PROTOCOL"

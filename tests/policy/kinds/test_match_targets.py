@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from policyd.json_types import JSONObject
-from policyd.policy.kinds.match_targets import Reach
+from policyd.policy.kinds.match_targets import MatchTargets
 from policyd.policy.kinds.served_resource import Served
 from policyd.policy.source.loader import load
 from tests.builders.policies import CONFIG_MAPS, demand, policy, rule
@@ -52,9 +52,9 @@ ROWS = [
 ]  # fmt: skip
 
 
-def reach(folder: Path, made: JSONObject) -> Reach:
+def reach(folder: Path, made: JSONObject) -> MatchTargets:
     (folder / "policies.yaml").write_text(json.dumps(made))
-    return Reach(load([folder]), [(made["metadata"]["name"], "Policy")])
+    return MatchTargets(load([folder]), [(made["metadata"]["name"], "Policy")])
 
 
 @pytest.mark.parametrize(("rules", "more", "want"), ROWS, ids=[str(row[2]) for row in ROWS])
@@ -78,4 +78,4 @@ def test_pod_controllers_come_before_their_pods(tmp_path: Path) -> None:
 
 def test_policies_that_are_not_asked_reach_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(json.dumps(policy("other", rule("pods"))))
-    assert Reach(load([tmp_path]), []).targets(SERVED) == []
+    assert MatchTargets(load([tmp_path]), []).targets(SERVED) == []

@@ -13,7 +13,7 @@ from policyd.policy.config_maps.config_map_files import flat, name_of
 from policyd.policy.kinds.wanted_definitions import WantedDefinition
 from policyd.policy.source.files import SourceFile
 from policyd.server.edits.checking import check
-from policyd.server.edits.gate import denial
+from policyd.server.edits.edit_gate import denial
 from policyd.server.edits.model import (
     EditFindings,
     InUse,

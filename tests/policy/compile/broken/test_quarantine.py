@@ -9,7 +9,7 @@ from policyd.json_types import JSON, JSONObject
 from policyd.policy.compile.broken.readable import readable_constraints
 from policyd.policy.compile.compiler import compile_sources
 from policyd.policy.compile.match_rules import match_rules
-from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.compile.policy_set import CompiledPolicySet, MatchIndex
 from policyd.policy.source.loader import load_text
 from tests.builders.policies import map_, map_binding, policy, vap, vap_binding
 from tests.builders.reviews import request
@@ -33,7 +33,7 @@ def compiled(*documents: JSONObject, extra: str = "") -> CompiledPolicySet:
 
 
 def matches(policies: CompiledPolicySet, sent: JSONObject, webhook: str = "validate") -> bool:
-    found = policies.direct[webhook].match(MatchInput(sent, lambda _: {"env": "prod"}))
+    found = policies.direct[MatchIndex(webhook)].match(MatchInput(sent, lambda _: {"env": "prod"}))
     return bool(found)
 
 
@@ -168,7 +168,7 @@ def test_a_broken_policy_keeps_pod_controllers(value: JSON, matched: bool) -> No
     template: JSONObject = {"metadata": {}, "spec": {"template": {"spec": {}}}}
     sent = request(object={"kind": "Pod", **template})
     view = MatchInput({**sent, **request("apps/v1/deployments", "Deployment")}, lambda _: {})
-    assert bool(policies.controllers["validate"].match(view)) is matched
+    assert bool(policies.controllers[MatchIndex.VALIDATE].match(view)) is matched
 
 
 BROKEN_VAP, BROKEN_MAP = vap("p", validation=[]), map_("p", mutation=[])

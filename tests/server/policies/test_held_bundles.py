@@ -13,7 +13,7 @@ import pytest
 from policyd.errors import Problem
 from policyd.http.policies_in_use import Reload
 from policyd.json_types import JSONObject
-from policyd.server.policies.holding import added
+from policyd.server.policies.held_bundles import added
 from tests.builders.config_maps import BROKEN, forbidding
 from tests.builders.objects import config_map
 from tests.builders.policies import demand, policy, suite

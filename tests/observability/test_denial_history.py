@@ -12,9 +12,9 @@ from policyd.admission.recorder import Happening, PolicyEvent, RequestEffect
 from policyd.admission.review import decode
 from policyd.bounded_text import MAX_STATUS_CHARS
 from policyd.http.denials import MOST
+from policyd.observability.denial_history import DenialHistory
 from policyd.observability.logs import Log
 from policyd.observability.metrics import PrometheusRecorder
-from policyd.observability.trail import Trail
 from tests.builders.reviews import review
 
 NOW = 1_795_235_816.2231
@@ -23,7 +23,7 @@ OWNER = {"kind": "ReplicaSet", "name": "web-7d9f", "controller": True}
 
 
 def noted(*events: PolicyEvent, **changes: Any) -> list[dict[str, Any]]:
-    trail = Trail(lambda: NOW)
+    trail = DenialHistory(lambda: NOW)
     for event in events:
         trail.note(decode(review(**changes)), event)
     return [dict(row) for row in trail.recent().rows]
@@ -81,7 +81,7 @@ def test_messages_about_secrets_are_withheld() -> None:
 
 
 def test_the_last_ones_are_kept_and_from_when_on_they_are_complete() -> None:
-    trail, request = Trail(lambda: NOW), decode(review())
+    trail, request = DenialHistory(lambda: NOW), decode(review())
     began = trail.recent()
     assert not began.rows
     for number in range(MOST + 50):
@@ -98,7 +98,7 @@ def test_the_last_ones_are_kept_and_from_when_on_they_are_complete() -> None:
 
 def test_sequences_go_on_although_the_clock_is_set_back() -> None:
     now = [NOW]
-    trail, request = Trail(lambda: now[0]), decode(review())
+    trail, request = DenialHistory(lambda: now[0]), decode(review())
     trail.note(request, DENIAL)
     cursor = trail.recent().next
     now[0] -= 3600
@@ -109,7 +109,7 @@ def test_sequences_go_on_although_the_clock_is_set_back() -> None:
 
 
 def test_no_request_is_kept_alive_however_large_its_strings_are() -> None:
-    trail = Trail()
+    trail = DenialHistory()
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
@@ -148,7 +148,7 @@ def test_a_recorder_passes_events_on_with_and_without_a_log() -> None:
             """Nothing is kept back."""
 
     for log in (None, Log(Nowhere())):
-        recorder, trail = PrometheusRecorder(log), Trail()
+        recorder, trail = PrometheusRecorder(log), DenialHistory()
         recorder.listeners["denials"] = trail.note
         recorder.happened(decode(review()), DENIAL)
         assert len(trail.recent().rows) == 1

@@ -32,7 +32,7 @@ class _Noted(NamedTuple):
     message: str
 
 
-class Trail:
+class DenialHistory:
     """The last denials of this process. ``always`` are fields of every one."""
 
     def __init__(self, clock: Callable[[], float] = time) -> None:

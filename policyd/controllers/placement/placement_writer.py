@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from math import inf
 from time import monotonic
-from typing import Protocol
 
 from policyd.cluster.objects import ObjectClient
 from policyd.controllers.controller import Controller
-from policyd.controllers.placement.following import PlacedPolicies
+from policyd.controllers.placement.placed_policies import PlacedPolicies
 from policyd.controllers.reconciling import Reconciler
+from policyd.controllers.registration.registrar import Registration
 from policyd.controllers.trouble import Trouble, reason
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField
@@ -48,17 +48,6 @@ from policyd.policy.compile.policy_set import CompiledPolicySet
 LONGEST_PAUSE = 60.0
 RETRY_SECONDS = 1.0
 _REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
-
-
-class RegisteredRules(Protocol):
-    """What is known of the webhook's rules: ``registration.registrar.Registration``."""
-
-    @property
-    def owner(self) -> JSONObject | None:
-        """The Namespace with which everything that policyd registers is deleted."""
-
-    def settled(self, policies: CompiledPolicySet, left_out: frozenset[PolicyPart]) -> float:
-        """For how many seconds the rules have had all policies but these; negative: not at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +114,7 @@ class PlacementWriter(Controller):
         client: ObjectClient,
         registration: str,
         placed: PlacedPolicies,
-        rules: RegisteredRules,
+        rules: Registration,
         log: Log,
         *,
         holds: Callable[[], bool],

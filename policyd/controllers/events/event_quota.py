@@ -11,7 +11,7 @@ NAMESPACE_BURST, NAMESPACE_SECONDS = 20, 3.0
 BURST, SECONDS = 100, 0.2
 
 
-class EventPace:
+class EventQuota:
     """Decides whether an Event of a namespace may be written now."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:

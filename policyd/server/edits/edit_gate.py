@@ -22,7 +22,7 @@ from policyd.observability.throttle import LineLimit
 from policyd.option_values import selector_terms
 from policyd.policy.config_maps.config_map_files import PREFIX, NotRead, flat, labels_of, oversize
 from policyd.policy.model.suite import Webhook
-from policyd.server.edits.finding import FindEdit, Outdated, Submitted
+from policyd.server.edits.finding import EditFinder, Outdated, Submitted
 from policyd.server.edits.model import EditFindings, PolicyEdit, TooLate
 from policyd.server.edits.process import Broken, NotStarted
 from policyd.server.edits.showing import MAX_WARNING, MAX_WARNINGS
@@ -58,7 +58,7 @@ class EditGate(ReviewEvaluator):
     def __init__(
         self,
         check: CheckEdit,
-        find: FindEdit,
+        finder: EditFinder,
         log: Log,
         count: Callable[[str], None],
         *,
@@ -66,7 +66,7 @@ class EditGate(ReviewEvaluator):
         selector: str = MOUNTED,
     ) -> None:
         self._check = check
-        self._find = find
+        self._finder = finder
         self._log = log
         self._count = count
         self._namespace = namespace
@@ -156,7 +156,7 @@ class EditGate(ReviewEvaluator):
                 raise TooLate
             try:
                 async with asyncio.timeout(left):
-                    edit = await self._find(submitted)
+                    edit = await self._finder.find(submitted)
             except TimeoutError:
                 raise TooLate from None
             if edit is None:

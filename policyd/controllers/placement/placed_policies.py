@@ -12,7 +12,7 @@ from datetime import datetime
 from time import monotonic
 
 from policyd.controllers.controller import Controller
-from policyd.controllers.placement.watched import WatchedDocuments
+from policyd.controllers.placement.watched_documents import WatchedDocuments
 from policyd.export.policies import exported
 from policyd.observability.logs import Log
 from policyd.placement.documents import Key, key_of
