@@ -17,7 +17,13 @@ from typing import Any
 import httpx2
 from lightkube.config.kubeconfig import SingleConfig
 
-from policyd.cluster.bounds import MAX_ANSWER_BYTES, InvalidAnswer, json_object, named
+from policyd.cluster.bounds import (
+    MAX_ANSWER_BYTES,
+    InvalidAnswer,
+    UndecodableAnswer,
+    json_object,
+    named,
+)
 from policyd.cluster.client import (
     PROBLEMS,
     ReportLookup,
@@ -197,7 +203,13 @@ class ClusterDefinitions:
         return found
 
     async def _learn(self, name: str) -> bool:
-        crd = await self._read(name)
+        try:
+            crd = await self._read(name)
+        except UndecodableAnswer as error:
+            # It is read again when it changes, and not whenever its version is compared.
+            found = await self._metadata(name)
+            self._versions[name] = "" if found is None else version_of(found)
+            raise InvalidAnswer(f"{name}: {error}") from None
         if crd is not None:
             self._known[name] = slim(crd)
             self._versions[name] = version_of(crd)
@@ -226,8 +238,13 @@ class ClusterDefinitions:
         return False
 
     async def _differs(self, name: str) -> bool:
+        found = await self._metadata(name)
+        return found is not None and version_of(found) != self._versions.get(name)
+
+    async def _metadata(self, name: str) -> JSONObject | None:
+        """The metadata of the definition of this name; None if there is none."""
         found = await self._get(f"{PATH}/{name}", "", as_metadata="PartialObjectMetadata")
-        return found is not None and version_of(named(found, name)) != self._versions.get(name)
+        return found if found is None else named(found, name)
 
     async def _names(self, wanted: frozenset[WantedDefinition]) -> list[str]:
         """The names of all wanted definitions; EVERY is looked up."""

@@ -12,9 +12,9 @@ from traceback import format_exception
 from typing import cast
 from urllib.parse import urlsplit
 
+from policyd.cluster import NAMESPACE_FILE
 from policyd.cluster.kubeconfig import configuration
 from policyd.cluster.objects import ObjectClient
-from policyd.cluster.pod import NAMESPACE_FILE
 from policyd.config import Settings
 from policyd.controllers.certificates.bundles import WebhookAddress
 from policyd.controllers.certificates.managed import (

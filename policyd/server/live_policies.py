@@ -9,7 +9,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from policyd.cluster.pod import NAMESPACE_FILE, pod_namespace
+from policyd.cluster import NAMESPACE_FILE, pod_namespace
 from policyd.config import Settings
 from policyd.errors import ConfigError, PolicyError
 from policyd.observability.logs import Log

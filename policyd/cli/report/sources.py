@@ -13,7 +13,7 @@ import click
 from policyd import units
 from policyd.cli.shared.output import styled
 from policyd.cli.shared.policies import policies_option, require_policies
-from policyd.cluster.pod import NAMESPACE_FILE, pod_namespace
+from policyd.cluster import NAMESPACE_FILE, pod_namespace
 from policyd.config import Settings
 from policyd.errors import ConfigError
 from policyd.policy.compile import compiler
