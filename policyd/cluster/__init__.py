@@ -15,6 +15,17 @@ if TYPE_CHECKING:
     from policyd.cluster.definitions import ClusterDefinitions
     from policyd.cluster.reader import ClusterReader
 
+# Where a Pod finds its namespace.
+NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+
+
+def pod_namespace() -> str:
+    """Return the namespace of this Pod; empty outside of a Pod, and without a ServiceAccount."""
+    try:
+        return NAMESPACE_FILE.read_text().strip()
+    except OSError:
+        return ""
+
 
 def connect(kubeconfig: Path | None, timeout: float) -> "ClusterClient":
     """A client for the current context of a kubeconfig; without one, for the cluster of this Pod.

@@ -35,6 +35,10 @@ class InvalidAnswer(ValueError):
     """A response is beyond a limit, or not what was queried; retrying is useless."""
 
 
+class UndecodableAnswer(InvalidAnswer):
+    """A response is not JSON, or nested too deep."""
+
+
 class AnswerTooLarge(InvalidAnswer):
     """A response has more bytes than its limit."""
 
@@ -174,7 +178,7 @@ def decoded(data: bytes) -> JSONObject:
     except (orjson.JSONDecodeError, ReviewError):
         found = partial.read_list(data)
         if found is None:
-            raise InvalidAnswer(_problem(data)) from None
+            raise UndecodableAnswer(_problem(data)) from None
     if not isinstance(found, dict):
         raise InvalidAnswer("the response is not a JSON object")
     return found

@@ -17,7 +17,13 @@ from typing import Any
 import httpx2
 from lightkube.config.kubeconfig import SingleConfig
 
-from policyd.cluster.bounds import MAX_ANSWER_BYTES, InvalidAnswer, json_object, named
+from policyd.cluster.bounds import (
+    MAX_ANSWER_BYTES,
+    InvalidAnswer,
+    UndecodableAnswer,
+    json_object,
+    named,
+)
 from policyd.cluster.client import (
     PROBLEMS,
     ReportLookup,
@@ -207,7 +213,15 @@ class ClusterDefinitions:
         return found
 
     async def _learn(self, name: str, version: str) -> bool:
-        crd = None if version and version == self._versions.get(name) else await self._read(name)
+        try:
+            crd = (
+                None if version and version == self._versions.get(name) else await self._read(name)
+            )
+        except UndecodableAnswer as error:
+            # It is read again when it changes, and not whenever its version is compared.
+            found = await self._metadata(name)
+            self._versions[name] = "" if found is None else version_of(found)
+            raise InvalidAnswer(f"{name}: {error}") from None
         if crd is not None:
             self._known[name] = slim(crd, _is_named(name, self._wanted))
             self._versions[name] = version_of(crd)
@@ -237,11 +251,16 @@ class ClusterDefinitions:
 
     async def _differs(self, name: str, version: str) -> bool:
         if not version:
-            found = await self._get(f"{PATH}/{name}", "", as_metadata="PartialObjectMetadata")
+            found = await self._metadata(name)
             if found is None:
                 return False
-            version = version_of(named(found, name))
+            version = version_of(found)
         return version != self._versions.get(name)
+
+    async def _metadata(self, name: str) -> JSONObject | None:
+        """The metadata of the definition of this name; None if there is none."""
+        found = await self._get(f"{PATH}/{name}", "", as_metadata="PartialObjectMetadata")
+        return found if found is None else named(found, name)
 
     async def _listed(self, wanted: frozenset[WantedDefinition]) -> dict[str, str]:
         """The names of all wanted definitions, each with its version if EVERY one was listed."""

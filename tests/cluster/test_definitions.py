@@ -1,5 +1,6 @@
 """CustomResourceDefinitions over real connections: what is asked, what counts as a change."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -204,6 +205,26 @@ def test_no_answer_changes_nothing(server: ApiServer, asked: Asked, reply: Reply
     server.answer = right
     assert asked.found.fetch(wanted) == known
     assert asked.found.problem == ""
+
+
+def test_one_that_cannot_be_read_hides_no_other_and_is_read_once(
+    server: ApiServer, asked: Asked, crds: dict[str, JSONObject]
+) -> None:
+    answer, gadgets = server.answer, f"gadgets.{WIDGETS.group}"
+    whole = json.dumps({**crds[gadgets], "spec": "deep"}).replace('"deep"', "[" * 2000 + "]" * 2000)
+
+    def deep(call: Call) -> Reply:
+        partial = "PartialObjectMetadata" in call.headers.get("Accept", "")
+        return Reply(whole.encode()) if gadgets in call.path and not partial else answer(call)
+
+    server.answer = deep
+    wanted = frozenset([WantedDefinition(WIDGETS.group, EVERY)])
+    assert plurals(asked.found.fetch(wanted)) == ["things", "widgets"]
+    assert f"{gadgets}: the response is nested deeper than 1000 levels" in asked.found.problem
+    versions = {name: version_of(each) for name, each in crds.items()}
+    assert not asked.found.changed() and not asked.found.outdated(versions)
+    crds[gadgets]["metadata"]["generation"] = 2
+    assert asked.found.changed()
 
 
 def test_a_cluster_that_is_not_there(server: ApiServer, tmp_path: Path) -> None:

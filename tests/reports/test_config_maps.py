@@ -9,7 +9,6 @@ from click.testing import CliRunner
 
 from policyd.cli import policyd
 from policyd.cli.report.sources import SourceOptions, selection_of
-from policyd.cluster import pod
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from tests.builders.policies import policy_exception
@@ -212,7 +211,7 @@ def test_the_namespace_of_the_pod_is_the_default(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = SourceOptions(policy_configmaps="a=b")
-    monkeypatch.setattr(pod, "NAMESPACE_FILE", tmp_path / "namespace")
+    monkeypatch.setattr("policyd.cluster.NAMESPACE_FILE", tmp_path / "namespace")
     with pytest.raises(ConfigError, match="--policy-namespace is not set, and there is no /"):
         selection_of(given, in_pod=True)
     (tmp_path / "namespace").write_text("policyd\n")

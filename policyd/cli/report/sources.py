@@ -13,7 +13,7 @@ from policyd import option_values
 from policyd.cli.shared.output import styled
 from policyd.cli.shared.policies import policies_option, require_policies
 from policyd.cli.shared.settings import OptionValue, grouped
-from policyd.cluster.pod import NAMESPACE_FILE, pod_namespace
+from policyd.cluster import NAMESPACE_FILE, pod_namespace
 from policyd.config import Settings
 from policyd.errors import ConfigError
 from policyd.policy.compile import compiler

@@ -1,6 +1,6 @@
 """The namespace that a server runs in."""
 
-from policyd.cluster.pod import NAMESPACE_FILE, pod_namespace
+from policyd.cluster import NAMESPACE_FILE, pod_namespace
 from policyd.config import Settings
 from policyd.errors import ConfigError
 
