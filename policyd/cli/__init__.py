@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from policyd import __version__
-from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cli.shared.groups import PROJECT, TableGroup
 from policyd.cli.shared.terminal.color import preferred
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
@@ -129,8 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = arguments if arguments is None else list(arguments)
     collect_seldom()
     try:
-        with deep_recursion():  # what is read has at most 1,000 levels
-            status = policyd.main(given, "policyd", standalone_mode=False, color=preferred())
+        status = policyd.main(given, "policyd", standalone_mode=False, color=preferred())
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

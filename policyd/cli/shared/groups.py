@@ -8,6 +8,7 @@ from typing import Any
 import click
 import click.shell_completion
 
+from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cli.shared.terminal.color import color_option
 
 PROJECT_FILE = "policyd.yaml"
@@ -33,6 +34,11 @@ class TableGroup(click.Group):
         super().__init__(*args, **attributes)
         self._table = table
         self._elsewhere = elsewhere or {}
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. What it reads has at most 1,000 levels."""
+        with deep_recursion():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the names in the order of the table."""
