@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from policyd.cluster import client as connecting
+from policyd.cluster import kubeconfig as connecting
 from policyd.cluster import watching
 from policyd.cluster.commands import Objects, open_objects
 from policyd.cluster.objects import ObjectClient, ObjectError

@@ -9,7 +9,7 @@ from time import perf_counter
 
 import pytest
 
-from policyd.cluster import client as connecting
+from policyd.cluster import kubeconfig as connecting
 from policyd.cluster import watching
 from policyd.cluster.objects import ObjectClient
 from policyd.cluster.watching import Reflector, Watched

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import ConfigError
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.documents import Document
@@ -43,11 +42,10 @@ def rewritten(text: str, documents: Iterable[Rewritten]) -> str:
     A document whose text cannot be edited is written anew, without its comments.
     """
     chunks = []
-    with deep_recursion():
-        for chunk, members in groupby(documents, lambda each: each.document.origin.chunk):
-            listed = list(members)
-            if any(each.changed for each in listed):
-                chunks.append((chunk, _chunk(chunk, listed)))
+    for chunk, members in groupby(documents, lambda each: each.document.origin.chunk):
+        listed = list(members)
+        if any(each.changed for each in listed):
+            chunks.append((chunk, _chunk(chunk, listed)))
     return with_chunks(text, chunks)
 
 

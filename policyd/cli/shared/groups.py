@@ -35,6 +35,11 @@ class TableGroup(click.Group):
         self._table = table
         self._elsewhere = elsewhere or {}
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. What it reads has at most 1,000 levels."""
+        with deep_recursion():
+            return super().invoke(ctx)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the names in the order of the table."""
         return list(self._table)
@@ -48,11 +53,6 @@ class TableGroup(click.Group):
         if not coloured and not isinstance(command, click.Group):
             command.params.append(color_option())
         return command
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command, which may read values of 1,000 levels."""
-        with deep_recursion():
-            return super().invoke(ctx)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -4,7 +4,6 @@ from typing import Any
 
 import yaml
 
-from policyd.cel.syntax.recursion import deep_recursion
 from policyd.policy.source.yaml_nodes import is_plain_string
 
 _Base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -29,13 +28,12 @@ _Dumper.add_representer(str, _text)
 
 def dump(value: Any, *, flow: bool = False) -> str:
     """Return one YAML document, without ``---``; ``flow``: on one line, in braces and brackets."""
-    with deep_recursion():
-        text: str = yaml.dump(
-            value,
-            Dumper=_Dumper,
-            sort_keys=False,
-            allow_unicode=True,
-            default_flow_style=flow,
-            width=2**31 - 1,
-        )
+    text: str = yaml.dump(
+        value,
+        Dumper=_Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        default_flow_style=flow,
+        width=2**31 - 1,
+    )
     return text.removesuffix("...\n")
