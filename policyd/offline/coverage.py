@@ -153,21 +153,20 @@ def _parts(document: Document) -> Iterator[tuple[str, str, tuple[PartOutcome, ..
     for place in _SELECTORS:
         if any((match.plain().get(place) or {}).values()):
             yield f"{_MATCH}.{place}", "", _BOTH
-    for index, condition in enumerate(spec.match_conditions):
-        wanted = _possible(condition.expression)
-        yield f"matchConditions[{index}]", condition.name, wanted
-    if not isinstance(policy, kinds.MutatingAdmissionPolicy):
-        for index, item in enumerate(policy.spec.validations):
-            name = getattr(item, "name", None) or ""
-            yield f"validations[{index}]", name, _possible(item.expression)
-        for index, annotation in enumerate(policy.spec.audit_annotations):
-            yield f"auditAnnotations[{index}]", annotation.key, ("applied",)
-    if not isinstance(policy, kinds.ValidatingAdmissionPolicy):
-        for index in range(len(policy.spec.mutations)):
-            yield f"mutations[{index}]", "", ("applied",)
-    if isinstance(policy, kinds.Policy):
-        for index, exception in enumerate(policy.spec.exceptions):
-            yield f"exceptions[{index}]", exception.name, ("applied",)
+    for path, attribute, named, has_outcomes in _LISTS:
+        for index, item in enumerate(getattr(spec, attribute, ())):
+            wanted = _possible(item.expression) if has_outcomes else ("applied",)
+            yield f"{path}[{index}]", getattr(item, named, None) or "", wanted
+
+
+# The lists of spec: path, attribute, what names an item, and whether it is true or false.
+_LISTS = (
+    ("matchConditions", "match_conditions", "name", True),
+    ("validations", "validations", "name", True),
+    ("auditAnnotations", "audit_annotations", "key", False),
+    ("mutations", "mutations", "name", False),
+    ("exceptions", "exceptions", "name", False),
+)
 
 
 def _possible(expression: str | None) -> tuple[PartOutcome, ...]:

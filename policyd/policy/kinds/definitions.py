@@ -90,21 +90,24 @@ def _check(raw: dict[str, Any]) -> Iterator[FormProblem]:
         yield _wrong(("spec", "versions"), "a list")
         return
     for index, version in enumerate(versions):
-        at: FieldPath = ("spec", "versions", index)
-        if not isinstance(version, dict):
-            yield _wrong(at, "an object")
-            continue
-        yield from _text(version, "name", at)
-        for field in ("served", "storage"):
-            if not isinstance(version.get(field, False), bool):
-                yield _wrong((*at, field), "true or false")
-        if not isinstance(version.get("subresources"), dict | None):
-            yield _wrong((*at, "subresources"), "an object")
-        holder = version.get("schema")
-        if not isinstance(holder, dict | None):
-            yield _wrong((*at, "schema"), "an object")
-        elif holder and holder.get("openAPIV3Schema") is not None:
-            yield from _schema(holder["openAPIV3Schema"], (*at, "schema", "openAPIV3Schema"))
+        yield from _version(version, ("spec", "versions", index))
+
+
+def _version(version: Any, at: FieldPath) -> Iterator[FormProblem]:
+    if not isinstance(version, dict):
+        yield _wrong(at, "an object")
+        return
+    yield from _text(version, "name", at)
+    for field in ("served", "storage"):
+        if not isinstance(version.get(field, False), bool):
+            yield _wrong((*at, field), "true or false")
+    if not isinstance(version.get("subresources"), dict | None):
+        yield _wrong((*at, "subresources"), "an object")
+    holder = version.get("schema")
+    if not isinstance(holder, dict | None):
+        yield _wrong((*at, "schema"), "an object")
+    elif holder and holder.get("openAPIV3Schema") is not None:
+        yield from _schema(holder["openAPIV3Schema"], (*at, "schema", "openAPIV3Schema"))
 
 
 def _schema(schema: Any, at: FieldPath, depth: int = 0) -> Iterator[FormProblem]:

@@ -335,7 +335,3 @@ def test_compressed_keys_of_an_edit_are_bounded_together(mounted: Process) -> No
     said = message(edit(mounted, TEAM, new))
     assert "the keys of the ConfigMap are larger than 16 MiB together" in said
     assert mounted.resident() - before < 32 * 2**20
-
-
-def test_labels_are_those_that_the_selector_names() -> None:
-    assert LABELS == {"policyd.dev/policies": "true"}
