@@ -60,7 +60,7 @@ INTERPRETED = (
     Bound(r"mutation\.schemas\.\w+:.+", POLICY),
     Bound(r"policy\.kinds\.controllers:_replaced", "the path of a Pod template"),
     Bound(r"(http|server\.network|server\.workers)\.\w+:.+", LOOP),
-    Bound(r"texts:encodable_tree", "answers and Events that policyd writes itself"),
+    Bound(r"bounded_text:encodable_tree", "answers and Events that policyd writes itself"),
 )
 # Where interpreted functions are on the path of a request.
 PLACES = (

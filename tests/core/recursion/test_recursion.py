@@ -31,7 +31,7 @@ def test_every_recursive_function_of_the_core_is_in_the_table() -> None:
 
 def test_every_recursive_function_of_the_request_path_is_in_the_table() -> None:
     groups = interpreted.recursive_functions(*PLACES)
-    assert frozenset({"texts:encodable_tree"}) in groups
+    assert frozenset({"bounded_text:encodable_tree"}) in groups
     assert unknown(groups, INTERPRETED) == []
 
 
