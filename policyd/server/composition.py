@@ -39,11 +39,11 @@ from policyd.policy.kinds.wanted_definitions import Fetch
 from policyd.policy.source.files import Bundle
 from policyd.server import allocator, signals
 from policyd.server.capture import Capture, CaptureOutcome
+from policyd.server.config_map_policies import ConfigMapPolicies
 from policyd.server.health import WatchSupervisor
-from policyd.server.live_policies import LivePolicies
 from policyd.server.network import draining
 from policyd.server.network.listen import Listener, Serve, bound
-from policyd.server.network.ports import RefusalLog, connections_of
+from policyd.server.network.ports import RefusalLog, ReviewPortEvents, connections_of
 from policyd.server.network.tcp import Connection
 from policyd.server.policies import load_log
 from policyd.server.policies.loaded_set import LoadedSet
@@ -102,18 +102,19 @@ class Server:
         self.signals = Signals()
         refusals = RefusalLog(self.recorder, self.log)
         in_flight = InFlight(settings.max_in_flight, settings.max_in_flight_bytes)
-        ports = connections_of(settings, in_flight, refusals, self.log)
+        events = ReviewPortEvents(self.recorder, self.log, refusals)
+        ports = connections_of(settings, in_flight, events, self.log)
         self.connections, self.admin_connections = ports
         self.cluster = self._connected(appointed)
-        self.live = LivePolicies(settings, self.cluster, self.log)
+        self.config_maps = ConfigMapPolicies(settings, self.cluster, self.log)
         self.store = Store(
             settings.policies,
             self._load,
-            live=self.live.sources(),
+            live=self.config_maps.sources(),
             on_reload=self._reloaded,
             mendable=() if self.cluster is None else (MISSING_SCHEMA,),
             allow_empty=settings.allow_empty,
-            last_good=self.live.last_good(self._restore),
+            last_good=self.config_maps.last_good(self._restore),
         )
         if certificate is None and self.cluster is not None:
             certificate = self.cluster.pair
@@ -205,7 +206,7 @@ class Server:
             lifecycle=self.lifecycle,
             capture=self.capture,
             unready=self._unready,
-            check_edit=self.live.edit_gate(self.store, self.recorder.edited, self._turn),
+            check_edit=self.config_maps.edit_gate(self.store, self.recorder.edited, self._turn),
             cluster=self.in_cluster,
             process=self._process,
         )
@@ -232,7 +233,7 @@ class Server:
             watches=self.watches.health,
             log_lines_lost=lambda: 0 if self._writer is None else self._writer.lost,
             connections={"reviews": self.connections, "admin": self.admin_connections},
-            caches=self.live.states,
+            caches=self.config_maps.states,
         )
 
     def _version(self) -> KubernetesVersion:
@@ -253,7 +254,7 @@ class Server:
         logging.captureWarnings(True)
         sys.setswitchinterval(SWITCH_SECONDS)
         try:
-            if self.live.source is None:
+            if self.config_maps.source is None:
                 self.store.start()
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 runner.get_loop().set_exception_handler(self._unhandled)
@@ -271,11 +272,11 @@ class Server:
             loop.add_signal_handler(number, self._end, number)
         sockets = self._bound()
         reviews, admin = self._listeners(*sockets)
-        watches = self.live.start(self.store, self._stop, self.watches)
+        watches = self.config_maps.start(self.store, self._stop, self.watches)
         if self.in_cluster is not None:
             watches += self.in_cluster.start(self._stop, self.watches)
         admin.start()  # for probes, even if there are no policies yet
-        if await self.live.ready(self._stop) and await self._certificate():
+        if await self.config_maps.ready(self._stop) and await self._certificate():
             watches += self.watcher.start(self._stop, self.signals)
             if await self._policies():
                 reviews.start()
@@ -283,7 +284,7 @@ class Server:
         await self._stop.wait()
         await self._drain((reviews, admin))
         await asyncio.wait(watches)
-        await self.live.close()
+        await self.config_maps.close()
         if self.in_cluster is not None:
             await self.in_cluster.close()
         if self.cluster is not None:
@@ -311,7 +312,6 @@ class Server:
         return not self._stop.is_set()
 
     def _listeners(self, secure: socket.socket, plain: socket.socket) -> tuple[Listener, Listener]:
-        self.connections.on_malformed = self._malformed
         http2 = None
         if self.settings.http2:
             from policyd.server.network.http2_session import Http2Session
@@ -383,9 +383,6 @@ class Server:
         """Tell the controllers that there are other policies, or that the server listens."""
         for each in self.controllers:
             each.changed()
-
-    def _malformed(self, status: int, peer: str) -> None:
-        self.recorder.rejected(status, peer, "", "expected a request of HTTP/1.1")
 
     def _captured(self, outcome: CaptureOutcome, error: Exception | None) -> None:
         self.recorder.captured(outcome)

@@ -125,6 +125,19 @@ class TrackedConnection(Protocol):
         """Close it when it is idle, or after a timeout."""
 
 
+class ConnectionEvents:
+    """What happens to the clients of one port. This class ignores it."""
+
+    def refused(self, why: str) -> None:
+        """A client was refused because of the names in its certificate."""
+
+    def malformed(self, status: int, peer: str) -> None:
+        """A client got an error that the app never sees."""
+
+    def closed(self, reason: CloseReason, peer: str) -> None:
+        """A connection was closed; ``peer`` is empty if nobody knows it."""
+
+
 class PortConnections:
     """The connections of one port and what they have in common."""
 
@@ -134,7 +147,7 @@ class PortConnections:
         timeouts: Timeouts | None = None,
         client_names: Sequence[str] = (),
         end_incomplete: Callable[[Peer | None], bool] = lambda _: False,
-        on_refused: Callable[[str], None] = lambda _: None,
+        events: ConnectionEvents | None = None,
     ) -> None:
         self.client_names = tuple(client_names)
         self.timeouts = timeouts or Timeouts()
@@ -145,12 +158,7 @@ class PortConnections:
         self.open: dict[TrackedConnection, None] = {}
         self.peers: dict[str, ConnectedPeer] = {}
         self.closed = dict.fromkeys(REASONS, 0)
-        # Called with the reason when a client is refused because of its certificate's name.
-        self.on_refused = on_refused
-        # Called with status and address when a client gets an error that the app never sees.
-        self.on_malformed: Callable[[int, str], None] = lambda *_: None
-        # Called with reason and address when a connection was closed.
-        self.on_closed: Callable[[CloseReason, str], None] = lambda *_: None
+        self.events = events or ConnectionEvents()
         self._most = most
         self._end_incomplete = end_incomplete
         # Told to close for a new connection, and not closed yet.
@@ -186,7 +194,7 @@ class PortConnections:
     def turn_away(self, address: str = "") -> None:
         """Count a new connection that is closed because there is no place for it."""
         self.closed["full"] += 1
-        self.on_closed("full", address)
+        self.events.closed("full", address)
 
     def add(self, connection: TrackedConnection) -> None:
         """Add a connection that was accepted; it is idle until a request arrives."""
@@ -209,7 +217,7 @@ class PortConnections:
         if not peer.connections:
             self.peers.pop(peer.address, None)
         self.closed[reason] += 1
-        self.on_closed(reason, peer.address)
+        self.events.closed(reason, peer.address)
         self._to_give_back += 1
 
     def drain(self) -> None:

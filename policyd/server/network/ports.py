@@ -3,14 +3,18 @@ most one a minute for each reason, whoever the clients are.
 """
 
 from collections.abc import Mapping
-from functools import partial
 
 from policyd.config import Settings
 from policyd.http.limits import InFlight
 from policyd.observability.logs import Log
 from policyd.observability.metrics import PrometheusRecorder
 from policyd.observability.throttle import Throttle
-from policyd.server.network.connections import CloseReason, PortConnections, Timeouts
+from policyd.server.network.connections import (
+    CloseReason,
+    ConnectionEvents,
+    PortConnections,
+    Timeouts,
+)
 from policyd.server.network.descriptors import fitting
 from policyd.tls.handshakes import Refusal
 
@@ -45,15 +49,27 @@ class RefusalLog:
             self._log.write("warning", "refused", line, reason=reason, count=count)
 
 
-class CutOffLog:
-    """Logs connections that the server closed although a request may have been under way."""
+class ReviewPortEvents(ConnectionEvents):
+    """Counts refused clients and malformed requests; logs connections that the server closed
+    although a request may have been under way.
+    """
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, recorder: PrometheusRecorder, log: Log, refusals: RefusalLog) -> None:
+        self._recorder = recorder
         self._log = log
+        self._refusals = refusals
         self._throttle = Throttle(AGAIN_SECONDS)
 
-    def __call__(self, reason: CloseReason, peer: str) -> None:
-        """Record one connection; ``peer`` is empty if nobody knows it."""
+    def refused(self, why: str) -> None:
+        """Record a client that was refused because of the names in its certificate."""
+        self._refusals("name", why)
+
+    def malformed(self, status: int, peer: str) -> None:
+        """Record a request that the app never sees."""
+        self._recorder.rejected(status, peer, "", "expected a request of HTTP/1.1")
+
+    def closed(self, reason: CloseReason, peer: str) -> None:
+        """Record a connection that was closed."""
         message = _CUT_OFF.get(reason)
         count = self._throttle.count(reason) if message else 0
         if message and count:
@@ -61,17 +77,12 @@ class CutOffLog:
 
 
 def connections_of(
-    settings: Settings, in_flight: InFlight, refusals: RefusalLog, log: Log
+    settings: Settings, in_flight: InFlight, events: ConnectionEvents, log: Log
 ) -> tuple[PortConnections, PortConnections]:
     """Return the connections of the review port and those of the admin port."""
     timeouts = Timeouts.of(settings)
     most, admin = fitting(settings.max_connections, log)
     reviews = PortConnections(
-        most,
-        timeouts,
-        settings.client_name,
-        in_flight.end_incomplete,
-        partial(refusals, "name"),
+        most, timeouts, settings.client_name, in_flight.end_incomplete, events
     )
-    reviews.on_closed = CutOffLog(log)
     return reviews, PortConnections(admin, timeouts)

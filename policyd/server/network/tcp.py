@@ -224,7 +224,7 @@ class Connection(asyncio.Protocol):
         secure = self._transport.get_extra_info("ssl_object")
         names = self._connections.client_names
         if secure is not None and names and not has_name(secure.getpeercert(), names):
-            self._connections.on_refused("the client certificate has none of the names")
+            self._connections.events.refused("the client certificate has none of the names")
             self.reason = "refused"
             self.abort()
             return
@@ -299,7 +299,7 @@ class Connection(asyncio.Protocol):
 
     def malformed(self, status: int) -> None:
         """Count a request that the app never sees."""
-        self._connections.on_malformed(status, self.peer.address)
+        self._connections.events.malformed(status, self.peer.address)
 
     def pause(self) -> None:
         """Read no more for now."""
