@@ -9,14 +9,13 @@ import logging
 import os
 import signal
 import socket
-import ssl
 import sys
 import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import uvloop
 
@@ -40,11 +39,12 @@ from policyd.policy.kinds.wanted_definitions import Fetch
 from policyd.policy.source.files import Bundle
 from policyd.server import allocator, signals
 from policyd.server.capture import Capture, CaptureOutcome
+from policyd.server.config_map_policies import ConfigMapPolicies
 from policyd.server.health import WatchSupervisor
-from policyd.server.live_policies import LivePolicies
+from policyd.server.loop_errors import unhandled
 from policyd.server.network import draining
 from policyd.server.network.listen import Listener, Port, Serve, bound
-from policyd.server.network.ports import RefusalLog, connections_of
+from policyd.server.network.ports import RefusalLog, ReviewPortEvents, connections_of
 from policyd.server.network.tcp import Connection
 from policyd.server.policies import load_log
 from policyd.server.policies.loaded_set import LoadedSet
@@ -102,18 +102,20 @@ class Server:
         self.signals = Signals()
         refusals = RefusalLog(self.recorder, self.log)
         in_flight = InFlight(settings.max_in_flight, settings.max_in_flight_bytes)
-        ports = connections_of(settings, in_flight, self.log)
+        ports = connections_of(
+            settings, in_flight, ReviewPortEvents(self.recorder, self.log), self.log
+        )
         self.connections, self.admin_connections = ports
         self.cluster = self._connected(appointed)
-        self.live = LivePolicies(settings, self.cluster, self.log)
+        self.config_maps = ConfigMapPolicies(settings, self.cluster, self.log)
         self.store = Store(
             settings.policies,
             self._load,
-            live=self.live.sources(),
+            live=self.config_maps.sources(),
             on_reload=self._reloaded,
             mendable=() if self.cluster is None else (MISSING_SCHEMA,),
             allow_empty=settings.allow_empty,
-            last_good=self.live.last_good(self._restore),
+            last_good=self.config_maps.last_good(self._restore),
         )
         if certificate is None and self.cluster is not None:
             certificate = self.cluster.pair
@@ -205,7 +207,7 @@ class Server:
             lifecycle=self.lifecycle,
             capture=self.capture,
             unready=self._unready,
-            check_edit=self.live.edit_gate(self.store, self.recorder.edited, self._turn),
+            check_edit=self.config_maps.edit_gate(self.store, self.recorder.edited, self._turn),
             cluster=self.in_cluster,
             process=self._process,
         )
@@ -235,7 +237,7 @@ class Server:
             watches=self.watches.health,
             log_lines_lost=lambda: 0 if self._writer is None else self._writer.lost,
             connections=connections,
-            caches=self.live.states,
+            caches=self.config_maps.states,
         )
 
     def _version(self) -> KubernetesVersion:
@@ -256,10 +258,10 @@ class Server:
         logging.captureWarnings(True)
         sys.setswitchinterval(SWITCH_SECONDS)
         try:
-            if self.live.source is None:
+            if self.config_maps.source is None:
                 self.store.start()
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                runner.get_loop().set_exception_handler(self._unhandled)
+                runner.get_loop().set_exception_handler(unhandled(self.log))
                 runner.run(self._main())
         except PolicydError as error:
             load_log.cannot_start(self.log, error)
@@ -274,11 +276,11 @@ class Server:
             loop.add_signal_handler(number, self._end, number)
         sockets = self._bound()
         reviews, admin = self._listeners(*sockets)
-        watches = self.live.start(self.store, self._stop, self.watches)
+        watches = self.config_maps.start(self.store, self._stop, self.watches)
         if self.in_cluster is not None:
             watches += self.in_cluster.start(self._stop, self.watches)
         admin.start()  # for probes, even if there are no policies yet
-        if await self.live.ready(self._stop) and await self._certificate():
+        if await self.config_maps.ready(self._stop) and await self._certificate():
             watches += self.watcher.start(self._stop, self.signals)
             if await self._policies():
                 reviews.start()
@@ -286,7 +288,7 @@ class Server:
         await self._stop.wait()
         await self._drain((reviews, admin))
         await asyncio.wait(watches)
-        await self.live.close()
+        await self.config_maps.close()
         if self.in_cluster is not None:
             await self.in_cluster.close()
         if self.cluster is not None:
@@ -320,7 +322,6 @@ class Server:
             port = partial(HypercornPort, app=self.app, settings=self.settings, failed=self._failed)
             secured = port(secure, self.connections, context=self.certificates.context)
             return secured, port(plain, self.admin_connections)
-        self.connections.on_malformed = self._malformed
 
         async def serve(connection: Connection) -> None:
             await connection.run(self.app)
@@ -393,17 +394,7 @@ class Server:
         for each in self.controllers:
             each.changed()
 
-    def _malformed(self, status: int, peer: str) -> None:
-        self.recorder.rejected(status, peer, "", "expected a request of HTTP/1.1")
-
     def _captured(self, outcome: CaptureOutcome, error: Exception | None) -> None:
         self.recorder.captured(outcome)
         if error is not None:
             self.log.write("error", "capture", f"cannot record requests: {error}")
-
-    def _unhandled(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Log errors that no task handled, except those of clients that disconnected."""
-        error = context.get("exception")
-        if isinstance(error, ssl.SSLError | OSError | TimeoutError):
-            return
-        self.log.write("error", "defect", context.get("message", ""), exception=repr(error))

@@ -122,6 +122,16 @@ class TrackedConnection(Protocol):
         """Close it when it is idle, or after a timeout."""
 
 
+class ConnectionEvents:
+    """What happens to the clients of one port. This class ignores it."""
+
+    def malformed(self, status: int, peer: str) -> None:
+        """A client got an error that the app never sees."""
+
+    def closed(self, reason: CloseReason, peer: str) -> None:
+        """A connection was closed; ``peer`` is empty if nobody knows it."""
+
+
 class PortConnections:
     """The connections of one port and what they have in common."""
 
@@ -130,6 +140,7 @@ class PortConnections:
         most: int = 1 << 30,
         timeouts: Timeouts | None = None,
         end_incomplete: Callable[[Peer | None], bool] = lambda _: False,
+        events: ConnectionEvents | None = None,
     ) -> None:
         self.timeouts = timeouts or Timeouts()
         self.draining = False
@@ -139,10 +150,7 @@ class PortConnections:
         self.open: dict[TrackedConnection, None] = {}
         self.peers: dict[str, ConnectedPeer] = {}
         self.closed = dict.fromkeys(REASONS, 0)
-        # Called with status and address when a client gets an error that the app never sees.
-        self.on_malformed: Callable[[int, str], None] = lambda *_: None
-        # Called with reason and address when a connection was closed.
-        self.on_closed: Callable[[CloseReason, str], None] = lambda *_: None
+        self.events = events or ConnectionEvents()
         self._most = most
         self._end_incomplete = end_incomplete
         # Told to close for a new connection, and not closed yet.
@@ -178,7 +186,7 @@ class PortConnections:
     def turn_away(self, address: str = "") -> None:
         """Count a new connection that is closed because there is no place for it."""
         self.closed["full"] += 1
-        self.on_closed("full", address)
+        self.events.closed("full", address)
 
     def add(self, connection: TrackedConnection) -> None:
         """Add a connection that was accepted; it is idle until a request arrives."""
@@ -201,7 +209,7 @@ class PortConnections:
         if not peer.connections:
             self.peers.pop(peer.address, None)
         self.closed[reason] += 1
-        self.on_closed(reason, peer.address)
+        self.events.closed(reason, peer.address)
         self._to_give_back += 1
 
     def drain(self) -> None:

@@ -20,9 +20,8 @@ from hypercorn.typing import Framework
 
 from policyd.config import Settings
 from policyd.http.endpoints import ARRIVED, PEER
-from policyd.http.limits import Peer
 from policyd.http.messages import App, ASGIScope, Receive, Send
-from policyd.server.network.connections import PortConnections
+from policyd.server.network.connections import ConnectedPeer, PortConnections
 from policyd.server.network.listen import BACKLOG, Port
 
 
@@ -81,7 +80,7 @@ class HypercornPort(Port):
         scope["state"][ARRIVED] = perf_counter_ns()
         await asyncio.sleep(0)  # all that were read arrive before the first one is evaluated
         peers, address = self._connections.peers, scope["client"][0]
-        peer = scope["state"][PEER] = peers.setdefault(address, Peer(address))
+        peer = scope["state"][PEER] = peers.setdefault(address, ConnectedPeer(address))
         try:
             await self._app(scope, receive, send)
         finally:

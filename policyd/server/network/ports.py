@@ -9,7 +9,12 @@ from policyd.http.limits import InFlight
 from policyd.observability.logs import Log
 from policyd.observability.metrics import PrometheusRecorder
 from policyd.observability.throttle import Throttle
-from policyd.server.network.connections import CloseReason, PortConnections, Timeouts
+from policyd.server.network.connections import (
+    CloseReason,
+    ConnectionEvents,
+    PortConnections,
+    Timeouts,
+)
 from policyd.server.network.descriptors import fitting
 from policyd.tls.handshakes import Refusal
 
@@ -44,15 +49,22 @@ class RefusalLog:
             self._log.write("warning", "refused", line, reason=reason, count=count)
 
 
-class CutOffLog:
-    """Logs connections that the server closed although a request may have been under way."""
+class ReviewPortEvents(ConnectionEvents):
+    """Counts malformed requests; logs connections that the server closed although a request may
+    have been under way.
+    """
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, recorder: PrometheusRecorder, log: Log) -> None:
+        self._recorder = recorder
         self._log = log
         self._throttle = Throttle(AGAIN_SECONDS)
 
-    def __call__(self, reason: CloseReason, peer: str) -> None:
-        """Record one connection; ``peer`` is empty if nobody knows it."""
+    def malformed(self, status: int, peer: str) -> None:
+        """Record a request that the app never sees."""
+        self._recorder.rejected(status, peer, "", "expected a request of HTTP/1.1")
+
+    def closed(self, reason: CloseReason, peer: str) -> None:
+        """Record a connection that was closed."""
         message = _CUT_OFF.get(reason)
         count = self._throttle.count(reason) if message else 0
         if message and count:
@@ -60,11 +72,10 @@ class CutOffLog:
 
 
 def connections_of(
-    settings: Settings, in_flight: InFlight, log: Log
+    settings: Settings, in_flight: InFlight, events: ConnectionEvents, log: Log
 ) -> tuple[PortConnections, PortConnections]:
     """Return the connections of the review port and those of the admin port."""
     timeouts = Timeouts.of(settings)
     most, admin = fitting(settings.max_connections, log)
-    reviews = PortConnections(most, timeouts, in_flight.end_incomplete)
-    reviews.on_closed = CutOffLog(log)
+    reviews = PortConnections(most, timeouts, in_flight.end_incomplete, events)
     return reviews, PortConnections(admin, timeouts)

@@ -255,7 +255,7 @@ class Connection(asyncio.Protocol):
 
     def malformed(self, status: int) -> None:
         """Count a request that the app never sees."""
-        self._connections.on_malformed(status, self.peer.address)
+        self._connections.events.malformed(status, self.peer.address)
 
     def pause(self) -> None:
         """Read no more for now."""

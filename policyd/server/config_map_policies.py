@@ -46,7 +46,7 @@ HELD_SECONDS = 60.0
 IDLE_SHARE = 4.0
 
 
-class LivePolicies:
+class ConfigMapPolicies:
     """The ConfigMaps of one server."""
 
     def __init__(
