@@ -15,7 +15,7 @@ from policyd._core.eval.program import PlannedVariable, VariableNode
 from policyd._core.json.shared_keys import shared_key
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class SlotBase:
     """A variable in a slot."""
 
@@ -23,7 +23,7 @@ class SlotBase:
     name: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class BoundBase:
     """A name bound by optMap or sortBy: a slot filled at first use."""
 
@@ -31,14 +31,14 @@ class BoundBase:
     value: Node
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class VariableBase:
     """``variables.x``, including the select of x."""
 
     variable: PlannedVariable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class NodeBase:
     """Any other expression. ``counted`` is False for ``?:``, which is free in cel-go."""
 
@@ -57,7 +57,7 @@ class Mode(Enum):
     TEST = auto()  # has()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Hop:
     """One step: a constant key, or the node of a key."""
 
@@ -78,7 +78,7 @@ class Hop:
         return ChainStep(key, optional=optional, test=test, declared=self.declared)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Attribute:
     """An open chain."""
 

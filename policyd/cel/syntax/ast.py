@@ -15,7 +15,7 @@ from policyd.cel.types.types import Type
 from policyd.versions import NEWEST, KubernetesVersion
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Expr:
     """A node; ``id`` is unique in its tree, ``pos`` is the code point offset used in errors."""
 
@@ -23,7 +23,7 @@ class Expr:
     pos: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Literal(Expr):
     """null, bool, int, float, str, bytes or ``UInt`` (``_core.values.types``), as the evaluator
     uses them.
@@ -32,19 +32,19 @@ class Literal(Expr):
     value: object
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Ident(Expr):
     name: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Select(Expr):
     operand: Expr
     field: str
     test_only: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Call(Expr):
     """``function(args)``, or ``target.function(args)`` where target is not None."""
 
@@ -53,7 +53,7 @@ class Call(Expr):
     args: tuple[Expr, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class ListExpr(Expr):
     """``[a, ?b]``: ``optional`` holds the indexes of the elements marked with ``?``."""
 
@@ -61,7 +61,7 @@ class ListExpr(Expr):
     optional: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class MapEntry:
     id: int
     pos: int
@@ -70,12 +70,12 @@ class MapEntry:
     optional: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class MapExpr(Expr):
     entries: tuple[MapEntry, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class StructField:
     id: int
     pos: int
@@ -84,13 +84,13 @@ class StructField:
     optional: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class StructExpr(Expr):
     type_name: str
     fields: tuple[StructField, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Comprehension(Expr):
     """The general fold of CEL. ``macro`` is its macro: ``all``, ``exists``, ``map`` …"""
 
@@ -105,7 +105,7 @@ class Comprehension(Expr):
     macro: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Reference:
     """The declaration that a name in the tree refers to.
 
@@ -118,7 +118,7 @@ class Reference:
     value: object | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Checked:
     """A checked expression.
 

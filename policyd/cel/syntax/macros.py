@@ -139,7 +139,7 @@ class Factory:
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class FoldVariables:
     """The variables of a fold."""
 
@@ -148,7 +148,7 @@ class FoldVariables:
     accumulator: str = ACCUMULATOR
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Fold:
     """The parts in which folds differ."""
 

@@ -6,6 +6,7 @@ import pytest
 
 from policyd.cel.check.checker import check
 from policyd.cel.check.validators import validate
+from policyd.cel.syntax.ast import Call, Ident, ListExpr
 from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.source import Source
 from policyd.cel.types.declarations import Scope
@@ -168,9 +169,12 @@ def test_caret_is_wide_under_wide_characters() -> None:
 def test_names_are_resolved_in_the_tree() -> None:
     checked = check("t", parse("sets.contains([authorizer.requestResource], [])"), SCOPE)
     assert checked.references[checked.expr.id].overload_ids == ("list_sets_contains_list",)
-    assert "target=None" in repr(checked.expr)
-    assert "Ident(id=" in repr(checked.expr)
-    assert "name='authorizer.requestResource'" in repr(checked.expr)
+    call = checked.expr
+    assert isinstance(call, Call) and call.target is None
+    resolved = call.args[0]
+    assert isinstance(resolved, ListExpr)
+    (name,) = resolved.elements
+    assert isinstance(name, Ident) and name.name == "authorizer.requestResource"
 
 
 def test_unknown_argument_types_keep_every_overload_that_may_fit() -> None:
