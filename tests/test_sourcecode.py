@@ -1,10 +1,12 @@
-"""Rules for the code that no linter checks: functions, docstrings, marks, handlers.
+"""Rules for the code that no linter checks: functions, docstrings, marks, handlers, and shared code of
+tests.
 
 ``tools/layout.toml`` has the rules for files, folders and imports.
 """
 
 import ast
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -36,6 +38,12 @@ BROAD = {
     "policyd/server/policies/store.py": "the reload fails, and says so; the set in use stays",
 }
 
+# A test that needs another one than tests/builders has calls it by what is special about it.
+BUILDERS = {
+    "policy", "vap", "vap_binding", "map_", "map_binding", "suite", "rule", "pod", "deployment",
+    "config_map", "review", "body",
+}  # fmt: skip
+
 CODE = [each for each in files() if each.endswith((".py", ".pyx", ".pxd", ".pyi"))]
 PYTHON = [each for each in CODE if each.endswith(".py")]
 CYTHON = [each for each in CODE if each.endswith((".pyx", ".pxd"))]
@@ -55,13 +63,15 @@ class Outline(NamedTuple):
     functions: list[tuple[str, int]]  # with their lines
     docstring: bool
     catches_all: bool  # there is a handler of every exception
+    imported: list[str]  # full names, in functions too
+    outer: list[str]  # the names of functions that are in no other and in no class
 
 
 @cache
 def outline(path: str) -> Outline:
     """Read a module once."""
     module = ast.parse(text(path))
-    functions, catches_all = [], False
+    functions, catches_all, imported = [], False, list[str]()
     for node in statements(module):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             functions.append((node.name, (node.end_lineno or 0) - node.lineno + 1))
@@ -69,7 +79,12 @@ def outline(path: str) -> Outline:
             name = node.type.id if isinstance(node.type, ast.Name) else ""
             broad = node.type is None or name in ("Exception", "BaseException")
             catches_all = catches_all or broad
-    return Outline(functions, bool(ast.get_docstring(module)), catches_all)
+        elif isinstance(node, ast.Import):
+            imported += [each.name for each in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            imported += [f"{node.module}.{each.name}" for each in node.names]
+    outer = [each.name for each in module.body if isinstance(each, ast.FunctionDef)]
+    return Outline(functions, bool(ast.get_docstring(module)), catches_all, imported, outer)
 
 
 def test_functions_fit_on_a_screen() -> None:
@@ -131,3 +146,30 @@ def test_no_handler_is_bare_or_silently_broad() -> None:
     """``except Exception`` stands where the table says, and nowhere else; nothing is bare."""
     found = [path for path in PYTHON if outline(path).catches_all is not (path in BROAD)]
     assert found == []
+
+
+TESTS = [each for each in PYTHON if each.startswith("tests/")]
+
+
+def test_no_module_of_tests_is_imported() -> None:
+    ours = {each.removesuffix(".py").replace("/", ".") for each in TESTS}
+    found = [
+        (path, each)
+        for path in TESTS
+        for name in outline(path).imported
+        if name.startswith("tests.")
+        for each in prefixes(name)
+        if ".test_" in each and each in ours
+    ]
+    assert found == []
+
+
+def prefixes(name: str) -> Iterator[str]:
+    """The packages and modules that a dotted name may stand for."""
+    parts = name.split(".")
+    return (".".join(parts[:length]) for length in range(2, len(parts) + 1))
+
+
+def test_builders_exist_once() -> None:
+    elsewhere = [each for each in TESTS if "tests/builders/" not in each]
+    assert [each for each in elsewhere if BUILDERS & {*outline(each).outer}] == []
