@@ -17,6 +17,8 @@ U = TypeVar("U")
 SEED = "POLICYD_SEED"
 SHARE = "POLICYD_SAMPLE"
 DEFAULT_SHARE = 0.25
+# Which server the processes of a test use: one of both where a sample is run with the other one.
+SERVER = "TESTED_SERVER"
 
 
 def seeded() -> tuple[str, float]:
