@@ -44,13 +44,16 @@ def collected() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module", params=["policyd", "hypercorn"])
-def http_server(request: pytest.FixtureRequest) -> Iterator[str]:
+def http_server(request: pytest.FixtureRequest) -> str:
     """Which server reads HTTP (``serve --server``) in the processes that a test starts."""
-    from tests.server import process
+    name: str = request.param
+    return name
 
-    process.settings["server"] = request.param
-    yield request.param
-    del process.settings["server"]
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """The processes of a test, and of its fixtures, are told by a variable which server to use."""
+    os.environ[sampling.SERVER] = "hypercorn" if _is_on_hypercorn(item) else "policyd"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -19,6 +19,8 @@ SEED = "POLICYD_SEED"
 EXPLORE = "POLICYD_EXPLORE"
 SHARE = "POLICYD_SAMPLE"
 DEFAULT_SHARE = 0.25
+# Which server the processes of a test use: one of both where a sample is run with the other one.
+SERVER = "TESTED_SERVER"
 
 
 def seeded() -> tuple[str, float]:

@@ -16,15 +16,13 @@ from typing import IO, Any
 
 from tests import forking
 from tests.forking import Forked
+from tests.sampling import SERVER
 from tests.server import pair
 from tests.shared import ROOT
 
 # Seconds until a wait counts as failed. Nothing here takes a hundredth of it on an idle machine; a busy
 # one may be many times slower, and a test that passes does not wait for it.
 PATIENCE = 180.0
-
-# Settings of all servers that are started, as environment variables.
-settings: dict[str, str] = {}
 
 
 def until(condition: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
@@ -163,8 +161,12 @@ class Process:
 
 def _environment() -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith("POLICYD_")}
-    chosen = {f"POLICYD_{name.upper()}": value for name, value in settings.items()}
-    return {**kept, **chosen, "PYTHONWARNINGS": "default"}
+    return {**kept, "POLICYD_SERVER": http_server(), "PYTHONWARNINGS": "default"}
+
+
+def http_server() -> str:
+    """Which server is tested (fixture ``http_server``)."""
+    return os.environ.get(SERVER, "policyd")
 
 
 def sockets(pid: int) -> int:
@@ -195,7 +197,7 @@ def fake_server(folder: Path, sources: Path, **more: str) -> Iterator[Process]:
         "drain": "0.2",
         "tls_cert": certificate,
         "tls_key": key,
-        **settings,
+        "server": http_server(),
         **more,
     }
     arguments = [f"{key}={value}" for key, value in given.items()]
