@@ -1,0 +1,31 @@
+"""What all controllers have in common."""
+
+from policyd.controllers.controller import Controller
+from policyd.controllers.wakening import Changes, Wakening
+from policyd.server.cluster import cluster_controllers
+
+
+def test_each_controller_has_a_name_of_its_own() -> None:
+    """Loops and defects are noted by name: two of one name would be one."""
+    assert cluster_controllers.Controller is Controller
+    names = [each.name for each in Controller.__subclasses__()]
+    assert len(names) >= 9 and all(names)
+    assert len(set(names)) == len(names)
+
+
+def test_a_change_reaches_all_who_listen() -> None:
+    heard: list[str] = []
+
+    class Noted(Wakening):
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+        def __call__(self) -> None:
+            heard.append(self.name)
+
+    changes = Changes()
+    changes()
+    changes.listeners += [Noted("a"), Noted("b")]
+    changes()
+    assert heard == ["a", "b"]
