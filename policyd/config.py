@@ -161,7 +161,7 @@ class Settings:
     server: str = setting(
         "policyd",
         values.http_server,
-        "Read HTTP with policyd's own server, or with hypercorn, which also offers HTTP/2 but does "
+        "Read HTTP with policyd's own server, or with hypercorn, which also speaks HTTP/2 but does "
         "not limit connections.",
     )
     cluster: bool = setting(

@@ -102,7 +102,9 @@ class Context(ssl.SSLContext):
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_ciphers(CIPHERS)
         context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
-        context.set_alpn_protocols(["h2", "http/1.1"] if http2 else ["http/1.1"])
+        # HTTP/1.1 if the client has both: an API server would use a single connection of HTTP/2,
+        # which Hypercorn does not ask it to leave when the server stops.
+        context.set_alpn_protocols(["http/1.1", "h2"] if http2 else ["http/1.1"])
         context.sslobject_class = Handshake
         context.authorities = frozenset()
         context.trusts = trusts

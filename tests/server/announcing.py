@@ -29,6 +29,7 @@ def response(sock: ssl.SSLSocket) -> bytes:
             return seen
         data = sock.recv(65536)
         if not data:
+            assert not seen, f"closed within a response: {seen!r}"
             return seen
         seen += data
 

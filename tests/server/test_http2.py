@@ -99,14 +99,17 @@ def first_line(sock: socket.socket, data: bytes) -> bytes:
         return sock.recv(65536).partition(b"\r\n")[0].strip()
 
 
-@pytest.mark.parametrize(("name", "chosen"), [("policyd", "http/1.1"), ("hypercorn", "h2")])
-def test_only_hypercorn_offers_http2(tmp_path: Path, name: str, chosen: str) -> None:
+@pytest.mark.parametrize(("name", "without_choice"), [("policyd", None), ("hypercorn", "h2")])
+def test_only_hypercorn_speaks_http2_and_to_clients_of_nothing_else(
+    tmp_path: Path, name: str, without_choice: str | None
+) -> None:
     with serving(tmp_path, server=name) as server:
-        context = trusting()
-        context.set_alpn_protocols(["h2", "http/1.1"])
-        raw = socket.create_connection(("127.0.0.1", server.port), timeout=300)
-        with context.wrap_socket(raw) as sock:
-            assert sock.selected_alpn_protocol() == chosen
+        for offered, chosen in ((["h2", "http/1.1"], "http/1.1"), (["h2"], without_choice)):
+            context = trusting()
+            context.set_alpn_protocols(offered)
+            raw = socket.create_connection(("127.0.0.1", server.port), timeout=300)
+            with context.wrap_socket(raw) as sock:
+                assert sock.selected_alpn_protocol() == chosen
         assert server.post("/validate", body())[0] == 200
 
 
