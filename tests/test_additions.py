@@ -65,7 +65,7 @@ ADDITIONS = [
     ),
     (
         *("policyd/observability/metrics/quarantine.py", METRIC),
-        *("policyd/observability/metrics/exposition.py", '    "server.process",\n'),
+        *("policyd/observability/metrics/exposition.py", '    "server_metrics.process",\n'),
         '    "quarantine.quarantined",\n',
     ),
 ]
@@ -102,7 +102,7 @@ from policyd.policy.compile.compiler import compile_sources
 from policyd.policy.source.loader import load_text
 
 current = compile_sources(load_text(open("policy.yaml").read(), "f"))
-store = SimpleNamespace(current=current, serves_last_good=False)
+store = SimpleNamespace(current=current, serves_last_good=False, bundles=())
 exposition = Exposition(PrometheusRecorder(), store, InFlight(1, 1))
 print(policyd.__file__)
 print(exposition.prepare("")()[0].decode())
