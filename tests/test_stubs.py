@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.stubs.__main__ import stub
+from tools.stubs.__main__ import pyi
 from tools.stubs.reading import Unclear
 
 SOURCE = '''
@@ -70,7 +70,7 @@ class Box(Held, Generic[_T]):
 def written(folder: Path, source: str) -> str | None:
     (folder / "box.pyx").write_text(source)
     (folder / "box.pxd").write_text(HEADER)
-    return stub(folder / "box.pyx")
+    return pyi(folder / "box.pyx")
 
 
 def test_a_stub_has_the_types_of_both_files(tmp_path: Path) -> None:

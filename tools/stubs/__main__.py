@@ -2,7 +2,7 @@
 
 What Cython cannot say is in comments that begin with ``#:``. After a ``def`` it is the types of its
 arguments, without self, and of its result; in a class an attribute's type, which is else that of
-the .pxd, or ``(BASES)``; outside of them a line of the stub. A module without ``#:`` has no stub.
+the .pxd, or ``(BASES)``; outside of them a line of the .pyi. A module without ``#:`` has no .pyi.
 """
 
 import ast
@@ -24,8 +24,8 @@ _KNOWN = {
 _FROM = {name: module for module, names in _KNOWN.items() for name in names.split()}
 
 
-def stub(source: Path) -> str | None:
-    """Return the stub of a .pyx, or None: it needs none. Raises Unclear."""
+def pyi(source: Path) -> str | None:
+    """Return the .pyi of a .pyx, or None: it needs none. Raises Unclear."""
     module = read(source)
     if "#:" not in source.read_text():
         return None
@@ -44,7 +44,7 @@ def stub(source: Path) -> str | None:
 def _stub(function: Function) -> str:
     if not function.types:
         raise Unclear(f"{function.name} has no types after #:")
-    return function.stub()
+    return function.line()
 
 
 def _class(one: Class, public: dict[str, tuple[str, str]]) -> str:
@@ -75,7 +75,7 @@ def _class(one: Class, public: dict[str, tuple[str, str]]) -> str:
 
 
 def _imports(body: str, module: Module) -> str:
-    """Return the imports of the names in a stub that it does not define."""
+    """Return the imports of the names in a .pyi that it does not define."""
     nodes = [*ast.walk(ast.parse(body))]
     own = {each.name for each in nodes if isinstance(each, ast.ClassDef)}
     own |= {
@@ -107,7 +107,7 @@ def main(check: bool) -> int:
     wanted: dict[Path, str] = {}
     for source in sorted(_SOURCES.rglob("*.pyx")):
         try:
-            text = stub(source)
+            text = pyi(source)
         except Unclear as reason:
             print(f"{source}: {reason}", file=sys.stderr)
             return 1

@@ -36,8 +36,8 @@ class Function:
     types: str
     decorators: list[str]
 
-    def stub(self) -> str:
-        """Return its line in a stub."""
+    def line(self) -> str:
+        """Return its line in a .pyi."""
         marks = [f"@{each}\n" for each in self.decorators if not each.startswith("cython")]
         if self.name == "__class_getitem__":
             marks.append("@classmethod\n")
@@ -96,7 +96,7 @@ def split(text: str) -> list[str]:
 
 
 def value(default: str) -> str:
-    """Return a default as a stub has it: literals only."""
+    """Return a default as a .pyi has it: literals only."""
     plain = re.fullmatch(r"\s*(-?\d+|None|True|False|\"[^\"]*\"|\(\))\s*", default)
     return plain[1] if plain else "..."
 
