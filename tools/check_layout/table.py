@@ -31,6 +31,7 @@ class Table:
     forbidden: Sequence[Forbidden]
     third_party: Mapping[str, Sequence[str]]
     file_lines: int
+    compiled_lines: int
     folder_modules: int
     folders_below: Sequence[str]
     folders_except: Mapping[str, str]
@@ -68,6 +69,7 @@ def parse(read: Mapping[str, Any]) -> Table:
         ],
         third_party=read["third_party"],
         file_lines=read["files"]["lines"],
+        compiled_lines=read["files"].get("compiled", read["files"]["lines"]),
         folder_modules=read["folders"]["modules"],
         folders_below=read["folders"]["below"],
         folders_except=read["folders"]["except"],

@@ -13,8 +13,6 @@ cpdef enum:
 
 
 cdef class PolicyCounters:
-    """The decisions of one policy, by name. Counters survive a reload of the policies."""
-
     cdef readonly str name
     cdef long long[9] decisions
     cdef long long evaluation_ns

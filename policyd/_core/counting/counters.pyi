@@ -9,7 +9,6 @@ TIMEOUT: int
 EXEMPT: int
 WOULD_DENY: int
 WOULD_MUTATE: int
-
 DECISIONS: tuple[str, ...]
 
 @type_check_only
@@ -19,7 +18,8 @@ class Snapshot(TypedDict):
     cost: int
 
 class PolicyCounters:
-    name: str
     def __init__(self, name: str) -> None: ...
     def count(self, decision: int) -> None: ...
     def snapshot(self) -> Snapshot: ...
+    @property
+    def name(self) -> str: ...

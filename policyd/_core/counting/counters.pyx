@@ -3,6 +3,22 @@
 They are read only when metrics are scraped. Only the thread of the event loop counts.
 """
 
+#: ADMIT: int
+#: DENY: int
+#: WARN: int
+#: AUDIT: int
+#: ERROR: int
+#: TIMEOUT: int
+#: EXEMPT: int
+#: WOULD_DENY: int
+#: WOULD_MUTATE: int
+#: DECISIONS: tuple[str, ...]
+#: @type_check_only
+#: class Snapshot(TypedDict):
+#:     decisions: dict[str, int]
+#:     seconds: float
+#:     cost: int
+
 DECISIONS = (
     *("admit", "deny", "warn", "audit", "error", "timeout", "exempt"),
     *("would_deny", "would_mutate"),
@@ -11,17 +27,21 @@ assert len(DECISIONS) == WOULD_MUTATE + 1
 
 
 cdef class PolicyCounters:
+    """The decisions of one policy, by name. Counters survive a reload of the policies."""
 
     def __init__(self, str name not None):
+        #: (str) -> None
         self.name = name
 
     def count(self, int decision):
+        #: (int) -> None
         """Count one decision, an index into DECISIONS."""
         if not 0 <= decision <= WOULD_MUTATE:
             raise IndexError(decision)
         self.decisions[decision] += 1
 
     def snapshot(self):
+        #: () -> Snapshot
         """All counters: ``decisions`` by name, ``seconds`` of evaluation, ``cost`` in units."""
         cdef int i
         return {

@@ -8,6 +8,7 @@ cdef class Histogram:
     """Fixed buckets of nanoseconds. One thread writes; a reader sees whole Python integers."""
 
     def __init__(self, bounds_seconds: tuple[float, ...]) -> None:
+        #: (tuple[float, ...]) -> None
         if not 0 < len(bounds_seconds) <= MAX_BOUNDS or sorted(bounds_seconds) != [*bounds_seconds]:
             raise ValueError(f"expected 1 to {MAX_BOUNDS} ascending bounds, got {bounds_seconds!r}")
         cdef int i
@@ -17,6 +18,7 @@ cdef class Histogram:
             self.bounds[i] = <long long>(bounds_seconds[i] * 1e9)
 
     def observe(self, long long nanoseconds) -> None:
+        #: (int) -> None
         """Count one duration. A duration equal to a bound is in the bucket of that bound (``le``).
         """
         cdef int i = 0
@@ -26,6 +28,7 @@ cdef class Histogram:
         self.total += nanoseconds
 
     def snapshot(self) -> tuple[list[tuple[float, int]], int, float]:
+        #: () -> tuple[list[tuple[float, int]], int, float]
         """((bound in seconds, observations up to it) of each bucket, their number, their sum)."""
         cdef int i
         cdef long long below = 0

@@ -14,18 +14,15 @@ cdef extern from "Python.h":
 
 
 cdef class PathNode(Node):
-    """``a.b.c``: a variable and fields by name. The most frequent node of policies."""
     cdef readonly Py_ssize_t slot
     cdef readonly str name
     cdef readonly tuple fields
     cdef readonly int64_t units   # charged for the variable
 
-    # Evaluates the path step by step, where a value on the way is not a map or is missing.
     cdef object eval_slowly(self, Activation act)
 
 
 cdef class HasPathNode(Node):
-    """``has(a.b.c)``."""
     cdef readonly Py_ssize_t slot
     cdef str name
     cdef readonly tuple fields
@@ -34,26 +31,22 @@ cdef class HasPathNode(Node):
 
 
 cdef class OptionalPathNode(Node):
-    """``a.b.?c.d``: from field number ``first`` on, a missing field gives ``optional.none()``."""
     cdef Py_ssize_t slot
     cdef str name
     cdef tuple fields
     cdef Py_ssize_t first
     cdef int64_t units
 
-    # The value, MISSING or a CelError, without the Optional around it.
     cdef object resolve(self, Activation act)
     cdef object resolve_slowly(self, Activation act)
 
 
 cdef class OptionalPathOrNode(Node):
-    """``a.?b.orValue(c)``, without creating the optional."""
     cdef OptionalPathNode path
     cdef Node otherwise
 
 
 cdef class ChainStep:
-    """One step of a Chain: a constant key, or a node that evaluates to the key."""
     cdef object key
     cdef Node node
     cdef bint optional
@@ -62,20 +55,14 @@ cdef class ChainStep:
 
 
 cdef class RawKey(Node):
-    """A key read from a variable. The error for an invalid key names its Go type."""
     cdef Node node
 
 
 cdef class OwnKey(Node):
-    """A list or map that is read from a variable and used as the key of a map.
-
-    Kubernetes wraps the value anew at each read, so no two reads are the same key.
-    """
     cdef Node node
 
 
 cdef class Chain(Node):
-    """Any other chain of selects and indexes, from any base."""
     cdef Node base
     cdef tuple steps
     cdef int64_t units
@@ -85,14 +72,12 @@ cdef class Chain(Node):
 
 
 cdef class OptionalOr(Node):
-    """``a.or(b)`` and ``a.orValue(b)``: b is evaluated only if a is none."""
     cdef Node left
     cdef Node right
     cdef bint unwrap
     cdef bint checks  # check that a is an optional
 
 
-# The value under key, a CelError, or (only if ``test``) MISSING.
 cdef object select(object value, object key, bint test)
 
 # The value behind the first ``count`` fields, if all of them exist and all values on the way are

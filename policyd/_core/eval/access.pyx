@@ -31,6 +31,8 @@ from policyd._core.values.types cimport (
 
 from policyd._core.values.types import qualifier_type
 
+#: from policyd._core.eval.nodes import Node
+
 cdef str JSON_PATCH = "JSONPatch"
 # The values of the fields of a JSONPatch that are not set.
 cdef dict OPERATION_FIELDS = {"op": "", "path": "", "from": "", "value": None}
@@ -39,7 +41,10 @@ cdef dict OPERATION_FIELDS = {"op": "", "path": "", "from": "", "value": None}
 @cython.final
 @cython.auto_pickle(False)
 cdef class PathNode(Node):
+    """``a.b.c``: a variable and fields by name. The most frequent node of policies."""
+    #: fields: tuple[str, ...]
     def __init__(self, slot, str name not None, tuple fields not None, units=1):
+        #: (int, str, tuple[str, ...], int) -> None
         self.slot = slot
         self.name = name
         self.fields = fields
@@ -54,6 +59,7 @@ cdef class PathNode(Node):
         return <object>found
 
     cdef object eval_slowly(self, Activation act):
+        """Evaluates the path step by step, where a value on the way is not a map or is missing."""
         cdef Py_ssize_t steps = 0
         value = act.slots[self.slot]
         if type(value) is Optional:
@@ -114,7 +120,10 @@ cdef object walk(
 @cython.final
 @cython.auto_pickle(False)
 cdef class HasPathNode(Node):
+    """``has(a.b.c)``."""
+    #: fields: tuple[str, ...]
     def __init__(self, slot, str name not None, tuple fields not None):
+        #: (int, str, tuple[str, ...]) -> None
         self.slot = slot
         self.name = name
         self.fields = fields
@@ -152,7 +161,9 @@ cdef class HasPathNode(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class OptionalPathNode(Node):
+    """``a.b.?c.d``: from field number ``first`` on, a missing field gives ``optional.none()``."""
     def __init__(self, slot, str name not None, tuple fields not None, first, units=1):
+        #: (int, str, tuple[str, ...], int, int) -> None
         self.slot = slot
         self.name = name
         self.fields = fields
@@ -160,6 +171,7 @@ cdef class OptionalPathNode(Node):
         self.units = units
 
     cdef object resolve(self, Activation act):
+        """The value, MISSING or a CelError, without the Optional around it."""
         cdef Py_ssize_t missing, size = len(self.fields)
         cdef PyObject* found = walk_maps(act, self.slot, self.fields, size, &missing)
         if found is NULL and missing < self.first:
@@ -191,7 +203,9 @@ cdef class OptionalPathNode(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class OptionalPathOrNode(Node):
+    """``a.?b.orValue(c)``, without creating the optional."""
     def __init__(self, OptionalPathNode path not None, Node otherwise not None):
+        #: (OptionalPathNode, Node) -> None
         self.path = path
         self.otherwise = otherwise
 
@@ -203,7 +217,9 @@ cdef class OptionalPathOrNode(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class ChainStep:
+    """One step of a Chain: a constant key, or a node that evaluates to the key."""
     def __init__(self, key=MISSING, Node node=None, optional=False, test=False, declared=False):
+        #: (object, Node | None, bool, bool, bool) -> None
         self.key = key
         self.node = node
         self.optional = optional
@@ -214,7 +230,9 @@ cdef class ChainStep:
 @cython.final
 @cython.auto_pickle(False)
 cdef class RawKey(Node):
+    """A key read from a variable. The error for an invalid key names its Go type."""
     def __init__(self, Node node not None):
+        #: (Node) -> None
         self.node = node
 
     cdef object eval(self, Activation act):
@@ -227,7 +245,12 @@ cdef class RawKey(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class OwnKey(Node):
+    """A list or map that is read from a variable and used as the key of a map.
+
+    Kubernetes wraps the value anew at each read, so no two reads are the same key.
+    """
     def __init__(self, Node node not None):
+        #: (Node) -> None
         self.node = node
 
     cdef object eval(self, Activation act):
@@ -238,7 +261,9 @@ cdef class OwnKey(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class Chain(Node):
+    """Any other chain of selects and indexes, from any base."""
     def __init__(self, Node base not None, tuple steps not None, units=1):
+        #: (Node, tuple[ChainStep, ...], int) -> None
         self.base = base
         self.steps = steps
         self.units = units
@@ -311,7 +336,9 @@ cdef inline bint _is_key(object key):
 @cython.final
 @cython.auto_pickle(False)
 cdef class OptionalOr(Node):
+    """``a.or(b)`` and ``a.orValue(b)``: b is evaluated only if a is none."""
     def __init__(self, Node left not None, Node right not None, unwrap=False, checks=True):
+        #: (Node, Node, bool, bool) -> None
         self.left = left
         self.right = right
         self.unwrap = unwrap
@@ -328,6 +355,7 @@ cdef class OptionalOr(Node):
 
 
 cdef object select(object value, object key, bint test):
+    """The value under key, a CelError, or (only if ``test``) MISSING."""
     if type(value) is dict:
         found = find(<dict>value, key)
     elif type(value) is list:

@@ -8,14 +8,11 @@ from policyd._core.eval.nodes cimport Node
 
 
 cdef class CallNode(Node):
-    """Base of all calls. ``overloads`` are tried in order; a single one was chosen by the checker.
-    """
     cdef readonly str name
     cdef readonly tuple overloads
     cdef Cost cost
     cdef bint kubernetes  # see Overload
 
-    # The cost of the call.
     cdef int64_t price(self, Activation act, object first, object second, object result) except? -1
     cdef object settle(self, Activation act, tuple arguments, object result)
 

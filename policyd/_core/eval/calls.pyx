@@ -12,10 +12,14 @@ from policyd._core.values.activation cimport charge
 from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, CelError, error
 from policyd._core.values.types cimport MISSING, Optional, type_name
 
+#: from policyd._core.eval.functions import Overload
+#: from policyd._core.eval.nodes import Node
+
 
 @cython.auto_pickle(False)
 cdef class CallNode(Node):
     """``known``: the checker chose the single overload given. This decides what is charged."""
+    #: overloads: tuple[Overload, ...]
 
     def _declare(self, str name not None, tuple overloads not None, known):
         cdef Overload first = overloads[0]
@@ -27,6 +31,7 @@ cdef class CallNode(Node):
     cdef inline int64_t price(
         self, Activation act, object first, object second, object result
     ) except? -1:
+        """The cost of the call."""
         if self.cost is NULL:
             return 1
         if self.kubernetes:
@@ -90,6 +95,7 @@ cdef CelError no_overload(str name, tuple arguments):
 @cython.auto_pickle(False)
 cdef class Call0(CallNode):
     def __init__(self, name, overloads, known=True):
+        #: (str, tuple[Overload, ...], bool) -> None
         self._declare(name, overloads, known)
 
     cdef object eval(self, Activation act):
@@ -108,6 +114,7 @@ cdef bint _starts_with_other(object items, object element):
 @cython.auto_pickle(False)
 cdef class Call1(CallNode):
     def __init__(self, name, overloads, Node first not None, known=True):
+        #: (str, tuple[Overload, ...], Node, bool) -> None
         self._declare(name, overloads, known)
         self.first = first
         if len(self.overloads) == 1:
@@ -144,6 +151,7 @@ cdef class Call1(CallNode):
 cdef class Call2(CallNode):
     def __init__(self, name, overloads, Node first not None, Node second not None, known=True,
                  prepared=MISSING):
+        #: (str, tuple[Overload, ...], Node, Node, bool, object) -> None
         self._declare(name, overloads, known)
         self.first = first
         self.second = second
@@ -191,6 +199,7 @@ cdef class Call2(CallNode):
 cdef class Call3(CallNode):
     def __init__(self, name, overloads, Node first not None, Node second not None,
                  Node third not None, known=True, prepared=MISSING):
+        #: (str, tuple[Overload, ...], Node, Node, Node, bool, object) -> None
         self._declare(name, overloads, known)
         self.prepared = prepared
         self.first = first
@@ -227,6 +236,7 @@ cdef class CallMany(CallNode):
     """A call with more than three arguments: a variadic function."""
 
     def __init__(self, name, overloads, tuple arguments not None, known=True):
+        #: (str, tuple[Overload, ...], tuple[Node, ...], bool) -> None
         self._declare(name, overloads, known)
         self.arguments = arguments
 

@@ -8,6 +8,8 @@ from policyd._core.values.go_format cimport printed
 from policyd._core.eval.rereading cimport native_string, native_type
 from policyd._core.values.types cimport MISSING, Optional, StructValue, map_key
 
+#: from policyd._core.eval.nodes import Node
+
 cdef enum:
     LIST_COST = 10
     MAP_COST = 30
@@ -22,6 +24,7 @@ cdef frozenset PATCH_TYPES = frozenset(("Object", "JSONPatch"))
 @cython.auto_pickle(False)
 cdef class ListNode(Node):
     def __init__(self, tuple elements not None, optional=frozenset()):
+        #: (tuple[Node, ...], Iterable[int]) -> None
         self.elements = elements
         self.optional = frozenset(optional)
 
@@ -50,6 +53,7 @@ cdef class ListNode(Node):
 @cython.auto_pickle(False)
 cdef class MapNode(Node):
     def __init__(self, tuple keys not None, tuple values not None, optional=frozenset()):
+        #: (tuple[Node, ...], tuple[Node, ...], Iterable[int]) -> None
         self.keys = keys
         self.values = values
         self.optional = frozenset(optional)
@@ -97,6 +101,7 @@ cdef object _unwrap(object name, object value):
 cdef class StructNode(Node):
     def __init__(self, str name not None, tuple names not None, tuple values not None,
                  optional=frozenset()):
+        #: (str, tuple[str, ...], tuple[Node, ...], Iterable[int]) -> None
         self.type_name = name
         self.names = names
         self.values = values

@@ -1,4 +1,8 @@
-"""Folds: loops over lists and maps."""
+"""Folds: loops over lists and maps.
+
+cel-go runs all folds as one general loop over an accumulator. These nodes do less work but charge
+what that loop charges: the comments name the parts of the general form that are charged.
+"""
 
 cimport cython
 
@@ -8,6 +12,8 @@ from policyd._core.values.equality cimport find
 from policyd._core.values.go_format cimport printed
 from policyd._core.eval.rereading cimport reread
 from policyd._core.values.types cimport MISSING, Optional, go_name, key_value, map_key, type_name
+
+#: from policyd._core.eval.nodes import Node
 
 cdef enum:
     ENTRY = 100  # bytes of memory per entry of a map
@@ -19,7 +25,11 @@ cdef enum:
 
 @cython.auto_pickle(False)
 cdef class FoldNode(Node):
+    """A loop over the elements of a list or the keys of a map; with two variables: index/key and
+    value.
+    """
     def __init__(self, Node range not None, slot, second_slot, Node body not None):
+        #: (Node, int, int, Node) -> None
         self.range = range
         self.slot = slot
         self.second_slot = second_slot
@@ -32,6 +42,7 @@ cdef class FoldNode(Node):
         return self.fold(act, self.firsts(act, value), self.seconds(act, value))
 
     cdef object fold(self, Activation act, list items, list others):
+        """The loop over the values of the variables; others: None if there is one variable."""
         raise TypeError("a fold without a loop")
 
     cdef list firsts(self, Activation act, object value):
@@ -131,6 +142,7 @@ cdef class Collect(FoldNode):
 
     def __init__(self, Node range not None, slot, second_slot, Node body not None,
                  Node condition, constant):
+        #: (Node, int, int, Node, Node | None, bool) -> None
         FoldNode.__init__(self, range, slot, second_slot, body)
         self.condition = condition
         self.step_cost = 2 if constant else 12  # accu, +, and the list [body]
@@ -164,6 +176,7 @@ cdef class CollectMap(FoldNode):
 
     def __init__(self, Node range not None, slot, second_slot, Node body not None,
                  Node condition, entries):
+        #: (Node, int, int, Node, Node | None, bool) -> None
         FoldNode.__init__(self, range, slot, second_slot, body)
         self.condition = condition
         self.entries = entries
@@ -226,7 +239,9 @@ cdef object _insert(dict made, object key, object value):
 @cython.final
 @cython.auto_pickle(False)
 cdef class Bind(Node):
+    """A name for a value within an expression; the value is computed at its first use."""
     def __init__(self, slot, Node body not None):
+        #: (int, Node) -> None
         self.slot = slot
         self.body = body
 
@@ -238,7 +253,9 @@ cdef class Bind(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class BoundSlot(Node):
+    """A use of that name."""
     def __init__(self, slot, Node value not None, units=1):
+        #: (int, Node, int) -> None
         self.slot = slot
         self.value = value
         self.units = units

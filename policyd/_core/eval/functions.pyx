@@ -1,4 +1,14 @@
-"""Rows and tables of CEL functions. The functions themselves are in the libraries in ``lib/``."""
+"""Rows and tables of CEL functions. The functions themselves are in the libraries in ``lib/``.
+
+A function takes the activation and up to three values (or a tuple of any number) and returns a
+value, a ``CelError``, or ``NO_OVERLOAD`` if an argument does not have the type in its signature.
+If the types are known only at run time (dyn), the rows of a name are tried in order; if none fits,
+the result is ``no such overload: name(types)``. A function never gets an error as an argument.
+Before it processes something large it calls ``work(act, units)``, so that the deadline holds.
+
+A cost function gets the activation, the first and second argument (None if there is none) and the
+result; each of them may be a CelError (whose size is 1). Its result is charged instead of 1 unit.
+"""
 
 from libc.math cimport ceil
 
@@ -7,33 +17,48 @@ from policyd._core.values.types cimport MISSING, Optional, size_of
 
 from policyd.versions import KubernetesVersion
 
+#: from policyd._core.eval.estimates import CostRule
+
 cdef enum:
     ANY_NUMBER = -1
     DECLARED = -2
 
 
 cdef class Overload:
+    #: estimate: CostRule | None
+    #: introduced: KubernetesVersion | None
+    #: removed: KubernetesVersion | None
     def __init__(self):
         raise TypeError("overloads are created by the library tables")
 
     cdef Overload costs(self, Cost cost, object estimate=None):
+        """Sets the cost that is always charged: Kubernetes' estimator goes by the function's name.
+        ``estimate`` is the rule for the static estimate.
+        """
         self.open_cost = cost
         self.kubernetes = True
         return self.costs_when_known(cost, estimate)
 
     cdef Overload costs_when_known(self, Cost cost, object estimate=None):
+        """Sets the cost for when the checker chose this overload; otherwise 1 unit, as in cel-go.
+        """
         self.cost = cost
         return self.estimated(estimate) if estimate is not None else self
 
     cdef Overload estimated(self, object estimate):
+        """Sets only the estimate: 1 unit is charged, or a node of the planner charges."""
         self.estimate = estimate
         return self
 
     cdef Overload of(self, element):
+        """Marks one of several rows of a function that differ in the element type of the list."""
         self.element = element
         return self
 
     cdef Overload since(self, int minor):
+        """The first Kubernetes version (1.MINOR) with it, and the first without it. Two rows with
+        one id, one until and one since a version, are one overload that changed.
+        """
         self.introduced = KubernetesVersion(1, minor)
         return self
 
@@ -42,20 +67,25 @@ cdef class Overload:
         return self
 
     cdef Overload prepares(self, Prepare prepare):
+        """The function takes a constant second argument in prepared form, any other one unchanged.
+        """
         self.prepare = prepare
         return self
 
     @property
     def charges(self):
+        #: () -> bool
         """Whether a call may cost more than 1 unit."""
         return self.cost is not NULL
 
     @property
     def charges_second(self):
+        #: () -> bool
         """Whether the cost of a call depends only on the second argument."""
         return self.cost is second_tenths
 
     def known_to(self, version):
+        #: (KubernetesVersion) -> bool
         """Whether this version of Kubernetes has the overload."""
         if self.introduced is not None and version < self.introduced:
             return False
@@ -63,10 +93,12 @@ cdef class Overload:
 
     @property
     def runs(self):
+        #: () -> bool
         """Whether the overload has a function. Operators have only types."""
         return self.arity != DECLARED
 
     def prepared(self, constant):
+        #: (object) -> object
         """The prepared form of a constant second argument, MISSING if it has none, or a CelError.
         """
         return MISSING if self.prepare is NULL else self.prepare(constant)
@@ -116,11 +148,14 @@ cdef Overload variadic(str name, str signature, str id, FunctionN function, str 
 
 
 cdef Overload declared(str name, str signature, str id):
+    """An operator for which the planner has nodes: only its types, no function."""
     return _row(name, signature, id, DECLARED, "")
 
 
 cdef class Library:
+    #: overloads: tuple[Overload, ...]
     def __init__(self, str name not None, tuple overloads not None, int since=0):
+        #: (str, tuple[Overload, ...], int) -> None
         """``since``: the first minor version with the library; 0: before 1.30."""
         cdef Overload row
         self.name = name
@@ -135,10 +170,13 @@ cdef class Library:
 
 
 cdef int64_t outer_size(object value) except -1:
+    """The size without looking inside optionals, unlike the cost rules of cel-go's own functions.
+    """
     return 1 if type(value) is Optional else size_of(value)
 
 
 cdef int64_t first_tenths(Activation act, object first, object second, object result) except -1:
+    """Cost functions that several libraries share."""
     return tenths(size_of(first))
 
 

@@ -1,8 +1,4 @@
-"""Single nodes for frequent combinations of nodes. ``cel/plan/specialise.py`` selects them.
-
-Each of these nodes handles the usual case, in which all values have the expected types, and holds
-the plain nodes that it replaces: in any other case those are evaluated. The charges are the same.
-"""
+"""Single nodes for frequent combinations of nodes. ``cel/plan/specialise.py`` selects them."""
 
 from libc.stdint cimport int64_t
 
@@ -13,10 +9,6 @@ from policyd._core.eval.nodes cimport Node
 
 
 cdef class PathTests(Node):
-    """``has(a.b) && has(a.b.c) && 'd' in a.b.c``: one walk from a variable for all terms.
-
-    Each term is a lookup, and so is each field that is read on the way to it.
-    """
     cdef readonly Py_ssize_t slot
     cdef readonly tuple fields   # before the first term
     cdef readonly tuple terms
@@ -35,7 +27,6 @@ cdef enum StringRelation:
 
 
 cdef class StringTest(Node):
-    """``a.b.startsWith('literal')``, ``endsWith`` and ``contains``."""
     cdef Call2 call
     cdef PathNode path
     cdef str part

@@ -1,4 +1,8 @@
-"""Nodes that replace several nodes. Rare cases and errors are left to the plain nodes they hold."""
+"""Nodes that replace several nodes. Rare cases and errors are left to the plain nodes they hold.
+
+Each of these nodes handles the usual case, in which all values have the expected types, and holds
+the plain nodes that it replaces: in any other case those are evaluated. The charges are the same.
+"""
 
 cimport cython
 from cpython.object cimport PyObject
@@ -15,6 +19,10 @@ from policyd._core.values.activation cimport charge
 from policyd._core.eval.functions cimport tenths
 from policyd._core.eval.logic cimport all_of
 
+#: from policyd._core.eval.access import PathNode
+#: from policyd._core.eval.calls import Call2
+#: from policyd._core.eval.nodes import Node
+
 cdef extern from "Python.h":
     bint PyUnicode_CheckExact(PyObject* value)
     int PyUnicode_KIND(object text)
@@ -28,8 +36,16 @@ cdef dict RELATIONS = {"startsWith": STARTS, "endsWith": ENDS, "contains": CONTA
 @cython.final
 @cython.auto_pickle(False)
 cdef class PathTests(Node):
+    """``has(a.b) && has(a.b.c) && 'd' in a.b.c``: one walk from a variable for all terms.
+
+    Each term is a lookup, and so is each field that is read on the way to it.
+    """
+    #: fields: tuple[str, ...]
+    #: terms: tuple[Node, ...]
+    #: keys: tuple[str, ...]
     def __init__(self, slot, tuple fields not None, tuple terms not None, tuple keys not None,
                  bytes codes not None):
+        #: (int, tuple[str, ...], tuple[Node, ...], tuple[str, ...], bytes) -> None
         if len(codes) != len(keys):
             raise ValueError("one code for each key")
         self.slot = slot
@@ -76,6 +92,7 @@ cdef class StringTest(Node):
 
     def __init__(self, Call2 call not None, PathNode path not None, str part not None, charges,
                  by_part=False):
+        #: (Call2, PathNode, str, bool, bool) -> None
         self.call = call
         self.path = path
         self.part = part

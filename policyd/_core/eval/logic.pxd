@@ -7,12 +7,10 @@ from policyd._core.eval.nodes cimport Node
 
 
 cdef class And(Node):
-    """False if any term is false; otherwise the first error, if there is one; otherwise true."""
     cdef readonly tuple terms
 
 
 cdef class Or(Node):
-    """True if any term is true; otherwise the first error, if there is one; otherwise false."""
     cdef readonly tuple terms
 
 
@@ -29,16 +27,13 @@ cdef class Equal(Node):
 
 
 cdef class EqualConst(Node):
-    """Equality with a string constant: the most frequent comparison in policies."""
     cdef Node child
     cdef str constant
     cdef bint negated
 
 
 cdef class InSet(Node):
-    """``x in [literals]``: only x is charged, as in cel-go."""
     cdef Node child
     cdef frozenset members
 
-# The result of && for the terms from ``start`` on; those before were true.
 cdef object all_of(Activation act, tuple terms, Py_ssize_t start)

@@ -8,11 +8,16 @@ from policyd._core.values.equality cimport equal
 from policyd._core.eval.functions cimport tenths
 from policyd._core.values.types cimport Opaque, UInt, map_key, size_of
 
+#: from policyd._core.eval.nodes import Node
+
 
 @cython.final
 @cython.auto_pickle(False)
 cdef class And(Node):
+    """False if any term is false; otherwise the first error, if there is one; otherwise true."""
+    #: terms: tuple[Node, ...]
     def __init__(self, tuple terms not None):
+        #: (tuple[Node, ...]) -> None
         self.terms = terms
 
     cdef object eval(self, Activation act):
@@ -20,6 +25,7 @@ cdef class And(Node):
 
 
 cdef object all_of(Activation act, tuple terms, Py_ssize_t start):
+    """The result of && for the terms from ``start`` on; those before were true."""
     cdef Py_ssize_t i
     failure = None
     for i in range(start, len(terms)):
@@ -34,7 +40,10 @@ cdef object all_of(Activation act, tuple terms, Py_ssize_t start):
 @cython.final
 @cython.auto_pickle(False)
 cdef class Or(Node):
+    """True if any term is true; otherwise the first error, if there is one; otherwise false."""
+    #: terms: tuple[Node, ...]
     def __init__(self, tuple terms not None):
+        #: (tuple[Node, ...]) -> None
         self.terms = terms
 
     cdef object eval(self, Activation act):
@@ -52,6 +61,7 @@ cdef class Or(Node):
 @cython.auto_pickle(False)
 cdef class Conditional(Node):
     def __init__(self, Node condition not None, Node yes not None, Node no not None):
+        #: (Node, Node, Node) -> None
         self.condition = condition
         self.yes = yes
         self.no = no
@@ -78,6 +88,7 @@ cdef inline int64_t _equality_cost(object left, object right, bint negated) exce
 @cython.auto_pickle(False)
 cdef class Equal(Node):
     def __init__(self, Node left not None, Node right not None, negated=False):
+        #: (Node, Node, bool) -> None
         self.left = left
         self.right = right
         self.negated = negated
@@ -99,7 +110,9 @@ cdef class Equal(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class EqualConst(Node):
+    """Equality with a string constant: the most frequent comparison in policies."""
     def __init__(self, Node child not None, str constant not None, negated=False):
+        #: (Node, str, bool) -> None
         self.child = child
         self.constant = constant
         self.negated = negated
@@ -128,7 +141,9 @@ cdef class EqualConst(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class InSet(Node):
+    """``x in [literals]``: only x is charged, as in cel-go."""
     def __init__(self, Node child not None, members):
+        #: (Node, Iterable[object]) -> None
         self.child = child
         self.members = _members(members)
 

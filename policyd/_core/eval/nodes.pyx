@@ -1,4 +1,9 @@
-"""The simplest nodes: constants and variables."""
+"""The simplest nodes: constants and variables.
+
+``eval`` returns a value or a ``CelError``; it raises only ``BudgetExceeded``. Nodes are immutable:
+several threads may use one program, each with its own activation. Each node charges what cel-go's
+cost tracker charges for the expressions that the node represents.
+"""
 
 cimport cython
 
@@ -17,7 +22,10 @@ cdef class Node:
 @cython.final
 @cython.auto_pickle(False)
 cdef class Const(Node):
+    """A literal, or an expression that cel-go folds into one. Nothing is charged."""
+    #: value: object
     def __init__(self, value):
+        #: (object) -> None
         self.value = value
 
     cdef object eval(self, Activation act):
@@ -27,7 +35,9 @@ cdef class Const(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class Precomputed(Node):
+    """A call with constant arguments: computed once, charged at each evaluation."""
     def __init__(self, value, cost):
+        #: (object, int) -> None
         self.value = value
         self.cost = cost
 
@@ -39,7 +49,9 @@ cdef class Precomputed(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class Slot(Node):
+    """A variable. ``units`` is 0 where cel-go does not charge it (a bare variable after ``?``)."""
     def __init__(self, slot, str name not None, units=1):
+        #: (int, str, int) -> None
         self.slot = slot
         self.name = name
         self.units = units
@@ -55,4 +67,5 @@ cdef class Slot(Node):
 
 
 cdef object unset(str name):
+    """The error for a slot that is not set. It names the variable."""
     return error(f"no such attribute(s): {name}")

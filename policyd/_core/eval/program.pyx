@@ -12,13 +12,17 @@ from policyd._core.values.types cimport MISSING, some, type_name
 
 from policyd.errors import CelPanic, CostExceeded, EvaluationError
 
+#: from policyd._core.eval.slots import Slots
+
 
 @cython.final
 @cython.auto_pickle(False)
 cdef class Program:
+    #: layout: Slots
     def __init__(
         self, str text not None, Node root not None, layout, result_type, rereads=False, nesting=0
     ):
+        #: (str, Node, Slots, Any, bool, int) -> None
         self.text = text
         self.rereads = rereads
         self.nesting = nesting
@@ -27,6 +31,9 @@ cdef class Program:
         self.result_type = result_type
 
     cdef object run(self, Activation act):
+        """The result, a value or CelError, within the cost limit and deadline of the activation.
+        Sets act.spent to the cost of this expression. Raises CostExceeded or DeadlineExceeded.
+        """
         act.count_from(0)
         act.rereads = self.rereads
         try:
@@ -38,6 +45,7 @@ cdef class Program:
         return value
 
     def evaluate(self, variables, *, cost_limit=1_000_000, deadline=0):
+        #: (Mapping[str, Any], int, int) -> Any
         """The value for the given variables. Raises EvaluationError with CEL's message,
         BudgetExceeded.
         """
@@ -47,6 +55,7 @@ cdef class Program:
         return value
 
     def evaluate_with_cost(self, variables, *, cost_limit=1_000_000, deadline=0):
+        #: (Mapping[str, Any], int, int) -> tuple[Any, int]
         """The value or CelError, and the cost in units. Raises BudgetExceeded."""
         cdef Activation act = activation(self.layout.size, cost_limit, deadline)
         for name, value in variables.items():
@@ -61,11 +70,13 @@ cdef class Program:
 
 
 def render(value):
+    #: (Any) -> str
     """The value as CEL's ``string()`` converts it, or as messages print it."""
     return value.message if type(value) is CelError else string_of(value)
 
 
 def type_of(value):
+    #: (Any) -> str
     """The name of the CEL type of a value: ``int``, ``map``, ``google.protobuf.Timestamp`` ..."""
     return type_name(value)
 
@@ -79,16 +90,20 @@ cdef int MAX_NESTED = 100  # variables that use variables that use variables ...
 @cython.final
 @cython.auto_pickle(False)
 cdef class PlannedVariable:
+    """A ``variables.x`` of a policy: its slot and its program (None until it is compiled)."""
     def __init__(self, str name not None, slot):
+        #: (str, int) -> None
         self.name = name
         self.slot = slot
 
     def define(self, Program program not None, str shared=None):
+        #: (Program, str | None) -> None
         """Define the variable. A later definition replaces it, as in Kubernetes."""
         self.program = program
         self.shared = shared
 
     cdef object value(self, Activation act):
+        """The value, computed at its first use and stored in the slot."""
         value = act.slots[self.slot]
         if value is MISSING:
             if self.shared is None or act.shared is None:
@@ -140,7 +155,9 @@ cdef class PlannedVariable:
 @cython.final
 @cython.auto_pickle(False)
 cdef class VariableNode(Node):
+    """A use of ``variables.x``."""
     def __init__(self, PlannedVariable variable not None, units=2):
+        #: (PlannedVariable, int) -> None
         self.variable = variable
         self.units = units
 
@@ -152,7 +169,9 @@ cdef class VariableNode(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class VariableTest(Node):
+    """``has(variables.x)``: computes x, as Kubernetes does; true unless x is an error."""
     def __init__(self, PlannedVariable variable not None):
+        #: (PlannedVariable) -> None
         self.variable = variable
 
     cdef object eval(self, Activation act):
@@ -164,7 +183,9 @@ cdef class VariableTest(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class VariableOptional(Node):
+    """``variables.?x``: its value as an optional, or its error."""
     def __init__(self, PlannedVariable variable not None):
+        #: (PlannedVariable) -> None
         self.variable = variable
 
     cdef object eval(self, Activation act):
@@ -174,6 +195,7 @@ cdef class VariableOptional(Node):
 
 
 def constant(Node node not None):
+    #: (Node) -> Node
     """A node with the value of a list or map of constants.
 
     A literal that has no value (``{b'a': 1}``) is returned unchanged and fails at run time.
@@ -185,6 +207,7 @@ def constant(Node node not None):
 
 
 def compute(Node node not None):
+    #: (Node) -> tuple[Any, int]
     """The value of a node without variables, and its cost. Used while planning, for constants."""
     cdef Activation act = activation(0, 1_000_000_000, 0)
     try:

@@ -45,6 +45,7 @@ cdef dict GO_TYPES = {
 
 
 cdef object reread(Optional value):
+    """The optional after cel-go has converted its value to Go and back."""
     held = value.held
     if held is MISSING:
         return value
@@ -53,6 +54,7 @@ cdef object reread(Optional value):
 
 
 cdef object reread_held(object held):
+    """The value after the same conversion, or a CelError."""
     while type(held) is Optional:
         held = (<Optional>held).held
         if held is MISSING:
@@ -71,6 +73,9 @@ cdef object reread_held(object held):
 
 
 cdef object native_string(object value):
+    """The string that a value becomes when it leaves CEL, None if it does not become a string: a
+    type becomes its name, an optional the value it holds.
+    """
     while type(value) is Optional:
         value = (<Optional>value).held
     if type(value) is TypeValue:
@@ -79,6 +84,7 @@ cdef object native_string(object value):
 
 
 cdef str native_type(object value):
+    """The Go type that a value has in Kubernetes when it leaves CEL."""
     while type(value) is Optional:
         if (<Optional>value).held is MISSING:
             return "<nil>"

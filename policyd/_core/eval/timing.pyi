@@ -3,5 +3,5 @@ from typing import Any
 from policyd._core.eval.program import Program
 
 def nanoseconds(
-    programs: tuple[Program, ...], variables: dict[str, Any], rounds: int = 2_000
+    programs: tuple[Program, ...], variables: dict[str, Any], rounds: int = ...
 ) -> float: ...

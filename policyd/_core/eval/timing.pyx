@@ -11,6 +11,7 @@ cdef int64_t FAR = 1 << 62  # a deadline, so that the clock is read as in produc
 
 
 def nanoseconds(tuple programs not None, dict variables not None, Py_ssize_t rounds=2_000):
+    #: (tuple[Program, ...], dict[str, Any], int) -> float
     """CPU time of one round: a fresh activation with the variables, then every program.
 
     The programs share one layout, like those of a policy. Returns the smallest of ten means,

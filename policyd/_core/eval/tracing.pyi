@@ -39,10 +39,9 @@ class Round:
 @final
 class Tracer:
     def __init__(self) -> None: ...
+    def take(self) -> list[Record]: ...
     @property
     def roots(self) -> list[Record]: ...
-    def take(self) -> list[Record]:
-        """The expressions that were evaluated since the last call."""
 
 @final
 class Trace(Node):

@@ -1,4 +1,9 @@
-"""The values of all parts of an expression in one evaluation."""
+"""The values of all parts of an expression in one evaluation.
+
+``cel/trace/tracing.py`` wraps each node of a program in a ``Trace`` if the program is planned to be
+traced; other programs are not affected. A Trace returns what its node returns and charges nothing.
+The records form a tree like the evaluations did: a fold has one set of records for each round.
+"""
 
 cimport cython
 
@@ -6,6 +11,8 @@ from policyd._core.values.errors cimport CelError
 from policyd._core.values.types cimport MISSING
 
 from policyd.errors import CelPanic
+
+#: from policyd._core.eval.nodes import Node
 
 cdef enum:
     FIRST_ROUNDS = 10      # kept per fold, in addition to the last one
@@ -16,6 +23,17 @@ cdef enum:
 @cython.final
 @cython.auto_pickle(False)
 cdef class Record:
+    """One evaluation of one part: its value or CelError, and the units that it cost.
+
+    ``expression`` and ``id`` identify the part (as the planner passed them to the Trace); a child
+    with another expression is a variable that was computed here. ``finished`` is False if a limit
+    ended the evaluation. ``rounds`` are the rounds of a fold that were kept, ``skipped`` is the
+    number of the others.
+    """
+    #: def __init__(self, *args: object, **kwargs: object) -> None: ...
+    #: id: int
+    #: children: list[Record]
+    #: rounds: list[Round]
     def __init__(self):
         raise TypeError("records are created by traced programs")
 
@@ -45,6 +63,13 @@ cdef class Record:
 @cython.final
 @cython.auto_pickle(False)
 cdef class Round:
+    """One round of a fold: the values of its variables, and the records of the evaluations.
+
+    ``number`` counts from 0. ``notable``: it ended in an error, or in the value that the fold
+    searches for.
+    """
+    #: def __init__(self, *args: object, **kwargs: object) -> None: ...
+    #: children: list[Record]
     def __init__(self):
         raise TypeError("rounds are created by traced programs")
 
@@ -52,11 +77,16 @@ cdef class Round:
 @cython.final
 @cython.auto_pickle(False)
 cdef class Tracer:
+    """Collects the records of programs; ``roots`` are the expressions in order of evaluation."""
+    #: def __init__(self) -> None:
+    #:     ...
+    #: roots: list[Record]
     def __cinit__(self):
         self.roots = []
         self.left = MOST_RECORDS
 
     def take(self):
+        #: () -> list[Record]
         """The expressions that were evaluated since the last call."""
         cdef list roots = self.roots
         self.roots = []
@@ -67,7 +97,9 @@ cdef class Tracer:
 @cython.final
 @cython.auto_pickle(False)
 cdef class Trace(Node):
+    """Records the result of its node."""
     def __init__(self, Node node not None, Tracer tracer not None, expression, id):
+        #: (Node, Tracer, Any, int) -> None
         self.node = node
         self.tracer = tracer
         self.expression = expression
@@ -104,8 +136,10 @@ cdef class Trace(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class RoundTrace(Node):
+    """The first (``begins``) or a later part of each round of the fold whose record is current."""
     def __init__(self, Node node not None, Tracer tracer not None, slot, second_slot, begins,
                  notable=MISSING):
+        #: (Node, Tracer, int, int, bool, object) -> None
         self.node = node
         self.tracer = tracer
         self.slot = slot

@@ -40,6 +40,9 @@ cdef inline Py_ssize_t after_hex(str text, Py_ssize_t at) except -1:
 
 
 cdef object parse_integer(str text, bint signed):
+    """ParseInt or ParseUint with base 10: an int of any size up to LONGEST digits; None if the
+    string is not an integer.
+    """
     cdef Py_ssize_t start = after_sign(text) if signed else 0
     if start == len(text) or len(text) > LONGEST or after_digits(text, start) != len(text):
         return None
@@ -47,6 +50,7 @@ cdef object parse_integer(str text, bint signed):
 
 
 cdef object parse_double(str text):
+    """ParseFloat: the double; None if the string is not a number or out of range."""
     if "_" in text:
         text = without_separators(text)
     cdef Py_ssize_t start = after_sign(text)

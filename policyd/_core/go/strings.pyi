@@ -1,2 +1,1 @@
-def quoted(text: str) -> str:
-    """%q: strconv.Quote."""
+def quoted(text: str) -> str: ...

@@ -21,6 +21,7 @@ ESCAPES = {
 
 
 cdef str print_fixed(double value, Py_ssize_t precision):
+    """fmt's %.*f, without grouping."""
     if isnan(value):
         return "NaN"
     if isinf(value):
@@ -29,6 +30,7 @@ cdef str print_fixed(double value, Py_ssize_t precision):
 
 
 cdef str quote(str text):
+    """strconv.Quote: "…" with Go's escapes for characters that are not printable."""
     cdef list parts
     cdef Py_UCS4 char
     if text.isprintable() and '"' not in text and "\\" not in text:
@@ -52,20 +54,27 @@ cdef str quote(str text):
 
 
 def quoted(str text not None):
+    #: (str) -> str
+    """%q: strconv.Quote."""
     return quote(text)
 
 
 cdef str shown(str text):
+    """The same for an error message, with long strings cut."""
     if len(text) <= MAX_SHOWN:
         return quote(text)
     return quote(text[:MAX_SHOWN]) + "..."
 
 
 cdef str trim_space(str text):
+    """strings.TrimSpace: Unicode White_Space, which does not include U+001C to U+001F, unlike
+    Python's strip().
+    """
     return text.strip(WHITE_SPACE)
 
 
 cdef str parse_int(str text, long long* out):
+    """strconv.Atoi: the error message, or None with the value in `out`."""
     cdef str digits = text[1:] if text[:1] in ("+", "-") else text
     if not digits or not digits.isascii() or not digits.isdigit():
         return f"strconv.Atoi: parsing {shown(text)}: invalid syntax"

@@ -15,6 +15,9 @@ cdef int64_t LAST = 253402300799 - 2 * 86400
 
 
 cdef str offset_at(str zone, int64_t seconds, int32_t* offset):
+    """Sets `offset` to the seconds east of UTC of the zone ("Europe/Berlin", "+02:00", "") at this
+    time. Returns None, or Go's error message if the zone does not exist.
+    """
     offset[0] = 0
     if ":" in zone:
         return numeric_offset(zone, offset)

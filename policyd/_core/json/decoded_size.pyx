@@ -19,6 +19,7 @@ cdef struct Counts:
 
 
 def decoded_bytes(bytes body not None, Py_ssize_t limit) -> int:
+    #: (bytes, int) -> int
     """The maximum memory in bytes that ``body`` takes while it is decoded.
 
     Characters inside strings are counted too, unless the result then exceeds ``limit``.

@@ -7,6 +7,9 @@ huge as JSON, so each occurrence is counted.
 
 from policyd._core.values.types cimport MISSING, Optional, StructValue
 
+#: MAX_PATCH_BYTES: int
+#: TOO_LARGE: str
+
 # Larger than any object in Kubernetes: etcd accepts 1.5 MiB, an API server 3 MiB from a client.
 MAX_PATCH_BYTES = 4 * 2**20
 TOO_LARGE = f"a patch of more than {MAX_PATCH_BYTES >> 20} MiB"
@@ -29,11 +32,13 @@ cdef Py_ssize_t OPERATION_BYTES = len('{"op":"replace","path":"","value":},')
 
 
 def patch_bytes(list operations not None, Py_ssize_t limit) -> int:
+    #: (list[dict[str, Any]], int) -> int
     """The size of the operations. The count stops above ``limit``."""
     return operation_bytes(operations, limit)
 
 
 cdef Py_ssize_t operation_bytes(list operations, Py_ssize_t limit) except -1:
+    """The size of the operations of a patch. The count stops above the limit."""
     cdef Py_ssize_t count = 0
     cdef dict operation
     for operation in operations:
@@ -91,6 +96,7 @@ cdef Py_ssize_t members_bytes(dict members, Py_ssize_t limit, int levels) except
 
 
 def json_bytes(value, Py_ssize_t limit) -> int:
+    #: (object, int) -> int
     """The size of a JSON or CEL value. The count stops above ``limit``."""
     return value_bytes(value, limit)
 

@@ -2,12 +2,19 @@
 
 from policyd.errors import PatchError
 
+#: MAX_DEPTH: int
+
 # The maximum depth of an object in a request. The recursion uses the C stack.
 cdef int DEPTH = 1000
 MAX_DEPTH = DEPTH
 
 
 def equal(object one, object other):
+    #: (Any, Any) -> bool
+    """Whether two JSON values are equal. 1, 1.0 and true are different.
+
+    Raises PatchError if they are nested deeper than ``MAX_DEPTH`` levels.
+    """
     return same(one, other, True, 0)
 
 

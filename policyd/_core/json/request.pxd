@@ -2,13 +2,6 @@
 
 
 cdef class AdmissionRequest:
-    """``raw`` is the decoded dict; the other attributes are read from it. Immutable.
-
-    ``kind`` is (group, version, kind), ``resource`` (group, version, resource), both as sent to the
-    webhook; ``request_kind`` and ``request_resource`` are those that the client sent to the API
-    server. Missing strings are "", missing objects None.
-    """
-
     cdef readonly str uid
     cdef readonly str operation
     cdef readonly str name

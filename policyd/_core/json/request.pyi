@@ -2,17 +2,10 @@ from typing import Any, final
 
 @final
 class AdmissionRequest:
-    """The request of a review. ``raw`` is the decoded dict; the others are read from it.
-
-    ``kind`` is (group, version, kind), ``resource`` (group, version, resource), both as sent to the
-    webhook; ``request_kind`` and ``request_resource`` are those that the client sent to the API
-    server. Missing strings are "", missing objects None. Immutable.
-
-    ``unreadable`` says why the review cannot be evaluated ("": it can). It then has only the parts
-    that a match needs, with a CelError for each part that cannot be read.
-    """
-
     def __init__(self, raw: dict[str, Any], unreadable: str = "") -> None: ...
+    def shown(self) -> dict[str, Any]: ...
+    @property
+    def is_namespace(self) -> bool: ...
     @property
     def uid(self) -> str: ...
     @property
@@ -45,9 +38,3 @@ class AdmissionRequest:
     def raw(self) -> dict[str, Any]: ...
     @property
     def unreadable(self) -> str: ...
-    def shown(self) -> dict[str, Any]:
-        """``request`` as CEL sees it: without uid, object, oldObject and empty strings."""
-
-    @property
-    def is_namespace(self) -> bool:
-        """Whether the object of the client is a Namespace, whose namespace here is its own name."""

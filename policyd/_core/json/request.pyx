@@ -18,8 +18,24 @@ cdef dict TYPES = {
 @cython.final
 @cython.auto_pickle(False)
 cdef class AdmissionRequest:
+    """``raw`` is the decoded dict; the other attributes are read from it. Immutable.
+
+    ``kind`` is (group, version, kind), ``resource`` (group, version, resource), both as sent to the
+    webhook; ``request_kind`` and ``request_resource`` are those that the client sent to the API
+    server. Missing strings are "", missing objects None.
+    """
+    #: kind: tuple[str, str, str]
+    #: resource: tuple[str, str, str]
+    #: request_kind: tuple[str, str, str]
+    #: request_resource: tuple[str, str, str]
+    #: user_info: dict[str, Any]
+    #: object: dict[str, Any] | None
+    #: old_object: dict[str, Any] | None
+    #: options: dict[str, Any] | None
+    #: raw: dict[str, Any]
 
     def __init__(self, dict raw not None, str unreadable not None=""):
+        #: (dict[str, Any], str) -> None
         self.unreadable = unreadable
         self.uid = string_member(raw, "uid")
         if not self.uid:
@@ -52,6 +68,7 @@ cdef class AdmissionRequest:
         self.raw = raw
 
     cpdef dict shown(self):
+        #: () -> dict[str, Any]
         """``request`` as CEL sees it: without uid, object, oldObject and empty strings.
 
         Fields that Kubernetes always sets are added: requestKind, requestResource, dryRun,
@@ -82,6 +99,7 @@ cdef class AdmissionRequest:
 
     @property
     def is_namespace(self):
+        #: () -> bool
         """Whether the object of the client is a Namespace, whose namespace here is its own name."""
         return self.request_kind == ("", "v1", "Namespace")
 

@@ -14,6 +14,7 @@ cdef Py_ssize_t WRONG = -1
 
 
 def repaired(bytes text not None) -> bytes:
+    #: (bytes) -> bytes
     """JSON with U+FFFD for each half of a surrogate pair, as Go decodes it."""
     cdef bytearray out = bytearray(text)
     cdef unsigned char *at = <unsigned char *>PyByteArray_AS_STRING(out)
@@ -35,6 +36,12 @@ def repaired(bytes text not None) -> bytes:
 @cython.final
 @cython.auto_pickle(False)
 cdef class JSONScan:
+    """A scan of a body: its depth, and the positions of the first half of a surrogate pair and the
+    first byte that is not UTF-8 (-1: none).
+    """
+    #: depth: int
+    #: surrogate: int
+    #: octet: int
     cdef bytes body
     cdef const unsigned char *text  # ends with a zero byte, which is not valid in JSON
     cdef Py_ssize_t size
@@ -46,6 +53,7 @@ cdef class JSONScan:
     cdef readonly Py_ssize_t octet
 
     def __init__(self, bytes body not None):
+        #: (bytes) -> None
         self.body = body
         self.text = <const unsigned char *>PyBytes_AS_STRING(body)
         self.size = PyBytes_GET_SIZE(body)
@@ -54,6 +62,7 @@ cdef class JSONScan:
         self.levels = <unsigned char *>PyByteArray_AS_STRING(self.bits)
 
     def problem(self) -> int:
+        #: () -> int
         """The position of the first byte that is not valid JSON, or -1."""
         cdef Py_ssize_t at
         with nogil:
@@ -66,6 +75,7 @@ cdef class JSONScan:
         return self.failed if at == WRONG else -1
 
     def members(self, Py_ssize_t at, tuple names not None):
+        #: (int, tuple[str, ...]) -> dict[str, tuple[int, int]] | None
         """Start and end of the members with these names; None if no object begins at ``at``.
 
         If a name occurs twice, the last member counts. The body must be valid JSON: other members
@@ -91,6 +101,7 @@ cdef class JSONScan:
         return found
 
     def elements(self, Py_ssize_t at):
+        #: (int) -> list[tuple[int, int]] | None
         """Start and end of each element; None if no array begins at ``at``.
 
         The body must be valid JSON.

@@ -1,6 +1,5 @@
 """Whether a string has half of a surrogate pair, which UTF-8 cannot represent."""
 
-# The first value of the operations that JSON or the API server cannot represent, or None.
 cdef str problem_in(list operations)
 
 cdef bint has_surrogate(str text) except -1

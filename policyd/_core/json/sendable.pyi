@@ -1,4 +1,3 @@
 from typing import Any
 
-def unsendable(operations: list[dict[str, Any]]) -> str | None:
-    """The first value of the operations that JSON or the API server cannot represent, or None."""
+def unsendable(operations: list[dict[str, Any]]) -> str | None: ...

@@ -11,10 +11,13 @@ cdef object INT64_MAX = 2**63 - 1
 
 
 def unsendable(list operations not None):
+    #: (list[dict[str, Any]]) -> str | None
+    """The first value of the operations that JSON or the API server cannot represent, or None."""
     return problem_in(operations)
 
 
 cdef str problem_in(list operations):
+    """The first value of the operations that JSON or the API server cannot represent, or None."""
     cdef dict operation
     for operation in operations:
         problem = string_problem(operation["path"]) or problem_of(operation.get("value"), 0)

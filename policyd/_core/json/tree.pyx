@@ -11,6 +11,9 @@ from policyd._core.json.sendable cimport has_surrogate
 
 from policyd.errors import ReviewError, UnreadableReview
 
+#: TOO_DEEP: str
+#: TOO_LARGE_NUMBER: str
+
 # Why a review cannot be evaluated.
 TOO_DEEP = "it is nested deeper than 1000 levels"
 TOO_LARGE_NUMBER = "it holds a number that is too large for a double"
@@ -20,6 +23,7 @@ cdef object INT64_MIN = -9223372036854775808
 
 
 def is_ordinary(bytes body not None, Py_ssize_t depth) -> bool:
+    #: (bytes, int) -> bool
     """Whether ``body`` certainly has at most ``depth`` levels and no integer outside int64.
 
     A quick check that may return False for a body without either, because it also counts inside
@@ -66,6 +70,7 @@ cdef bint has_long_number(const unsigned char *text, Py_ssize_t size) noexcept n
 
 
 def normal(object tree, Py_ssize_t depth) -> object:
+    #: (Any, int) -> Any
     """``tree`` with each integer outside int64 as a double; ``tree`` itself if there is none.
 
     The input is never changed. Raises UnreadableReview for a tree deeper than ``depth`` and for

@@ -29,6 +29,8 @@ from policyd._core.values.types cimport Duration, UInt, duration, size_of, uint
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
+#: LIBRARY: Library
+
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
 

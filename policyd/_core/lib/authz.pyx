@@ -30,12 +30,21 @@ from policyd._core.lib.authorization import Attributes, Failure
 from policyd._core.eval.functions import Library
 from policyd.errors import Unanswered
 
+#: from policyd._core.eval.estimates import Charge
+#: from policyd._core.eval.estimates import Operand
+#: from policyd._core.values.types import Opaque
+#: LIBRARY: Library
+
 cdef str PATH_CHECK = "kubernetes.authorization.PathCheck"
 cdef str GROUP_CHECK = "kubernetes.authorization.GroupCheck"
 cdef str RESOURCE_CHECK = "kubernetes.authorization.ResourceCheck"
 
 
 cdef class AuthorizerValue(Opaque):
+    """A user, and the backend of its checks: a policyd.admission.authorizer.Authorizer, or None.
+
+    ``user_info`` is userInfo of a request, as JSON.
+    """
     cdef str type_name(self):
         return "kubernetes.authorization.Authorizer"
 
@@ -47,6 +56,7 @@ cdef class AuthorizerValue(Opaque):
 
 
 cdef class AuthorizerCheck(Opaque):
+    """A check with the attributes set so far: a PathCheck, GroupCheck or ResourceCheck."""
     cdef str type_name(self):
         return self.kind
 
@@ -58,6 +68,7 @@ cdef class AuthorizerCheck(Opaque):
 
 
 cdef class AuthorizerDecision(Opaque):
+    """A decision; ``error_text`` is "" if there is no error."""
     cdef str type_name(self):
         return "kubernetes.authorization.Decision"
 
@@ -93,6 +104,7 @@ cdef AuthorizerValue authorizer_for(object backend, dict request):
 
 
 cdef AuthorizerCheck request_resource(AuthorizerValue authorizer, dict request):
+    """The resource of the client in ``request`` (as CEL sees it), not an equivalent one."""
     cdef dict resource = request["requestResource"]
     return new_check(RESOURCE_CHECK, authorizer, {
         "group": resource.get("group", ""),
@@ -104,6 +116,7 @@ cdef AuthorizerCheck request_resource(AuthorizerValue authorizer, dict request):
 
 
 def variables(backend, dict request not None):
+    #: (Any, Mapping[str, Any]) -> dict[str, Any]
     """``authorizer`` and ``authorizer.requestResource`` for one ``request`` as CEL sees it."""
     cdef AuthorizerValue authorizer = authorizer_for(backend, request)
     return {
@@ -266,6 +279,7 @@ cdef int64_t check_units(Activation act, object first, object second, object res
 
 
 def check_estimate(operands):
+    #: (tuple[Operand, ...]) -> Charge
     return estimates.Charge(estimates.exactly(CHECK_UNITS))
 
 
@@ -275,6 +289,7 @@ cdef int64_t selector_units(Activation act, object first, object second, object 
 
 
 def selector_estimate(operands):
+    #: (tuple[Operand, ...]) -> Charge
     size = operands[1].size
     requirements = size.scaled(0.5).scaled(REQUIREMENT_UNITS)
     return estimates.Charge(

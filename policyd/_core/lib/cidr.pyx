@@ -18,6 +18,8 @@ from policyd._core.values.types cimport size_of
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
+#: LIBRARY: Library
+
 
 cdef object to_cidr(Activation act, object text):
     if type(text) is not str:

@@ -24,6 +24,8 @@ from policyd._core.values.types cimport StructValue, TypeValue, UInt, type_name,
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
+#: LIBRARY: Library
+
 cdef frozenset TRUE_STRINGS = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 cdef frozenset FALSE_STRINGS = frozenset(("0", "f", "F", "FALSE", "false", "False"))
 

@@ -24,6 +24,8 @@ from policyd._core.values.types cimport NONE, Opaque, size_of, some
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
+#: LIBRARY: Library
+
 ctypedef list (*FormatCheck)(Activation act, str text)
 
 cdef str LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"

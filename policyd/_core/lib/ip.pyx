@@ -17,6 +17,8 @@ from policyd._core.net.address cimport IP, parse_ip
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
+#: LIBRARY: Library
+
 
 cdef object to_ip(Activation act, object text):
     if type(text) is not str:

@@ -12,6 +12,8 @@ from policyd._core.regex.search cimport take_like
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
+#: LIBRARY: Library
+
 
 cdef object escape_key(Activation act, object key):
     if type(key) is not str:

@@ -29,6 +29,8 @@ from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 from policyd.errors import CelPanic
 
+#: LIBRARY: Library
+
 cdef enum:
     CALL_AND_LIST = 11
     ITEM = 8       # bytes of a list for each of its items

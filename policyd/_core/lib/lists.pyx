@@ -25,6 +25,8 @@ from policyd._core.values.types cimport Duration, Timestamp, UInt, duration, uin
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
+#: LIBRARY: Library
+
 cdef dict COMPARABLE = {
     int: "int",
     UInt: "uint",

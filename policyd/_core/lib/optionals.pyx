@@ -26,6 +26,8 @@ from policyd._core.values.types cimport (
 
 from policyd._core.eval.functions import Library
 
+#: LIBRARY: Library
+
 
 cdef object of(Activation act, object value):
     return some(value)

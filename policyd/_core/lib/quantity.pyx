@@ -20,6 +20,8 @@ from policyd._core.eval import estimates
 from policyd._core.lib import quantity_format
 from policyd._core.eval.functions import Library
 
+#: LIBRARY: Library
+
 cdef dict DECIMAL_SUFFIXES = {
     "n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18,
 }
@@ -47,6 +49,8 @@ cdef str EXPONENT = quantity_format.EXPONENT
 
 
 cdef class Quantity(Opaque):
+    """``number * 10**scale``, as Kubernetes represents it: its behaviour depends on its notation.
+    """
 
     cdef str type_name(self):
         return "kubernetes.Quantity"
@@ -163,6 +167,7 @@ cdef object to_quantity(Activation act, object text):
 
 
 def canonical_quantity(str text not None):
+    #: (str) -> str
     """A quantity in the canonical form of Kubernetes; ValueError with its parser's message."""
     found = parse(text)
     if type(found) is str:
@@ -185,6 +190,7 @@ cdef object is_quantity(Activation act, object text):
 
 
 cdef int order(Quantity left, Quantity right) except -2:
+    """-1, 0 or 1."""
     cdef int sides = sign_of(left) - sign_of(right)
     if sides:
         return 1 if sides > 0 else -1

@@ -11,7 +11,5 @@ cdef struct Written:
     Py_ssize_t suffix      # start of the suffix, which ends with the string
 
 
-# Whether the string fits the grammar; sets `out` to the positions of its parts.
 cdef bint read(str text, Written* out) except -1
-# The exponent of a suffix (`e3`), None for anything else.
 cdef object exponent_of(str suffix)

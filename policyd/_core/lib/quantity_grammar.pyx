@@ -15,6 +15,7 @@ cdef inline Py_ssize_t after_digits(str text, Py_ssize_t at, Py_ssize_t end) exc
 
 
 cdef bint read(str text, Written* out) except -1:
+    """Whether the string fits the grammar; sets `out` to the positions of its parts."""
     cdef Py_ssize_t at = 0, start, end = len(text)
     if end == 0:
         return False

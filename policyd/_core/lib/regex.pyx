@@ -21,6 +21,8 @@ from policyd._core.values.types cimport MISSING, Optional
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
+#: LIBRARY: Library
+
 
 cdef object prepare(object pattern):
     """Compile a literal pattern when the program is planned; an invalid one rejects the program."""

@@ -16,6 +16,8 @@ from policyd._core.values.types cimport size_of
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
+#: LIBRARY: Library
+
 
 cdef object unordered(int order):
     return error("NaN values cannot be ordered") if order == 3 else NO_OVERLOAD

@@ -17,6 +17,8 @@ from policyd._core.eval.functions cimport binary, outer_size
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
+#: LIBRARY: Library
+
 
 cdef object contains_all(Activation act, object items, object wanted):
     if type(items) is not list or type(wanted) is not list:

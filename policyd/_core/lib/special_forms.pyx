@@ -5,6 +5,8 @@ from policyd._core.eval.functions cimport declared
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
+#: LIBRARY: Library
+
 LIBRARY = Library("special forms", (
     declared("_?_:_", "_?_:_(bool, A, A) -> A", "conditional"),
     declared("_&&_", "_&&_(bool, bool) -> bool", "logical_and"),

@@ -33,6 +33,8 @@ from decimal import Decimal
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
+#: LIBRARY: Library
+
 cdef enum:
     DEFAULT_PRECISION = 6
     LEAST_DIGITS = 255

@@ -15,6 +15,8 @@ from policyd._core.values.types cimport size_of
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
+#: LIBRARY: Library
+
 
 cdef object contains(Activation act, object text, object part):
     if type(text) is not str or type(part) is not str:

@@ -38,6 +38,8 @@ from policyd._core.regex.search cimport (
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
+#: LIBRARY: Library
+
 cdef enum:
     CHARACTER = 80  # bytes of a string of one character
     ITEM = 8  # bytes of a list for each of its items

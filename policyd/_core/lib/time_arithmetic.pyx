@@ -16,6 +16,8 @@ from policyd._core.values.types cimport Duration, Timestamp, duration, timestamp
 
 from policyd._core.eval.functions import Library
 
+#: LIBRARY: Library
+
 
 cdef object moved(Timestamp at, int64_t nanos):
     """The timestamp plus nanoseconds, with the same offset."""

@@ -33,6 +33,8 @@ from policyd._core.values.types cimport Duration, Timestamp, duration, timestamp
 
 from policyd._core.eval.functions import Library
 
+#: LIBRARY: Library
+
 
 # Conversions
 

@@ -16,6 +16,8 @@ from policyd._core.values.types cimport Opaque
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
+#: LIBRARY: Library
+
 
 cdef class URL(Opaque):
     """``kubernetes.URL``"""

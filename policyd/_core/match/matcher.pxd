@@ -4,7 +4,6 @@ cimport policyd._core.match.rules as rules
 
 
 cdef class Candidate:
-    """One rule of one entry, whose scope and names must be checked when its key is found."""
     cdef Py_ssize_t position      # of the entry
     cdef rules.MatchRules entry
     cdef rules.ResourceRule rule          # None: the entry has no rules and matches every request
@@ -12,12 +11,6 @@ cdef class Candidate:
 
 
 cdef class CandidateTable:
-    """Numbers of candidates by (group, version, resource, subresource, operation).
-
-    The key of a rule contains its wildcards. A lookup tries each combination of wildcards that
-    exists for the group and operation (``shapes``, bit masks). In a ``loose`` table every version
-    is a wildcard.
-    """
     cdef bint loose
     cdef dict numbers
     cdef dict shapes
@@ -28,10 +21,6 @@ cdef class CandidateTable:
 
 
 cdef class Index:
-    """Entries by the resources and operations of their rules.
-
-    ``loose`` finds rules with matchPolicy Equivalent for requests in another version.
-    """
     cdef tuple candidates         # in the order of the entries, then of the rules
     cdef tuple payloads
     cdef CandidateTable exact

@@ -14,7 +14,7 @@ _Key = tuple[str, str, str, str, str]
 @final
 class Candidate:
     def __init__(
-        self, position: int, entry: MatchRules, rule: ResourceRule | None = ...
+        self, position: int, entry: MatchRules, rule: ResourceRule | None = None
     ) -> None: ...
 
 def keys_of(rule: ResourceRule, loose: bool) -> dict[_Key, int]: ...
@@ -25,13 +25,8 @@ class CandidateTable:
 
 @final
 class Index(Generic[_Payload]):
-    """Entries by the resources and operations of their rules; immutable."""
-
     def __init__(self, entries: Iterable[tuple[MatchRules, _Payload]]) -> None: ...
     @classmethod
     def __class_getitem__(cls, payload: object) -> GenericAlias: ...
     def __len__(self) -> int: ...
-    def match(self, request: MatchInput) -> list[tuple[_Payload, Hit]]:
-        """The entries that match the request, in the order of the entries. Do not change the list:
-        other requests get the same.
-        """
+    def match(self, request: MatchInput) -> list[tuple[_Payload, Hit]]: ...

@@ -15,6 +15,14 @@ from policyd._core.match.rules import (  # no-cython-lint: exported
     input_of,  # no-cython-lint: exported
 )
 
+#: from policyd._core.match.rules import Hit as Hit
+#: from policyd._core.match.rules import MatchInput as MatchInput
+#: from policyd._core.match.rules import MatchRules as MatchRules
+#: from policyd._core.match.rules import ResourceRule as ResourceRule
+#: from policyd._core.match.rules import input_of as input_of
+#: _Payload = TypeVar('_Payload')
+#: _Key = tuple[str, str, str, str, str]
+
 cdef enum WildcardMask:
     ANY_GROUP = 1
     ANY_VERSION = 2
@@ -33,10 +41,12 @@ cdef tuple OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 @cython.final
 @cython.auto_pickle(False)
 cdef class Candidate:
+    """One rule of one entry, whose scope and names must be checked when its key is found."""
 
     def __init__(
         self, Py_ssize_t position, rules.MatchRules entry not None, rules.ResourceRule rule=None
     ):
+        #: (int, MatchRules, ResourceRule | None) -> None
         self.position = position
         self.entry = entry
         self.rule = rule
@@ -46,6 +56,7 @@ cdef class Candidate:
 
 
 def keys_of(rules.ResourceRule rule not None, bint loose):
+    #: (ResourceRule, bool) -> dict[_Key, int]
     """All keys of this rule, each with its shape. A rule may name a resource twice.
 
     ``loose``: the keys as if the rule named all versions; only for rules that name the group.
@@ -71,8 +82,15 @@ def keys_of(rules.ResourceRule rule not None, bint loose):
 @cython.final
 @cython.auto_pickle(False)
 cdef class CandidateTable:
+    """Numbers of candidates by (group, version, resource, subresource, operation).
+
+    The key of a rule contains its wildcards. A lookup tries each combination of wildcards that
+    exists for the group and operation (``shapes``, bit masks). In a ``loose`` table every version
+    is a wildcard.
+    """
 
     def __init__(self, list numbered not None, bint loose):
+        #: (list[tuple[int, ResourceRule]], bool) -> None
         """``numbered``: (number of the candidate, its rule), by number."""
         numbers = {}
         shapes = {("*", operation): set() for operation in (*OPERATIONS, "*")}
@@ -113,8 +131,14 @@ cdef class CandidateTable:
 @cython.final
 @cython.auto_pickle(False)
 cdef class Index:
+    """Entries by the resources and operations of their rules.
+
+    ``loose`` finds rules with matchPolicy Equivalent for requests in another version.
+    """
+    #: (Generic[_Payload])
 
     def __init__(self, entries):
+        #: (Iterable[tuple[MatchRules, _Payload]]) -> None
         cdef list candidates = [], payloads = [], unruled = [], exact = [], loose = []
         cdef rules.MatchRules entry
         for position, (entry, payload) in enumerate(entries):
@@ -136,12 +160,18 @@ cdef class Index:
         self.known, self.room = {}, MOST_REMEMBERED
 
     def __class_getitem__(cls, payload):
+        #: (object) -> GenericAlias
         return GenericAlias(cls, payload)
 
     def __len__(self):
+        #: () -> int
         return len(self.payloads)
 
     def match(self, rules.MatchInput request not None):
+        #: (MatchInput) -> list[tuple[_Payload, Hit]]
+        """The entries that match the request, in the order of the entries. Do not change the list:
+        other requests get the same.
+        """
         if request.never_matched:
             return []
         if request.table is not self.table:

@@ -11,14 +11,6 @@ cdef enum RuleScope:
 
 
 cdef class Hit:
-    """A policy matches: the kind and resource that it sees, and whether the objects have that kind.
-
-    ``kind`` and ``resource`` are the policy's ``request.kind`` and ``request.resource``.
-    ``api_version``: object and oldObject need only this apiVersion instead of theirs ("": none).
-    ``mismatch``: the objects were sent in another version than the policy sees and cannot be
-    converted here; this error is raised when the policy reads them ("": they have the version).
-    ``error``: the match itself fails, as in the API server (a malformed selector); or "".
-    """
     cdef readonly tuple kind
     cdef readonly tuple resource
     cdef readonly str api_version
@@ -27,7 +19,6 @@ cdef class Hit:
 
 
 cdef class MatchInput:
-    """One request as the matcher sees it. Expensive attributes are computed at first use."""
     cdef readonly str operation
     cdef readonly str name
     cdef readonly str namespace
@@ -56,7 +47,6 @@ cdef class MatchInput:
 
 
 cdef class ResourceRule:
-    """One entry of resourceRules or excludeResourceRules."""
     cdef readonly tuple groups
     cdef readonly tuple versions
     cdef readonly tuple resources         # of (resource, subresource)
@@ -70,10 +60,6 @@ cdef class ResourceRule:
 
 
 cdef class MatchRules:
-    """A MatchResources: rules, excludes, selectors and matchPolicy.
-
-    ``written`` is the same as plain JSON, for what is derived from match rules at load.
-    """
     cdef readonly dict written
     cdef readonly tuple rules
     cdef readonly tuple excludes

@@ -12,6 +12,10 @@ from policyd._core.values.errors cimport CelError
 
 from policyd._core.match.equivalents import EQUIVALENTS
 
+#: from policyd._core.match.equivalents import Equivalents
+#: from policyd._core.match.equivalents import GvkTuple
+#: from policyd._core.match.equivalents import Gvr
+
 cdef object NEVER_MATCHED = frozenset({
     # A policy about policies could lock everyone out.
     ("admissionregistration.k8s.io", "validatingadmissionpolicies"),
@@ -68,6 +72,17 @@ cdef dict labels_in(dict metadata):
 @cython.freelist(16)
 @cython.auto_pickle(False)
 cdef class Hit:
+    """A policy matches: the kind and resource that it sees, and whether the objects have that kind.
+
+    ``kind`` and ``resource`` are the policy's ``request.kind`` and ``request.resource``.
+    ``api_version``: object and oldObject need only this apiVersion instead of theirs ("": none).
+    ``mismatch``: the objects were sent in another version than the policy sees and cannot be
+    converted here; this error is raised when the policy reads them ("": they have the version).
+    ``error``: the match itself fails, as in the API server (a malformed selector); or "".
+    """
+    #: def __init__(self, *args: object, **kwargs: object) -> None: ...
+    #: kind: GvkTuple
+    #: resource: Gvr
 
     def __init__(self):
         raise TypeError("hits are created by a match")
@@ -97,11 +112,18 @@ cdef Hit failed(Hit hit, str error):
 @cython.freelist(8)
 @cython.auto_pickle(False)
 cdef class MatchInput:
+    """One request as the matcher sees it. Expensive attributes are computed at first use."""
+    #: kind: GvkTuple
+    #: resource: Gvr
+    #: request_kind: GvkTuple
+    #: request_resource: Gvr
 
     def __init__(
         self, dict request not None, namespace_labels, object=SENT, old_object=SENT, *,
         equivalents=EQUIVALENTS, never=NEVER_MATCHED
     ):
+        #: (dict[str, Any], Callable[[str], dict[str, str] | str | None], object, object,
+        #: Equivalents, Container[tuple[str, str]]) -> None
         self.kind = triple(request, "kind", "kind", ("", "", ""))
         self.resource = triple(request, "resource", "resource", ("", "", ""))
         self.request_kind = triple(request, "requestKind", "kind", self.kind)
@@ -201,12 +223,17 @@ cdef class MatchInput:
         return self.labels
 
     def labels_for_namespace_selector(self):
+        #: () -> dict[str, str]
+        """The labels for a namespaceSelector, of the namespace or Namespace."""
         return self.labels_of_namespace()
 
 
 def input_of(
     AdmissionRequest request not None, namespace_labels, object, old_object, equivalents
 ):
+    #: (AdmissionRequest, Callable[[str], dict[str, str] | str | None], Any, Any, Equivalents) ->
+    #: MatchInput
+    """The same as MatchInput, for a request that has been read, with these objects."""
     cdef MatchInput made = MatchInput.__new__(MatchInput)
     made.kind, made.resource = request.kind, request.resource
     made.request_kind, made.request_resource = request.request_kind, request.request_resource
@@ -224,8 +251,14 @@ def input_of(
 @cython.final
 @cython.auto_pickle(False)
 cdef class ResourceRule:
+    """One entry of resourceRules or excludeResourceRules."""
+    #: groups: tuple[str, ...]
+    #: versions: tuple[str, ...]
+    #: resources: tuple[tuple[str, str], ...]
+    #: operations: tuple[str, ...]
 
     def __init__(self, dict rule not None):
+        #: (dict[str, Any]) -> None
         self.groups = tuple(rule.get("apiGroups") or ())
         self.versions = tuple(rule.get("apiVersions") or ())
         self.operations = tuple(rule.get("operations") or ())
@@ -274,11 +307,20 @@ cdef class ResourceRule:
 @cython.final
 @cython.auto_pickle(False)
 cdef class MatchRules:
+    """A MatchResources: rules, excludes, selectors and matchPolicy.
+
+    ``written`` is the same as plain JSON, for what is derived from match rules at load.
+    """
+    #: written: dict[str, Any]
+    #: rules: tuple[ResourceRule, ...]
+    #: excludes: tuple[ResourceRule, ...]
 
     def __init__(
         self, resource_rules=(), exclude_resource_rules=(), dict namespace_selector=None,
         dict object_selector=None, str match_policy="Equivalent"
     ):
+        #: (Sequence[dict[str, Any]], Sequence[dict[str, Any]], dict[str, Any] | None, dict[str,
+        #: Any] | None, str) -> None
         self.written = {
             "resourceRules": list(resource_rules or ()),
             "excludeResourceRules": list(exclude_resource_rules or ()),
@@ -301,6 +343,8 @@ cdef class MatchRules:
             self.unconditional = not self.selects and not self.excludes
 
     def match(self, MatchInput request not None):
+        #: (MatchInput) -> Hit | None
+        """The hit if this matches the request, otherwise None."""
         return self.find(request)
 
     cdef Hit find(self, MatchInput request):

@@ -6,13 +6,7 @@ class Requirement:
 
 @final
 class Selector:
-    """A label selector; ``None`` and ``{}`` match everything.
-
-    Raises ValueError with the text of ``metav1.LabelSelectorAsSelector`` if it is malformed.
-    """
-
     def __init__(self, selector: dict[str, Any] | None = None) -> None: ...
+    def matches(self, labels: dict[str, str]) -> bool: ...
     @property
     def empty(self) -> bool: ...
-    def matches(self, labels: dict[str, str]) -> bool:
-        """Whether an object with these labels is selected."""

@@ -13,8 +13,14 @@ cdef object ABSENT = object()
 @cython.final
 @cython.auto_pickle(False)
 cdef class Requirement:
+    """One condition on the label ``key``.
+
+    ``values`` are the values that match (with ``negative``: that do not match); None: any value
+    matches (with ``negative``: the label must be missing).
+    """
 
     def __init__(self, str key not None, str operator not None, list values not None):
+        #: (str, str, list[str]) -> None
         self.key = key
         self.negative = operator in ("NotIn", "DoesNotExist")
         self.values = frozenset(values) if operator in ("In", "NotIn", "=") else None
@@ -36,8 +42,10 @@ cdef class Requirement:
 @cython.final
 @cython.auto_pickle(False)
 cdef class Selector:
+    """All requirements must match; without requirements everything matches (see ``empty``)."""
 
     def __init__(self, dict selector=None):
+        #: (dict[str, Any] | None) -> None
         cdef list found = []
         cdef str error
         for key, value in sorted(((selector or {}).get("matchLabels") or {}).items()):
@@ -61,4 +69,6 @@ cdef class Selector:
         return True
 
     def matches(self, dict labels not None):
+        #: (dict[str, str]) -> bool
+        """Whether an object with these labels is selected."""
         return self.accepts(labels)

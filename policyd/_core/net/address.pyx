@@ -14,6 +14,7 @@ cdef str HEX = "0123456789abcdefABCDEF"
 
 
 cdef class IP(Opaque):
+    """``net.IP``"""
     cdef str type_name(self):
         return "net.IP"
 
@@ -30,6 +31,8 @@ cdef class IP(Opaque):
 
 
 cdef class CIDR(Opaque):
+    """``net.CIDR``: an address, which may have bits after the prefix, and the length of the prefix.
+    """
     cdef str type_name(self):
         return "net.CIDR"
 
@@ -71,6 +74,7 @@ cdef bint is_mapped(IP address):
 
 
 cdef object parse_ip(str text):
+    """The IP or CIDR, or Kubernetes' error message."""
     found = parse_address(text)
     if type(found) is str:
         return f"IP Address {shown(text)} parse error during conversion from string: {found}"

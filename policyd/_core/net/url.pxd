@@ -18,7 +18,6 @@ cdef class ParsedURL:
     cdef dict query(self)
 
 
-# The ParsedURL, or Go's error message ('parse "…": …').
 cdef object parse_request_uri(str text)
 cdef object parse_url(str text)
 cdef tuple split_host_port(str host)

@@ -27,6 +27,9 @@ class _Invalid(Exception):
 
 
 cdef class ParsedURL:
+    """A URL as Go's net/url parses it."""
+    #: def __init__(self, *args: object, **kwargs: object) -> None: ...
+    #: user: str | None
     def __init__(self):
         raise TypeError("use parse_url")
 
@@ -58,6 +61,7 @@ cdef class ParsedURL:
         return "".join(parts)
 
     def authority(self):
+        #: () -> str
         """``//user@host``, or ""."""
         if self.omit_host and not self.host and self.user is None:
             return ""
@@ -167,6 +171,7 @@ cdef str escape(bytes data, frozenset plain):
 
 
 cdef object parse_request_uri(str text):
+    """The ParsedURL, or Go's error message ('parse "…": …')."""
     try:
         return parse(text, True)
     except _Invalid as invalid:
@@ -189,6 +194,8 @@ cdef object parse_url(str text):
 
 
 def parsed(str text not None):
+    #: (str) -> ParsedURL | str
+    """Go's url.Parse: the URL, or the error message."""
     return parse_url(text)
 
 

@@ -1,4 +1,8 @@
-"""A compiled pattern: maps and whole patterns. Lists and leaves are in ``lists`` and ``leaves``."""
+"""A compiled pattern: maps and whole patterns. Lists and leaves are in ``lists`` and ``leaves``.
+
+Every check treats ``null`` like a missing key. Recursion follows the pattern, whose depth the
+compiler limits, not the object.
+"""
 
 cimport cython
 
@@ -12,11 +16,14 @@ cdef enum:
 
 @cython.auto_pickle(False)
 cdef class PatternCheck:
+    """One node of a pattern. ``expected`` describes the expected value in messages."""
 
     cdef int test(self, object value, Activation act) except -1:
+        """Returns a PatternResult. Raises only DeadlineExceeded."""
         raise TypeError(f"{type(self).__name__} has no test of its own")
 
     cdef int explain(self, object value, str path, PatternReport report, Activation act) except -1:
+        """Adds every place where a value fails to the report. Called only for values that fail."""
         return report.add(path, self.expected, value)
 
 
@@ -25,8 +32,11 @@ cdef class PatternCheck:
 
 @cython.auto_pickle(False)
 cdef class PatternEntry:
+    """One key of a map pattern. The subclasses are for marked keys and keys with wildcards."""
+    #: check: PatternCheck | None
 
     def __init__(self, str key not None, PatternCheck check):
+        #: (str, PatternCheck | None) -> None
         self.key = key
         self.check = check
 
@@ -40,6 +50,7 @@ cdef class PatternEntry:
 @cython.final
 @cython.auto_pickle(False)
 cdef class IfPresent(PatternEntry):
+    """``=(key)``."""
 
     cdef int test(self, dict value, Activation act) except -1:
         found = value.get(self.key)
@@ -49,6 +60,7 @@ cdef class IfPresent(PatternEntry):
 @cython.final
 @cython.auto_pickle(False)
 cdef class Absent(PatternEntry):
+    """``X(key)``."""
 
     cdef int test(self, dict value, Activation act) except -1:
         return HOLDS if value.get(self.key) is None else FAILS
@@ -60,8 +72,10 @@ cdef class Absent(PatternEntry):
 @cython.final
 @cython.auto_pickle(False)
 cdef class SomeKey(PatternEntry):
+    """``app.*``: at least one matching key must fit."""
 
     def __init__(self, str key not None, PatternCheck check):
+        #: (str, PatternCheck | None) -> None
         PatternEntry.__init__(self, key, check)
         self.wildcard = Wildcard(key)
 
@@ -92,8 +106,10 @@ cdef class SomeKey(PatternEntry):
 @cython.final
 @cython.auto_pickle(False)
 cdef class EachKey(PatternEntry):
+    """``=(app.*)``: every matching key must fit."""
 
     def __init__(self, str key not None, PatternCheck check):
+        #: (str, PatternCheck | None) -> None
         PatternEntry.__init__(self, key, check)
         self.wildcard = Wildcard(key)
 
@@ -125,8 +141,10 @@ cdef class EachKey(PatternEntry):
 @cython.final
 @cython.auto_pickle(False)
 cdef class NoKey(PatternEntry):
+    """``X(app.*)``: there must be no matching key."""
 
     def __init__(self, str key not None, PatternCheck check):
+        #: (str, PatternCheck | None) -> None
         PatternEntry.__init__(self, key, check)
         self.wildcard = Wildcard(key)
 
@@ -148,8 +166,12 @@ cdef class NoKey(PatternEntry):
 @cython.final
 @cython.auto_pickle(False)
 cdef class MapCheck(PatternCheck):
+    """A map: first its conditions, then all other entries."""
+    #: conditions: tuple[PatternEntry, ...]
+    #: entries: tuple[PatternEntry, ...]
 
     def __init__(self, str expected not None, conditions, entries):
+        #: (str, Iterable[PatternEntry], Iterable[PatternEntry]) -> None
         self.expected = expected
         self.conditions = tuple(conditions)
         self.entries = tuple(entries)
@@ -196,8 +218,11 @@ cdef class MapCheck(PatternCheck):
 
 @cython.auto_pickle(False)
 cdef class Pattern:
+    """A whole pattern. ``guard`` checks the conditions ``<(key)``; None if there are none."""
+    #: guard: PatternCheck | None
 
     def __init__(self, PatternCheck root, PatternCheck guard):
+        #: (PatternCheck, PatternCheck | None) -> None
         self.root = root
         self.guard = guard
 
@@ -214,6 +239,7 @@ cdef class Pattern:
         return report
 
     def check(self, value, *, str within="", deadline=0):
+        #: (object, str, int) -> str | None
         """Every place where the value does not fit; None if it fits or the pattern is skipped.
 
         ``deadline`` is a time of perf_counter_ns (0: none). Raises DeadlineExceeded after it.
@@ -224,10 +250,12 @@ cdef class Pattern:
         return self.explanation(value, within, act).text()
 
     cdef PatternReport explanation(self, object value, str within, Activation act):
+        """Why a value fails, with paths below `within`."""
         cdef bint secret = type(value) is dict and (<dict>value).get("kind") == "Secret"
         return self.explain(value, within, secret, act)
 
     def holds(self, value, *, deadline=0):
+        #: (object, int) -> bool
         """Whether the value fits and all conditions hold. For use as a condition."""
         return self.test(value, activation(0, 0, deadline)) == HOLDS
 
@@ -235,8 +263,11 @@ cdef class Pattern:
 @cython.final
 @cython.auto_pickle(False)
 cdef class AnyPattern(Pattern):
+    """Patterns of which one must hold; skipped only if none holds and none fails."""
+    #: patterns: tuple[Pattern, ...]
 
     def __init__(self, patterns):
+        #: (Iterable[Pattern]) -> None
         self.patterns = tuple(patterns)
 
     cdef int test(self, object value, Activation act) except -1:

@@ -1,4 +1,8 @@
-"""The leaves of a pattern. ``policyd/pattern/leaves.py`` parses their notation."""
+"""The leaves of a pattern. ``policyd/pattern/leaves.py`` parses their notation.
+
+If the object has a list, a leaf checks each item; if it has a map, only ``*`` and ``?*`` can hold.
+For a missing value only ``null`` holds.
+"""
 
 cimport cython
 
@@ -6,6 +10,8 @@ from policyd._core.values.activation cimport Activation, work
 from policyd._core.pattern.checks cimport FAILS, HOLDS, PatternCheck
 from policyd._core.pattern.report cimport PatternReport, item_of
 from policyd._core.pattern.strings cimport Amount, Wildcard, amount as amount_of, scalar_string
+
+#: COMPARISONS: dict[str, int]
 
 cdef enum:
     ITEM = 5
@@ -17,6 +23,7 @@ COMPARISONS = {">": MORE, ">=": MORE_OR_EQUAL, "<": LESS, "<=": LESS_OR_EQUAL}
 @cython.final
 @cython.auto_pickle(False)
 cdef class Anything(PatternCheck):
+    """``*``: any value."""
 
     def __cinit__(self):
         self.expected = "*"
@@ -28,6 +35,7 @@ cdef class Anything(PatternCheck):
 @cython.final
 @cython.auto_pickle(False)
 cdef class Something(PatternCheck):
+    """``?*``: any value that is not empty."""
 
     def __cinit__(self):
         self.expected = "?*"
@@ -41,6 +49,7 @@ cdef class Something(PatternCheck):
 @cython.final
 @cython.auto_pickle(False)
 cdef class Unset(PatternCheck):
+    """``null``: no value, or the zero value of Go: false, 0 or an empty string."""
 
     def __cinit__(self):
         self.expected = "nothing"
@@ -56,6 +65,7 @@ cdef class Unset(PatternCheck):
 
 @cython.auto_pickle(False)
 cdef class LeafCheck(PatternCheck):
+    """A leaf that compares a scalar."""
 
     cdef int test(self, object value, Activation act) except -1:
         if type(value) is not list:
@@ -81,8 +91,10 @@ cdef class LeafCheck(PatternCheck):
 @cython.final
 @cython.auto_pickle(False)
 cdef class BoolLeaf(LeafCheck):
+    """``true`` or ``false``."""
 
     def __init__(self, bint value):
+        #: (bool) -> None
         self.value = value
         self.expected = "true" if value else "false"
 
@@ -93,8 +105,12 @@ cdef class BoolLeaf(LeafCheck):
 @cython.final
 @cython.auto_pickle(False)
 cdef class NumberLeaf(LeafCheck):
+    """A number: equal to numbers, and to strings with the same quantity."""
+    #: value: int | float
+    #: amount: Amount | None
 
     def __init__(self, value not None):
+        #: (int | float) -> None
         self.value = value
         self.expected = scalar_string(value)
         self.amount = amount_of(self.expected)
@@ -112,8 +128,11 @@ cdef class NumberLeaf(LeafCheck):
 @cython.final
 @cython.auto_pickle(False)
 cdef class StringLeaf(LeafCheck):
+    """A string: the literal itself, or one of its alternatives."""
+    #: terms: tuple[Term, ...]
 
     def __init__(self, str literal not None, terms):
+        #: (str, Iterable[Term]) -> None
         self.literal = literal
         self.expected = literal or '""'
         self.terms = tuple(terms)
@@ -136,6 +155,7 @@ cdef class StringLeaf(LeafCheck):
 
 @cython.auto_pickle(False)
 cdef class Term:
+    """A part between ``|`` and ``&``."""
 
     cdef bint fits(self, object value, Activation act) except -1:
         raise TypeError(f"{type(self).__name__} has no test of its own")
@@ -144,8 +164,11 @@ cdef class Term:
 @cython.final
 @cython.auto_pickle(False)
 cdef class EqualTerm(Term):
+    """A wildcard match, or an equal amount; ``negative``: neither."""
+    #: amount: Amount | None
 
     def __init__(self, str text not None, bint negative):
+        #: (str, bool) -> None
         self.wildcard = Wildcard(text)
         self.amount = amount_of(text)
         self.negative = negative
@@ -165,8 +188,10 @@ cdef class EqualTerm(Term):
 @cython.final
 @cython.auto_pickle(False)
 cdef class CompareTerm(Term):
+    """``> >= < <=`` an amount."""
 
     def __init__(self, str operator not None, Amount amount not None):
+        #: (str, Amount) -> None
         self.operator = operator
         self.comparison = COMPARISONS[operator]
         self.amount = amount
@@ -187,8 +212,10 @@ cdef class CompareTerm(Term):
 @cython.final
 @cython.auto_pickle(False)
 cdef class RangeTerm(Term):
+    """``low-high``, ends included; ``outside``: ``low!-high``, ends excluded."""
 
     def __init__(self, Amount low not None, Amount high not None, bint outside):
+        #: (Amount, Amount, bool) -> None
         self.low = low
         self.high = high
         self.outside = outside
@@ -205,8 +232,11 @@ cdef class RangeTerm(Term):
 @cython.final
 @cython.auto_pickle(False)
 cdef class AllTerm(Term):
+    """Terms joined by ``&``."""
+    #: terms: tuple[Term, ...]
 
     def __init__(self, terms):
+        #: (Iterable[Term]) -> None
         self.terms = tuple(terms)
 
     cdef bint fits(self, object value, Activation act) except -1:

@@ -5,10 +5,6 @@ from policyd._core.pattern.checks cimport PatternCheck
 
 
 cdef class ListCheck(PatternCheck):
-    """A list: each item must fit all checks of ``each``, and one of ``any_of`` if there are any.
-
-    With ``some`` an empty list is skipped: below a condition the list must have items.
-    """
     cdef readonly tuple each
     cdef readonly tuple any_of
     cdef readonly bint some
@@ -17,9 +13,7 @@ cdef class ListCheck(PatternCheck):
 
 
 cdef class EmptyList(PatternCheck):
-    """``[]``."""
-
+    pass
 
 cdef class ExistsCheck(PatternCheck):
-    """``^(key)``: at least one item of the list fits each check of ``wanted``."""
     cdef readonly tuple wanted

@@ -5,9 +5,6 @@ from policyd._core.pattern.checks import PatternCheck
 
 @final
 class ListCheck(PatternCheck):
-    each: tuple[PatternCheck, ...]
-    any_of: tuple[PatternCheck, ...]
-    some: bool
     def __init__(
         self,
         expected: str,
@@ -15,11 +12,18 @@ class ListCheck(PatternCheck):
         any_of: Iterable[PatternCheck],
         some: bool,
     ) -> None: ...
+    @property
+    def each(self) -> tuple[PatternCheck, ...]: ...
+    @property
+    def any_of(self) -> tuple[PatternCheck, ...]: ...
+    @property
+    def some(self) -> bool: ...
 
 @final
 class EmptyList(PatternCheck): ...
 
 @final
 class ExistsCheck(PatternCheck):
-    wanted: tuple[PatternCheck, ...]
     def __init__(self, expected: str, wanted: Iterable[PatternCheck]) -> None: ...
+    @property
+    def wanted(self) -> tuple[PatternCheck, ...]: ...

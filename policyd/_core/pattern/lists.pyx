@@ -13,8 +13,15 @@ cdef enum:
 @cython.final
 @cython.auto_pickle(False)
 cdef class ListCheck(PatternCheck):
+    """A list: each item must fit all checks of ``each``, and one of ``any_of`` if there are any.
+
+    With ``some`` an empty list is skipped: below a condition the list must have items.
+    """
+    #: each: tuple[PatternCheck, ...]
+    #: any_of: tuple[PatternCheck, ...]
 
     def __init__(self, str expected not None, each, any_of, bint some):
+        #: (str, Iterable[PatternCheck], Iterable[PatternCheck], bool) -> None
         self.expected = expected
         self.each = tuple(each)
         self.any_of = tuple(any_of)
@@ -77,6 +84,7 @@ cdef class ListCheck(PatternCheck):
 @cython.final
 @cython.auto_pickle(False)
 cdef class EmptyList(PatternCheck):
+    """``[]``."""
 
     def __cinit__(self):
         self.expected = "an empty list"
@@ -88,8 +96,11 @@ cdef class EmptyList(PatternCheck):
 @cython.final
 @cython.auto_pickle(False)
 cdef class ExistsCheck(PatternCheck):
+    """``^(key)``: at least one item of the list fits each check of ``wanted``."""
+    #: wanted: tuple[PatternCheck, ...]
 
     def __init__(self, str expected not None, wanted):
+        #: (str, Iterable[PatternCheck]) -> None
         self.expected = expected
         self.wanted = tuple(wanted)
 

@@ -6,11 +6,6 @@ cdef enum:
 
 
 cdef class PatternReport:
-    """Collects places. With ``secret``, values of a Secret's data are not shown. ``field`` is the
-    path of the place, or the path that all places are below; "" if they have none in common.
-    The text has one place at least, and more while they have at most ``limit`` bytes.
-    """
-
     cdef list places
     cdef str field
     cdef str whole
@@ -26,10 +21,8 @@ cdef class PatternReport:
     cdef PatternReport saying(str whole, str field)
 
 
-# The path that both paths are below, or are; None for `one` if there is none yet.
 cdef str common(str one, str other)
 
 
-# The path of a key or item below another path.
 cdef str below(str path, str key)
 cdef str item_of(str path, Py_ssize_t index)

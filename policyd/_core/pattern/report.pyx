@@ -18,6 +18,10 @@ cdef tuple SECRETS = (
 @cython.final
 @cython.auto_pickle(False)
 cdef class PatternReport:
+    """Collects places. With ``secret``, values of a Secret's data are not shown. ``field`` is the
+    path of the place, or the path that all places are below; "" if they have none in common.
+    The text has one place at least, and more while they have at most ``limit`` bytes.
+    """
 
     def __cinit__(self):
         self.places = []
@@ -55,6 +59,7 @@ cdef class PatternReport:
 
 
 cdef str common(str one, str other):
+    """The path that both paths are below, or are; None for `one` if there is none yet."""
     if one is None or one == other:
         return other
     cdef Py_ssize_t end = 0, i
@@ -91,6 +96,7 @@ cdef str cut(str text, Py_ssize_t limit):
 
 
 cdef str below(str path, str key):
+    """The path of a key or item below another path."""
     if not key or not key.isascii() or not key.replace("_", "a").isalnum():
         if not key.isprintable():
             key = json.dumps(key)

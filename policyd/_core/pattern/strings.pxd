@@ -15,8 +15,6 @@ cdef enum WildcardKind:
 
 
 cdef class Wildcard:
-    """A string in which ``*`` matches any characters and ``?`` matches one."""
-
     cdef readonly str text
     cdef WildcardKind kind
     cdef str literal        # for the first four kinds
@@ -29,8 +27,6 @@ cdef class Wildcard:
 
 
 cdef class Amount:
-    """A quantity or a duration, or a string that is both (``5m``, ``0``)."""
-
     cdef readonly str text
     cdef Quantity quantity      # None: not a quantity
     cdef readonly bint timed    # it is also a duration
@@ -38,12 +34,9 @@ cdef class Amount:
     cdef bint short             # milli is exact
     cdef int64_t milli          # thousandths of the quantity
 
-    # Sets `out` to -1, 0 or 1 for a value below, equal to or above this; False: not comparable.
     cdef bint compare(self, object value, int* out) except -1
     cdef bint compare_string(self, str text, int* out) except -1
 
 
-# The Amount of a string, or None.
 cdef Amount amount(str text)
-# A scalar as a string as JSON prints it; None for null, maps and lists.
 cdef str scalar_string(object value)

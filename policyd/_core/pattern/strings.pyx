@@ -9,6 +9,9 @@ from policyd._core.regex.engine cimport Regex, compile_regex
 from policyd._core.regex.search cimport find as find_string
 from policyd._core.values.times cimport parse_duration
 
+#: QUANTITY: str
+#: DURATION: str
+
 cdef enum:
     MAX_AMOUNT_CHARACTERS = 100   # Kubernetes never prints longer ones
     MAX_AMOUNT_BITS = 4096
@@ -35,8 +38,10 @@ cdef Regex DURATION_FORM = compile_regex(DURATION)
 @cython.final
 @cython.auto_pickle(False)
 cdef class Wildcard:
+    """A string in which ``*`` matches any characters and ``?`` matches one."""
 
     def __init__(self, str text not None):
+        #: (str) -> None
         self.text = text
         self.parts = tuple(text.split("*"))
         self.least = len(text) - text.count("*")
@@ -55,6 +60,7 @@ cdef class Wildcard:
             self.kind = CONTAINS
 
     def matches(self, str text not None):
+        #: (str) -> bool
         """Whether the string matches."""
         return self.fits(text, activation(0, 0, 0))
 
@@ -126,8 +132,12 @@ cdef Py_ssize_t find(
 @cython.final
 @cython.auto_pickle(False)
 cdef class Amount:
+    """A quantity or a duration, or a string that is both (``5m``, ``0``)."""
 
     cdef bint compare(self, object value, int* out) except -1:
+        """Sets `out` to -1, 0 or 1 for a value below, equal to or above this; False: not
+        comparable.
+        """
         kind = type(value)
         if kind is str:
             return self.compare_string(<str>value, out)
@@ -157,16 +167,19 @@ cdef class Amount:
 
     @property
     def is_quantity(self):
+        #: () -> bool
         """Whether it is a quantity; ``5m`` is one, and a duration too."""
         return self.quantity is not None
 
     def order(self, value):
+        #: (object) -> int | None
         """-1, 0 or 1 for a value below, equal to or above this; None: not comparable."""
         cdef int found = 0
         return found if self.compare(value, &found) else None
 
 
 cdef Amount amount(str text):
+    """The Amount of a string, or None."""
     cdef Amount made = Amount.__new__(Amount)
     made.text = text
     made.quantity = quantity_of(text)
@@ -176,6 +189,7 @@ cdef Amount amount(str text):
 
 
 def amount_of(str text not None):
+    #: (str) -> Amount | None
     """The Amount of a string, or None."""
     return amount(text)
 
@@ -265,6 +279,7 @@ cdef int64_t decimal_factor(Py_UCS4 suffix) noexcept:
 
 
 cdef str scalar_string(object value):
+    """A scalar as a string as JSON prints it; None for null, maps and lists."""
     kind = type(value)
     if kind is str:
         return <str>value

@@ -7,8 +7,6 @@ from policyd._core.values.activation cimport Activation
 
 
 cdef class Backtracking:
-    """The search of one string. ``failed`` has a bit per position and instruction: whether no match
-    can be completed from there. So no search repeats what an earlier one did in vain."""
     cdef Dfa dfa          # owner of the program
     cdef int kind         # of the text: bytes of a character
     cdef void *text
@@ -31,7 +29,6 @@ cdef class Backtracking:
     cdef uint32_t last_char    # the last one that was looked up, and its place
     cdef int64_t last_place
 
-    # The start of the first match at or after a position, -1 if there is none; ``end`` is its end.
     cdef int64_t next(self, Activation act, int64_t at) except -2
     cdef bint completes(self, Activation act, int64_t start) except -1
     cdef int learn(self, Activation act) except -1
@@ -42,5 +39,4 @@ cdef class Backtracking:
     cdef bint stands(self, unsigned int op, int64_t position) noexcept
 
 
-# None if the memory would be too large.
 cdef Backtracking backtracking(Activation act, Dfa dfa, str text)

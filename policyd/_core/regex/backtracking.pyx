@@ -20,6 +20,8 @@ from policyd._core.values.activation cimport activation, work
 
 from policyd._core.regex.program import spans
 
+#: from policyd._core.regex.dfa import Dfa
+
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(str text)
     int PyUnicode_KIND(str text)
@@ -37,6 +39,7 @@ cdef enum:
 
 
 cdef Backtracking backtracking(Activation act, Dfa dfa, str text):
+    """None if the memory would be too large."""
     cdef int64_t pairs = <int64_t> dfa.length * (len(text) + 1)
     if pairs > MAX_PAIRS:
         return None
@@ -66,8 +69,15 @@ cdef str beyond_ascii(Activation act, str text):
 @cython.final
 @cython.auto_pickle(False)
 cdef class Backtracking:
+    """The search of one string. ``failed`` has a bit per position and instruction: whether no match
+    can be completed from there. So no search repeats what an earlier one did in vain.
+    """
     @staticmethod
     def spans(Dfa dfa not None, str text not None) -> list:
+        #: (Dfa, str) -> list[tuple[int, int]] | None
+        """Every match of a program from ``program.machine``, without overlaps; an empty match may
+        follow another one. None if ``text`` is too long.
+        """
         cdef Activation unlimited = activation(0, 1 << 62, 0)
         cdef Backtracking search = backtracking(unlimited, dfa, text)
         cdef int64_t at = 0
@@ -133,6 +143,9 @@ cdef class Backtracking:
         return PyUnicode_READ(self.kind, self.text, position)
 
     cdef int64_t next(self, Activation act, int64_t at) except -2:
+        """The start of the first match at or after a position, -1 if there is none; ``end`` is its
+        end.
+        """
         cdef int64_t start
         for start in range(at, self.size + 1):
             if not start % BLOCK:

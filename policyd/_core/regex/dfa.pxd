@@ -36,8 +36,6 @@ cdef struct State:
 
 
 cdef class Dfa:
-    """``table`` has a row per state: the next state for each kind of character, then the result
-    at the end of the string."""
     cdef Instruction *program
     cdef Characters *sets
     cdef tuple texts       # of the sets, in RE2 syntax: which characters beyond ASCII they have
@@ -57,7 +55,6 @@ cdef class Dfa:
     cdef readonly Py_ssize_t steps  # transitions computed so far: at most one per table entry
     cdef readonly bint gave_up      # too many states: RE2 must be used
 
-    # 1, 0, or UNKNOWN (-1) if the string is not ASCII or needs too many states.
     cdef int search(self, str text) except -2
     cdef uint16_t begin(self) except? 0
     cdef uint16_t step(self, uint16_t at, unsigned int char) except? 0

@@ -13,6 +13,17 @@ from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Realloc
 from libc.stdint cimport uint8_t, uint16_t, uint64_t
 from libc.string cimport memcmp, memset
 
+#: class Op(IntFlag):
+#:     MATCH = ...
+#:     ONE = ...
+#:     EITHER = ...
+#:     TEXT_START = ...
+#:     LINE_START = ...
+#:     TEXT_END = ...
+#:     LINE_END = ...
+#:     BOUNDARY = ...
+#:     NO_BOUNDARY = ...
+
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(str text)
     const uint8_t *PyUnicode_1BYTE_DATA(str text)
@@ -44,7 +55,16 @@ cdef enum:
 
 
 cdef class Dfa:
+    """``table`` has a row per state: the next state for each kind of character, then the result
+    at the end of the string.
+    """
     def __init__(self, list instructions, start, list sets, bytes kinds, tuple texts=()):
+        #: (list[tuple[int, int, int]], int, list[int], bytes, tuple[str, ...]) -> None
+        """``instructions``: (operation, next, other next for EITHER or number of the set for ONE);
+        the first is MATCH. ``start``: the first instruction to run. ``sets``: bit n is character n.
+        ``kinds``: the kind of each ASCII character; characters of one kind are equivalent.
+        ``texts``: the sets in RE2 syntax, for ``Backtracking``.
+        """
         if self.program != NULL or len(instructions) > MAX_LENGTH or len(kinds) != END:
             raise ValueError("not a program")
         self.length = len(instructions)
@@ -83,10 +103,13 @@ cdef class Dfa:
         )
 
     def matches(self, str text not None):
+        #: (str) -> bool | None
+        """Whether the string matches; None if it is not ASCII or if there are too many states."""
         cdef int answer = self.search(text)
         return None if answer == UNKNOWN else bool(answer)
 
     cdef int search(self, str text) except -2:
+        """1, 0, or UNKNOWN (-1) if the string is not ASCII or needs too many states."""
         if self.gave_up or not PyUnicode_IS_ASCII(text):
             return UNKNOWN
         cdef const uint8_t *data = PyUnicode_1BYTE_DATA(text)

@@ -30,20 +30,13 @@ cdef class Regex:
     cdef object match       # RE2's method
     cdef int64_t size       # number of instructions of RE2's program
 
-    # Counts the search of a string; raises a BudgetExceeded if it is too expensive.
     cdef int afford(self, Activation act, str text) except -1
     cdef bint search(self, Activation act, str text) except -1
     cdef int search_dfa(self, str text) except -2
-    # The first match, "" if there is none.
     cdef str find(self, Activation act, str text)
-    # What finds the matches if RE2 may take quadratic time; None if it has to be RE2.
     cdef Backtracking linear_search(self, Activation act, str text)
-    # At most `limit` matches, all if it is negative. An empty match adjacent to the one before is
-    # skipped.
     cdef list find_all(self, Activation act, str text, int64_t limit)
 
 
-# The Regex, or Go's error message ("error parsing regexp: …").
 cdef object compile_regex(str pattern, int64_t memory=*)
-# The same with a bounded cache, for patterns that are known only at run time.
 cdef object cached_regex(Activation act, str pattern)

@@ -62,6 +62,7 @@ cdef class Regex:
         return f"<Regex {self.pattern!r}>"
 
     cdef int afford(self, Activation act, str text) except -1:
+        """Counts the search of a string; raises a BudgetExceeded if it is too expensive."""
         cdef int64_t steps = self.size * (len(text) + 1)
         if steps <= FEW_STEPS:
             return 0
@@ -111,6 +112,7 @@ cdef class Regex:
         return answer
 
     cdef str find(self, Activation act, str text):
+        """The first match, "" if there is none."""
         self.afford(act, text)
         cdef bytes data = PyUnicode_AsUTF8String(text)
         cdef tuple found = span(self, data, 0)
@@ -160,6 +162,7 @@ cdef class Regex:
         return result
 
     cdef Backtracking linear_search(self, Activation act, str text):
+        """What finds the matches if RE2 may take quadratic time; None if it has to be RE2."""
         if self.program is None and not self.has_no_program:
             self.program = machine(self.rewritten)
             self.has_no_program = self.program is None
@@ -198,6 +201,7 @@ cdef tuple span(Regex regex, bytes data, Py_ssize_t at):
 
 
 cdef object compile_regex(str pattern, int64_t memory=MAX_MEMORY):
+    """The Regex, or Go's error message ("error parsing regexp: …")."""
     cdef Regex regex = Regex.__new__(Regex)
     if len(pattern) > MAX_PATTERN:
         return f"error parsing regexp: expression too large: `{pattern}`"
@@ -236,6 +240,7 @@ cdef int choose_engine(Regex regex, tuple items) except -1:
 
 
 cdef object cached_regex(Activation act, str pattern):
+    """The same with a bounded cache, for patterns that are known only at run time."""
     cdef int64_t nanos
     cdef object found = MEMOIZED.get(pattern)
     if found is None:

@@ -5,8 +5,6 @@ from policyd._core.values.activation cimport Activation, take
 cdef extern from "Python.h":
     Py_ssize_t PyUnicode_KIND(object text) noexcept
 
-# The position of the first (last) occurrence between two positions, -1: none. Positions are indexes
-# of the string.
 cdef Py_ssize_t find(
     Activation act, str text, str part, Py_ssize_t start, Py_ssize_t end
 ) except -2
@@ -14,8 +12,6 @@ cdef Py_ssize_t find_last(
     Activation act, str text, str part, Py_ssize_t start, Py_ssize_t end
 ) except -2
 
-# Like str.replace and str.split with a separator of at least one character; at most `limit` times,
-# -1: no limit. The memory of the results is counted.
 cdef str replace(Activation act, str text, str old, str new, Py_ssize_t limit)
 cdef list split(Activation act, str text, str separator, Py_ssize_t limit)
 

@@ -28,6 +28,9 @@ cdef enum:
 cdef Py_ssize_t find(
     Activation act, str text, str part, Py_ssize_t start, Py_ssize_t end
 ) except -2:
+    """The position of the first (last) occurrence between two positions, -1: none. Positions are
+    indexes of the string.
+    """
     return search(act, text, part, start, end, False)
 
 
@@ -144,6 +147,9 @@ cdef list pieces(str text, list found, Py_ssize_t length):
 
 
 cdef str replace(Activation act, str text, str old, str new, Py_ssize_t limit):
+    """Like str.replace and str.split with a separator of at least one character; at most `limit`
+    times, -1: no limit. The memory of the results is counted.
+    """
     cdef Py_ssize_t count, size, width = max(PyUnicode_KIND(text), PyUnicode_KIND(new))
     cdef list found
     work(act, len(text) // CHARACTERS_A_UNIT)

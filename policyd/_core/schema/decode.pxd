@@ -6,8 +6,6 @@ cdef object ABSENT  # no value at all
 
 
 cdef class Decoder:
-    """The state of one decoding."""
-
     cdef bint convert
     cdef bint noting        # whether to note where it is, for the messages: only after an error
     cdef list path          # names and list indexes from the root
@@ -19,9 +17,7 @@ cdef class Decoder:
     cdef set written        # second pass: ids of the maps into which the patch wrote nothing
 
     cdef bint failed(self)
-    # The value as Go prints it. What it shares with ``old`` is decoded already.
     cdef object value(self, object new, object old, Field field)
-    # The same of a member of a struct; ABSENT if Go does not print it.
     cdef object member(self, str name, object member, object was, SchemaType type)
     cdef object members(self, dict new, object old, SchemaType type)
     cdef object entries(self, dict new, object old, SchemaType type)
@@ -33,14 +29,10 @@ cdef class Decoder:
     cdef object fail(self, object new, Field field, str go=*)
 
 
-# ``convert``: as after a merge. ``noting``: for the messages.
 cdef Decoder new_decoder(bint convert, bint noting)
 
-# ``out`` with the decoded member, copied first if it is still the map ``new`` itself.
 cdef dict with_member(dict out, dict new, object name, object member, object after)
 
-# Whether Go does not print the value of a field of a struct.
 cdef bint is_omitted(object value, Field field)
 
-# The object as Go prints it; None if it cannot be decoded. ``convert``: as after a merge.
 cdef object decoded_or_none(object new, object old, Field root, bint convert)

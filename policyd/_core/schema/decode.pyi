@@ -2,9 +2,6 @@ from typing import final
 
 from policyd._core.schema.types import Field
 
-@final
-class Decoder: ...
-
 class DecodeError(Exception): ...
 class Base64Error(ValueError): ...
 
@@ -17,3 +14,6 @@ def decode(
     kept: object = None,
     given: object = None,
 ) -> object: ...
+
+@final
+class Decoder: ...

@@ -39,6 +39,7 @@ class Base64Error(ValueError):
 
 
 def decode(new, old, Field root not None, *, convert=False, kept=None, given=None):
+    #: (object, object, Field, bool, object, object) -> object
     """``convert``: as after a merge, where whole floats are integers and messages differ.
     ``kept`` is the tree before the change if that is not ``old``; ``given`` contains the values in
     the patch, which may be parts of that tree.
@@ -64,12 +65,14 @@ def decode(new, old, Field root not None, *, convert=False, kept=None, given=Non
 
 
 cdef object decoded_or_none(object new, object old, Field root, bint convert):
+    """The object as Go prints it; None if it cannot be decoded. ``convert``: as after a merge."""
     cdef Decoder decoder = new_decoder(convert, False)
     out = decoder.value(new, old, root)
     return None if decoder.failed() else out
 
 
 cdef Decoder new_decoder(bint convert, bint noting):
+    """``convert``: as after a merge. ``noting``: for the messages."""
     cdef Decoder decoder = Decoder.__new__(Decoder)
     decoder.convert = convert
     decoder.noting = noting
@@ -97,11 +100,13 @@ cdef int note_maps(object value, set noted) except -1:
 @cython.final
 @cython.auto_pickle(False)
 cdef class Decoder:
+    """The state of one decoding."""
 
     cdef bint failed(self):
         return self.failure is not None or self.unknown is not None
 
     cdef object value(self, object new, object old, Field field):
+        """The value as Go prints it. What it shares with ``old`` is decoded already."""
         cdef SchemaType type = field.type
         cdef Decoding decoding = type.decoding
         cdef object kind
@@ -162,6 +167,7 @@ cdef class Decoder:
         return out
 
     cdef object member(self, str name, object member, object was, SchemaType type):
+        """The same of a member of a struct; ABSENT if Go does not print it."""
         cdef Field field = type.fields.get(name)
         cdef str outer = self.struct
         if field is None:
@@ -307,6 +313,7 @@ cdef object empty(SchemaType type):
 
 
 cdef dict with_member(dict out, dict new, object name, object member, object after):
+    """``out`` with the decoded member, copied first if it is still the map ``new`` itself."""
     if after is member:
         return out
     if out is new:

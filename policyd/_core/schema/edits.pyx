@@ -10,6 +10,12 @@ from cpython.ref cimport Py_REFCNT
 @cython.freelist(32)
 @cython.auto_pickle(False)
 cdef class Edit:
+    """One change of a copied map or list, and the changes before it.
+
+    ``name`` is a key that was set or removed, each key only once, new ones in their order. In a
+    list whose items are all maps with a name (a unique key that is a string) it is the index of an
+    item that was replaced by a changed copy of its own.
+    """
 
     def __dealloc__(self):
         # One by one: a chain of very many Edits that release each other would exhaust the stack.
@@ -26,6 +32,7 @@ cdef class Edit:
 @cython.freelist(4)
 @cython.auto_pickle(False)
 cdef class Edits:
+    """The last change of the value that was merged last; None: not known."""
 
     cdef Edit take(self):
         """Return the latest and forget it."""
@@ -41,6 +48,7 @@ cdef Edit new_edit(object name, bint added, Edit below, Edit before):
 
 
 cdef list all_edits(Edit last):
+    """The changes up to this one, in order."""
     cdef list edits = []
     while last is not None:
         edits.append(last)

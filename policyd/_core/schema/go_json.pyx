@@ -12,6 +12,7 @@ cdef dict ESCAPES = str.maketrans(
 
 
 def go_json(value):
+    #: (object) -> str
     cdef list parts = []
     write(value, parts)
     return "".join(parts)

@@ -26,29 +26,37 @@ class MergeError(Exception):
 
 
 def problems(patch, SchemaType type not None):
+    #: (object, SchemaType) -> list[tuple[str, str]] | None
     return value_problems(patch, type, False, False)
 
 
 def live_problems(live, SchemaType type not None):
+    #: (object, SchemaType) -> list[tuple[str, str]] | None
     return value_problems(live, type, True, False)
 
 
 def atomics(patch, SchemaType type not None):
+    #: (object, SchemaType) -> list[str] | None
     found = value_problems(patch, type, False, True) or ()
     return [path for path, message in found if message is None] or None
 
 
 def flawless(patch, SchemaType type not None):
+    #: (object, SchemaType) -> bool
     return value_problems(patch, type, False, True) is None
 
 
 def merge(live, patch, SchemaType type not None):
+    #: (object, object, SchemaType) -> object
     return merge_value(live, patch, type, Edits())
 
 
 # Checking against the schema.
 
 cdef list value_problems(object value, SchemaType type, bint live, bint atomics):
+    """What does not fit the schema: [(path, message)], or None. ``live``: duplicates are allowed.
+    ``atomics``: also returns the paths of atomic values, with None as message.
+    """
     cdef object kind = kind_of(value)
     if kind is dict:
         if type.is_map:
@@ -221,6 +229,7 @@ cdef str scalar_string(object value):
 # Merging.
 
 cdef object merge_value(object live, object patch, SchemaType type, Edits edits):
+    """The merged tree; shares unchanged values with ``live``. Raises MergeError."""
     edits.latest = None
     if kind_of(patch) is dict and type.is_map and not type.atomic:
         if kind_of(live) is dict:
@@ -306,6 +315,9 @@ cdef bint named(list keys, Edit edit, SchemaType type):
 
 
 cdef Edit of_items(Edit edit, list live, list out, SchemaType type):
+    """``edit`` if it is an Edit of this list (the items keep their places and unique names), else
+    None.
+    """
     cdef list names = []
     cdef Py_ssize_t at
     if edit is None or len(type.keys) != 1 or len(out) != len(live):
@@ -328,6 +340,9 @@ cdef bint paired(list live_keys, list patch_keys) except -1:
 
 
 cdef list pairing(list live_keys, list patch_keys):
+    """The items of a merged list in order: pairs of indexes in the live list and in the patch. -1
+    if one of them does not have the item, or if the patch replaces duplicates of the live list.
+    """
     cdef dict live_places = {}
     cdef dict patch_places = {}
     cdef set merged = set()
@@ -369,6 +384,7 @@ cdef list pairing(list live_keys, list patch_keys):
 
 
 cdef list in_front(list live_keys, list patch_keys):
+    """The same with new items first and the others where they are in the live list."""
     cdef dict places = {key: to for to, key in enumerate(patch_keys)}
     cdef list shared = [key for key in dict.fromkeys(live_keys) if key in places]
     cdef list out = [(-1, to) for key, to in places.items() if key not in shared]
@@ -378,6 +394,7 @@ cdef list in_front(list live_keys, list patch_keys):
 
 
 cdef bint same_items(list one, list other):
+    """Whether two lists contain the same objects (by identity)."""
     cdef Py_ssize_t index
     if len(one) != len(other):
         return False

@@ -1,8 +1,4 @@
-"""The schema of a Kubernetes kind for mutations: how values merge, and how Go decodes them.
-
-A schema is a graph of types (kinds such as CustomResourceDefinition contain themselves). It is
-created once by ``policyd.mutation.schemas.schemas`` and immutable afterwards.
-"""
+"""The schema of a Kubernetes kind for mutations: how values merge, and how Go decodes them."""
 
 
 cpdef enum Scalar:
@@ -51,7 +47,6 @@ cdef class SchemaType:
 
 
 cdef class Field:
-    """A type at one place of a schema, with the attributes of the Go field."""
     cdef readonly SchemaType type
     cdef readonly str via           # the embedded Go structs that contain it: "VolumeSource."
     cdef readonly str go            # the Go type as error messages print it

@@ -50,10 +50,14 @@ cdef enum:
 
 
 cdef int descend() except -1:
+    """Functions that recurse over values call this for each container. Raises CostExceeded before
+    the stack ends; the depths that policyd accepts never come near it in a thread of 1 MiB.
+    """
     if policyd_is_low(LEAST, 4):
         raise CostExceeded("operation cancelled: a value is nested too deeply to be processed")
     return 0
 
 
 cdef bint has_room():
+    """Whether there is room to evaluate another expression: its tree has at most 1,000 levels."""
     return not policyd_is_low(EXPRESSION, 2)

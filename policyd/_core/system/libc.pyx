@@ -5,6 +5,8 @@ Compiled: ctypes would be imported by each server for these calls alone, and tak
 
 from posix.unistd cimport _exit, getppid
 
+#: IS_GLIBC: bool
+
 cdef extern from *:
     """
     #ifdef __linux__
@@ -35,6 +37,7 @@ IS_GLIBC = POLICYD_GLIBC
 
 
 def mallopt(int number, int value):
+    #: (int, int) -> bool
     """Set a parameter of the allocator, by its number in ``<malloc.h>``; return whether glibc
     accepted it.
     """
@@ -42,12 +45,14 @@ def mallopt(int number, int value):
 
 
 def malloc_trim():
+    #: () -> None
     """Return the free memory of glibc's heaps to the system."""
     with nogil:
         policyd_malloc_trim(0)
 
 
 def die_with(int parent, int signal):
+    #: (int, int) -> None
     """Have the kernel send this process the signal when its parent ends, for whatever reason; exit
     if ``parent`` has ended before. Only Linux sends it. For new processes.
     """

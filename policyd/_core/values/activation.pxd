@@ -1,10 +1,4 @@
-"""The state of one evaluation: the values of the variables, cost, memory and deadline.
-
-Cost is counted as Kubernetes counts it, by integer additions. The limit and the clock are checked
-only when ``spent`` exceeds ``checkpoint``. Work that Kubernetes does not charge (iterations,
-comparison of large structures) lowers the checkpoint, so the clock is read every few microseconds
-in any case.
-"""
+"""The state of one evaluation: the values of the variables, cost, memory and deadline."""
 
 from libc.stdint cimport int64_t
 
@@ -28,18 +22,12 @@ cdef class Activation:
     cdef dict shared
     cdef bint rereads           # optionals as before 1.37 (eval/rereading.pyx); set by the program
 
-    # Start to count the next expression from 0, or continue with one that has spent this much. The
-    # distance to the next check of the clock does not change, so that many short expressions are
-    # timed like one long expression.
     cdef int count_from(self, int64_t spent) except -1
-    # Raises CostExceeded or DeadlineExceeded; otherwise sets the next checkpoint.
     cdef int check(self) except -1
-    # Raises CostExceeded: too much memory.
     cdef int refuse(self) except -1
 
 
 cdef Activation activation(Py_ssize_t slots, int64_t limit, int64_t deadline)
-# The same, with slots that are already filled.
 cdef Activation over(list slots, int64_t limit, int64_t deadline)
 
 # Charge cost units of Kubernetes' model.

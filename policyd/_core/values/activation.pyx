@@ -1,4 +1,10 @@
-"""Limits of an evaluation: cost, memory and time. Independent of expressions."""
+"""Limits of an evaluation: cost, memory and time. Independent of expressions.
+
+Cost is counted as Kubernetes counts it, by integer additions. The limit and the clock are checked
+only when ``spent`` exceeds ``checkpoint``. Work that Kubernetes does not charge (iterations,
+comparison of large structures) lowers the checkpoint, so the clock is read every few microseconds
+in any case.
+"""
 
 cimport cython
 from cpython.time cimport PyTime_PerfCounterRaw as clock
@@ -18,12 +24,17 @@ cdef class Activation:
         raise TypeError("activations are created by Program.evaluate and by plans")
 
     cdef int count_from(self, int64_t spent) except -1:
+        """Start to count the next expression from 0, or continue with one that has spent this much.
+        The distance to the next check of the clock does not change, so that many short expressions
+        are timed like one long expression.
+        """
         cdef int64_t left = self.checkpoint - self.spent
         self.spent = spent
         self.checkpoint = min(self.limit, spent + left)
         return 0
 
     cdef int check(self) except -1:
+        """Raises CostExceeded or DeadlineExceeded; otherwise sets the next checkpoint."""
         if self.spent > self.limit:
             raise CostExceeded("operation cancelled: actual cost limit exceeded")
         if self.deadline and clock() > self.deadline:
@@ -32,6 +43,7 @@ cdef class Activation:
         return 0
 
     cdef int refuse(self) except -1:
+        """Raises CostExceeded: too much memory."""
         raise CostExceeded(
             "operation cancelled: the strings and lists that expressions make take more than "
             f"{MOST_TAKEN >> 20} MiB")
@@ -42,6 +54,7 @@ cdef Activation activation(Py_ssize_t slots, int64_t limit, int64_t deadline):
 
 
 cdef Activation over(list slots, int64_t limit, int64_t deadline):
+    """The same, with slots that are already filled."""
     cdef Activation made = Activation.__new__(Activation)
     made.slots = slots
     made.limit = limit

@@ -25,6 +25,9 @@ cdef enum:
 
 
 cdef str string_of(object value):
+    """The result of string(x) if CEL defines it, otherwise the form that cel-go prints. Never
+    fails.
+    """
     cdef Py_ssize_t left = MAX_ITEMS
     return _string(value, 0, &left)
 

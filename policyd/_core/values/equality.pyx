@@ -25,6 +25,9 @@ cdef object UINT64_END = 1 << 64
 
 
 cdef object equal(Activation act, object left, object right):
+    """True or False; a CelError if the type does not support it (Kubernetes' types). bool and int
+    are never equal.
+    """
     kind = type(left)
     if kind is type(right):
         if kind is str:
@@ -103,6 +106,9 @@ cdef object _same_class_equal(Activation act, object left, object right):
 
 
 cdef int compare(Activation act, object left, object right) except -2:
+    """-1, 0 or 1 if left is less than, equal to or greater than right; 2: types without order; 3:
+    NaN.
+    """
     kind = type(left)
     if kind is type(right):
         if (kind is str or kind is bytes) and len(left) > LONG and len(right) > LONG:
@@ -144,6 +150,7 @@ cdef int _order_timestamps(Timestamp left, Timestamp right) noexcept:
 
 
 cdef object find(dict entries, object key):
+    """The value under a key, or MISSING. Numeric keys match across int, uint and double."""
     if type(key) is str:
         return entries.get(key, MISSING)
     return _find_other(entries, key)
@@ -187,6 +194,8 @@ cdef bint all_strings(dict entries) except -1:
 
 
 cdef object contains(Activation act, object container, object value):
+    """Whether a list or the keys of a map contain a value; NO_SUCH_OVERLOAD for other containers.
+    """
     if type(container) is dict:
         return find(<dict>container, value) is not MISSING
     if type(container) is not list:

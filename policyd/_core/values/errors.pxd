@@ -3,7 +3,6 @@
 
 
 cdef class CelError:
-    """``message`` is cel-go's. It is built when it is first read."""
     cdef str text
     cdef object detail  # a value that is printed after the text, or MISSING
 

@@ -16,12 +16,15 @@ cdef str cut(str text):
 @cython.final
 @cython.freelist(32)
 cdef class CelError:
+    """``message`` is cel-go's. It is built when it is first read."""
     def __init__(self, str message not None):
+        #: (str) -> None
         self.text = message
         self.detail = MISSING
 
     @property
     def message(self):
+        #: () -> str
         """The whole message."""
         if self.detail is MISSING:
             return self.text

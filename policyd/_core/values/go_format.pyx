@@ -19,6 +19,9 @@ cdef uint64_t MINUTE = <uint64_t> 60 * NANOS_PER_SECOND
 
 
 cdef str printed(object value):
+    """Go's %v. Lists are assumed to be parts of objects: their elements print as Go values. Never
+    fails.
+    """
     cdef Py_ssize_t left = MAX_ITEMS
     return _printed(value, 0, &left)
 

@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, final
 
 from policyd._core.values.types import StructValue
 
@@ -7,5 +7,7 @@ class ConversionError(Exception): ...
 def json_value(value: object, sources: tuple[object, ...] | None = None) -> Any: ...
 def object_value(
     value: StructValue, sources: tuple[object, ...] | None = None, size: int = -1
-) -> dict[str, Any]:
-    """``size``: that of the value as JSON in bytes, if it is known."""
+) -> dict[str, Any]: ...
+
+@final
+class Converter: ...

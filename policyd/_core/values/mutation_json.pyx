@@ -61,10 +61,12 @@ cdef dict known_paths = {}  # of ``path_of``: by the struct, then by the field
 
 
 def json_value(value, tuple sources=None):
+    #: (object, tuple[object, ...] | None) -> Any
     return json_of(value, -1, sources)
 
 
 cdef object json_of(object value, Py_ssize_t size, tuple sources):
+    """``json_value`` of a value whose size as JSON is known: ``size`` bytes (-1: unknown)."""
     cdef Converter converter
     if type(value) is str:
         return value
@@ -82,16 +84,20 @@ cdef object json_of(object value, Py_ssize_t size, tuple sources):
 
 
 def object_value(StructValue value not None, tuple sources=None, Py_ssize_t size=-1):
+    #: (StructValue, tuple[object, ...] | None, int) -> dict[str, Any]
+    """``size``: that of the value as JSON in bytes, if it is known."""
     return object_of(value, sources, size)
 
 
 cdef dict object_of(StructValue value, tuple sources, Py_ssize_t size):
+    """``object_value`` in the same way."""
     if not 0 <= size <= LIGHT:
         weigh(value)
     return inner_of(value, value.type_name, sources)
 
 
 cdef dict inner_of(StructValue value, str expected, tuple sources):
+    """The same of an ``Object{...}`` in a field, whose type name must be ``expected``."""
     try:
         return Converter(sources).root(value, expected)
     except _Unnamed:
@@ -219,6 +225,8 @@ cdef bytes eval_octets(str text):
 # Object{...}: native Go values.
 
 cdef str path_of(str struct, str name):
+    """The type name of an ``Object{...}`` in a field: ``Object.spec`` for ``spec`` of ``Object``.
+    """
     cdef dict fields = known_paths.get(struct)
     path = None if fields is None else fields.get(name)
     if path is None:

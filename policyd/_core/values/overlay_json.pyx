@@ -21,6 +21,7 @@ cdef frozenset STRING_TYPES = frozenset((
 
 
 cdef object json_of(object value):
+    """The JSON value, NO_VALUE, or a CelError if the value has no JSON form."""
     cdef object kind = type(value)
     if kind is str or kind is int or kind is bool or kind is float or value is None:
         return value
@@ -76,6 +77,9 @@ cdef object json_list(list value):
 
 
 cdef object string_for(object value):
+    """The value as part of a string, as ``string()`` converts it; a CelError if it cannot be
+    converted.
+    """
     while type(value) is Optional and (<Optional>value).held is not MISSING:
         value = (<Optional>value).held
     cdef object kind = type(value)

@@ -27,7 +27,6 @@ cdef struct Civil:
     int yearday      # 0 to 365
 
 
-# The parse functions return 1 and fill `out`, or return 0 where Go reports an error.
 cdef int parse_rfc3339(str text, Moment* out) except -1
 cdef int parse_duration(str text, int64_t* out) except -1
 cdef str print_rfc3339(int64_t seconds, int32_t nanos, int32_t offset)

@@ -118,6 +118,7 @@ cdef int parse_offset(str text, Py_ssize_t at, int32_t* offset) except -1:
 
 
 cdef int parse_rfc3339(str text, Moment* out) except -1:
+    """The parse functions return 1 and fill `out`, or return 0 where Go reports an error."""
     cdef int century = two_digits(text, 0), rest = two_digits(text, 2)
     cdef int month = two_digits(text, 5), day = two_digits(text, 8)
     cdef int year, hour, minute, second, days

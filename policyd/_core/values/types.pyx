@@ -1,8 +1,18 @@
-"""CEL types that JSON does not have; type names and sizes of all values. No operations."""
+"""CEL types that JSON does not have; type names and sizes of all values. No operations.
+
+JSON data is used as the decoder returns it: ``None bool int float str list dict``, and ``bytes``.
+The classes here are for types that JSON does not have. All of them are immutable.
+
+Maps are plain dicts. String and int keys are stored as they are; a bool or double key is wrapped in
+``MapKey`` and a uint key is a ``UInt``, because in Python ``True == 1 == 1.0`` and in CEL they are
+different keys. ``map_key`` converts a value to a key, ``key_value`` converts a key to a value.
+"""
 
 cimport cython
 
 from policyd.errors import CelPanic
+
+#: MISSING: Final[object]
 
 
 cdef class _Missing:
@@ -16,7 +26,9 @@ MISSING = _Missing()
 @cython.final
 @cython.freelist(16)
 cdef class UInt:
+    """A CEL uint."""
     def __init__(self, value):
+        #: (int) -> None
         self.value = value
 
     def __eq__(self, other):
@@ -32,7 +44,9 @@ cdef class UInt:
 @cython.final
 @cython.freelist(16)
 cdef class Timestamp:
+    """A point in time: seconds since 1970 UTC, 0 <= nanos < 1e9, and the offset in its string."""
     def __init__(self, seconds, nanos=0, offset=0):
+        #: (int, int, int) -> None
         self.seconds = seconds
         self.nanos = nanos
         self.offset = offset
@@ -53,7 +67,9 @@ cdef class Timestamp:
 @cython.final
 @cython.freelist(16)
 cdef class Duration:
+    """A duration in nanoseconds."""
     def __init__(self, nanos):
+        #: (int) -> None
         self.nanos = nanos
 
     def __eq__(self, other):
@@ -70,17 +86,21 @@ cdef class Duration:
 @cython.freelist(16)
 @cython.trashcan(True)  # freeing optionals in optionals takes no C stack
 cdef class Optional:
+    """``optional.of(value)``, or ``optional.none()`` if held is MISSING."""
     def __init__(self, *held):
+        #: (Any) -> None
         self.held = held[0] if held else MISSING
 
     @property
     def value(self):
+        #: () -> Any
         """The value inside; raises ValueError for ``optional.none()``."""
         if self.held is MISSING:
             raise ValueError("optional.none() holds no value")
         return self.held
 
     def __bool__(self):
+        #: () -> bool
         return self.held is not MISSING
 
     def __eq__(self, other):
@@ -100,7 +120,9 @@ cdef class Optional:
 
 @cython.final
 cdef class TypeValue:
+    """A type as a value: ``type(1)``, ``int``."""
     def __init__(self, str name not None):
+        #: (str) -> None
         self.name = name
 
     def __eq__(self, other):
@@ -115,7 +137,10 @@ cdef class TypeValue:
 
 @cython.final
 cdef class StructValue:
+    """``Object.spec{replicas: 1}``: fields in the order of the expression."""
+    #: fields: dict[str, Any]
     def __init__(self, str type_name not None, dict fields not None):
+        #: (str, dict[str, Any]) -> None
         self.type_name = type_name
         self.fields = fields
 
@@ -133,7 +158,10 @@ cdef class StructValue:
 
 @cython.final
 cdef class MapKey:
+    """Any other value as a map key."""
+    #: value: bool | float
     def __init__(self, value):
+        #: (bool | float) -> None
         self.value = value
         self.identity = _identity(value)
         self.hashed = hash(self.identity)
@@ -173,13 +201,16 @@ cdef dict UNHASHABLE = {"kubernetes.NamedFormat": "cel.Format", "kubernetes.Semv
 
 
 cdef class Opaque:
+    """Base of the types without fields: quantities, URLs, addresses ..."""
     cdef str type_name(self):
         raise TypeError("an opaque value has no type name")
 
     cdef object equals(self, object other):
+        """True, False or a CelError."""
         return self is other
 
     cdef int64_t size(self):
+        """the size as cel-go's actualSize counts it."""
         return 1
 
     cdef str go_name(self):
@@ -256,6 +287,7 @@ cdef dict TYPE_NAMES = {
 
 
 cdef str type_name(object value):
+    """The CEL type name of any value: "int", "list", "google.protobuf.Timestamp", ..."""
     name = TYPE_NAMES.get(type(value))
     if name is not None:
         return name
@@ -267,6 +299,7 @@ cdef str type_name(object value):
 
 
 cdef int64_t size_of(object value) except -1:
+    """cel-go's actualSize: code points, bytes, elements or entries; 1 for everything else."""
     while True:
         kind = type(value)
         if kind is str:
@@ -309,6 +342,7 @@ cdef dict RAW_NAMES = {type(None): "<nil>", list: "[]interface {}", dict: "map[s
 
 
 cdef str go_name(object value):
+    """The name of the Go type that cel-go uses for it, for two error messages."""
     name = GO_NAMES.get(type(value))
     if name is not None:
         return name
@@ -319,6 +353,7 @@ cdef str go_name(object value):
 
 
 def qualifier_type(value, raw=False):
+    #: (object, bool) -> str
     """The Go type of a value that is not a valid key; ``raw``: before its conversion to CEL."""
     if raw and (value is None or type(value) is list or type(value) is dict):
         return RAW_NAMES[type(value)]

@@ -7,6 +7,9 @@ cdef enum:
 
 
 cdef bint has_more_values(object value, Py_ssize_t most) except -1:
+    """Whether it has more values than that, each occurrence counted: a list may contain the object
+    many times. All characters of strings together have at most 32 times that.
+    """
     cdef Py_ssize_t left = most
     cdef list waiting = [value]
     while waiting:
