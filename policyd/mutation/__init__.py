@@ -12,7 +12,6 @@ from policyd.mutation.schemas.schemas import Schemas, Target
 
 __all__ = [
     "KINDS",
-    "MUTATORS",
     "MutationError",
     "MutationKind",
     "Mutator",
@@ -35,6 +34,3 @@ def _kinds() -> Mapping[str, MutationKind]:
 
 
 KINDS = _kinds()
-MUTATORS: Mapping[str, Mutator] = {
-    name: kind.mutator for name, kind in KINDS.items() if kind.mutator is not None
-}

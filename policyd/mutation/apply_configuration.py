@@ -4,9 +4,9 @@ from typing import Any
 
 from policyd._core.go.printing import EMPTY
 from policyd._core.json.encoded_size import MAX_PATCH_BYTES, TOO_LARGE, json_bytes
-from policyd._core.plan.mutators import ConfigurationMutator
+from policyd._core.plan.mutators import DirectConfiguration
 from policyd._core.schema.merge import MergeError, atomics, flawless, live_problems, merge, problems
-from policyd._core.schema.types import Field, SchemaType
+from policyd._core.schema.types import SchemaType
 from policyd._core.values.mutation_json import ConversionError, object_value
 from policyd._core.values.types import StructValue
 from policyd.cel.types.types import OBJECT
@@ -28,11 +28,7 @@ NOT_MERGED = "error applying patch: failed to merge patch: "
 class ApplyConfiguration:
     """See ``policyd.mutation.kind.Mutator``."""
 
-    usual = ConfigurationMutator()
-
-    def usual_type(self, target: Target) -> Field | None:
-        native = target.native
-        return native.root if native is not None and native.mergeable else None
+    direct = DirectConfiguration()
 
     def apply(
         self,
@@ -41,10 +37,6 @@ class ApplyConfiguration:
         target: Target,
         sources: tuple[object, ...] | None = None,
     ) -> JSONObject:
-        root = self.usual_type(target)
-        usual = None if root is None else self.usual.apply(value, obj, root, sources)
-        if usual is not None:
-            return usual
         if not isinstance(value, StructValue):
             raise MutationError(
                 "type mismatch: ApplyConfiguration expression should evaluate to Object"

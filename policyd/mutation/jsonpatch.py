@@ -1,8 +1,7 @@
 """The mutation kind JSONPatch: a list of ``JSONPatch{op, path, from, value}``, applied in order."""
 
 from policyd._core.patch.json_patch import apply, operations_of
-from policyd._core.plan.mutators import PatchMutator
-from policyd._core.schema.types import Field
+from policyd._core.plan.mutators import DirectPatch
 from policyd.cel.types.types import JSON_PATCH, list_of
 from policyd.errors import MutationError
 from policyd.json_types import JSONObject
@@ -14,10 +13,7 @@ from policyd.mutation.schemas.schemas import Target
 class JSONPatch:
     """See ``mutation.kind.Mutator``. All values are converted before the first is applied."""
 
-    usual = PatchMutator()
-
-    def usual_type(self, target: Target) -> Field | None:
-        return None if target.native is None else target.native.root
+    direct = DirectPatch()
 
     def apply(
         self,
@@ -26,10 +22,6 @@ class JSONPatch:
         target: Target,
         sources: tuple[object, ...] | None = None,
     ) -> JSONObject:
-        root = self.usual_type(target)
-        usual = None if root is None else self.usual.apply(value, obj, root, sources)
-        if usual is not None:
-            return usual
         if not isinstance(value, list):
             raise MutationError("type mismatch: JSONPatchType.expression should evaluate to array")
         operations, given = operations_of(value, sources)

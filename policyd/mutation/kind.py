@@ -6,16 +6,18 @@
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from policyd._core.plan.mutators import DirectMutator
 from policyd.cel.types.types import Type
 from policyd.mutation.schemas.schemas import Target
 
 
 class Mutator(Protocol):
-    """Applies the values of one kind of mutation.
-
-    It may also have ``usual``, a ``UsualMutator`` that does the same in the usual case, and
-    ``usual_type(target)``: the type of the kind for it, None if it cannot be used.
+    """Applies the values of one kind of mutation. ``direct`` does the same where the kind has a Go
+    type and nothing is wrong, and notes what changes; None: there is no such form.
     """
+
+    @property
+    def direct(self) -> DirectMutator | None: ...
 
     def apply(
         self,

@@ -7,7 +7,6 @@ overlay are evaluated only where needed.
 """
 
 from policyd._core.plan import overlay as core
-from policyd._core.schema.types import Field
 from policyd.errors import MutationError
 from policyd.json_types import FieldPath, JSONObject
 from policyd.mutation.decoding import converted
@@ -54,10 +53,6 @@ class Overlay:
             place = ".".join(map(str, faults[0].path[self._depth :]))
             raise MutationError(f"overlay: {place}: {faults[0].message} in a {target.gvk}")
         return overlay
-
-    def go_type(self, target: Target) -> Field | None:
-        """Return the Go type of the kind, None if it has none."""
-        return None if target.native is None else target.native.root
 
     def converted(self, after: JSONObject, before: JSONObject, target: Target) -> JSONObject:
         """Return the merged object; MutationError if a value does not fit its Go type."""

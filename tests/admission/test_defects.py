@@ -68,7 +68,7 @@ def test_a_defect_in_what_applies_is_one_of_the_policy(
         assert patched(answer) == {"app": "web", "x": "1"}
 
 
-@pytest.mark.parametrize("exceptions", [[], EXEMPT], ids=["plain", "with exceptions"])
+@pytest.mark.parametrize("exceptions", [[], EXEMPT], ids=["direct", "with exceptions"])
 def test_a_defect_between_two_mutations_leaves_nothing_of_the_first(
     exceptions: list[JSONObject], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,7 +79,7 @@ def test_a_defect_between_two_mutations_leaves_nothing_of_the_first(
             raise RuntimeError("a defect")
         return whole(self, value, obj, *others)
 
-    monkeypatch.setattr(JSONPatch, "usual_type", lambda self, target: None)
+    monkeypatch.setattr(JSONPatch, "direct", None)
     monkeypatch.setattr(JSONPatch, "apply", apply)
     mutations = [add_label("'1'", "y"), add_label("'2'")]
     half = policy("a", mutations=mutations, failurePolicy="Ignore", exceptions=exceptions)

@@ -5,6 +5,8 @@ are the same: response, counters, metrics and log.
 import io
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from policyd.admission import engine
 from policyd.admission.review import decode, encode
@@ -108,6 +110,48 @@ def test_the_result_is_that_of_invoking_policies_one_by_one(name: str) -> None:
     documents = SETS_OF_POLICIES[name]
     directly, one_by_one = compiled(*documents), compiled(*documents)
     assert any(each.direct_mutation is not None for each in directly.policies)
+    for each in one_by_one.policies:
+        object.__setattr__(each, "direct_mutation", None)
+    assert outcome(directly, POD) == outcome(one_by_one, POD)
+
+
+MUTATIONS = st.sampled_from(
+    [
+        ADDS,
+        FAILS,
+        REMOVES,
+        SETS,
+        MISFITS,
+        UNDECODABLE,
+        CHANGES_KIND,
+        NUMBER,
+        OVERLAYS,
+        OVERLAY_FAILS,
+    ]
+)
+CONDITIONS = st.sampled_from([[], [], HOLDS, HOLDS_NOT, HAS_ERROR])
+POLICIES = st.lists(
+    st.builds(
+        lambda mutations, conditions, failure, again: {
+            "mutations": mutations,
+            "matchConditions": conditions,
+            "failurePolicy": failure,
+            **(AGAIN if again else {}),
+        },
+        st.lists(MUTATIONS, min_size=1, max_size=2),
+        CONDITIONS,
+        st.sampled_from(["Ignore", "Ignore", "Fail"]),
+        st.booleans(),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(POLICIES)
+def test_the_results_are_the_same_whatever_the_policies_are(specs: list[JSONObject]) -> None:
+    documents = [policy(f"p{number}", **spec) for number, spec in enumerate(specs)]
+    directly, one_by_one = compiled(*documents), compiled(*documents)
     for each in one_by_one.policies:
         object.__setattr__(each, "direct_mutation", None)
     assert outcome(directly, POD) == outcome(one_by_one, POD)

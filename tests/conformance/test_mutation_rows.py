@@ -9,8 +9,9 @@ import pytest
 from policyd.cel.env import Environment
 from policyd.cel.types.types import Type, list_of
 from policyd.errors import CelCompileError, MutationError, StatusError
-from policyd.mutation import MUTATORS, Schemas
+from policyd.mutation import Schemas
 from tests import shared
+from tests.mutation.builders import mutated as applied
 
 FILES = {"JSONPatch": "map-jsonpatch", "ApplyConfiguration": "map-applyconfiguration"}
 SCHEMAS = Schemas.builtin()
@@ -48,7 +49,7 @@ def mutated(kind: str, row: dict[str, Any]) -> dict[str, Any]:
     value = environment.compile(row["expression"], expect=expected(kind)).evaluate(
         {"object": obj, "oldObject": old}
     )
-    return MUTATORS[kind].apply(value, obj, SCHEMAS.target(DEPLOYMENT), (obj, old))
+    return applied(kind, value, obj, SCHEMAS.target(DEPLOYMENT), (obj, old))
 
 
 def expected(kind: str) -> tuple[Any, ...]:

@@ -1,12 +1,20 @@
-"""Values of mutation expressions, written short, and the schemas that the tests share."""
+"""Values of mutation expressions, written short, how they are applied, and the schemas that the tests
+share.
+"""
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 import yaml
 
+from policyd._core.patch.diff import diff
+from policyd._core.plan.mutated_tree import MutatedTree
+from policyd._core.plan.mutation_steps import ExpressionStep
 from policyd._core.values.types import StructValue
+from policyd.errors import MutationError, StatusError
 from policyd.json_types import JSONObject
-from policyd.mutation import Schemas
+from policyd.mutation import KINDS, Schemas, Target
 from tests.builders.objects import container, pod
 
 CONFIG_MAP = ("", "v1", "ConfigMap")
@@ -87,3 +95,34 @@ def two_containers(image: str = "a:1", **fields: Any) -> JSONObject:
     app = container("app", image, ports=[{"containerPort": 80, "protocol": "TCP"}])
     side = container("side", "s:1", env=[{"name": "A", "value": "1"}])
     return pod(app, side, namespace=None, **fields)
+
+
+def mutated(
+    kind: str, value: object, obj: JSONObject, target: Target, sources: tuple[object, ...]
+) -> JSONObject:
+    """The object after a mutation with this value. The direct form and the general one must give the
+    same: object, order of its keys, operations, error.
+    """
+    mutator = KINDS[kind].mutator
+    assert mutator is not None
+    root = None if target.schema is None else target.schema.root
+    tree = MutatedTree(obj, root)
+    general = outcome(lambda: mutator.apply(value, obj, target, sources))
+    step = ExpressionStep(0, mutator)
+    found = outcome(lambda: step.apply(value, obj, target, sources, tree))
+    if isinstance(general, Exception):
+        assert (type(found), str(found)) == (type(general), str(general))
+        raise general
+    assert not isinstance(found, Exception), found
+    assert json.dumps(found) == json.dumps(general)
+    if tree.accept(found) is None:
+        operations = diff(obj, general, None if root is None else root.list_keys)
+        assert (tree.operations if tree.changes else []) == operations
+    return found
+
+
+def outcome(work: Callable[[], JSONObject]) -> JSONObject | MutationError | StatusError:
+    try:
+        return work()
+    except (MutationError, StatusError) as error:
+        return error

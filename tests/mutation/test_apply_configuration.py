@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from policyd._core.values.types import Duration, Optional, StructValue, Timestamp, TypeValue, UInt
-from policyd.mutation import MUTATORS, MutationError, StatusError
+from policyd.mutation import MutationError, StatusError
 from tests.mutation.builders import (
     CONFIG_MAP,
     DEPLOYMENT,
@@ -14,6 +14,7 @@ from tests.mutation.builders import (
     SCHEMAS,
     SERVICE,
     WIDGET,
+    mutated,
     nested,
     struct,
     two_containers,
@@ -35,7 +36,7 @@ def widget(**spec: Any) -> dict[str, Any]:
 def apply(value: object, obj: dict[str, Any], target: Target) -> dict[str, Any]:
     before = copy.deepcopy(obj)
     try:
-        return MUTATORS["ApplyConfiguration"].apply(value, obj, SCHEMAS.target(target), (obj,))
+        return mutated("ApplyConfiguration", value, obj, SCHEMAS.target(target), (obj,))
     finally:
         assert obj == before
 

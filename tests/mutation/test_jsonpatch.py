@@ -16,8 +16,8 @@ from policyd._core.values.types import (
     TypeValue,
     UInt,
 )
-from policyd.mutation import MUTATORS, MutationError, StatusError
-from tests.mutation.builders import CONFIG_MAP, POD, SCHEMAS, WIDGET, patch, struct
+from policyd.mutation import MutationError, StatusError
+from tests.mutation.builders import CONFIG_MAP, POD, SCHEMAS, WIDGET, mutated, patch, struct
 
 CONFIG: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "1"}}
 SECRET = ("", "v1", "Secret")
@@ -27,7 +27,7 @@ NO_JSON = "JSONPath valueExpression evaluated to a type that could not marshal t
 def apply(operations: object, obj: dict[str, Any], target: tuple[str, str, str]) -> dict[str, Any]:
     before = copy.deepcopy(obj)
     try:
-        return MUTATORS["JSONPatch"].apply(operations, obj, SCHEMAS.target(target), (obj,))
+        return mutated("JSONPatch", operations, obj, SCHEMAS.target(target), (obj,))
     finally:
         assert obj == before
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from policyd.cel.env import Environment
 from policyd.errors import EvaluationError, MutationError, StatusError
-from policyd.mutation import MUTATORS, Schemas
+from policyd.mutation import Schemas
+from tests.mutation.builders import mutated
 from tests.shared import rows
 
 HEAD, *ROWS = rows(Path(__file__).parent / "data" / "refusals.jsonl.gz")
@@ -32,7 +33,7 @@ def refusal(environment: Environment, schemas: Schemas, row: dict[str, Any]) -> 
     obj = HEAD["objects"][row["kind"]]
     try:
         value = environment.compile(row["expression"]).evaluate({"object": obj})
-        MUTATORS[row["patchType"]].apply(value, obj, schemas.target(TARGETS[row["kind"]]), (obj,))
+        mutated(row["patchType"], value, obj, schemas.target(TARGETS[row["kind"]]), (obj,))
     except (MutationError, EvaluationError) as error:
         return 403, str(error)
     except StatusError as error:

@@ -10,7 +10,8 @@ import pytest
 
 from policyd.cel.env import Environment
 from policyd.errors import EvaluationError, MutationError, StatusError
-from policyd.mutation import MUTATORS, Schemas
+from policyd.mutation import Schemas
+from tests.mutation.builders import mutated
 from tests.shared import rows
 
 HEAD, *ROWS = rows(Path(__file__).parent / "data" / "texts.jsonl.gz")
@@ -24,7 +25,7 @@ def refusal(row: dict[str, Any]) -> tuple[int, str]:
     target = SCHEMAS.target((group, version, obj["kind"]))
     try:
         value = ENVIRONMENT.compile(row["expression"]).evaluate({"object": obj})
-        MUTATORS[row["patchType"]].apply(value, obj, target, (obj,))
+        mutated(row["patchType"], value, obj, target, (obj,))
     except (MutationError, EvaluationError) as error:
         return 403, str(error)
     except StatusError as error:

@@ -1,42 +1,29 @@
-"""``Object{...}`` applied to an object in one pass: conversion, merge, decoding and comparison."""
+"""The direct form of ApplyConfiguration: converts, checks and merges ``Object{...}`` in one pass."""
 
-from policyd._core.patch.diff cimport Differ
-from policyd._core.schema.decode cimport Decoder
+from policyd._core.schema.edits cimport Edits
 from policyd._core.schema.types cimport Field, SchemaType
 from policyd._core.values.types cimport StructValue
 
 
 cdef class Configured:
-    """One change: fields of structs and entries of maps, of the object and of items of its lists
-    that the value names in the same order. ``unusual``: it is something else, or something is
-    wrong, and the result means nothing.
+    """One change. Fields of structs and entries of maps are merged where they are, also in the
+    items of a list that the value names in its order; all others are converted and then merged.
     """
 
-    cdef Decoder decoder
-    cdef Differ differ      # has the operations so far
+    cdef Edits edits
     cdef tuple sources
     cdef Py_ssize_t room    # bytes that the value may have yet
-    cdef bint unusual
 
     cdef dict struct(self, StructValue value, str expected, dict live, SchemaType type)
     cdef dict members(self, dict given, str expected, dict live, SchemaType type)
-    cdef dict changed(
-        self, dict out, dict live, str name, object item, str expected, SchemaType type
-    )
-    cdef object plain(
-        self, object item, object before, str name, Field field, SchemaType type
-    )
-    cdef dict added(
-        self, dict out, dict live, str name, object item, str expected, SchemaType type
+    cdef object member(
+        self, str name, object item, object before, str expected, Field field, SchemaType type
     )
     cdef list items(self, list given, str expected, list live, SchemaType type)
-    cdef bint same_items(self, list given, list live, SchemaType type)
-    cdef object other(self)
+    cdef object converted(self, str name, object item, str expected)
+    cdef int check(self, object value, Py_ssize_t size, Field field) except -1
 
 
-# The object that a value makes of ``live``, decoded as Go does, and the operations that lead to it:
-# they are added to ``operations``. ``live`` itself if nothing changes; None if it is unusual.
-# ``keys`` are those of ``diff``, and must follow from ``root``.
-cdef dict configured(
-    StructValue value, dict live, Field root, tuple sources, object keys, list operations
-)
+# The object that a value makes of ``live``, not decoded yet, and ``edits`` learns what changed.
+# ``live`` itself if nothing changes; None if something is wrong: the general form says what.
+cdef dict configured(StructValue value, dict live, Field root, tuple sources, Edits edits)

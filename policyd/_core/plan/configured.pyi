@@ -1,4 +1,6 @@
 from typing import final
 
+class NotDirect(Exception): ...
+
 @final
 class Configured: ...

@@ -1,9 +1,9 @@
-"""The object of a request while mutations change it."""
+"""The object of a request while mutations change it: decodes and measures each change, and finds
+the operations that make it.
+"""
 
-from policyd._core.plan.plan cimport Subject
 from policyd._core.schema.edits cimport Edit
 from policyd._core.schema.types cimport Field
-from policyd._core.values.types cimport StructValue
 
 
 cdef class MutatedTree:
@@ -18,24 +18,16 @@ cdef class MutatedTree:
     cdef Field root             # the type of the object; None: unknown
     cdef object keys            # the fields that identify list items, as for ``diff``
     cdef Py_ssize_t written     # bytes of patch by all changes: at least those of the final patch
-    cdef Subject base           # the last argument of ``seen_by``, and its result
-    cdef Subject view
-
-    # The last result of ``decoded_change``, and the operations to it from the tree at that time.
-    cdef object decoded
-    cdef object decoded_from
+    # The last result of ``decoded``, and the operations to it from the tree at that time.
+    cdef object latest
+    cdef object latest_from
     cdef list found
 
-    # The decoded object after a merge of ``old`` that noted its edit; None if it cannot be decoded.
-    cdef object decoded_change(self, Edit edit, dict old, dict new, Field root, bint convert)
-    # The same of an ``Object{...}``, before any step; ``old`` itself if nothing changes. None:
-    # another case, to be taken step by step.
-    cdef object configured_change(
-        self, StructValue value, dict old, Field root, tuple sources
-    )
+    # The decoded object after a mutation of ``old``, whose last edit is known or None; None if it
+    # cannot be decoded.
+    cdef object decoded(self, Edit edit, dict old, dict new, Field root, bint convert)
     cdef list operations_to(self, object changed)
-    # The same as ``seen_by`` and ``accept``.
-    cdef Subject view_of(self, Subject subject)
+    # The same as ``accept``.
     cdef str accepted(self, object changed)
     cdef bint too_large(self, Py_ssize_t size, object changed) except -1
 

@@ -1,6 +1,5 @@
 from typing import Any, final
 
-from policyd._core.plan.plan import Subject
 from policyd._core.schema.types import Field
 
 @final
@@ -10,9 +9,6 @@ class MutatedTree:
     changes: int
     operations: list[dict[str, Any]]
     def __init__(self, original: Any, root: Field | None) -> None: ...
-    def seen_by(self, subject: Subject) -> Subject:
-        """The subject with the tree as its object."""
-
     def accept(self, changed: Any) -> str | None:
         """Replace the tree by ``changed``. If the change cannot be sent as a patch, return what is
         wrong with it and keep the tree.

@@ -7,7 +7,6 @@ cimport cython
 from policyd._core.json.encoded_size cimport operation_bytes
 from policyd._core.json.sendable cimport problem_in
 from policyd._core.patch.diff cimport operations_between
-from policyd._core.plan.configured cimport configured
 from policyd._core.plan.edited cimport decoded_edit
 from policyd._core.schema.decode cimport decoded_or_none
 
@@ -24,14 +23,6 @@ cdef class MutatedTree:
         self.keys = None if root is None else root.list_keys
         self.operations = []
 
-    def seen_by(self, Subject subject not None):
-        return self.view_of(subject)
-
-    cdef Subject view_of(self, Subject subject):
-        if self.base is not subject:
-            self.base, self.view = subject, subject.seen_with(self.current)
-        return self.view
-
     def accept(self, object changed):
         return self.accepted(changed)
 
@@ -47,34 +38,19 @@ cdef class MutatedTree:
             self.changes += 1
             self.operations = operations
             self.current = changed
-            self.base = self.view = None
         return problem
 
     cdef list operations_to(self, object changed):
-        if changed is self.decoded and self.decoded_from is self.current:
+        if changed is self.latest and self.latest_from is self.current:
             return self.found
         return operations_between(self.current, changed, self.keys)
 
-    cdef object decoded_change(
-        self, Edit edit, dict old, dict new, Field root, bint convert
-    ):
+    cdef object decoded(self, Edit edit, dict old, dict new, Field root, bint convert):
         if edit is None or old is not self.current or root is not self.root:
             return decoded_or_none(new, old, root, convert)
-        self.found, self.decoded_from = [], old
-        self.decoded = decoded_edit(edit, old, new, root, convert, self.keys, self.found)
-        return self.decoded
-
-    cdef object configured_change(
-        self, StructValue value, dict old, Field root, tuple sources
-    ):
-        cdef dict out
-        cdef list found = []
-        if old is not self.current or root is not self.root:
-            return None
-        out = configured(value, old, root, sources, self.keys, found)
-        if out is not None:
-            self.decoded, self.decoded_from, self.found = out, old, found
-        return out
+        self.found, self.latest_from = [], old
+        self.latest = decoded_edit(edit, old, new, root, convert, self.keys, self.found)
+        return self.latest
 
     cdef bint too_large(self, Py_ssize_t size, object changed) except -1:
         """Whether the patch of one change, or of the whole request, is too large."""
@@ -87,7 +63,6 @@ cdef class MutatedTree:
 
     def restore(self, object tree):
         self.current = tree
-        self.base = self.view = None
 
     def patch(self, before=None):
         before = self.original if before is None else before

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 
 from policyd._core.plan.mutated_tree cimport MutatedTree
 from policyd._core.plan.mutation cimport MutationPlan
-from policyd._core.plan.mutators cimport UsualMutator
+from policyd._core.plan.mutators cimport DirectMutator
 from policyd._core.plan.overlay cimport BoundOverlay
 from policyd._core.plan.plan cimport Subject
 from policyd._core.schema.types cimport Field
@@ -16,10 +16,10 @@ cdef class MutationStep:
     """
 
     cdef object target
-    cdef Field root         # the Go type of the target; None: none, or it cannot be used
+    cdef Field root         # the Go type of the target; None: there is none, or no direct form
 
-    # The object after the mutation, or ``subject.object`` itself. ``tree`` may learn what changed.
-    # Raises MutationError, Stopped or StatusError.
+    # The object after the mutation, decoded, or ``subject.object`` itself. ``tree`` learns what
+    # changed, if that is known. Raises MutationError, Stopped or StatusError.
     cdef object changed(
         self,
         MutationPlan plan,
@@ -33,12 +33,19 @@ cdef class MutationStep:
 
 cdef class ExpressionStep(MutationStep):
     """The value of the expression at ``index`` in the plan, applied by a mutator
-    (``policyd.mutation.kind.Mutator``).
+    (``policyd.mutation.kind.Mutator``): by its direct form, or by the general one where that form
+    does not apply.
     """
 
     cdef Py_ssize_t index
     cdef object mutator
-    cdef UsualMutator usual     # None: the mutator has none
+    cdef DirectMutator direct   # None: the mutator has none
+
+    # The same of the value of the expression.
+    cdef object applied(
+        self, object value, dict obj, object target, tuple sources, MutatedTree tree
+    )
+    cdef Field direct_type(self, object target)
 
 
 cdef class OverlayStep(MutationStep):

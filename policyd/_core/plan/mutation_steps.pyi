@@ -2,18 +2,19 @@ from typing import Any, Protocol, final
 
 from policyd._core.plan.mutated_tree import MutatedTree
 from policyd._core.plan.mutation import MutationPlan
+from policyd._core.plan.mutators import DirectMutator
 from policyd._core.plan.overlay import BoundOverlay
 from policyd._core.plan.plan import Subject
-from policyd._core.schema.types import Field
 
 class _Mutator(Protocol):
+    @property
+    def direct(self) -> DirectMutator | None: ...
     def apply(
         self, value: object, obj: dict[str, Any], target: Any, sources: tuple[object, ...] | None
     ) -> dict[str, Any]: ...
 
 class _Overlay(Protocol):
     def bound(self, target: Any) -> BoundOverlay: ...
-    def go_type(self, target: Any) -> Field | None: ...
     def converted(
         self, after: dict[str, Any], before: dict[str, Any], target: Any
     ) -> dict[str, Any]: ...
@@ -35,6 +36,15 @@ class MutationStep:
 @final
 class ExpressionStep(MutationStep):
     def __init__(self, index: int, mutator: _Mutator) -> None: ...
+    def apply(
+        self,
+        value: object,
+        obj: dict[str, Any],
+        target: Any,
+        sources: tuple[object, ...] | None,
+        tree: MutatedTree,
+    ) -> dict[str, Any]:
+        """The same as ``change`` of the value of the expression."""
 
 @final
 class OverlayStep(MutationStep):

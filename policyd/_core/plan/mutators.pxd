@@ -1,25 +1,24 @@
-"""The values of mutation expressions in the usual case: the object is of a kind with a Go type, and
-nothing is wrong.
-"""
+"""The direct forms of the mutations with an expression, for objects of kinds with a Go type."""
 
-from policyd._core.plan.mutated_tree cimport MutatedTree
+from policyd._core.schema.edits cimport Edits
 from policyd._core.schema.types cimport Field
 
 
-cdef class UsualMutator:
-    """One kind of mutation with an expression."""
+cdef class DirectMutator:
+    """The direct form of one kind of mutation; its general form (``policyd.mutation.kind.Mutator``)
+    says what is wrong where this one cannot.
+    """
 
-    # The changed object, or ``obj`` itself. None: another case. ``policyd.mutation`` then takes the
-    # same steps one by one and reports the error. ``tree`` may learn
-    # what changed. Raises MutationError.
-    cdef object applied(
-        self, object value, dict obj, Field root, tuple sources, MutatedTree tree
-    )
+    cdef bint merges    # a merge: for kinds that can be merged, and decoded as after one
+
+    # The changed object, not decoded yet, and ``edits`` learns what changed; or ``obj`` itself.
+    # None: it is for the general form. Raises MutationError.
+    cdef object applied(self, object value, dict obj, Field root, tuple sources, Edits edits)
 
 
-cdef class PatchMutator(UsualMutator):
+cdef class DirectPatch(DirectMutator):
     """A list of JSONPatch{...}."""
 
 
-cdef class ConfigurationMutator(UsualMutator):
-    """An Object{...}, whose kind ApplyConfiguration supports."""
+cdef class DirectConfiguration(DirectMutator):
+    """An Object{...}."""

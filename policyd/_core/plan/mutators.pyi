@@ -1,17 +1,9 @@
-from typing import Any, final
+from typing import final
 
-from policyd._core.schema.types import Field
-
-class UsualMutator:
-    def apply(
-        self, value: object, obj: dict[str, Any], root: Field, sources: tuple[object, ...] | None
-    ) -> dict[str, Any] | None:
-        """The changed object, or ``obj`` itself; None if the case is not the usual one. Raises
-        MutationError.
-        """
+class DirectMutator: ...
 
 @final
-class PatchMutator(UsualMutator): ...
+class DirectPatch(DirectMutator): ...
 
 @final
-class ConfigurationMutator(UsualMutator): ...
+class DirectConfiguration(DirectMutator): ...

@@ -83,8 +83,8 @@ cdef class Plan:
 cdef class PlannedPolicy:
     """What the core reads of a policy for each request: its direct form.
 
-    ``simple`` is (ValidationPlan, params), ``direct_mutation`` a MutationInvocation; None: the policy
-    has none.
+    ``simple`` is (ValidationPlan, params), ``direct_mutation`` a MutationInvocation; None: it has
+    no such form.
     """
 
     cdef public tuple simple
