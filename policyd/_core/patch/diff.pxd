@@ -12,6 +12,7 @@ cdef class Differ:
 
     cdef int emit(self, str op, object value) except -1
     cdef int emit_at(self, object token, str op, object value) except -1
+    cdef int emit_new(self, str here, object name, object value) except -1
     cdef int walk_at(self, object token, object old, object new, int depth) except -1
     cdef int walk(self, object old, object new, int depth) except -1
     cdef int maps(self, dict old, dict new, int depth) except -1

@@ -64,6 +64,14 @@ cdef class Differ:
                 return 0
         return self.emit("replace", new)
 
+    cdef int emit_new(self, str here, object name, object value) except -1:
+        """Add a key to the map at the pointer ``here``. New keys come after what became of those
+        that the map had, each in their order.
+        """
+        token = escape(<str>name) if type(name) is str else str(name)
+        self.operations.append({"op": "add", "path": f"{here}/{token}", "value": value})
+        return 0
+
     cdef int maps(self, dict old, dict new, int depth) except -1:
         cdef Py_ssize_t common = 0, at = 0, place = 0
         cdef PyObject* key
@@ -83,9 +91,7 @@ cdef class Differ:
             while PyDict_Next(<PyObject*>new, &place, &key, &value):
                 name = <object>key
                 if name not in old:
-                    token = escape(<str>name) if type(name) is str else str(name)
-                    path = f"{here}/{token}"
-                    self.operations.append({"op": "add", "path": path, "value": <object>value})
+                    self.emit_new(here, name, <object>value)
         return 0
 
     cdef int lists(self, list old, list new, int depth) except -1:

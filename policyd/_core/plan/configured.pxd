@@ -1,4 +1,4 @@
-"""The direct form of ApplyConfiguration: converts, checks and merges ``Object{...}`` in one pass."""
+"""The direct form of ApplyConfiguration: converts, checks, merges ``Object{...}`` in one pass."""
 
 from policyd._core.schema.edits cimport Edits
 from policyd._core.schema.types cimport Field, SchemaType

@@ -105,7 +105,10 @@ cdef class Configured:
 
     cdef object converted(self, str name, object item, str expected):
         """What a field of a struct becomes in JSON."""
-        cdef StructValue alone = StructValue.__new__(StructValue)
+        cdef StructValue alone
+        if kind_of(item) is StructValue:
+            return inner_of(item, path_of(expected, name), self.sources)
+        alone = StructValue.__new__(StructValue)
         alone.type_name, alone.fields = expected, {name: item}
         return inner_of(alone, expected, self.sources)[name]
 

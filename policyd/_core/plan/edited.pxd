@@ -13,6 +13,8 @@ cdef class EditedObject:
     cdef Differ differ      # has the operations so far
 
     cdef dict members(self, Edit last, dict old, dict new, SchemaType type)
+    cdef dict fresh(self, dict out, Edit edit, dict new, SchemaType type, str here)
+    cdef dict kept(self, dict out, Edit edit, dict old, dict new, SchemaType type)
     cdef object member(self, str name, Edit below, object was, object member, SchemaType type)
     cdef object decoded(self, str name, object member, object was, SchemaType type)
     cdef list items(self, Edit last, list old, list new, SchemaType type)

@@ -3,7 +3,7 @@
 cimport cython
 
 from policyd._core.patch.diff cimport ABSENT as NO_VALUE
-from policyd._core.patch.pointer cimport escape, pointer_of
+from policyd._core.patch.pointer cimport pointer_of
 from policyd._core.schema.decode cimport ABSENT, is_omitted, new_decoder, with_member
 from policyd._core.schema.edits cimport all_edits
 from policyd._core.schema.types cimport LIST, MAP, STRUCT, kind_of
@@ -25,27 +25,37 @@ cdef object decoded_edit(
 cdef class EditedObject:
 
     cdef dict members(self, Edit last, dict old, dict new, SchemaType type):
-        cdef list edits = all_edits(last)
+        cdef list edits
         cdef Edit edit
         cdef dict out = new
-        cdef str here = None
-        # As in a diff: first what was there, in its order, then what is new.
+        cdef str here
+        if last.before is None:  # nearly always
+            if last.added:
+                return self.fresh(out, last, new, type, pointer_of(self.differ.path))
+            return self.kept(out, last, old, new, type)
+        edits = all_edits(last)
+        # In the order of a diff (``Differ.emit_new``).
         for edit in in_order_of(old, edits):
-            member = new.get(edit.name, ABSENT)
-            after = self.member(edit.name, edit.below, old[edit.name], member, type)
-            out = with_member(out, new, edit.name, member, after)
+            out = self.kept(out, edit, old, new, type)
+        here = pointer_of(self.differ.path)
         for edit in edits:
-            if not edit.added:
-                continue
-            member = new[edit.name]
-            after = self.decoded(edit.name, member, ABSENT, type)
-            if after is not ABSENT:
-                here = pointer_of(self.differ.path) if here is None else here
-                self.differ.operations.append(
-                    {"op": "add", "path": f"{here}/{escape(edit.name)}", "value": after}
-                )
-            out = with_member(out, new, edit.name, member, after)
+            if edit.added:
+                out = self.fresh(out, edit, new, type, here)
         return out
+
+    cdef dict fresh(self, dict out, Edit edit, dict new, SchemaType type, str here):
+        """``out`` with a new member of the map at the pointer ``here``."""
+        member = new[edit.name]
+        after = self.decoded(edit.name, member, ABSENT, type)
+        if after is not ABSENT:
+            self.differ.emit_new(here, edit.name, after)
+        return with_member(out, new, edit.name, member, after)
+
+    cdef dict kept(self, dict out, Edit edit, dict old, dict new, SchemaType type):
+        """``out`` with what became of a member that was there before."""
+        member = new.get(edit.name, ABSENT)
+        after = self.member(edit.name, edit.below, old[edit.name], member, type)
+        return with_member(out, new, edit.name, member, after)
 
     cdef object member(self, str name, Edit below, object was, object member, SchemaType type):
         """The decoded member that was there before; ABSENT if it is not any more."""
