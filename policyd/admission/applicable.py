@@ -85,14 +85,14 @@ class Applicable:
         go to ``findings``.
         """
         policy, hit = match
-        plain = policy.plain and not hit.error
+        once = policy.invoked_once and not hit.error
         if policy.rollout is not None and not self._staged(policy, policy.rollout, findings):
             return
-        if not plain and not self._usable(policy, hit, findings):
+        if not once and not self._usable(policy, hit, findings):
             return
         as_pod, observer = self.as_pod(policy), findings.observer
         subject, exempt = self.subjects.subject(hit, as_pod), NO_VALIDATIONS
-        if plain:
+        if once:
             invocation = Invocation(policy, policy.bindings[0], policy.params, subject, hit, as_pod)
             if observer is not None:
                 observer.applies(invocation)

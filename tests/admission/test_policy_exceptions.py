@@ -194,9 +194,10 @@ def test_the_annotation_has_each_exception_that_was_used() -> None:
     assert len(text) < 11_000
 
 
-def test_a_policy_without_exceptions_stays_plain() -> None:
+def test_a_policy_without_exceptions_is_invoked_once() -> None:
     policies = compiled(policy("p"), policy("q"), policy_exception("e", "q"))
-    assert [(each.name, each.plain) for each in policies.policies] == [("p", True), ("q", False)]
+    found = [(each.name, each.invoked_once) for each in policies.policies]
+    assert found == [("p", True), ("q", False)]
 
 
 def test_a_team_excepts_requests_of_its_own_namespace_only() -> None:

@@ -57,7 +57,7 @@ cdef class MutationOutcome:
     cdef readonly object error
     cdef readonly object before     # the tree
     cdef readonly object after
-    cdef readonly list steps        # if watched: (number of the mutation, before, after, error)
+    cdef readonly list steps        # (number of the mutation, before, after, error); None: none
 
     cdef int fail(self, object failure) except -1
 

@@ -29,6 +29,12 @@ class MutationInvocation:
         held: bool = False,
     ) -> None: ...
 
+def direct_matches(matches: list[tuple[Any, Hit]], at: int, again: bool, found: list[Any]) -> int:
+    """Add the matches of direct policies from ``at`` on to ``found``, ``again``: only of those that
+    have a part in the second round. Return the index of the first other match; the number of
+    matches if there is none.
+    """
+
 @final
 class MutationOutcome:
     again: bool
@@ -38,7 +44,7 @@ class MutationOutcome:
     error: Exception | None
     before: Any
     after: Any
-    steps: list[tuple[int, Any, Any, str]]
+    steps: list[tuple[int, Any, Any, str]] | None
 
 @final
 class MutationRun:

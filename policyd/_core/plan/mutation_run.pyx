@@ -52,6 +52,21 @@ cdef class MutationInvocation:
         return self.reinvoke or (self.plan.fail and bool(self.plan.conditions))
 
 
+def direct_matches(list matches not None, Py_ssize_t at, bint again, list found not None):
+    cdef MutationInvocation invocation
+    cdef Hit hit
+    while at < len(matches):
+        match = <tuple>matches[at]
+        policy, hit = <tuple>match
+        invocation = (<PlannedPolicy?>policy).direct_mutation
+        if invocation is None or hit.error or hit.mismatch or hit.api_version:
+            return at
+        if not again or invocation.acts_again():
+            found.append(match)
+        at += 1
+    return at
+
+
 @cython.final
 @cython.freelist(4)
 @cython.auto_pickle(False)
@@ -92,9 +107,8 @@ cdef class MutationRun:
                 return at
             policy, hit = <tuple>match
             invocation = (<PlannedPolicy?>policy).direct_mutation
-            if self.saw is None or invocation.acts_again():
-                if not self.settled(policy, invocation, hit):
-                    return at
+            if not self.settled(policy, invocation, hit):
+                return at
             at += 1
         return at
 
@@ -132,7 +146,7 @@ cdef class MutationRun:
             outcome.passed_over = not invocation.reinvoke or invocation.key not in self.saw
             if not outcome.passed_over and self.saw[invocation.key] is before:
                 return None
-        outcome.before, outcome.again, outcome.steps = before, self.saw is not None, []
+        outcome.before, outcome.again = before, self.saw is not None
         try:
             if view is None:
                 if hit is not self.hit:
@@ -207,6 +221,7 @@ cdef class MutationRun:
         if failure is not None and (refusal is None or invocation.held):
             outcome.fail(failure)
         if self.watched:
+            outcome.steps = outcome.steps or []
             outcome.steps.append((number, seen, after, "" if failure is None else str(failure)))
         if refusal is not None and not invocation.held:
             raise refusal

@@ -163,7 +163,7 @@ class MutatedObject:
             return
         try:
             if observer is not None:
-                for number, before, after, error in outcome.steps:
+                for number, before, after, error in outcome.steps or ():
                     observer.mutated(invocation, policy.mutations[number], before, after, error)
             self._report(policy, binding, outcome)
         finally:

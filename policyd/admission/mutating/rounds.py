@@ -8,6 +8,7 @@ from collections.abc import Collection
 from functools import partial
 
 from policyd._core.match.matcher import Hit
+from policyd._core.plan.mutation_run import direct_matches
 from policyd.admission.applicable import Applicable
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Invocation, Matched
@@ -23,7 +24,7 @@ def first(
     applicable: Applicable, findings: Findings, deadline: int, matches: list[Matched]
 ) -> Evaluation[list[Invocation | Matched]]:
     """Return the invocations of the first round. The match of a direct policy stands for its only
-    invocation, unless the request is observed or something about the match is unusual.
+    invocation, unless the request is observed or policies see something else than its object.
     """
     return (yield from _found(applicable, findings, deadline, matches, again=False))
 
@@ -61,16 +62,16 @@ def _found(
 ) -> Evaluation[list[Invocation | Matched]]:
     found: list[Invocation | Matched] = []
     whole = not applicable.by_template and findings.observer is None
-    seen, direct = None, False
-    for match in _settled(applicable, matches):
-        policy, hit = match
-        if hit is not seen:
-            seen, direct = hit, whole and not (hit.error or hit.mismatch or hit.api_version)
-        if direct and policy.direct_mutation is not None:
-            found.append(match)
-        elif not again or (yield from _acts_again(applicable, findings, match, deadline)):
+    matches, at = _settled(applicable, matches), 0
+    while True:
+        if whole:
+            at = direct_matches(matches, at, again, found)
+        if at == len(matches):
+            return found
+        match, at = matches[at], at + 1
+        if not again or (yield from _acts_again(applicable, findings, match, deadline)):
+            policy = match[0]
             found += findings.guarded(policy, list, applicable.invocations(match, findings)) or []
-    return found
 
 
 def _acts_again(
@@ -82,13 +83,13 @@ def _acts_again(
         return False  # nothing of it counts, and it was reported in the first round
     if not policy.reinvoke and not _can_fail(policy, hit):
         return False
-    return policy.plain or (yield from _known(applicable, findings, match, deadline))
+    return policy.invoked_once or (yield from _known(applicable, findings, match, deadline))
 
 
 def _can_fail(policy: CompiledPolicy, hit: Hit) -> bool:
     """Whether a policy that is not reinvoked may have an error that counts."""
     conditional = policy.mutation is not None and bool(policy.mutation.conditions)
-    return policy.fail and (conditional or bool(hit.error) or not policy.plain)
+    return policy.fail and (conditional or bool(hit.error) or not policy.invoked_once)
 
 
 def _settled(applicable: Applicable, matches: list[Matched]) -> list[Matched]:

@@ -99,18 +99,18 @@ class CompiledPolicy(PlannedPolicy):
     namespace_fields: frozenset[tuple[str, ...]] = frozenset()
     rollout: CompiledRollout | None = None
     excepted_by: bytes = b""
-    plain: bool = field(init=False)
+    invoked_once: bool = field(init=False)
     _exempting: Mapping[str, tuple[Exemption, ...]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Set ``plain``, ``simple`` and ``direct_mutation``.
+        """Set ``invoked_once``, ``simple`` and ``direct_mutation``.
 
-        ``plain``: one binding without match rules, no params, exemptions, rollout or problem.
+        ``invoked_once``: one binding without match rules; no params, exemptions, rollout, problem.
         ``simple``: its validation and ``params``, together because they are read for each request,
-        if it is plain, has no timeout of its own and does not use the authorizer; else None.
+        if it is invoked once, has no timeout of its own and does not use the authorizer; else None.
         ``direct_mutation``: likewise its mutations, if they do not use namespaceObject either.
         """
-        plain = (
+        once = (
             len(self.bindings) == 1
             and self.bindings[0].rules is None
             and self.param_kind is None
@@ -118,14 +118,14 @@ class CompiledPolicy(PlannedPolicy):
             and self.rollout is None
             and not self.problem
         )
-        validation = None if self.timeout_ns or not plain else self.validation
+        validation = None if self.timeout_ns or not once else self.validation
         if validation is not None and validation.frame.uses_authorizer:
             validation = None
         simple = None if validation is None else (validation, self.params)
-        object.__setattr__(self, "plain", plain)
+        object.__setattr__(self, "invoked_once", once)
         object.__setattr__(self, "_exempting", by_namespace(self.exemptions))
         object.__setattr__(self, "simple", simple)
-        plan = None if self.timeout_ns or not plain else self.mutation
+        plan = None if self.timeout_ns or not once else self.mutation
         if plan is not None and (plan.frame.uses_authorizer or plan.frame.sees_namespace):
             plan = None
         direct = None if plan is None else self.invocation(self.bindings[0], self.params)
@@ -159,7 +159,7 @@ class CompiledPolicy(PlannedPolicy):
         if self.reinvoke:
             return True
         conditional = self.mutation is not None and bool(self.mutation.conditions)
-        return self.fail and (conditional or self.selects or not self.plain)
+        return self.fail and (conditional or self.selects or not self.invoked_once)
 
     @property
     def selects(self) -> bool:

@@ -102,7 +102,7 @@ class CompiledPolicySet:
         self.second_round = bool(again)
         self.reinvokes = any(policy.reinvoke for policy in again)
         # Whether the same policies match again: none depends on labels or bindings.
-        self.steady = not any(policy.selects or not policy.plain for policy in again)
+        self.steady = not any(policy.selects or not policy.invoked_once for policy in again)
         # The policies by what they match, in the order of decisions: the object of a request, and,
         # with podControllers, the Pod of its template.
         parts = {"validate": validating, "mutate": mutating, AGAIN: again}

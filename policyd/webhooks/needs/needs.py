@@ -162,7 +162,7 @@ def _need(
         # An update may match one selector by its new labels and the other by its old ones.
         next((each for each in map(_object_selection, written) if each), {}),
         binding=binding.name,
-        exact=policy.plain
+        exact=policy.invoked_once
         and not rules.selects
         and not excludes
         and not any(target.names for target in found),

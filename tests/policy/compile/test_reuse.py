@@ -89,7 +89,7 @@ def test_an_exception_that_changes_touches_what_it_names_only() -> None:
     assert all(now[key].validation is made.validation for key, made in before.items())
     again = compile_sources(sources(*rows, second), policies)
     assert all(named(again)[key] is made for key, made in now.items())
-    assert now["p", "Policy"].plain and not now["r", "Policy"].plain
+    assert now["p", "Policy"].invoked_once and not now["r", "Policy"].invoked_once
 
 
 def test_an_exception_that_breaks_exempts_nothing_and_breaks_nothing() -> None:
