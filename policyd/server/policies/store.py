@@ -103,7 +103,7 @@ class Store:
     @property
     def current(self) -> CompiledPolicySet:
         """Return the policies in use; raises LookupError before the first ones are loaded."""
-        return self.loaded_set.policies
+        return self.loaded_set.policies if self._loaded is None else self._loaded.policies
 
     @property
     def loaded_set(self) -> LoadedSet:
