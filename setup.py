@@ -60,6 +60,7 @@ LEVELS = {
     "policyd._core.json.*": "-O3",
     "policyd._core.regex.*": "-O3",
     "policyd._core.eval.folds": "-O3",
+    "policyd._core.plan.plan": "-O3",
     "policyd._core.plan.*": "-O2",
     "policyd._core.eval.*": "-O1",
     "policyd._core.match.*": "-O1",

@@ -34,7 +34,7 @@ def pyi(source: Path) -> str | None:
     for each in module.items:
         if isinstance(each, str):
             body.append(each)
-        elif not each.name.startswith("_"):
+        elif not (each.name.startswith("_") or (isinstance(each, Class) and each.internal)):
             body.append(
                 _class(each, public.get(each.name, {})) if isinstance(each, Class) else _stub(each)
             )

@@ -65,7 +65,7 @@ class Class:
     name: str
     bases: str
     final: bool
-    cython: bool
+    internal: bool  # to the module: Python does not see it
     functions: list[Function] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
 
@@ -147,7 +147,7 @@ def read(source: Path) -> Module:
             continue
         elif opened := _CLASS.match(line):
             final = "cython.final" in decorators
-            inside = Class(opened[1], opened[2] or "", final, line.startswith("cdef"))
+            inside = Class(opened[1], opened[2] or "", final, "cython.internal" in decorators)
             module.items.append(inside)
         elif _DEF.match(bare):
             number, function = _function(lines, number - 1, decorators)

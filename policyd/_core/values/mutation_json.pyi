@@ -1,4 +1,4 @@
-from typing import Any, final
+from typing import Any
 
 from policyd._core.values.types import StructValue
 
@@ -8,6 +8,3 @@ def json_value(value: object, sources: tuple[object, ...] | None = None) -> Any:
 def object_value(
     value: StructValue, sources: tuple[object, ...] | None = None, size: int = -1
 ) -> dict[str, Any]: ...
-
-@final
-class Converter: ...
