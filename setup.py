@@ -64,7 +64,7 @@ LEVELS = {
     "policyd._core.plan.*": "-O2",
     "policyd._core.eval.*": "-O1",
     "policyd._core.match.*": "-O1",
-    "policyd._core.patch.*": "-O1",
+    "policyd._core.patch.*": "-O2",
     "policyd._core.schema.*": "-O1",
     "policyd._core.values.*": "-O1",
 }

@@ -13,7 +13,7 @@ cdef class MutatedTree:
 
     cdef readonly object original
     cdef readonly object current
-    cdef public Py_ssize_t changes
+    cdef readonly Py_ssize_t changes
     cdef readonly list operations
     cdef Field root             # the type of the object; None: unknown
     cdef object keys            # the fields that identify list items, as for ``diff``

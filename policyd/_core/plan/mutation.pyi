@@ -1,9 +1,9 @@
 from collections.abc import Iterable
-from typing import Any, final
+from typing import final
 
 from policyd._core.counting.counters import PolicyCounters
 from policyd._core.eval.program import Program
-from policyd._core.plan.plan import Frame, Plan, Stopped, Subject
+from policyd._core.plan.plan import Frame, Plan
 
 @final
 class MutationPlan(Plan):
@@ -16,5 +16,3 @@ class MutationPlan(Plan):
         counters: PolicyCounters,
         programs: Iterable[Program],
     ) -> None: ...
-    def matches(self, subject: Subject, params: Any, deadline: int) -> bool | str | Stopped:
-        """Whether the matchConditions hold: True, False, or the error."""

@@ -48,9 +48,6 @@ cdef class MutationPlan(Plan):
         finally:
             self.counters.evaluation_ns += now() - started
 
-    def matches(self, Subject subject not None, object params, int64_t deadline):
-        return self.conditions_hold(subject, params, deadline)
-
     cdef object evaluated(
         self, Py_ssize_t index, Subject subject, object params, int64_t deadline
     ):

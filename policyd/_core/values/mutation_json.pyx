@@ -86,11 +86,6 @@ cdef object json_of(object value, Py_ssize_t size, tuple sources):
 def object_value(StructValue value not None, tuple sources=None, Py_ssize_t size=-1):
     #: (StructValue, tuple[object, ...] | None, int) -> dict[str, Any]
     """``size``: that of the value as JSON in bytes, if it is known."""
-    return object_of(value, sources, size)
-
-
-cdef dict object_of(StructValue value, tuple sources, Py_ssize_t size):
-    """``object_value`` in the same way."""
     if not 0 <= size <= LIGHT:
         weigh(value)
     return inner_of(value, value.type_name, sources)

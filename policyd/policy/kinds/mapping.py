@@ -91,6 +91,11 @@ class ResourceMapper:
         """Return the same for kinds with this name."""
         return [self.of(*known) for known in self._known() if known[1] == kind]
 
+    def guessed(self, name: str) -> list[ResourceMapping]:
+        """Return the same for what a name may stand for: a kind, a singular, upper case."""
+        guesses = [name.lower(), *(each.resource for each in self.of_kind(name)), plural(name)]
+        return next(filter(None, map(self.named, guesses)), [])
+
     def _known(self) -> Iterator[tuple[str, str]]:
         return chain(BUILTIN_KINDS, self._served())
 

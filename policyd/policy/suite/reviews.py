@@ -10,7 +10,6 @@ from policyd.defaulting import placing
 from policyd.errors import ReviewError
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.mapping import BUILT_IN, UNDEFINED, ResourceMapper
-from policyd.policy.kinds.plural import plural
 from policyd.policy.kinds.subresources import SUBRESOURCES
 
 UID = "00000000-0000-0000-0000-706f6c696379"
@@ -148,9 +147,7 @@ def _meant(name: str, api_version: str, mapper: ResourceMapper) -> str:
     """Return the known resource, with its version, that is meant by a name, such as that of a kind;
     empty if none.
     """
-    guesses = [name.lower(), *(each.resource for each in mapper.of_kind(name)), plural(name)]
-    known = next(filter(None, map(mapper.named, guesses)), [])
-    texts = ["/".join(filter(None, each[:3])) for each in known]
+    texts = ["/".join(filter(None, each[:3])) for each in mapper.guessed(name)]
     return max(texts, key=lambda each: each.startswith(f"{api_version}/"), default="")
 
 

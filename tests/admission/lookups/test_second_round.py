@@ -78,3 +78,18 @@ def test_what_is_not_answered_in_time_is_an_error_of_the_policy() -> None:
         assert response.allowed is (failure == "Ignore")
         if failure == "Fail":
             assert "not known in time" in response.message
+
+
+@pytest.mark.parametrize("reinvocation", ["Never", "IfNeeded"])
+def test_errors_of_the_configuration_come_before_those_of_conditions(reinvocation: str) -> None:
+    """All invocations of a round are found before the first, whatever else is reinvoked."""
+    late = "has(object.metadata.labels.late) && object.nothing == 1"
+    fails = policy(
+        "a", matchConditions=[{"name": "c", "expression": late}], mutations=[add_label("'1'")]
+    )
+    ref: JSONObject = {"name": "none", "parameterNotFoundAction": "Deny"}
+    misses = policy("b", match=LATE, paramKind=MAPS, paramRef=ref, mutations=[add_label("'1'")])
+    marks = policy("c", mutations=[add_label("'y'", "late")], reinvocationPolicy=reinvocation)
+    policies = compiled(fails, misses, marks)
+    response = reviewed(clusters.Params(HERE), policies, "mutate")
+    assert [line[:10] for line in response.message.splitlines()] == ["policy 'b'", "policy 'a'"]

@@ -9,6 +9,7 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
+from policyd.cli import policyd
 from policyd.cli.eval.command import command, evaluate
 from tests.shared import ROOT
 
@@ -50,8 +51,8 @@ def test_an_expression_that_does_not_compile_is_told_as_cel_does() -> None:
 
 def test_a_result_deeper_than_orjson_writes_comes_out_whole() -> None:
     result = CliRunner().invoke(
-        command,
-        ["--jsonl"],
+        policyd,
+        ["eval", "--jsonl"],
         input=b'{"expression": "x", "variables": {"x": ' + b"[" * 600 + b"1" + b"]" * 600 + b"}}\n",
     )
     assert b"[" * 600 + b"1" in result.stdout_bytes

@@ -53,7 +53,6 @@ INTERPRETED = (
     Bound(r"_core\.regex\.program:.+", "a pattern of 64 groups, and 1,000 characters of syntax"),
     Bound(r"admission\.partial:.+", "the table of wanted members"),
     Bound(r"cel\.\w+(\.\w+)?:.+", DEEP),
-    Bound(r"cli\.bench\.server:.+", ONCE),
     Bound(r"(cli|export|importers)\..+", DEEP),
     Bound(r"cluster\.namespaces:.+", "the fields that expressions read"),
     Bound(
