@@ -2,10 +2,6 @@
 
 
 cdef class PatchedDocument:
-    """A tree that is changed by copying: only containers that were copied are written to.
-
-    ``own`` contains these by id, and keeps them alive so that no id is reused.
-    """
     cdef object root
     cdef dict own
     cdef object latest  # the last container that was written to

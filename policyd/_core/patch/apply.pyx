@@ -14,6 +14,8 @@ from policyd._core.patch.pointer cimport index_of, tokens_of
 from policyd._core.patch.diff import diff  # no-cython-lint: exported
 from policyd.errors import PatchError
 
+#: from policyd._core.patch.diff import diff as diff
+
 cdef object ABSENT = object()
 
 cdef enum:
@@ -22,6 +24,13 @@ cdef enum:
 
 
 def apply(operations, object obj):
+    #: (Sequence[dict[str, Any]], Any) -> Any
+    """Apply RFC 6902 operations to ``obj`` and return the result.
+
+    Neither ``obj`` nor the operations are changed: the result shares their values, except for
+    copies of the containers on changed paths. Raises PatchError, which names the operation, if an
+    operation cannot be applied or a ``test`` fails.
+    """
     cdef PatchedDocument document = PatchedDocument(obj)
     if not isinstance(operations, (list, tuple)):
         raise PatchError(f"a patch is a list of operations, not {name_of(operations)}")
@@ -90,8 +99,13 @@ cdef Py_ssize_t position(list items, str token, Py_ssize_t beyond) except -1:
 @cython.final
 @cython.auto_pickle(False)
 cdef class PatchedDocument:
+    """A tree that is changed by copying: only containers that were copied are written to.
+
+    ``own`` contains these by id, and keeps them alive so that no id is reused.
+    """
 
     def __init__(self, object root):
+        #: (Any) -> None
         self.root = root
         self.own = {}
 

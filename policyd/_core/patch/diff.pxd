@@ -5,7 +5,6 @@ cdef object ABSENT  # no value at all
 
 
 cdef class Differ:
-    """The state of one diff: the current path, and the operations found."""
     cdef list operations
     cdef list path      # keys and indexes
     cdef object keys    # the fields that identify list items: a function, a dict or None
@@ -27,5 +26,4 @@ cdef class Differ:
     cdef int supplant(self, object old, object new, int depth) except -1
 
 
-# The operations of ``diff``.
 cdef list operations_between(object old, object new, keys)

@@ -16,10 +16,23 @@ cdef object ABSENT = object()
 
 
 def diff(object old, object new, keys=None):
+    #: (Any, Any, Callable[[tuple[str | int, ...]], Sequence[str] | None] | Mapping[str,
+    #: Sequence[str]] | None) -> list[dict[str, Any]]
+    """The RFC 6902 operations (add, remove, replace) that change ``old`` into ``new``.
+
+    One operation per key of a map that differs; the order of keys is ignored. Items of a list of
+    maps are matched by identity: ``keys`` returns the fields that identify the items of a list. It
+    is a function of the path (keys and indexes), or a dict by pointer with ``*`` for each index
+    (``/spec/containers/*/env``). Other lists are matched by a field that identifies all items, if
+    there is one, otherwise with the fewest operations. 1, 1.0 and true differ. The operations
+    share values with ``new``. Subtrees that are the same object in both are skipped. Raises
+    PatchError if they are nested deeper than ``json.equality.MAX_DEPTH`` levels.
+    """
     return operations_between(old, new, keys)
 
 
 cdef list operations_between(object old, object new, keys):
+    """The operations of ``diff``."""
     cdef Differ differ = Differ.__new__(Differ)
     differ.operations, differ.path, differ.keys = [], [], keys
     differ.walk(old, new, 0)
@@ -29,6 +42,7 @@ cdef list operations_between(object old, object new, keys):
 @cython.final
 @cython.auto_pickle(False)
 cdef class Differ:
+    """The state of one diff: the current path, and the operations found."""
 
     cdef int emit(self, str op, object value) except -1:
         cdef dict operation = {"op": op, "path": pointer_of(self.path)}

@@ -23,6 +23,9 @@ from policyd._core.json import encoded_size
 from policyd._core.patch.containers import KeyProblem
 from policyd._core.values.mutation_json import ConversionError
 
+#: ABSENT: Any
+#: COPY_LIMIT: int
+
 ABSENT = object()
 cdef str MISSING = "missing value"
 # The bytes of JSON that all copy operations of a patch may duplicate, because each can double the
@@ -35,7 +38,9 @@ cdef Py_ssize_t COUNTED = 2**26  # the error needs no larger count
 @cython.final
 @cython.auto_pickle(False)
 cdef class PatchOperation:
+    """``source`` is ``from`` in the patch; ``value`` is ABSENT if the operation has none."""
     def __init__(self, str op not None, str path not None, str source not None="", value=ABSENT):
+        #: (str, str, str, Any) -> None
         self.op = op
         self.path = path
         self.source = source
@@ -51,11 +56,18 @@ class _TestFailed(Exception):
 
 
 def operations_of(list items not None, tuple sources=None):
+    #: (list[Any], tuple[object, ...] | None) -> tuple[list[PatchOperation], list[Any]]
+    """Convert the value of a CEL expression, a list of JSONPatch{...}, and return the operations
+    and their values. Raises MutationError.
+    """
     cdef list values = []
     return operations_in(items, sources, values), values
 
 
 cdef list operations_in(list items, tuple sources, list values):
+    """The operations of a list of JSONPatch{...}; ``values`` (if not None) gets theirs. Raises
+    MutationError.
+    """
     cdef Py_ssize_t limit = encoded_size.MAX_PATCH_BYTES, size = value_bytes(items, limit)
     cdef list operations = []
     cdef PatchOperation operation
@@ -90,10 +102,13 @@ cdef PatchOperation operation_of(object item, Py_ssize_t size, tuple sources):
 
 
 def apply(operations, document):
+    #: (Sequence[PatchOperation], Any) -> Any
+    """The patched document, or ``document`` itself if a test failed. Raises JSONPatchError."""
     return patched(list(operations), document)
 
 
 cdef object patched(list operations, object document):
+    """The patched document, or ``document`` itself if a test failed. Raises JSONPatchError."""
     cdef PatchTarget target = PatchTarget.__new__(PatchTarget)
     cdef PatchOperation operation
     target.root = document

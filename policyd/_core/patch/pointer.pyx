@@ -77,8 +77,15 @@ cdef Py_ssize_t index_of(str token) except -2:
 
 
 def parse(str pointer not None):
+    #: (str) -> tuple[str, ...]
+    """The reference tokens of a JSON pointer: ``/a/b~1c`` is ``("a", "b/c")``.
+
+    Raises PatchError if the string is not a pointer.
+    """
     return tokens_of(pointer)
 
 
 def join(path):
+    #: (Iterable[str | int]) -> str
+    """The pointer of keys and indexes: ``("a", 0, "b/c")`` is ``/a/0/b~1c``."""
     return pointer_of(list(path))

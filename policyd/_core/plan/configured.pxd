@@ -6,10 +6,6 @@ from policyd._core.values.types cimport StructValue
 
 
 cdef class Configured:
-    """One change. Fields of structs and entries of maps are merged where they are, also in the
-    items of a list that the value names in its order; all others are converted and then merged.
-    """
-
     cdef Edits edits
     cdef tuple sources
     cdef Py_ssize_t room    # bytes that the value may have yet
@@ -24,6 +20,4 @@ cdef class Configured:
     cdef int check(self, object value, Py_ssize_t size, Field field) except -1
 
 
-# The object that a value makes of ``live``, not decoded yet, and ``edits`` learns what changed.
-# ``live`` itself if nothing changes; None if something is wrong: the general form says what.
 cdef dict configured(StructValue value, dict live, Field root, tuple sources, Edits edits)

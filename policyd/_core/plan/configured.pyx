@@ -24,6 +24,10 @@ class NotDirect(Exception):
 
 
 cdef dict configured(StructValue value, dict live, Field root, tuple sources, Edits edits):
+    """The object that a value makes of ``live``, not decoded yet, and ``edits`` learns what
+    changed. ``live`` itself if nothing changes; None if something is wrong: the general form says
+    what.
+    """
     cdef Configured change = Configured.__new__(Configured)
     cdef dict fields = value.fields
     change.edits, change.sources, change.room = edits, sources, ROOM
@@ -43,6 +47,9 @@ cdef bint is_scalar(object kind):
 @cython.final
 @cython.auto_pickle(False)
 cdef class Configured:
+    """One change. Fields of structs and entries of maps are merged where they are, also in the
+    items of a list that the value names in its order; all others are converted and then merged.
+    """
 
     cdef dict struct(self, StructValue value, str expected, dict live, SchemaType type):
         if value.type_name != expected or type.decoding != STRUCT:

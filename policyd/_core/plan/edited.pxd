@@ -7,8 +7,6 @@ from policyd._core.schema.types cimport Field, SchemaType
 
 
 cdef class EditedObject:
-    """One changed object. Only what the merge noted is visited."""
-
     cdef Decoder decoder
     cdef Differ differ      # has the operations so far
 
@@ -20,9 +18,6 @@ cdef class EditedObject:
     cdef list items(self, Edit last, list old, list new, SchemaType type)
 
 
-# The result of ``decoded_or_none``, and of ``operations_between`` after it: the operations are
-# added to ``operations``. ``edit`` is the last change of ``new``. ``keys`` are those of ``diff``,
-# and must follow from ``root``.
 cdef object decoded_edit(
     Edit edit, dict old, dict new, Field root, bint convert, object keys, list operations
 )

@@ -12,6 +12,10 @@ from policyd._core.schema.types cimport LIST, MAP, STRUCT, kind_of
 cdef object decoded_edit(
     Edit edit, dict old, dict new, Field root, bint convert, object keys, list operations
 ):
+    """The result of ``decoded_or_none``, and of ``operations_between`` after it: the operations are
+    added to ``operations``. ``edit`` is the last change of ``new``. ``keys`` are those of ``diff``,
+    and must follow from ``root``.
+    """
     cdef EditedObject edited = EditedObject.__new__(EditedObject)
     cdef Differ differ = Differ.__new__(Differ)
     differ.operations, differ.path, differ.keys = operations, [], keys
@@ -23,6 +27,7 @@ cdef object decoded_edit(
 @cython.final
 @cython.auto_pickle(False)
 cdef class EditedObject:
+    """One changed object. Only what the merge noted is visited."""
 
     cdef dict members(self, Edit last, dict old, dict new, SchemaType type):
         cdef list edits

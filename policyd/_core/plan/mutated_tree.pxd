@@ -7,10 +7,6 @@ from policyd._core.schema.types cimport Field
 
 
 cdef class MutatedTree:
-    """The tree so far. ``changes`` and ``operations`` are the number of accepted changes since it
-    was set to 0, and the operations of the last one.
-    """
-
     cdef readonly object original
     cdef readonly object current
     cdef readonly Py_ssize_t changes
@@ -23,18 +19,13 @@ cdef class MutatedTree:
     cdef object latest_from
     cdef list found
 
-    # The decoded object after a mutation of ``old``, whose last edit is known or None; None if it
-    # cannot be decoded.
     cdef object decoded(self, Edit edit, dict old, dict new, Field root, bint convert)
     cdef list operations_to(self, object changed)
-    # The same as ``accept``.
     cdef str accepted(self, object changed)
     cdef bint too_large(self, Py_ssize_t size, object changed) except -1
 
 
 cdef class ChangeLog:
-    """The changes of one request, in order: (policy, operations, tree before, tree after)."""
-
     cdef readonly list changes
     cdef readonly bint only_adds    # whether none replaced or removed anything
 

@@ -12,21 +12,33 @@ from policyd._core.schema.decode cimport decoded_or_none
 
 from policyd._core.json import encoded_size
 
+#: from policyd._core.schema.types import Field
+
 
 @cython.final
 @cython.auto_pickle(False)
 cdef class MutatedTree:
+    """The tree so far. ``changes`` and ``operations`` are the number of accepted changes since it
+    was set to 0, and the operations of the last one.
+    """
+    #: operations: list[dict[str, Any]]
 
     def __init__(self, object original, Field root):
+        #: (Any, Field | None) -> None
         self.original = self.current = original
         self.root = root
         self.keys = None if root is None else root.list_keys
         self.operations = []
 
     def accept(self, object changed):
+        #: (Any) -> str | None
+        """Replace the tree by ``changed``. If the change cannot be sent as a patch, return what is
+        wrong with it and keep the tree.
+        """
         return self.accepted(changed)
 
     cdef str accepted(self, object changed):
+        """The same as ``accept``."""
         cdef Py_ssize_t limit = encoded_size.MAX_PATCH_BYTES, size
         cdef list operations = self.operations_to(changed)
         size = operation_bytes(operations, limit)
@@ -46,6 +58,9 @@ cdef class MutatedTree:
         return operations_between(self.current, changed, self.keys)
 
     cdef object decoded(self, Edit edit, dict old, dict new, Field root, bint convert):
+        """The decoded object after a mutation of ``old``, whose last edit is known or None; None if
+        it cannot be decoded.
+        """
         if edit is None or old is not self.current or root is not self.root:
             return decoded_or_none(new, old, root, convert)
         self.found, self.latest_from = [], old
@@ -62,9 +77,13 @@ cdef class MutatedTree:
         return size > limit
 
     def restore(self, object tree):
+        #: (Any) -> None
+        """Return to an earlier tree."""
         self.current = tree
 
     def patch(self, before=None):
+        #: (Any) -> list[dict[str, Any]]
+        """The operations that change ``before`` (None: the original) into the tree."""
         before = self.original if before is None else before
         return operations_between(before, self.current, self.keys)
 
@@ -72,16 +91,21 @@ cdef class MutatedTree:
 @cython.final
 @cython.auto_pickle(False)
 cdef class ChangeLog:
+    """The changes of one request, in order: (policy, operations, tree before, tree after)."""
+    #: changes: list[tuple[Any, list[dict[str, Any]], Any, Any]]
 
     def __cinit__(self):
         self.changes = []
         self.only_adds = True
 
     cpdef bint suspects(self, list operations) except -1:
+        #: (list[dict[str, Any]]) -> bool
+        """Whether a change may be in conflict with the earlier ones."""
         # If nothing was removed, no policy had written the added keys and items before.
         return bool(self.changes) and not (self.only_adds and adds(operations))
 
     cpdef int add(self, object policy, list operations, object before, object after) except -1:
+        #: (Any, list[dict[str, Any]], Any, Any) -> None
         self.only_adds = self.only_adds and adds(operations)
         self.changes.append((policy, operations, before, after))
         return 0

@@ -7,7 +7,6 @@ from policyd._core.plan.plan import Frame, Plan
 
 @final
 class MutationPlan(Plan):
-    programs: tuple[Program, ...]
     def __init__(
         self,
         conditions: Iterable[Program],
@@ -16,3 +15,5 @@ class MutationPlan(Plan):
         counters: PolicyCounters,
         programs: Iterable[Program],
     ) -> None: ...
+    @property
+    def programs(self) -> tuple[Program, ...]: ...

@@ -19,6 +19,7 @@ from policyd.errors import DeadlineExceeded, MutationError
 @cython.final
 @cython.auto_pickle(False)
 cdef class MutationPlan(Plan):
+    #: programs: tuple[Program, ...]
 
     def __init__(
         self,
@@ -28,10 +29,14 @@ cdef class MutationPlan(Plan):
         PolicyCounters counters not None,
         programs,
     ):
+        #: (Iterable[Program], Frame, bool, PolicyCounters, Iterable[Program]) -> None
         Plan.__init__(self, conditions, frame, fail, counters)
         self.programs = tuple(programs)
 
     cdef object conditions_hold(self, Subject subject, object params, int64_t deadline):
+        """Whether the matchConditions hold: True, False, or the error (a string or Stopped). If
+        they hold, an unreadable review is an error too.
+        """
         cdef int64_t started
         if not deadline and not self.conditions:
             return subject.unreadable or True
@@ -51,6 +56,9 @@ cdef class MutationPlan(Plan):
     cdef object evaluated(
         self, Py_ssize_t index, Subject subject, object params, int64_t deadline
     ):
+        """The value of a mutation's expression. Variables are computed anew for each mutation, and
+        each mutation has a whole budget. Raises MutationError or Stopped.
+        """
         cdef int64_t started = now(), budget = POLICY_BUDGET
         cdef Program program = self.programs[index]
         try:
@@ -63,6 +71,7 @@ cdef class MutationPlan(Plan):
         return value
 
     cdef tuple sources(self, Subject subject, object params):
+        """The JSON trees that the mutation's expression could read."""
         cdef object namespace = subject.namespace_object
         if namespace is not None and callable(namespace):
             # It has been looked up, and returns the same value again.
@@ -77,6 +86,9 @@ cdef class MutationPlan(Plan):
         int64_t deadline,
         Edits edits,
     ):
+        """The object after an overlay, whose expressions share one budget and are each evaluated at
+        most once; ``edits`` gets what changed. Raises MutationError or Stopped.
+        """
         cdef int64_t started = now()
         cdef OverlayRun work = overlay_run(overlay, deadline, edits)
         try:

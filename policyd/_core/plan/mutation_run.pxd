@@ -12,11 +12,6 @@ from policyd._core.plan.plan cimport Subject
 
 
 cdef class TreeView:
-    """How policies that match alike see the tree. ``lens`` shows them another object, and makes a
-    tree of what they make of it (``policyd.admission.mutating.object.Lens``); None: they see the
-    tree. ``mismatch`` is that of the hit.
-    """
-
     cdef Subject first      # with the tree at the time of matching
     cdef object matched     # that tree
     cdef Subject latest
@@ -29,10 +24,6 @@ cdef class TreeView:
 
 
 cdef class MutationInvocation:
-    """What a policy does under one binding and param. ``held``: its rollout does not enforce it,
-    so that nothing of it may fail the request. ``key`` identifies it in both rounds.
-    """
-
     cdef MutationPlan plan
     cdef tuple steps            # of MutationStep
     cdef object params
@@ -40,16 +31,10 @@ cdef class MutationInvocation:
     cdef bint reinvoke
     cdef bint held
 
-    # Whether it has a part in the second round: it is reinvoked, or its conditions may fail.
     cdef bint acts_again(self)
 
 
 cdef class MutationOutcome:
-    """What came of one invocation. It is done; or it failed with ``failures``; or ``error`` ended
-    it, and the tree is as before: it waits for an answer (Unanswered), the request is refused
-    (StatusError), or it is a defect of policyd.
-    """
-
     cdef readonly bint again        # in the second round
     cdef readonly bint passed_over  # only errors of its matchConditions count
     cdef readonly bint invoked      # its matchConditions hold, and it is not passed over
@@ -63,10 +48,6 @@ cdef class MutationOutcome:
 
 
 cdef class MutationRun:
-    """One round of mutations. ``saw`` are the trees before the invocations of the first round that
-    may be reinvoked, by key; None in the first round itself, which collects them as ``seen``.
-    """
-
     cdef MutatedTree tree
     cdef ChangeLog log
     cdef object view_of             # (hit, as_pod) -> TreeView

@@ -29,28 +29,31 @@ class MutationInvocation:
         held: bool = False,
     ) -> None: ...
 
-def direct_matches(matches: list[tuple[Any, Hit]], at: int, again: bool, found: list[Any]) -> int:
-    """Add the matches of direct policies from ``at`` on to ``found``, ``again``: only of those that
-    have a part in the second round. Return the index of the first other match; the number of
-    matches if there is none.
-    """
+def direct_matches(
+    matches: list[tuple[Any, Hit]], at: int, again: bool, found: list[Any]
+) -> int: ...
 
 @final
 class MutationOutcome:
-    again: bool
-    passed_over: bool
-    invoked: bool
-    failures: list[str | Stopped] | None
-    error: Exception | None
-    before: Any
-    after: Any
-    steps: list[tuple[int, Any, Any, str]] | None
+    @property
+    def again(self) -> bool: ...
+    @property
+    def passed_over(self) -> bool: ...
+    @property
+    def invoked(self) -> bool: ...
+    @property
+    def failures(self) -> list[str | Stopped] | None: ...
+    @property
+    def error(self) -> Exception | None: ...
+    @property
+    def before(self) -> Any: ...
+    @property
+    def after(self) -> Any: ...
+    @property
+    def steps(self) -> list[tuple[int, Any, Any, str]] | None: ...
 
 @final
 class MutationRun:
-    cut: int
-    seen: dict[Any, Any]
-    outcome: MutationOutcome | None
     def __init__(
         self,
         tree: MutatedTree,
@@ -61,13 +64,13 @@ class MutationRun:
         saw: dict[Any, Any] | None,
         watched: bool,
     ) -> None: ...
-    def direct(self, found: list[Any], at: int) -> int:
-        """Invoke the direct policies from ``at`` on. Return the index of the first that is no match
-        of a direct policy (a plain tuple), or whose ``outcome`` the caller has to settle; their
-        number if there is none.
-        """
-
+    def direct(self, found: list[Any], at: int) -> int: ...
     def invoke(
         self, invocation: MutationInvocation, view: TreeView, deadline: int
-    ) -> MutationOutcome | None:
-        """Invoke one policy. None: it would change nothing, because it saw the same tree before."""
+    ) -> MutationOutcome | None: ...
+    @property
+    def cut(self) -> int: ...
+    @property
+    def seen(self) -> dict[Any, Any]: ...
+    @property
+    def outcome(self) -> MutationOutcome | None: ...

@@ -10,12 +10,31 @@ from policyd._core.plan.plan cimport PlannedPolicy
 from policyd._core.plan.plan import Stopped
 from policyd.errors import MutationError, StatusError
 
+#: from policyd._core.match.matcher import Hit
+#: from policyd._core.plan.mutated_tree import ChangeLog
+#: from policyd._core.plan.mutated_tree import MutatedTree
+#: from policyd._core.plan.mutation import MutationPlan
+#: from policyd._core.plan.mutation_steps import MutationStep
+#: from policyd._core.plan.plan import Subject
+#: class _Lens(Protocol):
+#:
+#:     def seen(self, tree: Any) -> Any:
+#:         ...
+#:
+#:     def changed(self, tree: Any, seen: Any, after: Any) -> Any:
+#:         ...
+
 
 @cython.final
 @cython.auto_pickle(False)
 cdef class TreeView:
+    """How policies that match alike see the tree. ``lens`` shows them another object, and makes a
+    tree of what they make of it (``policyd.admission.mutating.object.Lens``); None: they see the
+    tree. ``mismatch`` is that of the hit.
+    """
 
     def __init__(self, Subject first not None, object matched, target, lens, str mismatch not None):
+        #: (Subject, Any, Any, _Lens | None, str) -> None
         self.first, self.matched = first, matched
         self.target, self.lens, self.mismatch = target, lens, mismatch
 
@@ -31,6 +50,9 @@ cdef class TreeView:
 @cython.final
 @cython.auto_pickle(False)
 cdef class MutationInvocation:
+    """What a policy does under one binding and param. ``held``: its rollout does not enforce it,
+    so that nothing of it may fail the request. ``key`` identifies it in both rounds.
+    """
 
     def __init__(
         self,
@@ -41,6 +63,7 @@ cdef class MutationInvocation:
         bint reinvoke,
         bint held=False,
     ):
+        #: (MutationPlan, Iterable[MutationStep], Any, Any, bool, bool) -> None
         self.plan = plan
         self.steps = tuple(steps)
         self.params = params
@@ -49,10 +72,17 @@ cdef class MutationInvocation:
         self.held = held
 
     cdef bint acts_again(self):
+        """Whether it has a part in the second round: it is reinvoked, or its conditions may fail.
+        """
         return self.reinvoke or (self.plan.fail and bool(self.plan.conditions))
 
 
 def direct_matches(list matches not None, Py_ssize_t at, bint again, list found not None):
+    #: (list[tuple[Any, Hit]], int, bool, list[Any]) -> int
+    """Add the matches of direct policies from ``at`` on to ``found``, ``again``: only of those that
+    have a part in the second round. Return the index of the first other match; the number of
+    matches if there is none.
+    """
     cdef MutationInvocation invocation
     cdef Hit hit
     while at < len(matches):
@@ -71,6 +101,13 @@ def direct_matches(list matches not None, Py_ssize_t at, bint again, list found 
 @cython.freelist(4)
 @cython.auto_pickle(False)
 cdef class MutationOutcome:
+    """What came of one invocation. It is done; or it failed with ``failures``; or ``error`` ended
+    it, and the tree is as before: it waits for an answer (Unanswered), the request is refused
+    (StatusError), or it is a defect of policyd.
+    """
+    #: failures: list[str | Stopped] | None
+    #: error: Exception | None
+    #: steps: list[tuple[int, Any, Any, str]] | None
 
     cdef int fail(self, object failure) except -1:
         if self.failures is None:
@@ -82,6 +119,10 @@ cdef class MutationOutcome:
 @cython.final
 @cython.auto_pickle(False)
 cdef class MutationRun:
+    """One round of mutations. ``saw`` are the trees before the invocations of the first round that
+    may be reinvoked, by key; None in the first round itself, which collects them as ``seen``.
+    """
+    #: outcome: MutationOutcome | None
 
     def __init__(
         self,
@@ -93,11 +134,18 @@ cdef class MutationRun:
         dict saw,
         bint watched,
     ):
+        #: (MutatedTree, ChangeLog, Callable[[Hit, bool], TreeView], Callable[[str, int], None],
+        #: int, dict[Any, Any] | None, bool) -> None
         self.tree, self.log = tree, log
         self.view_of, self.patch_operations = view_of, patch_operations
         self.cut, self.saw, self.seen, self.watched = cut, saw, {}, watched
 
     def direct(self, list found not None, Py_ssize_t at):
+        #: (list[Any], int) -> int
+        """Invoke the direct policies from ``at`` on. Return the index of the first that is no match
+        of a direct policy (a plain tuple), or whose ``outcome`` the caller has to settle; their
+        number if there is none.
+        """
         cdef MutationInvocation invocation
         cdef Hit hit
         self.outcome = None
@@ -115,6 +163,8 @@ cdef class MutationRun:
     def invoke(
         self, MutationInvocation invocation not None, TreeView view not None, int64_t deadline
     ):
+        #: (MutationInvocation, TreeView, int) -> MutationOutcome | None
+        """Invoke one policy. None: it would change nothing, because it saw the same tree before."""
         return self.invoked(invocation, view, None, deadline)
 
     cdef bint settled(self, object policy, MutationInvocation invocation, Hit hit) except -1:

@@ -11,15 +11,9 @@ from policyd._core.schema.types cimport Field
 
 
 cdef class MutationStep:
-    """One entry. A target is a kind (``policyd.mutation.schemas``); what follows from it is kept
-    for the last one: nearly all objects that a policy mutates are of one kind.
-    """
-
     cdef object target
     cdef Field root         # the Go type of the target; None: there is none, or no direct form
 
-    # The object after the mutation, decoded, or ``subject.object`` itself. ``tree`` learns what
-    # changed, if that is known. Raises MutationError, Stopped or StatusError.
     cdef object changed(
         self,
         MutationPlan plan,
@@ -32,16 +26,10 @@ cdef class MutationStep:
 
 
 cdef class ExpressionStep(MutationStep):
-    """The value of the expression at ``index`` in the plan, applied by a mutator
-    (``policyd.mutation.kind.Mutator``): by its direct form, or by the general one where that form
-    does not apply.
-    """
-
     cdef Py_ssize_t index
     cdef object mutator
     cdef DirectMutator direct   # None: the mutator has none
 
-    # The same of the value of the expression.
     cdef object applied(
         self, object value, dict obj, object target, tuple sources, MutatedTree tree
     )
@@ -49,7 +37,5 @@ cdef class ExpressionStep(MutationStep):
 
 
 cdef class OverlayStep(MutationStep):
-    """An overlay (``policyd.mutation.overlay.Overlay``)."""
-
     cdef readonly object overlay
     cdef BoundOverlay bound

@@ -28,10 +28,7 @@ class MutationStep:
         target: Any,
         deadline: int,
         tree: MutatedTree,
-    ) -> dict[str, Any]:
-        """The object after the mutation, or ``subject.object`` itself. Raises MutationError,
-        Stopped or StatusError.
-        """
+    ) -> dict[str, Any]: ...
 
 @final
 class ExpressionStep(MutationStep):
@@ -43,10 +40,10 @@ class ExpressionStep(MutationStep):
         target: Any,
         sources: tuple[object, ...] | None,
         tree: MutatedTree,
-    ) -> dict[str, Any]:
-        """The same as ``change`` of the value of the expression."""
+    ) -> dict[str, Any]: ...
 
 @final
 class OverlayStep(MutationStep):
-    overlay: _Overlay
     def __init__(self, overlay: _Overlay) -> None: ...
+    @property
+    def overlay(self) -> _Overlay: ...

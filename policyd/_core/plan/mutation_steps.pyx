@@ -4,8 +4,32 @@ cimport cython
 
 from policyd._core.schema.edits cimport Edits
 
+#: from policyd._core.plan.mutated_tree import MutatedTree
+#: from policyd._core.plan.mutation import MutationPlan
+#: from policyd._core.plan.mutators import DirectMutator
+#: from policyd._core.plan.overlay import BoundOverlay
+#: from policyd._core.plan.plan import Subject
+#: class _Mutator(Protocol):
+#:
+#:     @property
+#:     def direct(self) -> DirectMutator | None:
+#:         ...
+#:
+#:     def apply(self, value: object, obj: dict[str, Any], target: Any, sources: tuple[object, ...] | None) -> dict[str, Any]:
+#:         ...
+#: class _Overlay(Protocol):
+#:
+#:     def bound(self, target: Any) -> BoundOverlay:
+#:         ...
+#:
+#:     def converted(self, after: dict[str, Any], before: dict[str, Any], target: Any) -> dict[str, Any]:
+#:         ...
+
 
 cdef class MutationStep:
+    """One entry. A target is a kind (``policyd.mutation.schemas``); what follows from it is kept
+    for the last one: nearly all objects that a policy mutates are of one kind.
+    """
 
     def change(
         self,
@@ -16,6 +40,10 @@ cdef class MutationStep:
         int64_t deadline,
         MutatedTree tree not None,
     ):
+        #: (MutationPlan, Subject, Any, Any, int, MutatedTree) -> dict[str, Any]
+        """The object after the mutation, or ``subject.object`` itself. Raises MutationError,
+        Stopped or StatusError.
+        """
         return self.changed(plan, subject, params, target, deadline, tree)
 
     cdef object changed(
@@ -27,14 +55,22 @@ cdef class MutationStep:
         int64_t deadline,
         MutatedTree tree,
     ):
+        """The object after the mutation, decoded, or ``subject.object`` itself. ``tree`` learns
+        what changed, if that is known. Raises MutationError, Stopped or StatusError.
+        """
         raise TypeError(f"{type(self).__name__} has no change of its own")
 
 
 @cython.final
 @cython.auto_pickle(False)
 cdef class ExpressionStep(MutationStep):
+    """The value of the expression at ``index`` in the plan, applied by a mutator
+    (``policyd.mutation.kind.Mutator``): by its direct form, or by the general one where that form
+    does not apply.
+    """
 
     def __init__(self, Py_ssize_t index, mutator):
+        #: (int, _Mutator) -> None
         self.index = index
         self.mutator = mutator
         self.direct = mutator.direct
@@ -52,11 +88,14 @@ cdef class ExpressionStep(MutationStep):
         return self.applied(value, subject.object, target, plan.sources(subject, params), tree)
 
     def apply(self, value, dict obj not None, target, tuple sources, MutatedTree tree not None):
+        #: (object, dict[str, Any], Any, tuple[object, ...] | None, MutatedTree) -> dict[str, Any]
+        """The same as ``change`` of the value of the expression."""
         return self.applied(value, obj, target, sources, tree)
 
     cdef object applied(
         self, object value, dict obj, object target, tuple sources, MutatedTree tree
     ):
+        """The same of the value of the expression."""
         cdef Edits edits
         if target is not self.target:
             self.root, self.target = self.direct_type(target), target
@@ -80,8 +119,11 @@ cdef class ExpressionStep(MutationStep):
 @cython.final
 @cython.auto_pickle(False)
 cdef class OverlayStep(MutationStep):
+    """An overlay (``policyd.mutation.overlay.Overlay``)."""
+    #: overlay: _Overlay
 
     def __init__(self, overlay):
+        #: (_Overlay) -> None
         self.overlay = overlay
 
     cdef object changed(

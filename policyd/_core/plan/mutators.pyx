@@ -12,14 +12,21 @@ from policyd._core.values.types cimport StructValue
 
 @cython.auto_pickle(False)
 cdef class DirectMutator:
+    """The direct form of one kind of mutation; its general form (``policyd.mutation.kind.Mutator``)
+    says what is wrong where this one cannot.
+    """
 
     cdef object applied(self, object value, dict obj, Field root, tuple sources, Edits edits):
+        """The changed object, not decoded yet, and ``edits`` learns what changed; or ``obj``
+        itself. None: it is for the general form. Raises MutationError.
+        """
         raise TypeError(f"{type(self).__name__} applies nothing")
 
 
 @cython.final
 @cython.auto_pickle(False)
 cdef class DirectPatch(DirectMutator):
+    """A list of JSONPatch{...}."""
 
     cdef object applied(self, object value, dict obj, Field root, tuple sources, Edits edits):
         cdef list operations
@@ -70,6 +77,7 @@ cdef bint keeps(dict after, dict before, str name) except -1:
 @cython.final
 @cython.auto_pickle(False)
 cdef class DirectConfiguration(DirectMutator):
+    """An Object{...}."""
 
     def __cinit__(self):
         self.merges = True

@@ -1,8 +1,4 @@
-"""The common part of validating and mutating policies: variables, slots, matchConditions, budgets.
-
-Order, budgets and outcomes are those of Kubernetes (k8s.io/apiserver,
-admission/plugin/cel/condition.go and admission/plugin/webhook/matchconditions).
-"""
+"""The common part of validating and mutating policies: variables, slots, matchConditions, budgets."""
 
 from libc.stdint cimport int64_t
 
@@ -22,16 +18,6 @@ cdef str LATE  # the message if the deadline passed before the policy was evalua
 
 
 cdef class Subject:
-    """What policies see of a request. Policies that see the same share one Subject.
-
-    ``conditions_request`` is ``request`` as matchConditions see it (with the original resource).
-    ``namespace_object`` may be a function; it is called when a policy needs the value and returns
-    it or raises Unanswered. ``authorizer`` checks access for the variable of that name (see
-    ``lib/authz.pxd``); None: there is none. ``within`` is the path of the object in the object of
-    the request ("" or the path of a pod template). ``unreadable`` says why the review cannot be
-    evaluated ("": it can): each policy that matches fails once its matchConditions hold.
-    """
-
     cdef readonly object object
     cdef readonly object old_object
     cdef AdmissionRequest sent      # with the hit, what both requests are made of at first use
@@ -49,13 +35,10 @@ cdef class Subject:
     cdef object seen_request(self)
     cdef object seen_by_conditions(self)
     cdef int make_requests(self) except -1
-    # The same subject with another object.
     cdef Subject seen_with(self, object object)
 
 
 cdef class Frame:
-    """The slots of the programs of one policy after the roots; the number of ``variables.*``."""
-
     cdef list others
     cdef readonly bint uses_authorizer  # whether an expression uses the authorizer
     cdef readonly bint sees_namespace  # whether an expression uses namespaceObject
@@ -66,8 +49,6 @@ cdef class Frame:
 
 
 cdef class Plan:
-    """The common part of validating and mutating plans: matchConditions, slots and counters."""
-
     cdef readonly tuple conditions
     cdef readonly Frame frame
     cdef readonly bint fail
@@ -81,18 +62,10 @@ cdef class Plan:
 
 
 cdef class PlannedPolicy:
-    """What the core reads of a policy for each request: its direct form.
-
-    ``simple`` is (ValidationPlan, params), ``direct_mutation`` a MutationInvocation; None: it has
-    no such form.
-    """
-
     cdef public tuple simple
     cdef public object direct_mutation
 
 
-# The value or CelError of one expression. Its cost and that of the variables it is first to use
-# are taken from the budget. Raises Stopped if the budget is exceeded, TimedOut at the deadline.
 cdef object run(Program program, Activation act, int64_t* budget)
 
 cdef str error_message(Program program, CelError error)

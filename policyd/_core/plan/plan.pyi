@@ -13,12 +13,6 @@ class TimedOut(Stopped): ...
 
 @final
 class Subject:
-    object: Any
-    old_object: Any
-    namespace_object: Any
-    authorizer: Any
-    within: str
-    unreadable: str
     def __init__(
         self,
         object: Any,
@@ -34,8 +28,19 @@ class Subject:
     def request(self) -> Any: ...
     @property
     def conditions_request(self) -> Any: ...
-    def seeing(self, object: Any) -> Subject:
-        """A copy with another ``object``."""
+    def seeing(self, object: Any) -> Subject: ...
+    @property
+    def object(self) -> Any: ...
+    @property
+    def old_object(self) -> Any: ...
+    @property
+    def namespace_object(self) -> Any: ...
+    @property
+    def authorizer(self) -> Any: ...
+    @property
+    def within(self) -> str: ...
+    @property
+    def unreadable(self) -> str: ...
 
 def subject_of(
     hit: Hit,
@@ -45,32 +50,31 @@ def subject_of(
     namespace_object: Any,
     authorizer: Any,
     within: str,
-) -> Subject:
-    """The Subject of policies matched by ``hit``. ``request`` is the one ``sent``; policies see the
-    kind and resource that they match in it.
-    """
+) -> Subject: ...
 
 @final
 class Frame:
-    uses_authorizer: bool
-    sees_namespace: bool
-    variables: int
     def __init__(
         self, slots: int, names: dict[str, int], variables: int, used: Container[str]
     ) -> None: ...
+    @property
+    def uses_authorizer(self) -> bool: ...
+    @property
+    def sees_namespace(self) -> bool: ...
+    @property
+    def variables(self) -> int: ...
 
 class Plan:
-    conditions: tuple[Program, ...]
-    frame: Frame
-    fail: bool
     def __init__(
         self, conditions: Iterable[Program], frame: Frame, fail: bool, counters: PolicyCounters
     ) -> None: ...
+    @property
+    def conditions(self) -> tuple[Program, ...]: ...
+    @property
+    def frame(self) -> Frame: ...
+    @property
+    def fail(self) -> bool: ...
 
 class PlannedPolicy:
-    """What the core reads of a policy for each request: its direct form. None: it
-    is evaluated step by step.
-    """
-
-    simple: tuple[Any, Any] | None  # (ValidationPlan, params)
-    direct_mutation: Any  # MutationInvocation | None
+    simple: tuple[Any, Any] | None
+    direct_mutation: Any

@@ -1,4 +1,7 @@
 """The common part of validating and mutating policies: variables, slots, matchConditions, budgets.
+
+Order, budgets and outcomes are those of Kubernetes (k8s.io/apiserver,
+admission/plugin/cel/condition.go and admission/plugin/webhook/matchconditions).
 """
 
 cimport cython
@@ -15,6 +18,9 @@ from policyd._core.values.types cimport MISSING
 
 from policyd._core.json.shared_keys import shared_key
 from policyd.errors import CostExceeded, DeadlineExceeded
+
+#: from policyd._core.match.matcher import Hit
+#: ROOTS: tuple[str, ...]
 
 cdef str GROUP = shared_key("group")
 cdef str VERSION = shared_key("version")
@@ -53,6 +59,15 @@ cdef enum:
 @cython.final
 @cython.auto_pickle(False)
 cdef class Subject:
+    """What policies see of a request. Policies that see the same share one Subject.
+
+    ``conditions_request`` is ``request`` as matchConditions see it (with the original resource).
+    ``namespace_object`` may be a function; it is called when a policy needs the value and returns
+    it or raises Unanswered. ``authorizer`` checks access for the variable of that name (see
+    ``lib/authz.pxd``); None: there is none. ``within`` is the path of the object in the object of
+    the request ("" or the path of a pod template). ``unreadable`` says why the review cannot be
+    evaluated ("": it can): each policy that matches fails once its matchConditions hold.
+    """
 
     def __init__(
         self,
@@ -65,6 +80,7 @@ cdef class Subject:
         str within not None="",
         str unreadable not None="",
     ):
+        #: (Any, Any, Any, Any, Any, Any, str, str) -> None
         self.object = object
         self.old_object = old_object
         self.made_request = request
@@ -78,10 +94,12 @@ cdef class Subject:
 
     @property
     def request(self):
+        #: () -> Any
         return self.seen_request()
 
     @property
     def conditions_request(self):
+        #: () -> Any
         return self.seen_by_conditions()
 
     cdef object seen_request(self):
@@ -107,9 +125,12 @@ cdef class Subject:
         return 0
 
     def seeing(self, object):
+        #: (Any) -> Subject
+        """A copy with another ``object``."""
         return self.seen_with(object)
 
     cdef Subject seen_with(self, object object):
+        """The same subject with another object."""
         cdef Subject other = Subject.__new__(Subject)
         other.object = object
         other.old_object = self.old_object
@@ -134,6 +155,10 @@ def subject_of(
     authorizer,
     str within not None,
 ):
+    #: (Hit, Any, Any, AdmissionRequest, Any, Any, str) -> Subject
+    """The Subject of policies matched by ``hit``. ``request`` is the one ``sent``; policies see the
+    kind and resource that they match in it.
+    """
     cdef Subject made = Subject.__new__(Subject)
     made.object, made.old_object = object, old_object
     made.sent, made.hit = sent, hit
@@ -160,8 +185,10 @@ cdef dict with_name(dict shown, str field, str last, tuple value):
 @cython.final
 @cython.auto_pickle(False)
 cdef class Frame:
+    """The slots of the programs of one policy after the roots; the number of ``variables.*``."""
 
     def __init__(self, int slots, dict names not None, int variables, used):
+        #: (int, dict[str, int], int, Container[str]) -> None
         if tuple(names)[: len(ROOTS)] != ROOTS:
             raise ValueError(f"the first slots must be those of {ROOTS}")
         self.others = [MISSING] * (slots - len(ROOTS))
@@ -200,10 +227,13 @@ cdef str error_message(Program program, CelError error):
 
 @cython.auto_pickle(False)
 cdef class Plan:
+    """The common part of validating and mutating plans: matchConditions, slots and counters."""
+    #: conditions: tuple[Program, ...]
 
     def __init__(
         self, conditions, Frame frame not None, bint fail, PolicyCounters counters not None
     ):
+        #: (Iterable[Program], Frame, bool, PolicyCounters) -> None
         self.conditions = tuple(conditions)
         self.frame = frame
         self.fail = fail
@@ -285,4 +315,10 @@ cdef class Plan:
 
 @cython.auto_pickle(False)
 cdef class PlannedPolicy:
+    """What the core reads of a policy for each request: its direct form.
+
+    ``simple`` is (ValidationPlan, params), ``direct_mutation`` a MutationInvocation; None: it has
+    no such form.
+    """
+    #: simple: tuple[Any, Any] | None
     pass

@@ -8,10 +8,6 @@ from policyd._core.plan.validation cimport ValidationOutcome
 
 
 cdef class SimplePolicies:
-    """The matched policies of one request. ``at`` is the policy at which ``run`` ended, ``outcome``
-    and ``error`` are why.
-    """
-
     cdef readonly Py_ssize_t at
     cdef readonly ValidationOutcome outcome
     cdef readonly object error

@@ -7,18 +7,18 @@ from policyd._core.plan.validation import ValidationOutcome
 
 @final
 class SimplePolicies:
-    at: int
-    outcome: ValidationOutcome | None
-    error: Exception | None
-    deadline: int
     def __init__(
         self,
         matches: list[tuple[Any, Hit]],
         subject_of: Callable[[Hit, bool], Subject],
         deadline: int,
     ) -> None: ...
-    def run(self, at: int) -> bool:
-        """Evaluate the policies from ``at`` on, up to the first that does not plainly admit the
-        request; return whether there is none. Its index is ``self.at``, its outcome or error
-        is kept; it has neither if it is not simple (``CompiledPolicy.simple``).
-        """
+    def run(self, at: int) -> bool: ...
+    @property
+    def at(self) -> int: ...
+    @property
+    def outcome(self) -> ValidationOutcome | None: ...
+    @property
+    def error(self) -> Exception | None: ...
+    @property
+    def deadline(self) -> int: ...

@@ -10,19 +10,34 @@ from policyd._core.match.rules cimport Hit
 from policyd._core.plan.plan cimport PlannedPolicy
 from policyd._core.plan.validation cimport ValidationPlan
 
+#: from policyd._core.match.matcher import Hit
+#: from policyd._core.plan.plan import Subject
+#: from policyd._core.plan.validation import ValidationOutcome
+
 cdef tuple NONE_EXEMPT = ()
 
 
 @cython.final
 @cython.auto_pickle(False)
 cdef class SimplePolicies:
+    """The matched policies of one request. ``at`` is the policy at which ``run`` ended, ``outcome``
+    and ``error`` are why.
+    """
+    #: outcome: ValidationOutcome | None
+    #: error: Exception | None
 
     def __init__(self, list matches not None, subject_of, int64_t deadline):
+        #: (list[tuple[Any, Hit]], Callable[[Hit, bool], Subject], int) -> None
         self.matches = matches
         self.subject_of = subject_of
         self.deadline = deadline
 
     def run(self, Py_ssize_t at):
+        #: (int) -> bool
+        """Evaluate the policies from ``at`` on, up to the first that does not plainly admit the
+        request; return whether there is none. Its index is ``self.at``, its outcome or error
+        is kept; it has neither if it is not simple (``CompiledPolicy.simple``).
+        """
         self.outcome = self.error = None
         try:
             self.run_from(at)

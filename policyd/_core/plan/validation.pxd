@@ -1,8 +1,4 @@
-"""Evaluates one validating policy for one request: validations, messages and audit annotations.
-
-A plan is created once, when the policy is loaded, and is immutable; a run is one call. Outcomes are
-those of k8s.io/apiserver, admission/plugin/policy/validating/validator.go.
-"""
+"""Evaluates one validating policy for one request: validations, messages and audit annotations."""
 
 from libc.stdint cimport int64_t
 
@@ -14,8 +10,6 @@ from policyd._core.eval.program cimport Program
 
 
 cdef class PlannedValidation:
-    """One entry of ``validations``: its program or pattern, and its message and reason."""
-
     cdef readonly Program program    # None: a pattern
     cdef readonly Pattern pattern    # None: a program
     cdef readonly Program message_program
@@ -25,15 +19,6 @@ cdef class PlannedValidation:
 
 
 cdef class ValidationOutcome:
-    """The result of a plan that is more than a plain admit.
-
-    ``failures`` are (index, message, reason, is_error); ``annotations`` are (key, value);
-    ``annotation_errors`` deny regardless of the actions; ``ignored`` are errors that failurePolicy
-    Ignore admits; ``whole``: the failure is an error of the policy, and of none of its validations.
-    ``lifted`` are the indexes of the failures that exceptions lift. ``fields`` are
-    the paths of the fields that failures are about, by index, where they are known.
-    """
-
     cdef readonly list failures
     cdef readonly list annotations
     cdef readonly list annotation_errors
@@ -54,7 +39,6 @@ cdef class ValidationPlan(Plan):
     cdef readonly tuple annotations     # of (key, Program)
     cdef int64_t messages_bound         # maximum cost of all messageExpressions together
 
-    # ``run`` of a policy that starts at the time ``clock``, which is set to its end.
     cdef ValidationOutcome timed(
         self, Subject subject, object params, int64_t deadline, object exempt, int64_t* clock
     )

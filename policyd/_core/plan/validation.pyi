@@ -8,12 +8,6 @@ from policyd._core.plan.plan import Frame, Plan, Subject
 
 @final
 class PlannedValidation:
-    program: Program | None
-    pattern: Pattern | None
-    message_program: Program | None
-    message: str
-    reason: str
-    field: str
     def __init__(
         self,
         program: Program | None,
@@ -24,22 +18,40 @@ class PlannedValidation:
         pattern: Pattern | None = None,
         field: str = "",
     ) -> None: ...
+    @property
+    def program(self) -> Program | None: ...
+    @property
+    def pattern(self) -> Pattern | None: ...
+    @property
+    def message_program(self) -> Program | None: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def field(self) -> str: ...
 
 @final
 class ValidationOutcome:
-    failures: list[tuple[int, str, str, bool]]
-    annotations: list[tuple[str, str]]
-    annotation_errors: list[str]
-    ignored: list[str]
-    lifted: list[int]
-    fields: dict[int, str]
-    timed_out: bool
-    whole: bool
+    @property
+    def failures(self) -> list[tuple[int, str, str, bool]]: ...
+    @property
+    def annotations(self) -> list[tuple[str, str]]: ...
+    @property
+    def annotation_errors(self) -> list[str]: ...
+    @property
+    def ignored(self) -> list[str]: ...
+    @property
+    def lifted(self) -> list[int]: ...
+    @property
+    def fields(self) -> dict[int, str]: ...
+    @property
+    def timed_out(self) -> bool: ...
+    @property
+    def whole(self) -> bool: ...
 
 @final
 class ValidationPlan(Plan):
-    validations: tuple[PlannedValidation, ...]
-    annotations: tuple[tuple[str, Program], ...]
     def __init__(
         self,
         conditions: Iterable[Program],
@@ -52,7 +64,8 @@ class ValidationPlan(Plan):
     def run(
         self, subject: Subject, params: Any, deadline: int, exempt: Container[int]
     ) -> ValidationOutcome | None: ...
-    def violated(self, subject: Subject, params: Any, deadline: int) -> frozenset[int | str]:
-        """What fails or errs: the indexes of validations, and the texts of errors that are of no
-        validation. Counts the time, but no decision; a passed deadline is no violation.
-        """
+    def violated(self, subject: Subject, params: Any, deadline: int) -> frozenset[int | str]: ...
+    @property
+    def validations(self) -> tuple[PlannedValidation, ...]: ...
+    @property
+    def annotations(self) -> tuple[tuple[str, Program], ...]: ...

@@ -1,4 +1,8 @@
-"""Evaluates one validating policy for one request: validations, messages, audit annotations."""
+"""Evaluates one validating policy for one request: validations, messages, audit annotations.
+
+A plan is created once, when the policy is loaded, and is immutable; a run is one call. Outcomes are
+those of k8s.io/apiserver, admission/plugin/policy/validating/validator.go.
+"""
 
 cimport cython
 from cpython.time cimport PyTime_PerfCounterRaw as now
@@ -32,6 +36,10 @@ cdef enum:
 @cython.final
 @cython.auto_pickle(False)
 cdef class PlannedValidation:
+    """One entry of ``validations``: its program or pattern, and its message and reason."""
+    #: program: Program | None
+    #: pattern: Pattern | None
+    #: message_program: Program | None
 
     def __init__(
         self,
@@ -43,6 +51,7 @@ cdef class PlannedValidation:
         Pattern pattern=None,
         str field not None="",
     ):
+        #: (Program | None, str, str, Program | None, str, Pattern | None, str) -> None
         if (program is None) is (pattern is None):
             raise ValueError("a validation has either a program or a pattern")
         self.program = program
@@ -58,6 +67,20 @@ cdef class PlannedValidation:
 @cython.final
 @cython.auto_pickle(False)
 cdef class ValidationOutcome:
+    """The result of a plan that is more than a plain admit.
+
+    ``failures`` are (index, message, reason, is_error); ``annotations`` are (key, value);
+    ``annotation_errors`` deny regardless of the actions; ``ignored`` are errors that failurePolicy
+    Ignore admits; ``whole``: the failure is an error of the policy, and of none of its validations.
+    ``lifted`` are the indexes of the failures that exceptions lift. ``fields`` are
+    the paths of the fields that failures are about, by index, where they are known.
+    """
+    #: failures: list[tuple[int, str, str, bool]]
+    #: annotations: list[tuple[str, str]]
+    #: annotation_errors: list[str]
+    #: ignored: list[str]
+    #: lifted: list[int]
+    #: fields: dict[int, str]
 
     def __cinit__(self):
         self.failures = []
@@ -130,6 +153,8 @@ cdef object fit(Pattern pattern, Subject subject, Activation act):
 @cython.final
 @cython.auto_pickle(False)
 cdef class ValidationPlan(Plan):
+    #: validations: tuple[PlannedValidation, ...]
+    #: annotations: tuple[tuple[str, Program], ...]
 
     def __init__(
         self,
@@ -140,6 +165,8 @@ cdef class ValidationPlan(Plan):
         validations,
         annotations,
     ):
+        #: (Iterable[Program], Frame, bool, PolicyCounters, Iterable[PlannedValidation],
+        #: Iterable[tuple[str, Program]]) -> None
         Plan.__init__(self, conditions, frame, fail, counters)
         self.validations = tuple(validations)
         self.annotations = tuple(annotations)
@@ -151,6 +178,7 @@ cdef class ValidationPlan(Plan):
         self.messages_bound = (messages + frame.variables) * PER_CALL_LIMIT if messages else 0
 
     def run(self, Subject subject not None, object params, int64_t deadline, exempt):
+        #: (Subject, Any, int, Container[int]) -> ValidationOutcome | None
         """Evaluate the policy: a ValidationOutcome, or None for a plain admit, which is counted.
 
         ``deadline`` is a time of perf_counter_ns (0: none), ``exempt`` contains the indexes of the
@@ -160,6 +188,7 @@ cdef class ValidationPlan(Plan):
         return self.timed(subject, params, deadline, exempt, &clock)
 
     def violated(self, Subject subject not None, object params, int64_t deadline):
+        #: (Subject, Any, int) -> frozenset[int | str]
         """What fails or errs: the indexes of validations, and the texts of errors that are of no
         validation. Counts the time, but no decision; a passed deadline is no violation.
         """
@@ -176,6 +205,7 @@ cdef class ValidationPlan(Plan):
     cdef ValidationOutcome timed(
         self, Subject subject, object params, int64_t deadline, object exempt, int64_t* clock
     ):
+        """``run`` of a policy that starts at the time ``clock``, which is set to its end."""
         cdef int64_t started = clock[0]
         cdef ValidationOutcome outcome
         if deadline and started > deadline:
