@@ -65,8 +65,8 @@ LEVELS = {
     "policyd._core.eval.*": "-O1",
     "policyd._core.match.*": "-O1",
     "policyd._core.patch.*": "-O2",
-    "policyd._core.schema.*": "-O1",
-    "policyd._core.values.*": "-O1",
+    "policyd._core.schema.*": "-O2",
+    "policyd._core.values.*": "-O2",
 }
 
 # What Cython marks as run once, when a module is imported, is a fifth of the code.

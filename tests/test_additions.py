@@ -19,6 +19,8 @@ from policyd.mutation.kind import MutationKind
 
 
 class Note:
+    direct = None
+
     def apply(self, value, obj, target, sources=None):
         metadata = {**obj["metadata"], "annotations": {"note": value}}
         return {**obj, "metadata": metadata}
