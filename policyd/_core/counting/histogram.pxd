@@ -1,4 +1,4 @@
-"""Histogram of durations; ``observability/metrics.py`` reads it when metrics are scraped."""
+"""Histogram of durations; read when metrics are scraped."""
 
 
 cdef class Histogram:
