@@ -10,7 +10,11 @@ class _Mutator(Protocol):
     @property
     def direct(self) -> DirectMutator | None: ...
     def apply(
-        self, value: object, obj: dict[str, Any], target: Any, sources: tuple[object, ...] | None
+        self,
+        value: object,
+        obj: dict[str, Any],
+        target: Any,
+        sources: tuple[object, ...] | None,
     ) -> dict[str, Any]: ...
 
 class _Overlay(Protocol):

@@ -15,14 +15,22 @@ from policyd._core.schema.edits cimport Edits
 #:     def direct(self) -> DirectMutator | None:
 #:         ...
 #:
-#:     def apply(self, value: object, obj: dict[str, Any], target: Any, sources: tuple[object, ...] | None) -> dict[str, Any]:
+#:     def apply(
+#:         self,
+#:         value: object,
+#:         obj: dict[str, Any],
+#:         target: Any,
+#:         sources: tuple[object, ...] | None,
+#:     ) -> dict[str, Any]:
 #:         ...
 #: class _Overlay(Protocol):
 #:
 #:     def bound(self, target: Any) -> BoundOverlay:
 #:         ...
 #:
-#:     def converted(self, after: dict[str, Any], before: dict[str, Any], target: Any) -> dict[str, Any]:
+#:     def converted(
+#:         self, after: dict[str, Any], before: dict[str, Any], target: Any
+#:     ) -> dict[str, Any]:
 #:         ...
 
 

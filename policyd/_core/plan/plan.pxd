@@ -1,4 +1,4 @@
-"""The common part of validating and mutating policies: variables, slots, matchConditions, budgets."""
+"""The common part of validating and mutating policies: variables, matchConditions, budgets."""
 
 from libc.stdint cimport int64_t
 
