@@ -66,6 +66,7 @@ cdef class Chain(Node):
     cdef Node base
     cdef tuple steps
     cdef int64_t units
+    cdef bint refunds  # a unit that the base takes is not part of the cost
 
     cdef object _walk(self, Activation act)
     cdef bint _tests(self)

@@ -53,7 +53,9 @@ class OwnKey(Node):
 
 @final
 class Chain(Node):
-    def __init__(self, base: Node, steps: tuple[ChainStep, ...], units: int = 1) -> None: ...
+    def __init__(
+        self, base: Node, steps: tuple[ChainStep, ...], units: int = 1, refunds: bool = False
+    ) -> None: ...
 
 @final
 class OptionalOr(Node):

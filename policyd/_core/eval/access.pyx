@@ -262,13 +262,16 @@ cdef class OwnKey(Node):
 @cython.auto_pickle(False)
 cdef class Chain(Node):
     """Any other chain of selects and indexes, from any base."""
-    def __init__(self, Node base not None, tuple steps not None, units=1):
-        #: (Node, tuple[ChainStep, ...], int) -> None
+    def __init__(self, Node base not None, tuple steps not None, units=1, refunds=False):
+        #: (Node, tuple[ChainStep, ...], int, bool) -> None
         self.base = base
         self.steps = steps
         self.units = units
+        self.refunds = refunds
 
     cdef object eval(self, Activation act):
+        if self.refunds:
+            act.spent -= 1  # first: what is not part of the cost must not exceed the limit
         value = self._walk(act)
         charge(act, self.units)
         return value

@@ -105,7 +105,8 @@ class _TracedAttribute(Attribute):
         return _TracedAttribute(self.base, (*self.hops, hop), self.planner, self.marks)
 
     def node(self, counted: bool = True) -> Node:
-        tested = bool(self.hops) and self.hops[-1].mode is Mode.TEST
+        tested = counted and bool(self.hops) and self.hops[-1].mode is Mode.TEST
+        refunds = tested and (not isinstance(self.base, NodeBase) or self.base.counted)
         charge = 0
         if isinstance(self.base, NodeBase):
             made = self.base.node
@@ -117,8 +118,8 @@ class _TracedAttribute(Attribute):
         made = self._traced(made, 0)
         for number, hop in enumerate(self.hops, 1):
             last = number == len(self.hops)
-            units = charge - int(tested and counted and last)
-            made = self._traced(Chain(made, (hop.step(),), units), number)
+            units = charge - int(tested and last and not refunds)
+            made = self._traced(Chain(made, (hop.step(),), units, refunds and last), number)
             charge = 0
         return made
 
