@@ -163,7 +163,9 @@ def test_there_is_a_place_beside_connections_that_stall(tmp_path: Path) -> None:
 
 @pytest.mark.own_server("does not report connections")
 def test_memory_of_closed_connections_is_given_back(tmp_path: Path) -> None:
-    """Rounds of connections do not add up: the third leaves no more than the first."""
+    """Rounds of connections do not add up. Whether the last of a round are given back when memory
+    is read depends on the moment: 6 MiB.
+    """
     sources = write_sources(tmp_path / "sources", a="allow a")
 
     def left(server: Process) -> int:
@@ -175,6 +177,6 @@ def test_memory_of_closed_connections_is_given_back(tmp_path: Path) -> None:
         return server.resident()
 
     with fake_server(tmp_path, sources, max_connections="512") as server:
-        first = left(server)
-        later = [left(server) for _ in range(4)]
-        assert min(later) - first < 6 * 2**20  # 4 x 300 x 15 KiB are 18 MiB
+        rounds = [left(server) for _ in range(7)]
+        # Three rounds apart: 3 x 300 x 15 KiB would be 13 MiB more.
+        assert min(rounds[5:]) - max(rounds[:3]) < 6 * 2**20
