@@ -8,7 +8,6 @@ a field ends with ``[]`` where its items are meant, and with ``{}`` for the valu
 """
 
 import json
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +25,8 @@ def main() -> None:
 
 def enumerations(server: Cluster) -> dict[str, dict[str, list[str]]]:
     """Return the values of each enumeration, by definition and field."""
-    _, root = server.call("GET", "/openapi/v3")
     found: dict[str, dict[str, list[str]]] = {}
-    for entry in root["paths"].values():
-        status, content, _ = server.request("GET", entry["serverRelativeURL"])
-        if status == HTTPStatus.NOT_FOUND:  # of custom resources whose definition is going
-            continue
-        document = json.loads(content)
+    for _, document in server.schemas():
         for name, schema in document.get("components", {}).get("schemas", {}).items():
             fields = dict(_of_fields(schema))
             if fields:

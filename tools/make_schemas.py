@@ -47,13 +47,7 @@ def main() -> None:
     with cluster(
         flags=["--runtime-config=api/all=true", "--feature-gates=AllAlpha=true,AllBeta=true"]
     ) as server:
-        _, root = server.call("GET", "/openapi/v3")
-        documents = {
-            path.removeprefix("apis/").removeprefix("api/"): server.call(
-                "GET", entry["serverRelativeURL"]
-            )[1]
-            for path, entry in root["paths"].items()
-        }
+        documents = dict(server.schemas())
     kinds: dict[str, str] = {}
     elsewhere: dict[str, str] = {}
     definitions: dict[str, JSONObject] = {}
