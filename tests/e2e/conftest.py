@@ -20,6 +20,7 @@ from tests.builders.policies import rule
 from tests.e2e.builders import limiting
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster, certificate, cluster
+from tests.e2e.definitions import Define, served
 from tests.e2e.kubectl import Kubectl, kubeconfig_document
 from tests.e2e.rights import bound, component, rights
 from tests.e2e.webhook import registered, serving, write
@@ -95,6 +96,17 @@ def kubectl(api: Cluster, tmp_path: Path) -> Kubectl:
     home = tmp_path / "home"
     home.mkdir()
     return Kubectl(api, home)
+
+
+@pytest.fixture
+def define(client: Client) -> Iterator[Define]:
+    """Make the API server serve a custom resource until the end of the test."""
+    with ExitStack() as stack:
+
+        def serve(definition: JSONObject) -> None:
+            stack.enter_context(served(client, definition))
+
+        yield serve
 
 
 @pytest.fixture(scope="session")

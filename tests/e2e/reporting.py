@@ -6,9 +6,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from urllib.parse import urlencode
 from uuid import NAMESPACE_URL, uuid5
@@ -19,7 +17,6 @@ from policyd.json_types import JSONObject
 from tests.builders.objects import config_map
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
-from tests.server.process import until
 from tests.shared import ROOT
 
 DEFINITIONS = ROOT / "tests/reports/data"
@@ -74,36 +71,11 @@ class ReportCommand:
         return Ran(status, out, err, int(peak))
 
 
-def install_definitions(client: Client, group: str) -> None:
-    """Create the CustomResourceDefinitions of reports, and wait until they are served."""
-    for made in _definitions(group):
-        client.made(made)
-        spec = made["spec"]
-        path = f"/apis/{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['plural']}"
-        until(partial(_answers, client, path), path)
-
-
-@contextmanager
-def served_definitions(client: Client, group: str) -> Iterator[None]:
-    """Serve the API of reports for a while; at the end it is gone, with all reports."""
-    try:
-        install_definitions(client, group)
-        yield
-    finally:
-        for made in _definitions(group):
-            client.delete(made)
-            until(partial(_is_gone, client, made["metadata"]["name"]), "the end of the API")
-
-
-def _definitions(group: str) -> list[JSONObject]:
+def report_definitions(group: str) -> list[JSONObject]:
+    """The CustomResourceDefinitions of reports."""
     return [
         yaml.safe_load(each.read_text()) for each in sorted(DEFINITIONS.glob(f"{group}_*.yaml"))
     ]
-
-
-def _is_gone(client: Client, name: str) -> bool:
-    path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
-    return client.send("GET", path).status == 404
 
 
 def reports_in(namespace: str) -> str:
@@ -114,10 +86,6 @@ def reports_in(namespace: str) -> str:
 def stored(client: Client, path: str = REPORTS, selector: str = OWN) -> list[JSONObject]:
     """The whole reports that the API server has."""
     return list(_pages(client, path, selector))
-
-
-def _answers(client: Client, path: str) -> bool:
-    return client.send("GET", path).status == 200
 
 
 def names(reports: Iterable[JSONObject]) -> set[str]:

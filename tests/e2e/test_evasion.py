@@ -5,7 +5,6 @@ decision, so each document here must get one: that of its policies.
 """
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
@@ -13,8 +12,8 @@ from tests.builders.objects import widget_definition
 from tests.builders.policies import PODS, demand, policy, rule
 from tests.e2e.client import Client
 from tests.e2e.conftest import Install
+from tests.e2e.definitions import Define
 from tests.e2e.webhook import DENIED
-from tests.server.process import until
 
 REVISIONS = rule("controllerrevisions", group="apps")
 WIDGETS = rule("widgets", group="e2e.policyd.dev")
@@ -51,18 +50,12 @@ def widget(namespace: str, name: str, content: str) -> tuple[str, bytes]:
 
 
 @pytest.fixture
-def widgets(client: Client) -> Iterator[None]:
+def widgets(define: Define) -> None:
     """Custom resources that may hold anything."""
     made = widget_definition()
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     made["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = anything
-    # One of a test before may still be going.
-    until(lambda: client.create(made).status == 201, "the definition")
-    path = "/apis/e2e.policyd.dev/v1/widgets"
-    until(lambda: client.send("GET", path).status == 200, "widgets served")
-    yield
-    client.delete(made)
-    until(lambda: client.send("GET", path).status == 404, "widgets gone")
+    define(made)
 
 
 @pytest.mark.parametrize("webhook", ["Fail", "Ignore"])

@@ -1,6 +1,5 @@
 """What only the cluster knows of policies: definitions of custom resources, and params."""
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ from tests.e2e.builders import limiting
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import Install
+from tests.e2e.definitions import Define
 from tests.e2e.in_tree import ALL, HOOK, TREE, both
 from tests.e2e.rights import bound, role
 from tests.server.process import until
@@ -30,20 +30,12 @@ def definition() -> JSONObject:
     return made
 
 
-@pytest.fixture
-def defining(client: Client) -> Iterator[JSONObject]:
-    """The definition, not made yet; gone in the end."""
-    made = definition()
-    yield made
-    client.delete(made)
-
-
 def test_a_definition_made_after_the_start_is_merged_by_its_keys(
     client: Client,
     kubeconfig: Path,
     namespace: str,
     install: Install,
-    defining: JSONObject,
+    define: Define,
 ) -> None:
     overlay = {"spec": {"parts": [{"name": "b", "size": 7}]}}
     install(
@@ -60,7 +52,7 @@ def test_a_definition_made_after_the_start_is_merged_by_its_keys(
         "metadata": {"name": "w", "namespace": namespace},
         "spec": {"parts": [{"name": "a"}, {"name": "b"}]},
     }
-    client.made(defining)
+    define(definition())
     until(lambda: client.create(widget, dryRun="All").status == 201, "the definition")
     parts = client.made(widget)["spec"]["parts"]
     assert parts == [{"name": "a"}, {"name": "b", "size": 7}]
@@ -136,9 +128,9 @@ def test_params_that_policyd_may_not_read_are_a_configuration_error(
     kubeconfig: Path,
     namespace: str,
     install: Install,
-    defining: JSONObject,
+    define: Define,
 ) -> None:
-    client.made(defining)
+    define(definition())
     kind = {"apiVersion": f"{GROUP}/v1", "kind": "Widget"}
     install(*limiting(kind, name="one"), kubeconfig=str(kubeconfig))
     answer = client.create(secret(namespace), dryRun="All")

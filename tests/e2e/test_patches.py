@@ -9,7 +9,7 @@ from tests.builders.policies import PODS, json_patch, policy, rule
 from tests.e2e.builders import recorded_pods
 from tests.e2e.client import Client
 from tests.e2e.conftest import Install
-from tests.server.process import until
+from tests.e2e.definitions import Define
 from tests.shared import ROOT
 
 KEYS = ("", "a", "b", "name", "~", "~1", "/", "a/b", "0", "-", "ä€𝄞", "\u2028", '"\\', "<&>", " ")
@@ -102,12 +102,11 @@ def test_appended_items_are_added_once(install: Install, client: Client, namespa
 
 
 def test_any_difference_of_two_trees_arrives(
-    install: Install, client: Client, namespace: str
+    install: Install, client: Client, namespace: str, define: Define
 ) -> None:
     """A mutation that replaces one random tree by another becomes the smallest patch for that."""
     definition = free_form_definition()
-    client.made(definition)
-    until(lambda: client.send("GET", "/apis/e2e.policyd.dev/v1/trees").status == 200, "trees")
+    define(definition)
     replace = json_patch("[JSONPatch{op: 'replace', path: '/spec/is', value: object.spec.want}]")
     mutation = policy("grow", rule("trees", group="e2e.policyd.dev"), mutations=[replace])
     server = install(definition, mutation)

@@ -17,8 +17,9 @@ from tests.deploy.report_rights import CONFIG_MAPS, NAMESPACES, WORKLOADS, WRITT
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster, certificate
 from tests.e2e.conftest import make_namespace
+from tests.e2e.definitions import served
 from tests.e2e.kubectl import kubeconfig_document
-from tests.e2e.reporting import served_definitions
+from tests.e2e.reporting import report_definitions
 from tests.server.process import until
 from tests.shared import ROOT
 
@@ -34,7 +35,7 @@ REPORTS = "/apis/openreports.io/v1alpha1/reports"
 @pytest.fixture(name="definitions", autouse=True)
 def _definitions(client: Client) -> Iterator[None]:
     """The CustomResourceDefinitions of reports; with the test all reports are gone, too."""
-    with served_definitions(client, "openreports.io"):
+    with served(client, *report_definitions("openreports.io")):
         yield
 
 

@@ -12,13 +12,14 @@ from tests.builders.policies import CONFIG_MAPS, demand, policy, rule, vap, vap_
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster, certificate, cluster
 from tests.e2e.conftest import make_namespace
+from tests.e2e.definitions import serve
 from tests.e2e.kubectl import kubeconfig_document
 from tests.e2e.reporting import (
     CLUSTER_REPORTS,
     ReportCommand,
     create_config_maps,
-    install_definitions,
     names,
+    report_definitions,
     reports_in,
     stored,
     write_policies,
@@ -43,7 +44,8 @@ def reporting_api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]
     """An API server whose ten thousand objects no other test has to read."""
     with cluster(tmp_path_factory.mktemp("reporting")) as running:
         made = Client(running)
-        install_definitions(made, "openreports.io")
+        for each in report_definitions("openreports.io"):
+            serve(made, each)
         made.close()
         yield running
 
@@ -191,7 +193,8 @@ def test_rights(
 
 
 def test_the_older_api(client: Client, report: ReportCommand) -> None:
-    install_definitions(client, "wgpolicyk8s.io")
+    for each in report_definitions("wgpolicyk8s.io"):
+        serve(client, each)
     make_namespace(client, "older")
     client.made(config_map("bad", "older"))
     done = report("-n", "older", "--api", "wgpolicyk8s.io/v1alpha2")

@@ -22,8 +22,8 @@ from tests.builders.policies import (
 )
 from tests.e2e.client import APPLY, Client
 from tests.e2e.conftest import Install
+from tests.e2e.definitions import Define
 from tests.e2e.webhook import DENIED
-from tests.server.process import until
 
 
 def test_updates_see_both_objects(install: Install, client: Client, namespace: str) -> None:
@@ -169,11 +169,10 @@ def test_templates_of_controllers_are_judged(
 
 
 def test_custom_resources_have_the_schema_of_their_definition(
-    install: Install, client: Client, namespace: str
+    install: Install, client: Client, namespace: str, define: Define
 ) -> None:
     definition = widget_definition()
-    client.made(definition)
-    until(lambda: client.send("GET", "/apis/e2e.policyd.dev/v1/widgets").status == 200, "widgets")
+    define(definition)
     widgets = rule("widgets", group="e2e.policyd.dev")
     merged = "Object{spec: Object.spec{parts: [Object.spec.parts{name: 'b', size: 2}]}}"
     install(

@@ -21,7 +21,8 @@ from tests.e2e import in_cluster
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import make_namespace
-from tests.e2e.reporting import ReportCommand, reports_in, served_definitions, stored
+from tests.e2e.definitions import served
+from tests.e2e.reporting import ReportCommand, report_definitions, reports_in, stored
 from tests.e2e.spread import Created, SpreadLoad, annotations, spread_load
 from tests.e2e.webhook import registered, serving, write
 from tests.server.config_maps import SELECTOR
@@ -273,7 +274,7 @@ def assert_stored(client: Client, namespaces: list[str], created: list[Created])
 @pytest.fixture
 def definitions(client: Client) -> Iterator[None]:
     """The API of reports, which other tests do not expect."""
-    with served_definitions(client, "openreports.io"):
+    with served(client, *report_definitions("openreports.io")):
         yield
 
 

@@ -19,6 +19,7 @@ from tests.builders.policies import NOT_PRIVILEGED, PODS, apply_configuration, d
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster, certificate
 from tests.e2e.conftest import make_namespace
+from tests.e2e.definitions import Define
 from tests.e2e.rights import bound, role
 from tests.server.process import until
 
@@ -125,17 +126,16 @@ def test_a_cluster_is_read_and_not_written(
 
 
 def test_custom_resources_and_what_may_not_be_read(
-    client: Client, namespace: str, kubeconfig: Path
+    client: Client, namespace: str, kubeconfig: Path, define: Define
 ) -> None:
-    made = widget_definition()
-    client.create(made)
+    define(widget_definition())
     widget = {
         "apiVersion": "e2e.policyd.dev/v1",
         "kind": "Widget",
         "metadata": {"name": "red", "namespace": namespace},
         "spec": {"colour": "red"},
     }
-    until(lambda: client.create(widget).status in (201, 409), "the new kind")
+    client.made(widget)
     widgets = rule("*", group="e2e.policyd.dev", version="*")
     colours = policy("colours", widgets, validations=[demand("object.spec.colour != 'red'", "red")])
     status, told, warnings = scan(kubeconfig, [colours])
