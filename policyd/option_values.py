@@ -211,10 +211,10 @@ def http_url(string: str) -> str:
 
 
 def trace_sample(string: str) -> float | str:
-    """``parent``, or a number from 0 to 1."""
+    """``parent``, or a number from 0 to 1, which YAML and Helm may write as 1e-05."""
     if string == "parent":
         return string
-    if not re.fullmatch(r"0|1|[01]?\.\d+", string, re.ASCII) or float(string) > 1:
+    if not re.fullmatch(r"(\d|\d?\.\d+)(e-?\d{1,3})?", string, re.ASCII) or float(string) > 1:
         raise ValueError("a number from 0 to 1 like 0.01, or parent")
     return float(string)
 

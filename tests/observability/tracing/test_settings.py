@@ -37,6 +37,14 @@ def test_the_endpoint_follows_the_specification(
 
 
 @pytest.mark.parametrize(
+    ("written", "meant"),
+    [("parent", "parent"), ("0", 0.0), (".5", 0.5), ("1e-05", 0.00001), ("2.5e-4", 0.00025)],
+)
+def test_a_sample_is_read_as_people_and_helm_write_it(written: str, meant: float | str) -> None:
+    assert resolve({"trace_sample": written, "otlp_endpoint": "http://x"}, {}).trace_sample == meant
+
+
+@pytest.mark.parametrize(
     ("flags", "environment", "message"),
     [
         ({"otlp_endpoint": "http://x:4318"}, {}, "--otlp-endpoint needs --trace-sample"),
@@ -45,6 +53,8 @@ def test_the_endpoint_follows_the_specification(
         ({"trace_sample": "1"}, {BASE: "x:4317"}, "expected a URL like http://collector"),
         ({"trace_sample": "2"}, {}, "expected a number from 0 to 1 like 0.01, or parent"),
         ({"trace_sample": "-1"}, {}, "expected a number from 0 to 1 like 0.01, or parent"),
+        ({"trace_sample": "1e-5e"}, {}, "expected a number from 0 to 1 like 0.01, or parent"),
+        ({"trace_sample": "1e1"}, {}, "expected a number from 0 to 1 like 0.01, or parent"),
         ({"trace_sample": "nan"}, {}, "expected a number from 0 to 1 like 0.01, or parent"),
         ({"otlp_endpoint": "x:4318"}, {}, "expected a URL like http://collector:4318"),
         ({"otlp_endpoint": "http://u:p@x"}, {}, "expected a URL like http://collector:4318"),
