@@ -45,18 +45,19 @@ class TestFiles:
 
     def has(self, test: Document, name: str) -> bool:
         """Whether there is a file or folder that a test names."""
-        return (Path(os.path.realpath(test.file)).parent / name).exists()
+        try:
+            return _beside(test, name).exists()
+        except OSError:  # the name is too long, or a folder may not be read
+            return False
 
     def paths(self, test: Document, names: Iterable[str]) -> Iterator[str]:
         """Yield the real paths of what a test names."""
-        folder = Path(os.path.realpath(test.file)).parent
         for name in names:
             if name.startswith(_URLS):
                 raise TestUnusable(f"{name} is not on this machine: download it first")
-            found = folder / name
-            if not found.exists():
+            if not self.has(test, name):
                 raise TestUnusable(f"{name}: no such file or directory")
-            yield os.path.realpath(found)
+            yield os.path.realpath(_beside(test, name))
 
     def _objects(self, path: str) -> tuple[Document, ...]:
         if path not in self._read:
@@ -70,3 +71,7 @@ class TestFiles:
                 raise TestUnusable(str(PolicySchemaError(problems)))
             self._read[path] = tuple(found)
         return self._read[path]
+
+
+def _beside(test: Document, name: str) -> Path:
+    return Path(os.path.realpath(test.file)).parent / name

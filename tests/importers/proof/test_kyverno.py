@@ -160,6 +160,8 @@ def test_a_mutation_is_skipped_where_another_rule_changes_the_object(tmp_path: P
         ({"policies": ["https://example.com/p.yaml"]}, "is not on this machine"),
         ({"policies": ["absent.yaml"]}, "absent.yaml: no such file or directory"),
         ({"resources": "x"}, "x: no such file or directory"),
+        ({"resources": ["a" * 300]}, "aaa: no such file or directory"),
+        ({"resources": ["a\0b"]}, "no such file or directory"),
         ({"resources": 1}, "resources: expected a list of strings"),
         (
             {"results": [{**result("pass"), "odd": 1}]},
