@@ -16,9 +16,9 @@ if TYPE_CHECKING:
         StaticAuthorizer,
     )
     from policyd.api.asgi import asgi
+    from policyd.api.build_review import build_review
     from policyd.api.lookups import Lookups
     from policyd.api.policy_set import PolicySet
-    from policyd.api.requests import build_review
     from policyd.api.result import PolicyViolation, ReviewResult
     from policyd.errors import PolicydError, PolicyError, Problem, ReviewError
     from policyd.versions import KubernetesVersion
@@ -61,7 +61,7 @@ _MODULES = {
     "ReviewResult": "policyd.api.result",
     "StaticAuthorizer": "policyd.admission.lookups.authorizer",
     "asgi": "policyd.api.asgi",
-    "build_review": "policyd.api.requests",
+    "build_review": "policyd.api.build_review",
 }
 
 if not TYPE_CHECKING:  # a type checker reports names that are not in __all__

@@ -54,7 +54,7 @@ class Settings:
         "",
         values.label_selector,
         "Load PolicyExceptions from the ConfigMaps with these labels in --exception-namespaces; "
-        "each excepts only requests of its own namespace.",
+        "each exempts only requests of its own namespace.",
     )
     exception_namespaces: tuple[str, ...] = setting(
         (),

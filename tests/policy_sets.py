@@ -13,7 +13,7 @@ from policyd.api.policy_set import PolicySet
 from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.source.documents import Sources
+from policyd.policy.source.loaded_documents import Sources
 from policyd.policy.source.loader import load_text
 from policyd.policy.suite.reviews import build_review
 from tests.builders.objects import container, pod

@@ -55,19 +55,25 @@ def quarantined(scrape):
 # The new file, its text, the file of the table, the line after which the new one stands, that line.
 ADDITIONS = [
     (
-        *("policyd/mutation/note.py", KIND),
-        *("policyd/mutation/__init__.py", '    "policyd.mutation.overlay",\n'),
+        "policyd/mutation/note.py",
+        KIND,
+        "policyd/mutation/__init__.py",
+        '    "policyd.mutation.overlay",\n',
         '    "policyd.mutation.note",\n',
     ),
     (
-        *("policyd/policy/lint/vague.py", RULE),
-        *("policyd/policy/lint/rules.json", "[\n"),
+        "policyd/policy/lint/vague.py",
+        RULE,
+        "policyd/policy/lint/lint_rules.json",
+        "[\n",
         '{"name": "vague", "severity": "advice", "about": "a vague name", "remedy": "Say more.",'
         ' "foundBy": ["vague.vague"]},\n',
     ),
     (
-        *("policyd/observability/metrics/quarantine.py", METRIC),
-        *("policyd/observability/metrics/exposition.py", '    "server_metrics.process",\n'),
+        "policyd/observability/metrics/quarantine.py",
+        METRIC,
+        "policyd/observability/metrics/exposition.py",
+        '    "server_metrics.process",\n',
         '    "quarantine.quarantined",\n',
     ),
 ]

@@ -3,7 +3,7 @@
 import re
 
 from policyd.policy.lint.all import finder
-from policyd.policy.lint.rules import RULES, nearest, refused
+from policyd.policy.lint.lint_rules import RULES, nearest, refused
 from tests.shared import ROOT
 from tools.make_lint_docs import PAGE, page
 

@@ -48,7 +48,7 @@ ALLOWED = {
     "policyd/importers/kyverno/matching/globs.py": "one character of a wildcard",
     "policyd/importers/kyverno/matching/operations.py": "one expression of two forms",
     "policyd/importers/kyverno/matching/selectors.py": "a version of an API",
-    "policyd/importers/kyverno/pod_security/rules.py": "a version of Kubernetes",
+    "policyd/importers/kyverno/pod_security/level_policies.py": "a version of Kubernetes",
     "policyd/importers/kyverno/validate/lists.py": "a path of identifiers",
     "policyd/importers/kyverno/mutate/foreach.py": "a variable, and the path of an operation",
     "policyd/importers/kyverno/mutate/loops.py": "a path of identifiers, without spaces",
@@ -61,13 +61,13 @@ ALLOWED = {
     "policyd/mutation/overlays/tree.py": "marks of another language in an overlay",
     "policyd/pattern/leaves.py": "a range of numbers, marks of another language in a pattern",
     "policyd/pattern/marks.py": "a key in brackets",
-    "policyd/policy/lint/documents.py": "the use of a variable: its name is an identifier",
+    "policyd/policy/lint/document_advice.py": "the use of a variable: its name is an identifier",
     "policyd/policy/source/lint_comments.py": "comments of policies",
     "policyd/policy/model/exceptions.py": "a date of ten characters",
     "policyd/policy/model/names.py": "names of Kubernetes",
     "policyd/webhooks/validation/names.py": "names of Kubernetes",
     "policyd/policy/lint/overlaps.py": "a step of a path",
-    "policyd/policy/checks/documents.py": "one character",
+    "policyd/policy/checks/document_checks.py": "one character",
     "policyd/policy/source/splitting.py": "separators of YAML documents",
     "policyd/policy/suite/runner.py": "the type of a pattern that the command line gives",
     "policyd/policy/source/json_text/surrogates.py": "one escape of a JSON string",
@@ -83,7 +83,7 @@ ALLOWED = {
 }
 # Patterns that are only known at run time, and an example of each.
 COMPUTED = {
-    ("policyd/policy/lint/documents.py", r"\bvariables\s*+(?:\.\s*+(?:\?\s*+)?name\b|\[)"),
+    ("policyd/policy/lint/document_advice.py", r"\bvariables\s*+(?:\.\s*+(?:\?\s*+)?name\b|\[)"),
 }
 SIZES = (22, 200, 4_000)
 SLOW = 10_000_000  # nanoseconds; a linear pattern takes less than a tenth of this

@@ -2,14 +2,14 @@
 
 python -m tools.make_lint_docs
 
-A test compares the page with both. Change the strings in policyd/policy/lint/rules.json and
+A test compares the page with both. Change the strings in policyd/policy/lint/lint_rules.json and
 policyd/policy/lint/details/examples.yaml.
 """
 
 from pathlib import Path
 
 from policyd.policy.lint.details.explaining import RuleDetail, details
-from policyd.policy.lint.rules import RULES
+from policyd.policy.lint.lint_rules import RULES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "lint-rules.md"
 _HEAD = """# Lint rules
@@ -50,7 +50,7 @@ _EXAMPLES = """## Examples
 `policyd lint --explain RULE` prints them. An example is either whole documents, or fields of the
 `spec` of a `Policy` that matches Pods on CREATE and UPDATE.
 """
-_FOOT = "<!-- Generated from policyd/policy/lint/rules.json by tools/make_lint_docs.py -->"
+_FOOT = "<!-- Generated from policyd/policy/lint/lint_rules.json by tools/make_lint_docs.py -->"
 
 
 def page() -> str:

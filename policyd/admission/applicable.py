@@ -16,7 +16,7 @@ from policyd.admission.subject import Subjects
 from policyd.errors import Unanswered
 from policyd.json_types import JSON
 from policyd.policy.compile.compiled import Binding, CompiledPolicy, PolicyFilter
-from policyd.policy.compile.exemptions import Excepted, Exemption
+from policyd.policy.compile.exemptions import Exemption, ExemptionInput
 from policyd.policy.compile.params import KnownParamKind, ParamError, without_type
 from policyd.policy.compile.policy_set import CompiledPolicySet, MatchIndex
 from policyd.policy.compile.rollouts import CompiledRollout
@@ -238,7 +238,7 @@ class Applicable:
         """Return the exceptions that lift validations, by index; None if one lifts the policy."""
         request = self.request
         labels = self._labels(policy, subject)
-        asked = Excepted(
+        asked = ExemptionInput(
             request.operation,
             request.namespace,
             name_so_far(request),

@@ -8,7 +8,7 @@ accident.
 from collections.abc import Callable
 from time import perf_counter_ns
 
-from policyd._core.plan.simple import SimplePolicies
+from policyd._core.plan.direct_validation import DirectValidation
 from policyd.admission.applicable import Applicable
 from policyd.admission.decision import Verdict, admitted, respond
 from policyd.admission.findings import Findings
@@ -20,7 +20,7 @@ from policyd.admission.mutating.webhook import mutate
 from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.admission.subject import Subjects
-from policyd.admission.validating import simple_policies, validate
+from policyd.admission.validating import validate, validate_directly
 from policyd.policy.compile.compiled import PolicyFilter
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
@@ -56,12 +56,12 @@ def review(
     matches = applicable.match(only)
     matched = perf_counter_ns()
     recorder.phase("match", matched - started)
-    simple = simple_policies(applicable, matches, deadline) if webhook == "validate" else None
-    if simple is not None and simple.at == len(matches):
+    direct = validate_directly(applicable, matches, deadline) if webhook == "validate" else None
+    if direct is not None and direct.at == len(matches):
         recorder.phase("evaluate", perf_counter_ns() - matched)
         return admitted(request, policy_set.generation)
     findings = Findings(request, webhook, policy_set.generation, recorder, verdict=verdict)
-    return run(evaluation(applicable, findings, matches, deadline, since=matched, simple=simple))
+    return run(evaluation(applicable, findings, matches, deadline, since=matched, direct=direct))
 
 
 def evaluate(
@@ -79,16 +79,16 @@ def evaluation(
     *,
     since: int,
     clock: Callable[[], int] = perf_counter_ns,
-    simple: SimplePolicies | None = None,
+    direct: DirectValidation | None = None,
 ) -> Evaluation[AdmissionResponse]:
     """Evaluate the matched policies and respond; yields the lookups needed first.
 
-    It began ``since`` a time of the ``clock``, which stands still during lookups. ``simple`` is the
-    result of ``simple_policies`` if it has been called.
+    It began ``since`` a time of the ``clock``, which stands still during lookups. ``direct`` is the
+    result of ``validate_directly`` if it has been called.
     """
     if findings.webhook == "mutate":
         return (yield from mutate(applicable, findings, matches, deadline, clock))
-    rest = validate(applicable, findings, matches, deadline, simple)
+    rest = validate(applicable, findings, matches, deadline, direct)
     if rest is not None:
         yield from rest
     findings.recorder.phase("evaluate", clock() - since)

@@ -7,8 +7,8 @@ evaluated; the findings stay in order.
 from collections.abc import Container
 from functools import partial
 
+from policyd._core.plan.direct_validation import DirectValidation
 from policyd._core.plan.plan import Subject
-from policyd._core.plan.simple import SimplePolicies
 from policyd._core.plan.validation import ValidationOutcome, ValidationPlan
 from policyd.admission.applicable import Applicable
 from policyd.admission.findings import Findings
@@ -19,18 +19,19 @@ from policyd.errors import Unanswered
 from policyd.json_types import JSON
 
 
-def simple_policies(
+def validate_directly(
     applicable: Applicable, matches: list[Matched], deadline: int
-) -> SimplePolicies | None:
-    """Evaluate the simple policies up to the first that does not admit the request. None if
-    policies see different objects. ``deadline`` is a ``perf_counter_ns`` time (0: none).
+) -> DirectValidation | None:
+    """Evaluate the policies that have a direct form, up to the first that does not admit the
+    request. None if policies see different objects. ``deadline`` is a ``perf_counter_ns`` time
+    (0: none).
     """
     if applicable.by_template:
         return None
     cut = evaluation_deadline(deadline)
-    simple = SimplePolicies(matches, applicable.subjects.subject, cut)
-    simple.run(0)
-    return simple
+    direct = DirectValidation(matches, applicable.subjects.subject, cut)
+    direct.run(0)
+    return direct
 
 
 def validate(
@@ -38,25 +39,25 @@ def validate(
     findings: Findings,
     matches: list[Matched],
     deadline: int,
-    simple: SimplePolicies | None = None,
+    direct: DirectValidation | None = None,
 ) -> Evaluation[None] | None:
     """Run the validations of every matched policy; return the rest if some wait for lookups.
 
-    ``deadline`` is a ``perf_counter_ns`` time (0: none). ``simple`` is the result of
-    ``simple_policies`` if it has been called.
+    ``deadline`` is a ``perf_counter_ns`` time (0: none). ``direct`` is the result of
+    ``validate_directly`` if it has been called.
     """
     following = findings
     paused: list[Paused] = []
     parts: list[Findings] = []
-    if simple is None and findings.observer is None:
-        simple = simple_policies(applicable, matches, deadline)
-    cut = evaluation_deadline(deadline) if simple is None else simple.deadline
+    if direct is None and findings.observer is None:
+        direct = validate_directly(applicable, matches, deadline)
+    cut = evaluation_deadline(deadline) if direct is None else direct.deadline
     at = 0
     while True:
-        if simple is not None:
-            at = simple.at
-            if _decided(simple, following, matches):
-                simple.run(at + 1)
+        if direct is not None:
+            at = direct.at
+            if _decided(direct, following, matches):
+                direct.run(at + 1)
                 continue
         if at == len(matches):
             break
@@ -67,19 +68,19 @@ def validate(
             paused.append(Paused(evaluation, lookup))
             following = findings.following()
             parts.append(following)
-        if simple is not None:
-            simple.run(at)
+        if direct is not None:
+            direct.run(at)
     return _rest(findings, paused, parts) if paused else None
 
 
-def _decided(simple: SimplePolicies, findings: Findings, matches: list[Matched]) -> bool:
-    """Add the finding of the policy that ended the run of simple policies; False if it has none,
-    because it is not simple or needs a lookup, or if no policy ended the run.
+def _decided(direct: DirectValidation, findings: Findings, matches: list[Matched]) -> bool:
+    """Add the finding of the policy that ended the direct run; False if it has none, because it has
+    no direct form or needs a lookup, or if no policy ended the run.
     """
-    error, outcome = simple.error, simple.outcome
+    error, outcome = direct.error, direct.outcome
     if isinstance(error, Unanswered) or (error is None and outcome is None):
         return False
-    policy = matches[simple.at][0]
+    policy = matches[direct.at][0]
     try:
         if error is not None:
             raise error

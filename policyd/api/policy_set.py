@@ -20,7 +20,7 @@ from policyd.api.result import ReviewResult
 from policyd.json_types import JSON
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
-from policyd.policy.source.documents import Sources
+from policyd.policy.source.loaded_documents import Sources
 from policyd.versions import NEWEST, SPAN, KubernetesVersion, supported
 
 _SHOWN_NAMES = 5

@@ -10,7 +10,7 @@ from policyd.admission import engine
 from policyd.admission.decision import Verdict
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.review import decode
-from policyd.benchmark.requests import WebhookRequest
+from policyd.benchmark.webhook_requests import WebhookRequest
 from policyd.offline.ignored import EffectRecorder
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from policyd.benchmark.requests import WebhookRequest
+from policyd.benchmark.webhook_requests import WebhookRequest
 from policyd.errors import ConfigError
 
 TIMEOUT = 10.0  # seconds, those of a webhook configuration unless it says otherwise

@@ -19,7 +19,6 @@ from policyd.admission.review import decode, encode
 from policyd.benchmark.census import Census, SortKey, census
 from policyd.benchmark.figures import Figure, percentile
 from policyd.benchmark.observed import MutationTimes, observe
-from policyd.benchmark.requests import WebhookRequest
 from policyd.benchmark.rounds import (
     Report,
     Result,
@@ -29,6 +28,7 @@ from policyd.benchmark.rounds import (
     undisturbed,
     warm_up,
 )
+from policyd.benchmark.webhook_requests import WebhookRequest
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
 

@@ -3,7 +3,7 @@
 import gzip
 from importlib.resources import files
 
-from policyd.benchmark.requests import Review
+from policyd.benchmark.webhook_requests import Review
 from policyd.offline.replaying import read_line
 
 NAME = "built-in"

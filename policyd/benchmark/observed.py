@@ -14,7 +14,7 @@ from policyd.admission.recorder import Recorder
 from policyd.admission.review import decode
 from policyd.admission.subject import Subjects
 from policyd.benchmark.census import SortKey
-from policyd.benchmark.requests import WebhookRequest
+from policyd.benchmark.webhook_requests import WebhookRequest
 from policyd.policy.compile.policy_set import CompiledPolicySet
 
 

@@ -9,8 +9,8 @@ from policyd.benchmark.admin import Admin, ServerState
 from policyd.benchmark.client import LoadTarget, RequestFailed
 from policyd.benchmark.figures import Figure, percentile
 from policyd.benchmark.load import LoadOptions, LoadRound, load
-from policyd.benchmark.requests import WebhookRequest
 from policyd.benchmark.rounds import Report
+from policyd.benchmark.webhook_requests import WebhookRequest
 from policyd.errors import ConfigError
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}

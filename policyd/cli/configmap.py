@@ -16,8 +16,8 @@ from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
 from policyd.policy.model.names import dns_subdomain
-from policyd.policy.source.documents import Document, Sources
 from policyd.policy.source.files import is_json, without_packing
+from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.source.loader import load
 from policyd.policy.source.splitting import split
 from policyd.policy.source.yaml_output import dump

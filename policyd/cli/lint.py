@@ -12,7 +12,7 @@ import click
 from policyd.cli.shared.corrections import corrected_files, edit_text, write_changed
 from policyd.cli.shared.corrections import diff as difference
 from policyd.cli.shared.output import counted, echo_json, echo_problems, format_option
-from policyd.cli.shared.policies import NO_POLICIES_HINT, without_policies
+from policyd.cli.shared.policy_options import NO_POLICIES_HINT, without_policies
 from policyd.cli.shared.reports import ReportEntry, github
 from policyd.cli.shared.sarif import ReportRule, echo_sarif
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
@@ -25,12 +25,12 @@ from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.lint.all import all_advice
 from policyd.policy.lint.details.explaining import explanation
 from policyd.policy.lint.disabling import faults, suppress
-from policyd.policy.lint.rules import RULES, nearest, refused
+from policyd.policy.lint.lint_rules import RULES, nearest, refused
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.version_needs import needed_by_policy
-from policyd.policy.source.documents import Sources
 from policyd.policy.source.files import SourceFile, read
 from policyd.policy.source.json_text.encoding import json_bytes
+from policyd.policy.source.loaded_documents import Sources
 from policyd.policy.source.loader import load_files
 from policyd.policy.suite import runner
 from policyd.policy.suite.missing_policies import missing_policies

@@ -13,7 +13,7 @@ import click
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.output import counted, echo_json, format_option, styled
-from policyd.cli.shared.policies import enforce_all_option, policies_option, require_policies
+from policyd.cli.shared.policy_options import enforce_all_option, policies_option, require_policies
 from policyd.cli.shared.terminal.progress import with_progress
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.cli.shared.version import version_option

@@ -12,7 +12,7 @@ from policyd.admission.engine import Webhook
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.api.policy_set import PolicySet
 from policyd.cli.shared.authorizer import authorizer_option
-from policyd.cli.shared.policies import enforce_all_option, policies_option, require_policies
+from policyd.cli.shared.policy_options import enforce_all_option, policies_option, require_policies
 from policyd.cli.shared.request import (
     FOR_MANIFESTS,
     GivenReview,

@@ -17,7 +17,7 @@ from policyd.json_types import JSONObject
 from policyd.policy.compile.params import ParamStore
 from policyd.policy.kinds.match_targets import ListedResource, MatchTargets, PolicyKey
 from policyd.policy.kinds.served_resource import Served
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from policyd.policy.suite.reviews import build_review
 
 NAMESPACES = Served("", "v1", "namespaces", "Namespace", False)

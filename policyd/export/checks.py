@@ -17,7 +17,7 @@ from policyd.json_types import JSONObject
 from policyd.policy.compile.checked import checked_expressions
 from policyd.policy.compile.compiler import check
 from policyd.policy.lint.version_needs import needs
-from policyd.policy.source.documents import Sources
+from policyd.policy.source.loaded_documents import Sources
 from policyd.policy.source.loader import load_built
 from policyd.versions import OLDEST, KubernetesVersion
 

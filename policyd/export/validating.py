@@ -4,12 +4,12 @@ from datetime import datetime
 
 from policyd.export.metadata import metadata, source_hash
 from policyd.export.model import ExportedPart, Reason
+from policyd.export.policy_views import View, attempt, plain_spec, views_of
 from policyd.export.served import api_version
 from policyd.export.validations import Validations
-from policyd.export.views import View, attempt, plain_spec, views_of
 from policyd.json_types import JSONObject
 from policyd.policy.model.kinds import Policy
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from policyd.versions import KubernetesVersion
 
 KIND = "ValidatingAdmissionPolicy"

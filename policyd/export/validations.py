@@ -6,7 +6,7 @@ from policyd.export.controllers import pod_expression
 from policyd.export.expressions.rewriting import free_name
 from policyd.export.model import Reason
 from policyd.export.patterns import translate
-from policyd.export.views import View, attempt
+from policyd.export.policy_views import View, attempt
 from policyd.json_types import JSONObject
 
 # Unicode White_Space, which Go's strings.TrimSpace removes.

@@ -5,7 +5,7 @@ from policyd.export.model import ExportedPart, Reason
 from policyd.export.served import api_version, not_served
 from policyd.policy.compile.bindings import PolicyBindings
 from policyd.policy.model.suite import Webhook
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from policyd.versions import KubernetesVersion
 
 # The kinds, and the webhook at which policyd serves them.

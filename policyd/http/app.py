@@ -36,7 +36,7 @@ from policyd.http.messages import (
 from policyd.http.policies_in_use import ClusterView, PoliciesInUse
 from policyd.http.routes import ROUTES, route_of_policy
 from policyd.http.status import MetricsRenderer, ProcessView, Status
-from policyd.webhooks.stored import EDIT_PATH
+from policyd.webhooks.configuration_paths import EDIT_PATH
 
 
 class Application:

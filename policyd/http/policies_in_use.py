@@ -6,7 +6,7 @@ from typing import Protocol
 
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.files import BundleState
-from policyd.webhooks.reach.reached import Reached
+from policyd.webhooks.reach.reach_result import Reached
 
 
 @dataclass(frozen=True, slots=True)

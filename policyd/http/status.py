@@ -18,7 +18,7 @@ from policyd.http.lifecycle import Lifecycle
 from policyd.http.policies_in_use import ClusterView, PoliciesInUse, PolicyPlaces
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.webhooks.reach.reached import Reached
+from policyd.webhooks.reach.reach_result import Reached
 
 # Rendering may use this part of the time, and this many seconds at once. Beyond that the previous
 # page is sent again: a client that requests metrics in a loop must not delay reviews.

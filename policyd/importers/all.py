@@ -5,12 +5,12 @@ converted or refused, and so is what belongs to a policy that is not there.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from policyd.importers.gatekeeper import mutators, templates
-from policyd.importers.kubernetes import policies as kubernetes
-from policyd.importers.kyverno import policies as kyverno
-from policyd.importers.kyverno.cel import policies as kyverno_cel
+from policyd.importers.kubernetes import admission_policies as kubernetes
+from policyd.importers.kyverno import cluster_policy as kyverno
+from policyd.importers.kyverno.cel import cel_policies as kyverno_cel
 from policyd.importers.model import Imported, ImportRemark, Refused
 from policyd.importers.naming import named
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 PolicyConverter = Callable[[Document, Sequence[Document]], list[Imported]]
 ConverterTable = Mapping[tuple[str, str], PolicyConverter]
@@ -131,7 +131,7 @@ def _unclaimed(documents: Sequence[Document]) -> Iterator[Imported]:
     templates = {_constraint_kind(each) for each in documents if each.group == TEMPLATES}
     for each in documents:
         if (each.group, each.kind) in _EXCEPTIONS:
-            missing = [name for name in _excepted(each) if name not in names]
+            missing = [name for name in _exempted_policies(each) if name not in names]
             if missing:
                 listed = ", ".join(missing)
                 yield _refused(each, "spec", f"the sources have no policy {listed} to except from")
@@ -158,7 +158,7 @@ def _refused(document: Document, path: str, message: str) -> Imported:
     return Imported(document, reasons=(ImportRemark(path, message),))
 
 
-def _excepted(exception: Document) -> list[str]:
+def _exempted_policies(exception: Document) -> list[str]:
     """Return the names of the policies that an exception is about, in both of its forms."""
     spec = _spec(exception)
     entries = [*_objects(spec.get("exceptions")), *_objects(spec.get("policyRefs"))]

@@ -11,9 +11,9 @@ from policyd.importers.model import Imported, ImportRemark
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.lint.all import all_advice
-from policyd.policy.lint.rules import RULES
+from policyd.policy.lint.lint_rules import RULES
 from policyd.policy.lint.run import LintRun
-from policyd.policy.source.documents import Sources
+from policyd.policy.source.loaded_documents import Sources
 from policyd.policy.source.loader import load_built, require
 from policyd.versions import KubernetesVersion
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from policyd.json_types import FieldPath, JSONObject
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 ImportState = Literal["imported", "with remarks", "not imported"]
 

@@ -16,7 +16,7 @@ from policyd.importers.model import Imported, ImportedDocument, ImportRemark
 from policyd.importers.names import digest, valid_name
 from policyd.importers.origins import annotated
 from policyd.json_types import JSONObject
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 
 def named(imports: Sequence[Imported]) -> list[Imported]:

@@ -3,7 +3,7 @@ of the source find their policies by them.
 """
 
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 FROM = "policyd.dev/imported-from"
 RULE = "policyd.dev/imported-rule"

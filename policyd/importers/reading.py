@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 from policyd.errors import Problem
-from policyd.policy.source.documents import Document
 from policyd.policy.source.files import SourceFile, read
+from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.places import Origin
 from policyd.policy.source.splitting import NOT_AN_OBJECT, read_located, split
 from policyd.policy.source.tree import walk

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 Converted = tuple[Sequence[ImportedDocument], Sequence[ImportRemark]]
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from policyd.offline.stories import PolicyStory, Visit, WebhookStory
 from policyd.policy.model import kinds
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 PartOutcome = Literal["true", "false", "applied"]
 _BOTH: tuple[PartOutcome, ...] = ("true", "false")

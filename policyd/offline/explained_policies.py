@@ -19,7 +19,7 @@ from policyd.offline.suite_policies import (
     with_state,
 )
 from policyd.policy.model.suite import Webhook
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.suite.expectations import CaseAnswer
 from policyd.policy.suite.runner import Admit, Completed
 from policyd.policy.suite.state import CaseState

@@ -29,7 +29,7 @@ from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.controllers import CONTROLLERS, controller_constraints
 from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.model.suite import Webhook
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.loaded_documents import Document, Sources
 
 _Documents = Mapping[tuple[str, str], Document]
 

@@ -12,7 +12,7 @@ from policyd.json_types import JSON, JSONObject
 from policyd.offline.matching import MatchReason
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.model.suite import Webhook
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 PolicyOutcome = Literal[
     "denies", "would deny", "warns", "audits", "ignores an error", "changes it", "would change it",

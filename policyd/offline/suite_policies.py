@@ -19,7 +19,7 @@ from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.model.kinds import PolicyTest
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source import loader
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.suite.expectations import CaseAnswer, CaseNote
 from policyd.policy.suite.missing_policies import missing_policies
 from policyd.policy.suite.runner import Admit, Completed

@@ -20,7 +20,7 @@ from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.model.suite import Webhook
 from policyd.versions import KubernetesVersion
-from policyd.webhooks.needs.needs import Shared, needs_of, webhooks_of
+from policyd.webhooks.needs.webhook_needs import Shared, needs_of, webhooks_of
 
 # From this version the API server evaluates validations without converting the object first.
 CHEAP_VALIDATION = KubernetesVersion(1, 37)

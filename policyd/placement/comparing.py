@@ -9,7 +9,7 @@ from typing import Any
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField, field_path
 from policyd.ownership import labels_in
-from policyd.placement.documents import annotations_in, is_binding
+from policyd.placement.placed_documents import annotations_in, is_binding
 
 # Keys of a map whose values may be empty strings: those of labels.
 _LABELS = "matchLabels"

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from policyd.export.model import ExportedPart, ExportedPolicy
 from policyd.json_types import JSONObject
-from policyd.placement.documents import is_binding
+from policyd.placement.placed_documents import is_binding
 from policyd.placement.placement import PolicyPart
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.webhooks.needs.needs import WebhookNeed, needs_of
+from policyd.webhooks.needs.webhook_needs import WebhookNeed, needs_of
 from policyd.webhooks.rendering.configurations import NAMESPACE_NAME, excluded_namespaces
 from policyd.webhooks.rendering.options import RenderOptions
 

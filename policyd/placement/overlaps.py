@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from policyd.policy.model.suite import Webhook
 from policyd.webhooks.needs.index import TargetIndex
-from policyd.webhooks.needs.needs import Shared, WebhookNeed
 from policyd.webhooks.needs.targets import ANY, RequestTarget
+from policyd.webhooks.needs.webhook_needs import Shared, WebhookNeed
 
 
 class Overlaps:

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 from policyd.export.model import ExportedPolicy
 from policyd.placement.choosing import choose
-from policyd.placement.documents import placed_documents
+from policyd.placement.document_steps import Stored, Wanted, foreign, parts_in_step
 from policyd.placement.excluding import ExcludedNamespaces
+from policyd.placement.placed_documents import placed_documents
 from policyd.placement.placement import Placement, PlacementMode, PolicyPart
 from policyd.placement.served import ServedKinds
-from policyd.placement.stored import Stored, Wanted, foreign, parts_in_step
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.webhooks.rendering.options import RenderOptions
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from policyd.json_types import JSONObject
-from policyd.placement.documents import GROUP, RESOURCES, VERSIONS
+from policyd.placement.placed_documents import GROUP, RESOURCES, VERSIONS
 
 GROUP_PATH = f"apis/{GROUP}"
 

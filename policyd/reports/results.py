@@ -9,7 +9,7 @@ from policyd.admission.decision import Finding
 from policyd.bounded_text import bounded, encodable
 from policyd.policy.compile.exemptions import Exemption
 from policyd.policy.kinds.match_targets import PolicyKey
-from policyd.reports.policies import PolicyFacts
+from policyd.reports.policy_facts import PolicyFacts
 
 ResultWord = Literal["fail", "error", "warn", "skip", "pass"]
 # The worst comes first.

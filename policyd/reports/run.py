@@ -17,15 +17,15 @@ from policyd.json_types import JSONObject
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.match_targets import ListedResource, MatchTargets, PolicyKey
 from policyd.policy.kinds.served_resource import Served, storage_of
-from policyd.policy.source.documents import Sources
+from policyd.policy.source.loaded_documents import Sources
 from policyd.reports.apis import served_api
-from policyd.reports.documents import ReportedObject, report_of, resource_label
 from policyd.reports.evaluating import ObjectEvaluator, ObjectResults
-from policyd.reports.known import KnownReports
-from policyd.reports.policies import facts_of
-from policyd.reports.requests import ReportRequests
+from policyd.reports.known_reports import KnownReports
+from policyd.reports.paced_requests import ReportRequests
+from policyd.reports.policy_facts import facts_of
+from policyd.reports.report_document import ReportedObject, report_of, resource_label
 from policyd.reports.results import ReportResult
-from policyd.reports.stored import ReportScope, StoredReport, report_path, stored_reports
+from policyd.reports.stored_reports import ReportScope, StoredReport, report_path, stored_reports
 from policyd.reports.summary import MOST_PROBLEMS, Summary
 from policyd.reports.tally import ReportTally
 from policyd.reports.writing import ReportWriter, ScanCoverage

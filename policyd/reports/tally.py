@@ -4,9 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 from policyd.policy.kinds.match_targets import PolicyKey
-from policyd.reports.documents import ReportedObject
 from policyd.reports.evaluating import ObjectResults
-from policyd.reports.policies import PolicyFacts
+from policyd.reports.policy_facts import PolicyFacts
+from policyd.reports.report_document import ReportedObject
 from policyd.reports.results import ReportResult, ResultWord, worst
 from policyd.reports.sample import FindingSample
 from policyd.reports.summary import (

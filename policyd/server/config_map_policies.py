@@ -68,7 +68,7 @@ class ConfigMapPolicies:
         self.exceptions: ExceptionConfigMaps | None = None
         self._held = LineLimit(HELD_LINES, HELD_SECONDS)
         self._listed = asyncio.Event()  # exceptions may be loaded with the first policies
-        self._excepted = asyncio.Event()  # the exceptions were read once, or waited for in vain
+        self._exceptions_read = asyncio.Event()  # once, or waited for in vain
         if cluster is not None and (settings.policy_configmaps or settings.exception_configmaps):
             self._connect(cluster.caches.client)
 
@@ -170,7 +170,7 @@ class ConfigMapPolicies:
         if self.exceptions is not None:
             tasks += self._start_exceptions(self.exceptions, store, stop, watches)
         else:
-            self._excepted.set()
+            self._exceptions_read.set()
         if source is None:
             return tasks
         store.expect("the ConfigMaps of policies have not been read yet")
@@ -194,7 +194,7 @@ class ConfigMapPolicies:
     async def ready(self, stop: asyncio.Event) -> bool:
         """Wait until there are policies to serve; False if ``stop`` is set before."""
         awaited = [self._ready] if self.source is not None else []
-        for event in (*awaited, self._excepted):
+        for event in (*awaited, self._exceptions_read):
             await until_any(stop, event)
         return not stop.is_set()
 
@@ -253,11 +253,11 @@ class ConfigMapPolicies:
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), (monotonic() - began) * IDLE_SHARE)
 
-        if not self._excepted.is_set():
+        if not self._exceptions_read.is_set():
             await exceptions.first(stop, FIRST_SECONDS)
             self._listed.set()
             await reload()
-            self._excepted.set()
+            self._exceptions_read.set()
         report = partial(self._report, watch, "the exceptions of teams")
         await exceptions.follow(stop, reload_and_rest, report)
 

@@ -1,4 +1,4 @@
-"""Objects of up to 1,000 levels are mutated, matched and excepted like others."""
+"""Objects of up to 1,000 levels are mutated, matched and exempted like others."""
 
 import json
 import logging

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from policyd.benchmark.client import LoadTarget, RequestFailed, Trust
-from policyd.benchmark.requests import WebhookRequest, body_of
+from policyd.benchmark.webhook_requests import WebhookRequest, body_of
 from policyd.tls.issuing import self_signed
 from tests.tls.pki import issue, pem
 

@@ -8,8 +8,8 @@ import pytest
 from policyd.benchmark.census import census
 from policyd.benchmark.core import CPU, PHASES, YARDSTICK, CoreMeasurement, measure, policy_figure
 from policyd.benchmark.figures import FEWEST
-from policyd.benchmark.requests import Review, WebhookRequest, requests_of
 from policyd.benchmark.rounds import RoundLimits, Work, measured, undisturbed
+from policyd.benchmark.webhook_requests import Review, WebhookRequest, requests_of
 from policyd.json_types import JSONObject
 from policyd.policy.suite.reviews import build_review
 from tests.builders.objects import config_map, container, pod

@@ -10,7 +10,7 @@ from policyd.cli import policyd
 from policyd.errors import PolicydError
 from policyd.export.model import ExportedPart, ExportedPolicy
 from policyd.json_types import JSONObject
-from policyd.policy.source.documents import Sources
+from policyd.policy.source.loaded_documents import Sources
 
 HEAD = """\
 apiVersion: policyd.dev/v1
@@ -49,7 +49,7 @@ def pretending(monkeypatch: pytest.MonkeyPatch) -> Pretend:
         def exported(sources: Sources) -> Sequence[ExportedPolicy]:
             return [ExportedPolicy("Policy", "plain", "policies/plain.yaml", 1, parts)]
 
-        monkeypatch.setattr("policyd.export.policies.exported", exported)
+        monkeypatch.setattr("policyd.export.exported_policies.exported", exported)
 
     return pretend
 

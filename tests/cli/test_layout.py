@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policyd.cli.shared.layout.documents import DocumentLayout
+from policyd.cli.shared.layout.document_layout import DocumentLayout
 from policyd.json_types import FieldPath, JSONObject
 from policyd.policy.source.splitting import read_values
 

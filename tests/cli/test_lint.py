@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from policyd.cli.lint import command
 from policyd.json_types import JSONObject
-from policyd.policy.lint.rules import RULES
+from policyd.policy.lint.lint_rules import RULES
 from tests.builders.policies import VALIDATION, add_label, json_patch, policy, rule, suite, vap
 
 TOLD = {**VALIDATION, "message": "no"}

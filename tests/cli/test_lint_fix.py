@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from policyd.cli.lint import command
-from policyd.policy.lint.rules import RULES
+from policyd.policy.lint.lint_rules import RULES
 
 WRONG = """\
 # policies of the platform team

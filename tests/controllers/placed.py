@@ -17,14 +17,14 @@ from policyd.controllers.registration.registrar import Registration
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.metrics.recorder import WRITES
-from policyd.placement.documents import GROUP, RESOURCES, Key
+from policyd.placement.placed_documents import GROUP, RESOURCES, Key
 from policyd.placement.placement import PlacementMode, PolicyPart
 from policyd.placement.served import ServedKinds
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.source.documents import Sources
+from policyd.policy.source.loaded_documents import Sources
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
-from tests.controllers.stored import StoredObjects
+from tests.controllers.stored_objects import StoredObjects
 from tests.policy_sets import loaded
 
 OPTIONS = RenderOptions(service=ServiceAddress("policyd", "policyd"), namespace="policyd")

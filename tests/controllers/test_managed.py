@@ -25,8 +25,8 @@ from policyd.observability.metrics.recorder import WRITES
 from policyd.tls.issuing import self_signed
 from policyd.tls.sources import HeldPair
 from policyd.tls.verifying import refusal
-from policyd.webhooks.stored import RESOURCES, path_of
-from tests.controllers.stored import StoredObjects
+from policyd.webhooks.configuration_paths import RESOURCES, path_of
+from tests.controllers.stored_objects import StoredObjects
 
 ADDRESS = WebhookAddress("ns", "policyd")
 OPTIONS = CertificateOptions("ns", "policyd-tls", names_of(ADDRESS, ""), 3600.0, ADDRESS)

@@ -21,12 +21,12 @@ from policyd.controllers.registration.watched_configurations import WatchedConfi
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.metrics.recorder import WRITES
+from policyd.webhooks.configuration_paths import RESOURCES, path_of
 from policyd.webhooks.rendering.configurations import render
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
-from policyd.webhooks.stored import RESOURCES, path_of
 from policyd.webhooks.validation.defaults import with_defaults
 from tests.builders.policies import CONFIG_MAPS, VALIDATION, labelling, policy, rule
-from tests.controllers.stored import StoredObjects
+from tests.controllers.stored_objects import StoredObjects
 from tests.policy_sets import compiled
 
 OPTIONS = RenderOptions(service=ServiceAddress("policyd", "policyd"), namespace="policyd")

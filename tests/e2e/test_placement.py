@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from policyd.json_types import JSONObject
-from policyd.placement.documents import RESOURCES
+from policyd.placement.placed_documents import RESOURCES
 from tests.builders.objects import config_map
 from tests.builders.policies import CONFIG_MAPS, add_label, policy, rule, vap
 from tests.e2e import in_cluster

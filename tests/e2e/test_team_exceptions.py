@@ -1,5 +1,5 @@
 """Exceptions from ConfigMaps of teams in a real API server, with the rights that the deployment
-grants: a team excepts its own namespace, and no other.
+grants: a team exempts its own namespace, and no other.
 """
 
 import base64
@@ -125,7 +125,7 @@ def test_a_team_excepts_its_own_namespace_and_no_other(
     edited = client.replace(made).body
     (line,) = until(partial(server.lines, "exceptions-held"), "the line of the log")
     assert line["namespace"] == team and len(line["errors"]) == 1
-    assert "excepts requests of that namespace only" in line["errors"][0]
+    assert "exempts requests of that namespace only" in line["errors"][0]
     assert [status(each) for each in (team, other)] == [201, 422]  # what was in use stays
     uses = server.metric('policyd_policy_decisions_total{decision="exempt",policy="no-bad"}')
     assert uses >= 2

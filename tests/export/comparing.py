@@ -9,12 +9,12 @@ from policyd.admission import engine
 from policyd.admission.decision import Finding, Verdict
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.review import decode
+from policyd.export.exported_policies import exported
 from policyd.export.model import ExportedPart, ExportedPolicy
-from policyd.export.policies import exported
 from policyd.json_types import JSONObject
 from policyd.policy.compile.compiler import compile_strict
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.source.documents import Sources
+from policyd.policy.source.loaded_documents import Sources
 from policyd.policy.source.loader import load_built
 from policyd.versions import NEWEST, KubernetesVersion
 

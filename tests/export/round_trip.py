@@ -12,8 +12,8 @@ import jsonpatch
 import orjson
 
 from policyd.api.policy_set import PolicySet
+from policyd.export.exported_policies import exported
 from policyd.export.model import ExportedPolicy
-from policyd.export.policies import exported
 from policyd.json_types import JSONObject
 from policyd.policy.compile.compiler import compile_strict
 from policyd.policy.source.loader import load_built

@@ -10,7 +10,7 @@ from policyd.json_types import JSON, JSONObject
 from policyd.policy.kinds.controllers import pod_of
 from policyd.versions import NEWEST
 from tests.export import expressions
-from tests.export.requests import controller
+from tests.export.template_requests import controller
 from tests.sampling import examples
 
 _ENVIRONMENT = Environment.kubernetes()

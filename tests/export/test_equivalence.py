@@ -12,14 +12,14 @@ from policyd.versions import NEWEST
 from tests.builders.objects import pod
 from tests.builders.policies import demand, policy
 from tests.builders.reviews import admission_review
-from tests.export import policies
+from tests.export import compared_policies
 from tests.export.comparing import answer, compare
-from tests.export.requests import in_controllers
+from tests.export.template_requests import in_controllers
 from tests.sampling import examples
 
 
 @settings(max_examples=examples(50, 10))
-@given(policies.policies(), st.lists(policies.requests(), min_size=3, max_size=8))
+@given(compared_policies.policies(), st.lists(compared_policies.requests(), min_size=3, max_size=8))
 def test_an_export_answers_as_its_source(source: JSONObject, requests: list[JSONObject]) -> None:
     compare([source], map(admission_review, requests))
 

@@ -13,14 +13,14 @@ from policyd.export.exceptions import exported_exceptions
 from policyd.export.expressions.selectors import selector_expression, wildcard_expression
 from policyd.json_types import JSONObject
 from policyd.policy.compile.compiler import compile_strict
-from policyd.policy.compile.exemptions import Excepted
+from policyd.policy.compile.exemptions import ExemptionInput
 from policyd.policy.kinds.generated_names import unfinished
 from policyd.policy.model.base import LabelSelector
 from policyd.policy.model.kinds import Exception_
 from policyd.policy.source.loader import load_built
 from policyd.versions import NEWEST
 from tests.builders.policies import demand, policy
-from tests.export import policies
+from tests.export import compared_policies
 from tests.export.comparing import part_of, reasons_of
 
 _ENVIRONMENT = Environment.kubernetes()
@@ -162,14 +162,14 @@ def test_a_message_that_would_quote_several_lines_is_refused() -> None:
     assert reason.startswith("spec.validations[0].message: without a message, a denial quotes")
 
 
-@given(policies.exceptions(0, ["v"]), policies.requests())
+@given(compared_policies.exceptions(0, ["v"]), compared_policies.requests())
 def test_exceptions_apply_to_the_same_requests(exception: JSONObject, request: JSONObject) -> None:
     exception.pop("until", None)
     source = policy(validations=[demand("true", "no", name="v")], exceptions=[exception])
     (exemption,) = compile_strict(load_built([source], version=NEWEST)).policies[0].exemptions
     seen = request["object"] or request["oldObject"]
     labels = seen["metadata"].get("labels") or {}
-    asked = Excepted(
+    asked = ExemptionInput(
         request["operation"], request["namespace"], request["name"], request["userInfo"], labels
     )
     expected = exemption.applies(asked)

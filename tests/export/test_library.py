@@ -6,7 +6,7 @@ import pytest
 
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
-from policyd.export.policies import exported
+from policyd.export.exported_policies import exported
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import in_turn
 from policyd.offline.suite_policies import (
@@ -20,14 +20,14 @@ from policyd.policy.compile.compiler import compile_strict
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source import loader
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.suite import runner
 from policyd.policy.suite.expectations import CaseAnswer
 from policyd.policy.suite.state import CaseState
 from policyd.versions import NEWEST, KubernetesVersion
 from tests.builders.reviews import admission_review
 from tests.export.comparing import NOW, answer, exported_set
-from tests.export.requests import in_controllers
+from tests.export.template_requests import in_controllers
 from tests.sampling import sampled
 from tests.shared import ROOT
 

@@ -6,7 +6,7 @@ from tests.builders.objects import pod
 from tests.builders.policies import policy
 from tests.builders.reviews import admission_review
 from tests.export.comparing import compare, part_of
-from tests.export.requests import in_controllers
+from tests.export.template_requests import in_controllers
 
 
 def test_nulls_in_patterns_are_compared() -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from policyd.export.policies import exported
+from policyd.export.exported_policies import exported
 from policyd.json_types import JSONObject
 from tests.builders.policies import policy, rollout_document, vap, vap_binding
 from tests.policy_sets import loaded

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import policyd
 from policyd.importers.model import Imported
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 Converter = Callable[[Document, Sequence[Document]], list[Imported]]
 

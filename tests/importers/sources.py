@@ -14,7 +14,7 @@ from policyd.importers.proof.proving import prove
 from policyd.importers.proof.rows import Proof
 from policyd.importers.reading import ImportSources, read_sources
 from policyd.json_types import JSONObject
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from policyd.versions import NEWEST
 from tests.shared import ROOT
 

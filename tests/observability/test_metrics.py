@@ -46,7 +46,7 @@ class FakeStore:
             FakePolicy("a", "a.txt", "allow", "a", rollout=CompiledRollout(until=UNTIL)),
             FakePolicy("b", "b.txt", "broken", "", rollout=CompiledRollout()),
         ),
-        exception_ends=(
+        exemption_ends=(
             None,
             *(datetime.now(UTC) + timedelta(days=days) for days in (8, 6, 0.5, -1)),
         ),

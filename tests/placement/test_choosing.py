@@ -8,14 +8,14 @@ import pytest
 from policyd.export.model import ExportedPart, ExportedPolicy, Reason
 from policyd.json_types import JSONObject
 from policyd.placement.choosing import MOST_VALIDATING, choose
-from policyd.placement.documents import RESOURCES
+from policyd.placement.placed_documents import RESOURCES
 from policyd.placement.placement import PlacementMode, PolicyPart
 from policyd.placement.served import ServedKinds, served_kinds, version_paths
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.loader import load_text
 from policyd.versions import KubernetesVersion
-from policyd.webhooks.needs.needs import webhooks_of
+from policyd.webhooks.needs.webhook_needs import webhooks_of
 from tests.builders.objects import config_map
 from tests.builders.policies import (
     ADMISSION,

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from policyd.export.policies import exported
+from policyd.export.exported_policies import exported
 from policyd.json_types import JSONObject
-from policyd.placement.documents import RESOURCES, is_binding, key_of
 from policyd.placement.excluding import ExcludedNamespaces
+from policyd.placement.placed_documents import RESOURCES, is_binding, key_of
 from policyd.placement.planning import PlacementPlanner
 from policyd.placement.served import ServedKinds
 from policyd.webhooks.rendering.configurations import render

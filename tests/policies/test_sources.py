@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policyd.policy.source import loader
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.loaded_documents import Document, Sources
 from tests.shared import ROOT
 
 FOLDERS = sorted(each.parent for each in (ROOT / "policies").rglob("policy.yaml"))

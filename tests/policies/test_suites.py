@@ -10,7 +10,7 @@ import pytest
 from policyd.offline.suite_policies import SuitePolicies
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from policyd.policy.suite import runner
 from tests.shared import ROOT
 

@@ -14,7 +14,7 @@ from policyd.cli import policyd
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.reports.apis import OPENREPORTS, ReportApi
-from policyd.reports.documents import HASH, MANAGED_BY, RESOURCE
+from policyd.reports.report_document import HASH, MANAGED_BY, RESOURCE
 from tests.builders.policies import demand, policy, rule
 from tests.cluster.contents import READ, Contents
 from tests.cluster.fake import ApiServer, Call, Reply, refusal

@@ -9,7 +9,7 @@ import pytest
 from policyd.cluster.listing import ApiReadError
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
-from policyd.reports import requests
+from policyd.reports import paced_requests
 from policyd.reports.apis import INSTALL, OPENREPORTS, served_api
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
 from tests.reports.reporting import PODS, REPORTS, Reporter, Reporting, once, teams
@@ -69,8 +69,8 @@ def test_a_namespace_that_is_being_deleted_is_no_problem(
 def test_a_server_that_ends_in_between_ends_the_run(
     contents: Reporting, report: Reporter, server: ApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requests, "UNANSWERED_PAUSE", 0.01)
-    monkeypatch.setattr(requests, "UNANSWERED_SECONDS", 0.05)
+    monkeypatch.setattr(paced_requests, "UNANSWERED_PAUSE", 0.01)
+    monkeypatch.setattr(paced_requests, "UNANSWERED_SECONDS", 0.05)
     contents.stored("shop", "gone", "x")
     for number in range(50):
         contents.add(PODS, f"p{number:02}", "shop")

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from policyd.cluster import bounds
-from policyd.reports import requests
+from policyd.reports import paced_requests
 from tests.builders.policies import demand, policy, rule
 from tests.cluster.fake import REVIEWS, ApiServer, Call, Reply, refusal
 from tests.reports.reporting import PODS, Reporter, Reporting, once, teams
@@ -107,7 +107,7 @@ def test_an_object_beyond_the_limit_is_a_problem_of_its_kind(
 def test_a_run_goes_on_after_a_restart_of_the_server(
     contents: Reporting, report: Reporter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requests, "UNANSWERED_PAUSE", 0.01)
+    monkeypatch.setattr(paced_requests, "UNANSWERED_PAUSE", 0.01)
     for number in range(20):
         contents.add(PODS, f"p{number:02}", "shop")
     away = [True] * 6
@@ -141,7 +141,7 @@ def test_a_response_that_is_no_object_is_a_problem_of_its_kind(
 def test_a_server_that_never_answers_is_not_waited_for(
     contents: Reporting, report: Reporter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requests, "UNANSWERED_PAUSE", 0.01)
+    monkeypatch.setattr(paced_requests, "UNANSWERED_PAUSE", 0.01)
 
     attempts: list[Call] = []
 

@@ -7,7 +7,7 @@ import pytest
 from policyd.cluster import listing
 from policyd.json_types import JSONObject
 from policyd.reports.apis import WG_POLICY
-from policyd.reports.documents import HASH
+from policyd.reports.report_document import HASH
 from tests.builders.policies import demand, policy, rule
 from tests.cluster.fake import ApiServer, Call, refusal
 from tests.reports.reporting import PODS, REPORTS, TEAM, Reporter, Reporting, page_expires, teams

@@ -2,7 +2,7 @@
 
 import pytest
 
-from policyd.reports.stored import StoredReport
+from policyd.reports.stored_reports import StoredReport
 from policyd.reports.writing import ScanCoverage
 
 LISTED = frozenset({"pods", "namespaces"})

@@ -69,7 +69,7 @@ class FakeSet:
     generation: str
     policies: tuple[FakePolicy, ...]
     with_lookups: frozenset[str] = frozenset()
-    exception_ends: tuple[datetime | None, ...] = ()
+    exemption_ends: tuple[datetime | None, ...] = ()
     version: KubernetesVersion = NEWEST
 
     @property

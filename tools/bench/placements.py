@@ -18,14 +18,14 @@ from tempfile import TemporaryDirectory
 
 from policyd.cluster.kubeconfig import configuration
 from policyd.cluster.objects import ObjectClient
-from policyd.export.policies import exported
+from policyd.export.exported_policies import exported
 from policyd.json_types import JSONObject
 from policyd.option_values import Address
 from policyd.placement.choosing import choose
 from policyd.placement.placement import PlacementMode, PolicyPart
 from policyd.placement.served import ServedKinds
 from policyd.policy.compile import compiler
-from policyd.policy.source.documents import Sources
+from policyd.policy.source.loaded_documents import Sources
 from policyd.policy.source.loader import load, load_built
 from policyd.versions import supported
 from policyd.webhooks.rendering.options import RenderOptions

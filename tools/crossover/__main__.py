@@ -8,7 +8,7 @@ import click
 from policyd.cli import main
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
 from policyd.cli.shared.output import echo_json, format_option
-from policyd.cli.shared.policies import policies_option
+from policyd.cli.shared.policy_options import policies_option
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from tools.crossover.options import CrossoverOptions, crossover_options
 from tools.crossover.output import results_json, results_text

@@ -11,16 +11,16 @@ import click
 
 from policyd.cli.shared.manifests import read_manifests
 from policyd.cli.shared.output import styled
-from policyd.cli.shared.policies import require_policies
+from policyd.cli.shared.policy_options import require_policies
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cluster.bounds import MAX_PAGE_BYTES
 from policyd.cluster.kubeconfig import configuration
 from policyd.cluster.objects import ObjectClient, ObjectError
 from policyd.errors import ConfigError
-from policyd.export.policies import exported
+from policyd.export.exported_policies import exported
 from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
-from policyd.policy.source.documents import Sources
+from policyd.policy.source.loaded_documents import Sources
 from policyd.policy.source.loader import load, load_built
 from policyd.versions import nearest
 from policyd.webhooks.rendering.options import RenderOptions

@@ -9,7 +9,7 @@ from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.webhooks.rendering.configurations import KINDS, render
 from policyd.webhooks.rendering.options import RenderOptions
 from policyd.webhooks.validation.configurations import problems

@@ -18,7 +18,7 @@ from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD
 from policyd._core.net.url cimport ParsedURL, parse_request_uri
 from policyd._core.eval.functions cimport Function0, Overload, binary, nullary, unary
 from policyd._core.regex.engine cimport Regex, compile_regex
-from policyd._core.values.times cimport Moment, parse_rfc3339
+from policyd._core.values.time_strings cimport Moment, parse_rfc3339
 from policyd._core.values.types cimport NONE, Opaque, size_of, some
 
 from policyd._core.eval import estimates

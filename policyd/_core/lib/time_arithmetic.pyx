@@ -11,7 +11,7 @@ from policyd._core.values.activation cimport Activation
 from policyd._core.values.errors cimport INTEGER_OVERFLOW, NO_OVERLOAD, TIMESTAMP_OVERFLOW
 from policyd._core.eval.functions cimport binary
 from policyd._core.values.overflow cimport add_overflows, multiply_overflows, subtract_overflows
-from policyd._core.values.times cimport MAX_SECONDS, MIN_SECONDS, NANOS_PER_SECOND
+from policyd._core.values.time_strings cimport MAX_SECONDS, MIN_SECONDS, NANOS_PER_SECOND
 from policyd._core.values.types cimport Duration, Timestamp, duration, timestamp
 
 from policyd._core.eval.functions import Library

@@ -16,7 +16,7 @@ from libc.stdint cimport int32_t, int64_t
 from policyd._core.values.activation cimport Activation
 from policyd._core.values.errors cimport NO_OVERLOAD, TIMESTAMP_OVERFLOW, error, no_conversion
 from policyd._core.eval.functions cimport Function1, Function2, binary, unary
-from policyd._core.values.times cimport (
+from policyd._core.values.time_strings cimport (
     MAX_SECONDS,
     MIN_SECONDS,
     NANOS_PER_SECOND,

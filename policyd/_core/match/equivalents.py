@@ -3,7 +3,7 @@
 The API server knows which resources it serves; a webhook sees only ``resource`` and
 ``requestResource`` of a request. This table adds what is known offline: built-in resources that
 clusters serve in several versions, and the versions that CustomResourceDefinitions declare.
-``rules.pyx`` uses the table.
+``match_resources.pyx`` uses the table.
 """
 
 from collections.abc import Iterable, Mapping

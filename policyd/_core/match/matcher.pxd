@@ -1,6 +1,6 @@
 """The index of the match rules of all policies."""
 
-cimport policyd._core.match.rules as rules
+cimport policyd._core.match.match_resources as rules
 
 
 cdef class Candidate:

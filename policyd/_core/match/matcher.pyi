@@ -2,11 +2,11 @@ from collections.abc import Iterable
 from types import GenericAlias
 from typing import Generic, TypeVar, final
 
-from policyd._core.match.rules import Hit as Hit
-from policyd._core.match.rules import MatchInput as MatchInput
-from policyd._core.match.rules import MatchRules as MatchRules
-from policyd._core.match.rules import ResourceRule as ResourceRule
-from policyd._core.match.rules import input_of as input_of
+from policyd._core.match.match_resources import Hit as Hit
+from policyd._core.match.match_resources import MatchInput as MatchInput
+from policyd._core.match.match_resources import MatchRules as MatchRules
+from policyd._core.match.match_resources import ResourceRule as ResourceRule
+from policyd._core.match.match_resources import input_of as input_of
 
 _Payload = TypeVar("_Payload")
 _Key = tuple[str, str, str, str, str]

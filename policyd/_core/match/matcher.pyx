@@ -1,25 +1,26 @@
 """Finds the policies that match a request, by an index of their match rules.
 
-The cost grows with the number of policies that match, not with the number loaded. ``rules.pyx``
-defines how a rule matches. All names of this subject can be imported from here.
+The cost grows with the number of policies that match, not with the number loaded.
+``match_resources.pyx`` defines how a rule matches. All names of this subject can be imported
+from here.
 """
 
 from types import GenericAlias
 
 cimport cython
 
-cimport policyd._core.match.rules as rules
+cimport policyd._core.match.match_resources as rules
 
-from policyd._core.match.rules import (  # no-cython-lint: exported
+from policyd._core.match.match_resources import (  # no-cython-lint: exported
     Hit, MatchInput, MatchRules, ResourceRule,
     input_of,  # no-cython-lint: exported
 )
 
-#: from policyd._core.match.rules import Hit as Hit
-#: from policyd._core.match.rules import MatchInput as MatchInput
-#: from policyd._core.match.rules import MatchRules as MatchRules
-#: from policyd._core.match.rules import ResourceRule as ResourceRule
-#: from policyd._core.match.rules import input_of as input_of
+#: from policyd._core.match.match_resources import Hit as Hit
+#: from policyd._core.match.match_resources import MatchInput as MatchInput
+#: from policyd._core.match.match_resources import MatchRules as MatchRules
+#: from policyd._core.match.match_resources import ResourceRule as ResourceRule
+#: from policyd._core.match.match_resources import input_of as input_of
 #: _Payload = TypeVar('_Payload')
 #: _Key = tuple[str, str, str, str, str]
 

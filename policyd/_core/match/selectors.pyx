@@ -1,6 +1,6 @@
 """Label selectors: matches labels with matchLabels and matchExpressions.
 
-Source: Selector in apimachinery's ``pkg/labels``. ``rules.pyx`` gets the labels.
+Source: Selector in apimachinery's ``pkg/labels``. ``match_resources.pyx`` gets the labels.
 """
 
 cimport cython

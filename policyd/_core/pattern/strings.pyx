@@ -7,7 +7,7 @@ from policyd._core.values.activation cimport Activation, activation, work
 from policyd._core.lib.quantity cimport Quantity, order, parse
 from policyd._core.regex.engine cimport Regex, compile_regex
 from policyd._core.regex.search cimport find as find_string
-from policyd._core.values.times cimport parse_duration
+from policyd._core.values.time_strings cimport parse_duration
 
 #: QUANTITY: str
 #: DURATION: str

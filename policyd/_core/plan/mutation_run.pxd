@@ -4,7 +4,7 @@ other, acceptance of each change.
 
 from libc.stdint cimport int64_t
 
-from policyd._core.match.rules cimport Hit
+from policyd._core.match.match_resources cimport Hit
 from policyd._core.plan.mutated_tree cimport ChangeLog, MutatedTree
 from policyd._core.plan.mutation cimport MutationPlan
 from policyd._core.plan.mutation_steps cimport MutationStep

@@ -6,7 +6,7 @@ from policyd._core.values.activation cimport Activation
 from policyd._core.values.errors cimport CelError
 from policyd._core.counting.counters cimport PolicyCounters
 from policyd._core.json.request cimport AdmissionRequest
-from policyd._core.match.rules cimport Hit
+from policyd._core.match.match_resources cimport Hit
 from policyd._core.eval.program cimport Program
 
 cdef enum:  # k8s.io/apiserver pkg/apis/cel/config.go
@@ -62,7 +62,7 @@ cdef class Plan:
 
 
 cdef class PlannedPolicy:
-    cdef public tuple simple
+    cdef public tuple direct_validation
     cdef public object direct_mutation
 
 

@@ -76,5 +76,5 @@ class Plan:
     def fail(self) -> bool: ...
 
 class PlannedPolicy:
-    simple: tuple[Any, Any] | None
+    direct_validation: tuple[Any, Any] | None
     direct_mutation: Any

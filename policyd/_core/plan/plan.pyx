@@ -12,7 +12,7 @@ from policyd._core.values.errors cimport CelError
 from policyd._core.counting.counters cimport PolicyCounters
 from policyd._core.json.request cimport AdmissionRequest
 from policyd._core.lib.authz cimport AuthorizerValue, authorizer_for, request_resource
-from policyd._core.match.rules cimport Hit
+from policyd._core.match.match_resources cimport Hit
 from policyd._core.eval.program cimport Program
 from policyd._core.values.types cimport MISSING
 
@@ -317,8 +317,8 @@ cdef class Plan:
 cdef class PlannedPolicy:
     """What the core reads of a policy for each request: its direct form.
 
-    ``simple`` is (ValidationPlan, params), ``direct_mutation`` a MutationInvocation; None: it has
-    no such form.
+    ``direct_validation`` is (ValidationPlan, params), ``direct_mutation`` a MutationInvocation;
+    None: it has no such form.
     """
-    #: simple: tuple[Any, Any] | None
+    #: direct_validation: tuple[Any, Any] | None
     pass

@@ -3,7 +3,7 @@
 
 from libc.math cimport isinf, isnan
 
-from policyd._core.values.times cimport print_duration, print_rfc3339
+from policyd._core.values.time_strings cimport print_duration, print_rfc3339
 from policyd._core.values.types cimport (
     MISSING,
     Duration,

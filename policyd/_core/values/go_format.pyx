@@ -8,7 +8,7 @@ lists are treated like the first kind here. ``cel_format`` prints values as CEL 
 from libc.stdint cimport int64_t, uint64_t
 
 from policyd._core.values.cel_format cimport string_of
-from policyd._core.values.times cimport NANOS_PER_SECOND, Civil, civil
+from policyd._core.values.time_strings cimport NANOS_PER_SECOND, Civil, civil
 from policyd._core.values.types cimport MISSING, Duration, Optional, Timestamp, key_value
 
 cdef enum:

@@ -8,7 +8,7 @@ import jsonpatch
 from policyd.cli.shared.output import counted
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admission, Violation
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 FAIL_ON = ("warn", "error", "would-deny")
 

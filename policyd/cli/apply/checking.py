@@ -29,7 +29,7 @@ from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admitter
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.mapping import ResourceMapper
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from policyd.policy.suite.reviews import namespace
 
 INVALID = 2  # the exit status if a file could not be read

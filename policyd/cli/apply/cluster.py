@@ -17,7 +17,7 @@ from policyd.cli.shared.settings import with_options
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cluster import open_reader
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.source.documents import Sources
+from policyd.policy.source.loaded_documents import Sources
 
 TIMEOUT = 30.0  # seconds per request to the API server
 INCOMPLETE = 3  # the exit status if nothing is denied but part of the cluster was not readable

@@ -15,7 +15,7 @@ from policyd.cli.apply.output import FORMATS, ReportOptions
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import format_option
-from policyd.cli.shared.policies import (
+from policyd.cli.shared.policy_options import (
     POLICY_KINDS,
     enforce_all_option,
     policies_option,
@@ -34,7 +34,7 @@ from policyd.cli.shared.sarif import ReportRule
 from policyd.cli.shared.version import version_of, version_option
 from policyd.policy.compile import compiler
 from policyd.policy.source.classification import classification_of
-from policyd.policy.source.documents import Sources
+from policyd.policy.source.loaded_documents import Sources
 from policyd.policy.source.loader import load
 from policyd.versions import NEWEST, KubernetesVersion
 

@@ -14,7 +14,7 @@ from policyd.cli.shared.selection import object_name, selector
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.kinds.mapping import BUILT_IN
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 _ARGUMENTS = "policyd.apply.arguments"
 _OWN = ("--format", "--help", "--old")  # not passed on as they are

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from policyd.errors import ConfigError
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.source.documents import Document
 from policyd.policy.source.files import without_packing
+from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.places import Chunk, Origin
 from policyd.policy.source.splitting import read_located
 from policyd.policy.source.yaml_edit.chunks import edited_chunk, with_chunks

@@ -20,7 +20,7 @@ from policyd.offline.admitting import Admission, Admitter
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.match_targets import MatchTargets
-from policyd.policy.source.documents import Sources
+from policyd.policy.source.loaded_documents import Sources
 
 
 class ScanReader(ApiReader, ParamReader, Protocol):

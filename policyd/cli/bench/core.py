@@ -7,15 +7,15 @@ import click
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.benchmark import core
 from policyd.benchmark.figures import FEWEST
-from policyd.benchmark.requests import digest, requests_of
 from policyd.benchmark.rounds import RoundLimits
 from policyd.benchmark.saved import MeasuredInput, Saved
+from policyd.benchmark.webhook_requests import digest, requests_of
 from policyd.cli.bench.core_output import CoreResult, core_text
 from policyd.cli.bench.reviews import read_reviews
 from policyd.cli.bench.saving import SavingOptions, saving_options
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.output import format_option
-from policyd.cli.shared.policies import policies_option, require_policies
+from policyd.cli.shared.policy_options import policies_option, require_policies
 from policyd.cli.shared.settings import OptionValue
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.version import version_option

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from policyd.benchmark.corpus import corpus
-from policyd.benchmark.requests import Review
+from policyd.benchmark.webhook_requests import Review
 from policyd.cli.shared.manifests import (
     Requester,
     definitions_of,

@@ -10,8 +10,8 @@ from policyd.benchmark import service
 from policyd.benchmark.admin import Admin
 from policyd.benchmark.client import LoadTarget, Trust
 from policyd.benchmark.load import LoadOptions
-from policyd.benchmark.requests import WebhookRequest, body_of, digest
 from policyd.benchmark.saved import MeasuredInput, Saved
+from policyd.benchmark.webhook_requests import WebhookRequest, body_of, digest
 from policyd.cli.bench.reviews import ReviewsToMeasure, read_reviews
 from policyd.cli.bench.saving import SavingOptions, saving_options
 from policyd.cli.bench.server_output import ServerResult, server_text

@@ -14,7 +14,7 @@ from policyd.cli.explain.as_json import stories_json
 from policyd.cli.explain.as_text import text
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.output import echo_json, format_option, shortest, styled
-from policyd.cli.shared.policies import enforce_all_option, policies_option, require_policies
+from policyd.cli.shared.policy_options import enforce_all_option, policies_option, require_policies
 from policyd.cli.shared.request import GivenReview, RequestOptions, request_options
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.tree import TreeStyle

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import click
 
-from policyd.cli.export.documents import files, stream
+from policyd.cli.export.exported_text import files, stream
 from policyd.cli.export.folder import require_outside, write
 from policyd.cli.export.report import ReportedPolicy, policies_json, reported, summary
 from policyd.cli.shared.output import counted, echo_json, format_option
-from policyd.cli.shared.policies import policies_option, require_policies
+from policyd.cli.shared.policy_options import policies_option, require_policies
 from policyd.cli.shared.terminal.wrapping import terminal_width
 from policyd.cli.shared.version import VERSION
 from policyd.errors import ConfigError
-from policyd.export import policies as export
+from policyd.export import exported_policies as export
 from policyd.export.model import ExportedPolicy
 from policyd.export.static import static
 from policyd.placement.excluding import ExcludedNamespaces

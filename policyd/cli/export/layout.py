@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from policyd.cli.shared.layout.documents import DocumentLayout
+from policyd.cli.shared.layout.document_layout import DocumentLayout
 from policyd.json_types import JSONObject
 
 # The fields that come first in an object, by the field that holds it; empty: the document.

@@ -12,7 +12,7 @@ from policyd.cli.shared.output import counted, shortest, styled
 from policyd.cli.shared.terminal.wrapping import table_row
 from policyd.export.model import ExportedPart, ExportedPolicy, Reason
 from policyd.json_types import JSONObject
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.loaded_documents import Document, Sources
 
 ExportState = Literal["exported", "with remarks", "partly exported", "not exported"]
 _COLOURS: Mapping[ExportState, str] = {

@@ -5,7 +5,7 @@ file.
 from collections.abc import Iterator, Sequence
 
 from policyd.cli.importing.report import ReportedImport
-from policyd.cli.shared.layout.documents import DocumentLayout, comment
+from policyd.cli.shared.layout.document_layout import DocumentLayout, comment
 from policyd.importers.model import ImportedDocument
 from policyd.json_types import JSONObject
 from policyd.policy.source.splitting import read_values

@@ -125,8 +125,8 @@ def command(
         rendering.require_writable(output)
     with _interruptible() as interrupted:
         try:
-            from policyd.reports.pacing import RequestPace
-            from policyd.reports.requests import ReportRequests
+            from policyd.reports.paced_requests import ReportRequests
+            from policyd.reports.request_pace import RequestPace
             from policyd.reports.run import ReportRun, ReportRunOptions
         except ModuleNotFoundError as error:  # the client library
             raise missing(error) from None

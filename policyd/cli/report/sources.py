@@ -11,7 +11,7 @@ import click
 
 from policyd import option_values
 from policyd.cli.shared.output import styled
-from policyd.cli.shared.policies import policies_option, require_policies
+from policyd.cli.shared.policy_options import policies_option, require_policies
 from policyd.cli.shared.settings import OptionValue, grouped
 from policyd.cluster import NAMESPACE_FILE, pod_namespace
 from policyd.config import Settings
@@ -19,8 +19,8 @@ from policyd.errors import ConfigError
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.config_maps.team_exceptions import HeldBack
-from policyd.policy.source.documents import Sources
 from policyd.policy.source.files import Bundle
+from policyd.policy.source.loaded_documents import Sources
 from policyd.policy.source.loader import load
 from policyd.versions import KubernetesVersion
 

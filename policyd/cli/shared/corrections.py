@@ -10,8 +10,8 @@ import click
 
 from policyd.errors import Problem
 from policyd.policy.lint.fixes.editing import Correction, corrected
-from policyd.policy.source.documents import Sources
 from policyd.policy.source.files import SourceFile, is_packed
+from policyd.policy.source.loaded_documents import Sources
 from policyd.regular_files import replace_file
 
 _BOM = b"\xef\xbb\xbf"

@@ -10,8 +10,8 @@ from policyd.errors import ConfigError, PolicySchemaError, Problem
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.definitions import definitions_among, is_definition, problems_among
 from policyd.policy.kinds.mapping import ResourceMapper
-from policyd.policy.source.documents import Document
 from policyd.policy.source.files import SourceFile, read
+from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.splitting import NOT_AN_OBJECT, split
 from policyd.policy.source.tree import shown
 from policyd.policy.suite.reviews import (

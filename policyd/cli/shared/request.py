@@ -25,8 +25,8 @@ from policyd.cli.shared.settings import grouped
 from policyd.errors import ConfigError, PolicySchemaError, ReviewError
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.mapping import ResourceMapper
-from policyd.policy.source.documents import Document
 from policyd.policy.source.files import SourceFile, is_packed, read_bytes
+from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.loader import read_one
 from policyd.policy.suite.reviews import namespace
 

@@ -7,7 +7,7 @@ import click
 
 from policyd.cli.shared.manifests import Requester
 from policyd.errors import ConfigError
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 _SHOWN = 10  # objects named in a message; the others are counted
 

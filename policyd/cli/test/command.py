@@ -19,7 +19,7 @@ from policyd.cli.test.update import drafted
 from policyd.cli.test.update import update as write_expectations
 from policyd.errors import ConfigError, Problem
 from policyd.importers.reading import read_tests
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.source.loader import load, require
 from policyd.policy.suite.reviews import Assumption
 from policyd.policy.suite.runner import selected

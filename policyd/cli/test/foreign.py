@@ -18,8 +18,8 @@ from policyd.importers.reading import KYVERNO_FILES, read_tests
 from policyd.json_types import JSON
 from policyd.policy.model.suite import SuiteRequest
 from policyd.policy.model.suite_cases import SuiteCase
-from policyd.policy.source.documents import Document, Sources
 from policyd.policy.source.files import SourceFile, read
+from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.source.loader import load, load_files
 from policyd.policy.suite.expectations import Mismatch
 from policyd.policy.suite.runner import CaseResult

@@ -13,7 +13,7 @@ import click
 from policyd.cli.test.output import SuiteResults
 from policyd.cli.test.runner import SuiteRun
 from policyd.policy.model.kinds import PolicyTest
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from policyd.policy.suite.runner import selected
 
 

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from policyd.cli.shared.policies import require_policies
+from policyd.cli.shared.policy_options import require_policies
 from policyd.cli.test.output import SuiteResults
 from policyd.cli.test.runner import SuiteRunner, untested
 from policyd.errors import ConfigError
 from policyd.offline.coverage import Coverage
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.versions import NEWEST, KubernetesVersion
 
 

@@ -12,7 +12,7 @@ from policyd.offline.stories import WebhookStory
 from policyd.offline.suite_policies import SuitePolicies, suite_sources
 from policyd.policy.compile import compiler
 from policyd.policy.model.suite_cases import SuiteCase
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.suite import runner
 
 

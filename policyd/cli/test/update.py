@@ -18,8 +18,8 @@ from policyd.cli.test.runner import CaseRun, SuiteRun
 from policyd.errors import ConfigError, Problem
 from policyd.json_types import JSONObject
 from policyd.policy.checks.suite import NO_EXPECTATION
-from policyd.policy.source.documents import Document, Sources
 from policyd.policy.source.files import is_packed, read_bytes
+from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.source.modelling import with_model
 from policyd.policy.source.splitting import split
 from policyd.policy.source.yaml_edit.chunks import edited_chunk, with_chunks

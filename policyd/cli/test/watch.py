@@ -20,7 +20,7 @@ from policyd.cli.test.output import SuiteResults, text
 from policyd.cli.test.run import RunOptions, run, suites_of
 from policyd.cli.test.runner import SuiteRun
 from policyd.errors import ConfigError, PolicydError
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.source.loader import fixture_names, load, named_policies, require
 from policyd.server.policies.file_watch import Fingerprint, changed, fingerprint
 

@@ -8,7 +8,7 @@ import click
 
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG
 from policyd.cli.shared.output import styled
-from policyd.cli.shared.policies import policies_option
+from policyd.cli.shared.policy_options import policies_option
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.webhooks.in_tree import IN_TREE, in_tree
 from policyd.cli.webhooks.options import FORCE, render_options
@@ -18,7 +18,7 @@ from policyd.cli.webhooks.synchronizing import ConfigurationChange, cluster, syn
 from policyd.json_types import JSONObject
 from policyd.placement.placement import PlacementMode
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.webhooks.reach.reach import reach
+from policyd.webhooks.reach.policy_reach import reach
 from policyd.webhooks.rendering.options import RenderOptions
 
 _EPILOG = """\b

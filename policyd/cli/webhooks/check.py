@@ -6,15 +6,15 @@ import click
 
 from policyd.cli.shared.manifests import read_manifests
 from policyd.cli.shared.output import echo_json, format_option, shortest, styled
-from policyd.cli.shared.policies import policies_option
+from policyd.cli.shared.policy_options import policies_option
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.webhooks.options import VERBOSE, files_option
 from policyd.cli.webhooks.reach_output import all_reached, reach_json, reach_text
 from policyd.cli.webhooks.rendered import compiled
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
-from policyd.webhooks.reach.reach import reach
-from policyd.webhooks.stored import RESOURCES
+from policyd.webhooks.configuration_paths import RESOURCES
+from policyd.webhooks.reach.policy_reach import reach
 from policyd.webhooks.validation.configurations import problems
 
 _EPILOG = """\b

@@ -20,10 +20,10 @@ from policyd.cli.webhooks.synchronizing import (
 )
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
-from policyd.placement.documents import REGISTRATION, annotations_in, is_binding, key_of
-from policyd.placement.documents import RESOURCES as POLICIES
-from policyd.placement.documents import path_of as document_path
-from policyd.webhooks.stored import RESOURCES, path_of
+from policyd.placement.placed_documents import REGISTRATION, annotations_in, is_binding, key_of
+from policyd.placement.placed_documents import RESOURCES as POLICIES
+from policyd.placement.placed_documents import path_of as document_path
+from policyd.webhooks.configuration_paths import RESOURCES, path_of
 
 if TYPE_CHECKING:
     from policyd.cluster.commands import Objects

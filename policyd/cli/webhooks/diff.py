@@ -8,7 +8,7 @@ import click
 
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG
 from policyd.cli.shared.output import styled
-from policyd.cli.shared.policies import policies_option
+from policyd.cli.shared.policy_options import policies_option
 from policyd.cli.webhooks.in_tree import IN_TREE, in_tree
 from policyd.cli.webhooks.options import render_options
 from policyd.cli.webhooks.placing import would_change

@@ -22,8 +22,7 @@ from policyd.controllers.registration.configurations import (
 )
 from policyd.json_types import JSONObject
 from policyd.placement.comparing import in_step
-from policyd.placement.documents import key_of, path_of
-from policyd.placement.stored import (
+from policyd.placement.document_steps import (
     DocumentStep,
     binding_writes,
     observed,
@@ -32,10 +31,16 @@ from policyd.placement.stored import (
     replacing,
     type_warnings,
 )
-from policyd.placement.times import BINDING_SECONDS, SEEN_SECONDS, UNSEEN_SECONDS, WIDE_SECONDS
+from policyd.placement.placed_documents import key_of, path_of
+from policyd.placement.propagation_times import (
+    BINDING_SECONDS,
+    SEEN_SECONDS,
+    UNSEEN_SECONDS,
+    WIDE_SECONDS,
+)
+from policyd.webhooks.configuration_paths import RESOURCES
+from policyd.webhooks.configuration_paths import path_of as configuration_path
 from policyd.webhooks.rendering.options import RenderOptions
-from policyd.webhooks.stored import RESOURCES
-from policyd.webhooks.stored import path_of as configuration_path
 
 if TYPE_CHECKING:
     from policyd.cluster.commands import Objects

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from policyd.cli.shared.output import counted, styled
 from policyd.json_types import JSONObject
-from policyd.webhooks.reach.reached import Reached, State
+from policyd.webhooks.reach.reach_result import Reached, State
 
 _COLOURS: dict[State, str] = {
     "reached": "green",

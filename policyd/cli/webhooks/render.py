@@ -6,13 +6,13 @@ from pathlib import Path
 import click
 
 from policyd.cli.shared.output import echo_json, format_option
-from policyd.cli.shared.policies import policies_option
+from policyd.cli.shared.policy_options import policies_option
 from policyd.cli.webhooks.options import render_options
 from policyd.cli.webhooks.rendered import compiled, configurations
 from policyd.json_types import JSONObject
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.yaml_output import dump
-from policyd.webhooks.reach.reach import reach
+from policyd.webhooks.reach.policy_reach import reach
 from policyd.webhooks.rendering.options import RenderOptions
 
 _EPILOG = """\b

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from policyd.cli.shared.policies import require_policies
+from policyd.cli.shared.policy_options import require_policies
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.source.documents import Sources
+from policyd.policy.source.loaded_documents import Sources
 from policyd.policy.source.loader import load
 from policyd.versions import NEWEST, KubernetesVersion
 from policyd.webhooks.rendering.configurations import render

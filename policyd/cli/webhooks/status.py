@@ -7,7 +7,7 @@ import click
 
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG
 from policyd.cli.shared.output import echo_json, format_option, styled
-from policyd.cli.shared.policies import policies_option
+from policyd.cli.shared.policy_options import policies_option
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.webhooks.health import bundle_faults, drift, own_webhooks, service_faults
 from policyd.cli.webhooks.in_tree import IN_TREE, InTreeState, in_tree
@@ -17,12 +17,12 @@ from policyd.cli.webhooks.rendered import compiled, configurations
 from policyd.cli.webhooks.synchronizing import cluster, every
 from policyd.json_types import JSONObject
 from policyd.placement.comparing import in_step
-from policyd.placement.documents import key_of, label_of
+from policyd.placement.document_steps import removals
+from policyd.placement.placed_documents import key_of, label_of
 from policyd.placement.placement import PlacementMode
-from policyd.placement.stored import removals
-from policyd.webhooks.reach.reach import reach
+from policyd.webhooks.configuration_paths import RESOURCES
+from policyd.webhooks.reach.policy_reach import reach
 from policyd.webhooks.rendering.options import RenderOptions
-from policyd.webhooks.stored import RESOURCES
 
 _EPILOG = """\b
 Examples:

@@ -10,7 +10,7 @@ from policyd.cli.shared.kubeconfig import kubeconfig_file
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.ownership import LABELS, MANAGER, POLICYD, labels_in, maker, without_maker
-from policyd.webhooks.stored import API_VERSION, RESOURCES, path_of
+from policyd.webhooks.configuration_paths import API_VERSION, RESOURCES, path_of
 
 if TYPE_CHECKING:
     from policyd.cluster.commands import Objects

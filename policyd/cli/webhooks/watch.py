@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
-from policyd.cli.shared.policies import policies_option
+from policyd.cli.shared.policy_options import policies_option
 from policyd.cli.webhooks.in_tree import IN_TREE, cluster_version, planned
 from policyd.cli.webhooks.options import FORCE, render_options
 from policyd.cli.webhooks.placing import Placing
@@ -26,16 +26,16 @@ from policyd.cli.webhooks.synchronizing import (
     synchronized,
 )
 from policyd.errors import PolicydError
-from policyd.placement.documents import list_path
+from policyd.placement.placed_documents import list_path
 from policyd.placement.placement import PlacementMode
 from policyd.placement.served import ServedKinds
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.source.documents import Sources
+from policyd.policy.source.loaded_documents import Sources
 from policyd.server.policies.file_watch import changed, fingerprint
 from policyd.versions import NEWEST
-from policyd.webhooks.reach.reach import reach
+from policyd.webhooks.configuration_paths import RESOURCES, path_of
+from policyd.webhooks.reach.policy_reach import reach
 from policyd.webhooks.rendering.options import RenderOptions
-from policyd.webhooks.stored import RESOURCES, path_of
 
 if TYPE_CHECKING:
     from policyd.cluster.commands import Objects

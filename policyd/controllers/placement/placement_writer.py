@@ -21,7 +21,16 @@ from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField
 from policyd.observability.logs import Log
 from policyd.placement.comparing import differences, in_step
-from policyd.placement.documents import (
+from policyd.placement.document_steps import (
+    DocumentStep,
+    Wanted,
+    binding_writes,
+    policy_writes,
+    removals,
+    replacing,
+    type_warnings,
+)
+from policyd.placement.placed_documents import (
     Key,
     belongs_to,
     is_binding,
@@ -33,16 +42,7 @@ from policyd.placement.documents import (
 )
 from policyd.placement.placement import PolicyPart
 from policyd.placement.planning import PlacementPlan
-from policyd.placement.stored import (
-    DocumentStep,
-    Wanted,
-    binding_writes,
-    policy_writes,
-    removals,
-    replacing,
-    type_warnings,
-)
-from policyd.placement.times import BINDING_SECONDS, WIDE_SECONDS
+from policyd.placement.propagation_times import BINDING_SECONDS, WIDE_SECONDS
 from policyd.policy.compile.policy_set import CompiledPolicySet
 
 LONGEST_PAUSE = 60.0

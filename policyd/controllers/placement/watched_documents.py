@@ -11,7 +11,7 @@ from policyd.controllers.controller import Controller
 from policyd.controllers.trouble import reason
 from policyd.controllers.wakening import Wakening
 from policyd.json_types import JSONObject
-from policyd.placement.documents import Key, list_path
+from policyd.placement.placed_documents import Key, list_path
 from policyd.placement.served import GROUP_PATH, ServedKinds, served_kinds, version_paths
 
 # How often the cluster is asked again which kinds it serves, and how soon after a failure.

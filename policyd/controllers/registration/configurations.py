@@ -12,9 +12,9 @@ from typing import Any
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField, field_path, item, owners
 from policyd.ownership import LABELS, MANAGER, POLICYD, labels_in, maker, without_maker
+from policyd.webhooks.configuration_paths import API_VERSION, RESOURCES
 from policyd.webhooks.rendering.configurations import NAMESPACE_NAME, NODE_LEASES
-from policyd.webhooks.rendering.gate import GATE
-from policyd.webhooks.stored import API_VERSION, RESOURCES
+from policyd.webhooks.rendering.edit_webhook import GATE
 from policyd.webhooks.validation.defaults import with_defaults
 
 # Rules that nothing needs any more stay for this long after the last change of the policies.

@@ -29,9 +29,9 @@ from policyd.managed_fields import ManagedField
 from policyd.observability.logs import Log
 from policyd.placement.placement import PolicyPart
 from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.webhooks.configuration_paths import RESOURCES, path_of
 from policyd.webhooks.rendering.configurations import render
 from policyd.webhooks.rendering.options import RenderOptions
-from policyd.webhooks.stored import RESOURCES, path_of
 
 # How often the state is looked at without a change, and again after an error: doubled each time.
 LONGEST_PAUSE = 60.0

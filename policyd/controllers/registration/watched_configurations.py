@@ -7,7 +7,7 @@ from policyd.cluster.objects import ObjectClient
 from policyd.cluster.watching import RELIST_SECONDS, Reflector, Watched
 from policyd.controllers.controller import Controller
 from policyd.json_types import JSONObject
-from policyd.webhooks.stored import RESOURCES, path_of
+from policyd.webhooks.configuration_paths import RESOURCES, path_of
 
 
 class WatchedConfigurations(Controller):

@@ -7,12 +7,12 @@ from policyd.export.mutating.overlays.choosing import translated_overlay
 from policyd.export.mutating.overlays.empty_lists import empty_lists
 from policyd.export.mutating.overlays.reading import ReadOverlay, Unsayable, read
 from policyd.export.mutating.templates import with_template_paths, with_template_types
-from policyd.export.views import View
+from policyd.export.policy_views import View
 from policyd.json_types import FieldPath, JSONObject
 from policyd.policy.compile.expressions import Expressions
 from policyd.policy.model.expressions import HeldMutation, mutations_of
 from policyd.policy.model.kinds import Policy
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from policyd.versions import KubernetesVersion
 
 _FIELDS = {"JSONPatch": "jsonPatch", "ApplyConfiguration": "applyConfiguration"}

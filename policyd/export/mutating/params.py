@@ -7,7 +7,7 @@ from policyd.export.model import Reason
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.model.expressions import expressions_of
 from policyd.policy.model.kinds import Policy
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from policyd.versions import KubernetesVersion
 
 _TYPE = ("apiVersion", "kind")

@@ -11,12 +11,12 @@ from policyd.export.mutating.defaulting import affected_by_defaults
 from policyd.export.mutating.kinds import mutated_kinds
 from policyd.export.mutating.mutations import MutationTranslator
 from policyd.export.mutating.params import hidden_fields
+from policyd.export.policy_views import View, plain_spec, views_of
 from policyd.export.served import api_version, not_served
-from policyd.export.views import View, plain_spec, views_of
 from policyd.json_types import JSONObject
 from policyd.policy.compile.overlays import KnownKinds
 from policyd.policy.model.kinds import Policy
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from policyd.versions import KubernetesVersion
 
 KIND = "MutatingAdmissionPolicy"

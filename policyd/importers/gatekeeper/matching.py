@@ -15,7 +15,7 @@ from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.kinds.plural import plural
 from policyd.policy.kinds.subresources import SUBRESOURCES
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 _FIELDS = (
     "kinds",

@@ -17,7 +17,7 @@ from policyd.importers.whole import Converted, whole
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.kinds.definitions import definitions_among
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 _SPEC = ("applyTo", "match", "location", "parameters")
 _PARAMETERS: Mapping[str, tuple[str, ...]] = {

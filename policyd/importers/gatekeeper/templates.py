@@ -14,7 +14,7 @@ from policyd.importers.gatekeeper.parameters import ANY_OBJECT, parameters_of, r
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
 from policyd.importers.whole import Converted, whole
 from policyd.json_types import JSONObject
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 _ENGINE = "K8sNativeValidation"
 _CONSTRAINTS = "constraints.gatekeeper.sh"

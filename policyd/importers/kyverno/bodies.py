@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno import mutate
-from policyd.importers.kyverno.cel import rules as cel
-from policyd.importers.kyverno.rule import RuleParts
-from policyd.importers.kyverno.validate import rules as validate
+from policyd.importers.kyverno.cel import validate_cel_rule as cel
+from policyd.importers.kyverno.rule_parts import RuleParts
+from policyd.importers.kyverno.validate import validate_rule as validate
 from policyd.importers.model import Refused
 from policyd.json_types import JSONObject
 

@@ -9,7 +9,7 @@ from policyd.importers.jmespath.reading import constant
 from policyd.importers.jmespath.values import CelValue
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.jmespath.words import is_field
-from policyd.importers.kyverno.rule import RuleParts
+from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 

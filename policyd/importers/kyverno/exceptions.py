@@ -12,11 +12,11 @@ from policyd.export.expressions.selectors import joined, selector_expression, wi
 from policyd.importers.fields import object_at, objects, require_fields, strings
 from policyd.importers.kyverno.matching.globs import is_wild
 from policyd.importers.kyverno.matching.selectors import selected
-from policyd.importers.kyverno.rule import RuleParts
+from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.model.base import LabelSelector, ModelError
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 ConditionTranslator = Callable[[JSON, str], str]
 """Makes CEL of a block of Kyverno's conditions at a path; raises Refused."""

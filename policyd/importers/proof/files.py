@@ -9,8 +9,8 @@ from policyd.errors import PolicySchemaError
 from policyd.importers.proof.rows import TestUnusable
 from policyd.importers.reading import documents_of
 from policyd.json_types import JSONObject
-from policyd.policy.source.documents import Document
 from policyd.policy.source.files import read, read_bytes
+from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.splitting import read_values
 
 _URLS = ("http://", "https://")

@@ -19,7 +19,7 @@ from policyd.importers.proof.rows import Proof, TestRow, TestUnusable
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.kinds.mapping import ResourceMapper
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from policyd.policy.suite.reviews import ResourceNeeded, build_review, in_namespace, namespace
 
 _REVIEW = ("admission.k8s.io", "AdmissionReview")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from policyd.importers.fields import objects, require_fields, string_at, strings_at
 from policyd.importers.proof.rows import TestUnusable
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 _SUITE = frozenset({"apiVersion", "kind", "metadata", "tests", "skip"})
 _TEST = frozenset({"name", "template", "constraint", "cases", "invalid", "skip", "expansion"})

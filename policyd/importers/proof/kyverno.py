@@ -24,7 +24,7 @@ from policyd.importers.proof.patched import differences
 from policyd.importers.proof.rows import Proof, TestRow, TestUnusable
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.definitions import definitions_among
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from policyd.policy.suite.reviews import ResourceNeeded, build_review, in_namespace, namespace
 
 _DENIED = frozenset({"fail", "warn"})

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from policyd.importers.fields import objects, require_fields, string_at, strings_at
 from policyd.importers.proof.rows import TestUnusable
 from policyd.json_types import JSONObject
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 _FIELDS = frozenset(
     {

@@ -10,7 +10,7 @@ from policyd.importers.proof.files import TestFiles
 from policyd.importers.proof.kyverno_tests import ExpectedResult, KyvernoTest
 from policyd.importers.proof.rows import TestUnusable
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from policyd.policy.suite.reviews import namespace
 
 _FIELDS = frozenset(

@@ -11,7 +11,7 @@ from policyd.importers.proof.imports import TestedPolicies
 from policyd.importers.proof.kyverno import prove_kyverno
 from policyd.importers.proof.rows import Proof
 from policyd.importers.reading import KYVERNO_TESTS
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 
 def prove(tests: Iterable[Document], policies: TestedPolicies) -> Iterator[Proof]:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from policyd.importers.model import Imported, Refused
 from policyd.json_types import JSONObject
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 RowState = Literal["agrees", "disagrees", "not run"]
 

@@ -80,7 +80,7 @@ def exceptions(scrape: Scrape) -> Iterator[Metric]:
     """The exceptions of Policies and the PolicyExceptions, as they are now."""
     states = dict.fromkeys(EXCEPTION_STATES, 0)
     now = datetime.now(UTC)
-    for ends in scrape.policies.exception_ends:
+    for ends in scrape.policies.exemption_ends:
         states[_state(ends, now)] += 1
     yield gauges(
         "policyd_policy_exceptions",

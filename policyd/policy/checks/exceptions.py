@@ -104,7 +104,7 @@ def check_scope(exception: PolicyException, namespace: str) -> Iterator[FormProb
             hint = f"write resources: [{{namespaces: [{own}]}}]"
             yield FormProblem(("metadata", "namespace"), message, hint)
         return
-    said = f"it is read from namespace {namespace}, and excepts requests of that namespace only"
+    said = f"it is read from namespace {namespace}, and exempts requests of that namespace only"
     if own and own != namespace:
         yield FormProblem(("metadata", "namespace"), f"Invalid value: {quoted(own)}: {said}")
     for index, resource in enumerate(exception.spec.resources or ()):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from policyd.errors import Problem
 from policyd.policy.model.kinds import AnyBinding
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.loaded_documents import Document, Sources
 
 _SUFFIX = "Binding"
 _Key = tuple[str, str]  # kind and name of a policy

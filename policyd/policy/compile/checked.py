@@ -10,7 +10,7 @@ from policyd.cel.types.types import Type
 from policyd.errors import CelCompileError
 from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
 from policyd.policy.model.kinds import AnyPolicy
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.versions import KubernetesVersion
 
 

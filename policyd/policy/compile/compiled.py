@@ -73,7 +73,7 @@ class CompiledPolicy(PlannedPolicy):
     ``made_of`` is a hash of its sources (``policy/compile/reuse.py``), empty in quarantine.
     ``namespace_fields`` are the paths of keys that its expressions read of namespaceObject.
     ``rollout`` is None for a policy that is enforced everywhere.
-    ``exemptions`` are its own exceptions and the PolicyExceptions that name it; ``excepted_by`` is
+    ``exemptions`` are its own exceptions and the PolicyExceptions that name it; ``exempted_by`` is
     a hash of the latter.
     """
 
@@ -98,16 +98,17 @@ class CompiledPolicy(PlannedPolicy):
     made_of: bytes = b""
     namespace_fields: frozenset[tuple[str, ...]] = frozenset()
     rollout: CompiledRollout | None = None
-    excepted_by: bytes = b""
+    exempted_by: bytes = b""
     invoked_once: bool = field(init=False)
     _exempting: Mapping[str, tuple[Exemption, ...]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Set ``invoked_once``, ``simple`` and ``direct_mutation``.
+        """Set ``invoked_once``, ``direct_validation`` and ``direct_mutation``.
 
         ``invoked_once``: one binding without match rules; no params, exemptions, rollout, problem.
-        ``simple``: its validation and ``params``, together because they are read for each request,
-        if it is invoked once, has no timeout of its own and does not use the authorizer; else None.
+        ``direct_validation``: its validation and ``params``, together because they are read for
+        each request, if it is invoked once, has no timeout of its own and does not use the
+        authorizer; else None.
         ``direct_mutation``: likewise its mutations, if they do not use namespaceObject either.
         """
         once = (
@@ -121,15 +122,15 @@ class CompiledPolicy(PlannedPolicy):
         validation = None if self.timeout_ns or not once else self.validation
         if validation is not None and validation.frame.uses_authorizer:
             validation = None
-        simple = None if validation is None else (validation, self.params)
+        direct = None if validation is None else (validation, self.params)
         object.__setattr__(self, "invoked_once", once)
         object.__setattr__(self, "_exempting", by_namespace(self.exemptions))
-        object.__setattr__(self, "simple", simple)
+        object.__setattr__(self, "direct_validation", direct)
         plan = None if self.timeout_ns or not once else self.mutation
         if plan is not None and (plan.frame.uses_authorizer or plan.frame.sees_namespace):
             plan = None
-        direct = None if plan is None else self.invocation(self.bindings[0], self.params)
-        object.__setattr__(self, "direct_mutation", direct)
+        mutation = None if plan is None else self.invocation(self.bindings[0], self.params)
+        object.__setattr__(self, "direct_mutation", mutation)
 
     def invocation(
         self, binding: Binding, param: JSON, *, held: bool = False

@@ -41,9 +41,9 @@ from policyd.policy.model import kinds as model
 from policyd.policy.model.expressions import CONDITION, mutations_of
 from policyd.policy.model.kinds import AnyBinding, AnyPolicy
 from policyd.policy.model.match import Validation as ValidationModel
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.background_pace import full_speed
+from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.source.losses import held
-from policyd.policy.source.pace import full_speed
 from policyd.versions import KubernetesVersion
 
 _KINDS = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy")
@@ -96,7 +96,7 @@ def compile_sources(
         policy = known.get(compiler.made_of) or compiler.compile()
         problems += compiler.problems
         if policy is not None:
-            policies.append(_excepted(policy, document, attachments))
+            policies.append(_exempted(policy, document, attachments))
         breathe()
     mapper, defaults = BUILT_IN.with_definitions(crds), Defaults(kinds.schemas, sources.version)
     return CompiledPolicySet(
@@ -110,7 +110,7 @@ def compile_sources(
         mapper=mapper,
         problems=problems,
         suites=sources.of_kind("PolicyTest"),
-        exception_ends=ends_of(sources),
+        exemption_ends=ends_of(sources),
         version=sources.version,
         files=held((*sources.documents, *sources.unused)),
     )
@@ -132,15 +132,15 @@ def _params(
         yield stored(each.raw, mapper, defaults) if is_param else each.raw
 
 
-def _excepted(
+def _exempted(
     policy: CompiledPolicy, document: Document, attachments: Attachments
 ) -> CompiledPolicy:
     """Return the policy with the PolicyExceptions that name it now; nothing else changes."""
     attached, made_of = attachments.of(document)
-    if policy.problem or policy.excepted_by == made_of:
+    if policy.problem or policy.exempted_by == made_of:
         return policy
     own = (each for each in policy.exemptions if not each.document)
-    return replace(policy, exemptions=(*own, *attached), excepted_by=made_of)
+    return replace(policy, exemptions=(*own, *attached), exempted_by=made_of)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from policyd.policy.model.exceptions import (
     PolicyException,
 )
 from policyd.policy.model.kinds import AnyPolicy, MutatingAdmissionPolicy, Policy, PolicySpec
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.loaded_documents import Document, Sources
 
 Today = Callable[[], datetime]
 Test = Callable[[str], bool]
@@ -37,7 +37,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class Excepted(NamedTuple):
+class ExemptionInput(NamedTuple):
     """What exceptions see of a request. ``name`` may be ``unfinished``
     (``policy/kinds/generated_names.py``). ``labels`` are those of the object that the policy
     evaluates (None: they cannot be read, and no selector matches). ``is_namespace``: the object is
@@ -65,7 +65,7 @@ class ExemptedObjects:
     operations: frozenset[str] = frozenset()
     selector: Selector | None = None
 
-    def include(self, asked: Excepted) -> bool:
+    def include(self, asked: ExemptionInput) -> bool:
         """Whether the request is about such an object."""
         if self.operations and asked.operation not in self.operations:
             return False
@@ -123,7 +123,7 @@ class Exemption:
     document: str = ""
     confined: str = ""
 
-    def applies(self, asked: Excepted) -> bool:
+    def applies(self, asked: ExemptionInput) -> bool:
         """Whether this exception covers a request."""
         if self.ends is not None and self.now() >= self.ends:
             return False

@@ -34,7 +34,7 @@ from policyd.policy.model.expressions import (
     PolicyExpression,
     expressions_of,
 )
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from policyd.versions import NEWEST, KubernetesVersion
 
 

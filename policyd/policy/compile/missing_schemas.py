@@ -9,7 +9,7 @@ from policyd.policy.compile.overlays import MISSING_SCHEMA, KnownKinds, remedy
 from policyd.policy.kinds.definitions import is_custom
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 RULE = MISSING_SCHEMA
 

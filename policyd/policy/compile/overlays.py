@@ -20,7 +20,7 @@ from policyd.policy.kinds.object_types import KindSchemas
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy
 from policyd.policy.model.match import NamedRuleWithOperations
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 MISSING_SCHEMA = "missing-schema"
 

@@ -22,7 +22,7 @@ from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.params import Namespaces, ParamStore
 from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.model.suite import Webhook
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from policyd.versions import NEWEST, KubernetesVersion
 
 
@@ -58,7 +58,7 @@ class CompiledPolicySet:
     """An immutable set of compiled policies; ``generation`` is a hash of its sources.
 
     ``problems`` are all problems of the sources, including those of quarantined policies.
-    ``suites`` are the PolicyTest documents, ``exception_ends`` is when each exception expires
+    ``suites`` are the PolicyTest documents, ``exemption_ends`` is when each exception expires
     (None: never), ``version`` is the Kubernetes version whose behavior it follows. ``files`` are
     the classes of documents in each source file (``policy/source/losses.py``).
     """
@@ -76,7 +76,7 @@ class CompiledPolicySet:
         mapper: ResourceMapper = BUILT_IN,
         problems: Iterable[Problem] = (),
         suites: Iterable[Document] = (),
-        exception_ends: Iterable[datetime | None] = (),
+        exemption_ends: Iterable[datetime | None] = (),
         version: KubernetesVersion = NEWEST,
         files: Mapping[str, frozenset[str]] = MappingProxyType({}),
     ) -> None:
@@ -90,7 +90,7 @@ class CompiledPolicySet:
         self.mapper = mapper
         self.problems = tuple(problems)
         self.suites = tuple(suites)
-        self.exception_ends = tuple(exception_ends)
+        self.exemption_ends = tuple(exemption_ends)
         self.version = version
         self.files = files
         validating = [
@@ -182,7 +182,7 @@ class CompiledPolicySet:
             mapper=self.mapper,
             problems=self.problems,
             suites=self.suites,
-            exception_ends=self.exception_ends,
+            exemption_ends=self.exemption_ends,
             version=self.version,
             files=self.files,
         )

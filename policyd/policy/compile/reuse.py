@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.places import Chunk
 from policyd.versions import KubernetesVersion
 

@@ -15,7 +15,7 @@ from policyd.policy.compile.match_rules import match_rules
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy
 from policyd.policy.model.rollout import PolicyRollout, Rollout
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.loaded_documents import Document, Sources
 
 KIND = "Rollout"
 _POLICIES = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from policyd.errors import Problem
 from policyd.json_types import JSONObject
+from policyd.policy.source.background_pace import full_speed
 from policyd.policy.source.files import (
     MAX_BYTES,
     MAX_PACKED_BYTES,
@@ -21,7 +22,6 @@ from policyd.policy.source.files import (
     unpacked,
     unreadable,
 )
-from policyd.policy.source.pace import full_speed
 
 # Bytes of all ConfigMaps of one server, decompressed.
 MAX_SET_BYTES = MAX_BYTES

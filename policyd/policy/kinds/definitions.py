@@ -12,7 +12,7 @@ from policyd.errors import Problem
 from policyd.json_types import JSON, FieldPath, JSONObject
 from policyd.mutation.schemas.schemas import builtin_table
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.loaded_documents import Document, Sources
 
 KIND = "CustomResourceDefinition"
 _GROUP = "apiextensions.k8s.io"

@@ -12,7 +12,7 @@ from policyd.json_types import JSONObject
 from policyd.policy.kinds.controllers import controller_constraints
 from policyd.policy.kinds.served_resource import Served, storage_of
 from policyd.policy.model.kinds import AnyPolicy
-from policyd.policy.source.documents import Sources
+from policyd.policy.source.loaded_documents import Sources
 
 PolicyKey = tuple[str, str]  # of a policy: name and kind, as ``CompiledPolicy.sort_key``
 # Depth of ownership: owners are listed before the objects that they create.

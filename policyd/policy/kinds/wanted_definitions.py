@@ -13,7 +13,7 @@ from policyd.json_types import JSON, JSONObject
 from policyd.policy.kinds.definitions import API_VERSION, KIND, definitions, is_custom, usable
 from policyd.policy.model import kinds
 from policyd.policy.model.match import MatchResources
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.source.places import Chunk, Origin
 
 EVERY = "*"

@@ -5,7 +5,7 @@ from importlib import import_module
 
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import Problem
-from policyd.policy.lint.rules import RULES, LintRule
+from policyd.policy.lint.lint_rules import RULES, LintRule
 from policyd.policy.lint.run import LintRun
 
 _Finder = Callable[[LintRun], Iterable[Problem]]

@@ -6,7 +6,7 @@ from policyd.cel.syntax.ast import Checked, Literal
 from policyd.errors import BudgetExceeded, CelCompileError, Problem
 from policyd.policy.lint.run import LintRun
 from policyd.policy.model.expressions import CONDITION, VALIDATION
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 RULE = "constant-expression"
 

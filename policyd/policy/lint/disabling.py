@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from policyd.errors import Problem
-from policyd.policy.lint.rules import nearest, refused
+from policyd.policy.lint.lint_rules import nearest, refused
 from policyd.policy.source.lint_comments import LintComment
 
 

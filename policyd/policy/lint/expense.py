@@ -10,7 +10,7 @@ from policyd.cel.estimate.cost import estimate
 from policyd.cel.estimate.sizes import assumed
 from policyd.errors import Problem
 from policyd.policy.lint.run import LintRun
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 RULE = "expensive-expression"
 ASSUMED = 100

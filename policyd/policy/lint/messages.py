@@ -15,7 +15,7 @@ from policyd.policy.model.expressions import VALIDATION, VARIABLE, expressions_o
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy, PolicyValidation, ValidatingAdmissionPolicy
 from policyd.policy.model.match import NamedRuleWithOperations, Validation
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 # Resources whose spec is immutable.
 _SETTLED = frozenset(

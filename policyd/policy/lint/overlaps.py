@@ -22,7 +22,7 @@ from policyd.policy.model.expressions import mutations_of
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy
 from policyd.policy.model.match import NamedRuleWithOperations
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.loaded_documents import Document, Sources
 
 RULE = "mutation-conflict"
 _WORD = re.compile(r"[\w-]+(\[name=.*\])?")

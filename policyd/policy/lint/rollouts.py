@@ -20,7 +20,7 @@ from policyd.policy.model.kinds import (
 )
 from policyd.policy.model.match import NamedRuleWithOperations
 from policyd.policy.model.rollout import PolicyRollout, Rollout
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 _POLICIES = ("Policy", "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
 _WHOLE = 100

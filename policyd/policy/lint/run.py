@@ -9,7 +9,7 @@ from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.compile.checked import CheckedExpression, checked_expressions
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.lint.types.kinds import Checkable, TypedPolicies
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.versions import KubernetesVersion
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from policyd.errors import Problem
 from policyd.policy.lint.constant import RULE
 from policyd.policy.lint.guards.cases import cases
-from policyd.policy.lint.guards.known import RequestCase
+from policyd.policy.lint.guards.field_presence import RequestCase
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import Checkable, KindTypes, TypedPolicies
 from policyd.policy.model.expressions import CONDITION, VALIDATION, PolicyExpression

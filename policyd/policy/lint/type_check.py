@@ -24,7 +24,7 @@ from policyd.policy.lint.types.kinds import (
     tells_kinds_apart,
 )
 from policyd.policy.model.expressions import MESSAGE, VALIDATION
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 RULE = "type-check"
 

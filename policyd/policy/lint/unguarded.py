@@ -19,8 +19,8 @@ from policyd.cel.syntax.unparse import unparse
 from policyd.cel.types.types import Kind
 from policyd.errors import Problem
 from policyd.policy.lint.guards.cases import cases, in_no_namespace
+from policyd.policy.lint.guards.field_presence import OUTSIDE, PRESENT, Loops, RequestCase
 from policyd.policy.lint.guards.forms import Place, Places
-from policyd.policy.lint.guards.known import OUTSIDE, PRESENT, Loops, RequestCase
 from policyd.policy.lint.mutations.failing import FRAGILE
 from policyd.policy.lint.mutations.parents import WrittenParts, missing_parts
 from policyd.policy.lint.run import LintRun
@@ -33,7 +33,7 @@ from policyd.policy.model.expressions import (
     ExpressionRole,
     PolicyExpression,
 )
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 FIELD, NULL = "unguarded-field", "null-object"
 _EQUALITY = {"_==_": "!", "_!=_": ""}  # with null: whether a field is missing, or there

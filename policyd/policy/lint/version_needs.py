@@ -17,7 +17,7 @@ from policyd.cel.types.functions import introduced
 from policyd.errors import CelTypeError, Problem
 from policyd.policy.compile.checked import CheckedExpression
 from policyd.policy.lint.run import LintRun
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.versions import ESCAPED_IDENTIFIERS, OLDEST, KubernetesVersion
 
 RULE = "newer-than-target"

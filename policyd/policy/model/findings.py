@@ -1,6 +1,7 @@
 """FormProblem: a problem of one field of a document; and the messages of what models refuse.
 
-It has no file. ``policy/source/documents.py`` adds the place and converts it to a ``Problem``.
+It has no file. ``policy/source/loaded_documents.py`` adds the place and converts it to a
+``Problem``.
 """
 
 import json

@@ -11,7 +11,7 @@ from policyd.policy.model.base import Model, ModelError
 from policyd.policy.model.findings import FormProblem, schema_findings
 from policyd.policy.model.shapes import Many
 from policyd.policy.model.suite import AuthorizerRule
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.splitting import read_located
 
 _HINT = "write one rule per list item: - {user: bob, verb: create, resource: pods}"

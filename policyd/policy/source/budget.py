@@ -10,7 +10,7 @@ from math import inf
 from time import thread_time
 from typing import NoReturn
 
-from policyd.policy.source.pace import full_speed
+from policyd.policy.source.background_pace import full_speed
 
 TOO_LARGE = "too-large"  # the rule of sources above a limit
 # Levels of lists and objects, the same as in reviews.

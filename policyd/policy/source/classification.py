@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 # What the APIs of reports accept, the worst first.
 SEVERITIES = ("critical", "high", "medium", "low", "info")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from policyd.errors import Problem
-from policyd.policy.source.pace import full_speed
+from policyd.policy.source.background_pace import full_speed
 from policyd.policy.source.tree import WalkFault, shown, walk
 from policyd.regular_files import open_regular
 

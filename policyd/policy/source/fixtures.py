@@ -9,8 +9,8 @@ import os
 import posixpath
 from pathlib import Path
 
-from policyd.policy.source.documents import Document
 from policyd.policy.source.files import unpacked
+from policyd.policy.source.loaded_documents import Document
 
 
 class Outside(ValueError):

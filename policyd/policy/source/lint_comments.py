@@ -14,8 +14,8 @@ from typing import NamedTuple
 import yaml
 
 from policyd.errors import Problem
+from policyd.policy.source.background_pace import full_speed
 from policyd.policy.source.budget import MAX_DEPTH, SLICE
-from policyd.policy.source.pace import full_speed
 from policyd.policy.source.yaml_text.marks import counter
 
 MARK = b"policyd-lint"

@@ -16,16 +16,16 @@ from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import PolicySchemaError, Problem
 from policyd.json_types import is_deeper
 from policyd.policy.model.kinds import PolicyTest
+from policyd.policy.source.background_pace import full_speed
 from policyd.policy.source.budget import MAX_DEPTH, POLICIES, OverBudget, SourceBudget
-from policyd.policy.source.documents import Document, Sources
 from policyd.policy.source.files import Bundle, SourceFile, is_source, read, unreadable
 from policyd.policy.source.fixtures import Outside, inside, read_beside
 from policyd.policy.source.json_text.encoding import json_bytes
 from policyd.policy.source.lint_comments import MARK, LintComment, comments_in
+from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.source.mistakes.duplicates import Origins, origins_of, without_duplicates
 from policyd.policy.source.mistakes.near_misses import defined_kinds, near_miss
 from policyd.policy.source.modelling import only_exceptions, with_model
-from policyd.policy.source.pace import full_speed
 from policyd.policy.source.splitting import over_budget, read_values, split, split_built
 from policyd.versions import NEWEST, KubernetesVersion
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from policyd.errors import Problem
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.source.budget import MAX_DEPTH, TOO_LARGE, OverBudget, SourceBudget
-from policyd.policy.source.documents import Document
 from policyd.policy.source.json_text import values as json_text
 from policyd.policy.source.json_text.surrogates import lone_surrogate
+from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.places import NO_TEXT, Chunk, Origin
 from policyd.policy.source.yaml_nodes import YamlError, compose, construct
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from policyd.errors import PolicySchemaError
 from policyd.json_types import JSONObject
 from policyd.policy.source.budget import FIXTURE, SourceBudget
-from policyd.policy.source.documents import Document
 from policyd.policy.source.files import read_bytes
 from policyd.policy.source.fixtures import inside, read_beside
+from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.splitting import read_values
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from policyd.errors import Problem
 from policyd.policy.model.findings import FormProblem, quoted
-from policyd.policy.source.documents import Document
 from policyd.policy.source.fixtures import is_beside
+from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.loader import named_policies
 
 

@@ -21,10 +21,10 @@ from policyd.policy.model.findings import path_text
 from policyd.policy.model.kinds import PolicyTest
 from policyd.policy.model.suite import Webhook
 from policyd.policy.model.suite_cases import SuiteCase, cases_of
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from policyd.policy.suite.case_files import CaseError
+from policyd.policy.suite.case_review import review_of
 from policyd.policy.suite.expectations import CaseAnswer, Mismatch, compare, same
-from policyd.policy.suite.requests import review_of
 from policyd.policy.suite.reviews import Assumption, assumption, namespace
 from policyd.policy.suite.state import USUAL, CaseState, state_of
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from policyd.json_types import JSONObject
 from policyd.policy.model.suite import AuthorizerRule, ClusterState
 from policyd.policy.model.suite_cases import SuiteCase
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from policyd.policy.suite.case_files import CaseError, objects
 from policyd.policy.suite.reviews import namespace
 

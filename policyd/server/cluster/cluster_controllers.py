@@ -24,7 +24,7 @@ from policyd.controllers.events.writer import RESULTS, EventWriter
 from policyd.controllers.placement.placed_policies import PlacedPolicies
 from policyd.controllers.placement.placement_writer import PlacementWriter
 from policyd.controllers.placement.watched_documents import WatchedDocuments
-from policyd.controllers.registration.reaching import ReachWatch
+from policyd.controllers.registration.reach_watch import ReachWatch
 from policyd.controllers.registration.registrar import Registration, RegistrationInputs
 from policyd.controllers.registration.watched_configurations import WatchedConfigurations
 from policyd.controllers.trouble import Trouble
@@ -35,13 +35,13 @@ from policyd.observability.logs import Log
 from policyd.observability.metrics import PrometheusRecorder
 from policyd.placement.placement import PlacementMode, PolicyPart
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.source.documents import Sources
+from policyd.policy.source.loaded_documents import Sources
 from policyd.server.cluster.cluster_connection import ClusterConnection
 from policyd.server.edits.edit_gate import edit_selector
 from policyd.server.health import WatchSupervisor
 from policyd.server.policies.store import Store
 from policyd.tls.certificates import Certificates
-from policyd.webhooks.reach.reached import Reached
+from policyd.webhooks.reach.reach_result import Reached
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 
 _Run = Callable[[asyncio.Event], Awaitable[None]]

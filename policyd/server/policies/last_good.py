@@ -16,8 +16,8 @@ from policyd.errors import PolicyError, PolicySchemaError, Problem
 from policyd.observability.logs import Log
 from policyd.policy.config_maps.config_map_files import bundle_of, config_map_of
 from policyd.policy.config_maps.team_exceptions import EXCEPTIONS
-from policyd.policy.source.documents import Document
 from policyd.policy.source.files import Bundle, SourceFile
+from policyd.policy.source.loaded_documents import Document
 from policyd.regular_files import open_regular, replace_file
 from policyd.server.policies.loaded_set import LoadedSet
 from policyd.server.policies.policy_sources import FILES
@@ -129,7 +129,7 @@ def image_of(
     documents: Iterable[Document], bundles: Iterable[Bundle], breathe: Callable[[], None]
 ) -> bytes:
     """Return the content for these documents, or for the bundles that they are from; ``breathe`` is
-    called after each. The exceptions of teams are not kept: what they no longer except is denied.
+    called after each. The exceptions of teams are not kept: what they no longer exempt is denied.
 
     Suites of files are left out: the files that they name are not kept.
     """

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from policyd.errors import Problem
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.source.documents import Sources
 from policyd.policy.source.files import Bundle
+from policyd.policy.source.loaded_documents import Sources
 from policyd.versions import KubernetesVersion
 
 

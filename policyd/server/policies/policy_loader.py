@@ -15,9 +15,9 @@ from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.wanted_definitions import Fetch, wanted, with_definitions
 from policyd.policy.source import loader
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.background_pace import Pace, full_speed
 from policyd.policy.source.files import Bundle
-from policyd.policy.source.pace import Pace, full_speed
+from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.server.policies import last_good
 from policyd.server.policies.loaded_set import LoadedSet
 from policyd.versions import NEWEST, KubernetesVersion

@@ -16,8 +16,8 @@ from policyd.gc_policy import settle
 from policyd.http.policies_in_use import Reload
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.source.documents import Sources
 from policyd.policy.source.files import Bundle, BundleState
+from policyd.policy.source.loaded_documents import Sources
 from policyd.policy.source.losses import LOST, emptied, truncated
 from policyd.server.policies.file_watch import Fingerprint, changed, fingerprint
 from policyd.server.policies.held_bundles import (

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from policyd.webhooks.needs.needs import WebhookNeed
 from policyd.webhooks.needs.selectors import ALL, Allowed, LabelSelection, within
+from policyd.webhooks.needs.webhook_needs import WebhookNeed
 from policyd.webhooks.reach.callers import Caller
 from policyd.webhooks.rendering.configurations import NAMESPACE_NAME
 

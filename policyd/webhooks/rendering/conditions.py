@@ -1,15 +1,15 @@
 """The matchConditions of a webhook that say what its rules cannot: names, excludes, reviews.
 
 They read only fields of ``request`` that are always set, or test them first, so they never fail.
-``passed.py`` adds conditions of the policies.
+``policy_conditions.py`` adds conditions of the policies.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from policyd.webhooks.needs.index import GroupResource, TargetIndex
-from policyd.webhooks.needs.needs import REVIEW_GROUPS, Shared, WebhookNeed
 from policyd.webhooks.needs.targets import ANY, OPERATIONS, RequestTarget
+from policyd.webhooks.needs.webhook_needs import REVIEW_GROUPS, Shared, WebhookNeed
 
 MOST = 64  # matchConditions of a webhook
 Needs = TargetIndex[WebhookNeed]

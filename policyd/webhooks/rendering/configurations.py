@@ -17,16 +17,16 @@ from policyd.json_types import JSONObject
 from policyd.ownership import LABELS
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
-from policyd.webhooks.needs.needs import Shared, WebhookNeed, needs_of
+from policyd.webhooks.configuration_paths import API_VERSION
 from policyd.webhooks.needs.selectors import ALL, Allowed, LabelSelection, hull, selector
 from policyd.webhooks.needs.targets import RequestTarget
+from policyd.webhooks.needs.webhook_needs import Shared, WebhookNeed, needs_of
 from policyd.webhooks.rendering.clients import client_config
 from policyd.webhooks.rendering.conditions import MOST, derived
-from policyd.webhooks.rendering.gate import gate
+from policyd.webhooks.rendering.edit_webhook import gate
+from policyd.webhooks.rendering.merged_rules import rules_of
 from policyd.webhooks.rendering.options import RenderOptions
-from policyd.webhooks.rendering.passed import passed
-from policyd.webhooks.rendering.rules import rules_of
-from policyd.webhooks.stored import API_VERSION
+from policyd.webhooks.rendering.policy_conditions import passed
 
 KINDS: dict[Webhook, str] = {
     "mutate": "MutatingWebhookConfiguration",

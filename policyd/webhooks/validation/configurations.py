@@ -19,7 +19,7 @@ from policyd.webhooks.validation.hooks import (
     knows_review,
 )
 from policyd.webhooks.validation.metadata import check_metadata, distinct_owners
-from policyd.webhooks.validation.rules import check_selector
+from policyd.webhooks.validation.rule_checks import check_selector
 
 # Names of configurations that a file of the API server may have, and no others.
 STATIC_SUFFIX = ".static.k8s.io"

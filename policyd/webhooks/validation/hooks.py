@@ -14,7 +14,7 @@ from policyd.webhooks.validation.field_problems import (
     unsupported,
 )
 from policyd.webhooks.validation.names import label_1035_errors, qualified_name
-from policyd.webhooks.validation.rules import check_rule, check_selector
+from policyd.webhooks.validation.rule_checks import check_rule, check_selector
 
 REVIEW_VERSIONS = ("v1", "v1beta1")
 NO_SIDE_EFFECTS = ("None", "NoneOnDryRun")

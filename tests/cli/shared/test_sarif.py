@@ -13,7 +13,7 @@ from policyd.cli import policyd
 from policyd.cli.shared.reports import ReportEntry
 from policyd.cli.shared.sarif import MAX_RESULTS, ReportRule, sarif
 from policyd.json_types import JSONObject
-from policyd.policy.lint.rules import RULES
+from policyd.policy.lint.lint_rules import RULES
 from tests.builders.policies import suite
 
 ENTRIES = [

@@ -10,9 +10,9 @@ import pytest
 from policyd.cli.webhooks.synchronizing import is_ours, synchronized
 from policyd.cluster.objects import ObjectError
 from policyd.json_types import JSONObject
+from policyd.webhooks.configuration_paths import path_of
 from policyd.webhooks.rendering.configurations import render
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
-from policyd.webhooks.stored import path_of
 from tests.builders.policies import labelling, policy
 from tests.policy_sets import compiled
 

@@ -22,7 +22,7 @@ from policyd.controllers.events.writer import (
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from tests.controllers.events.denied import HandClock, denial, of, of_controller
-from tests.controllers.stored import StoredObjects
+from tests.controllers.stored_objects import StoredObjects
 
 EVENTS = "api/v1/namespaces/{}/events/"
 RIGHT = 'events "policyd.1" is forbidden: User "policyd" cannot patch resource "events"'

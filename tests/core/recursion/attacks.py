@@ -32,8 +32,8 @@ from policyd._core.values.mutation_json import json_value, object_value
 from policyd._core.values.types import Optional, StructValue
 from policyd.admission.confidential import is_confidential, redacted
 from policyd.admission.review import decode
+from policyd.api.build_review import build_review
 from policyd.api.policy_set import PolicySet
-from policyd.api.requests import build_review
 from policyd.cel.env import Environment
 from policyd.errors import PolicydError
 from policyd.mutation.schemas.schemas import Schemas

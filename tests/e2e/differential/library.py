@@ -11,7 +11,7 @@ from policyd.json_types import JSONObject
 from policyd.policy.model.suite_cases import SuiteCase
 from policyd.policy.source import loader
 from policyd.policy.suite import runner
-from policyd.policy.suite.requests import review_of
+from policyd.policy.suite.case_review import review_of
 from tests.e2e.client import Client
 from tests.e2e.differential.asking import Question, bare, marks, question
 from tests.e2e.differential.comparing import Seen

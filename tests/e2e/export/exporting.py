@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from policyd.export.exported_policies import exported
 from policyd.export.model import ExportedPolicy
-from policyd.export.policies import exported
 from policyd.json_types import JSONObject
 from policyd.policy.source import loader
 from policyd.versions import KubernetesVersion

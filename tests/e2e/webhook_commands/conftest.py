@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.cluster import Cluster
 from tests.e2e.kubectl import kubeconfig_document
-from tests.e2e.webhook_commands.stored import API, MUTATING, VALIDATING
+from tests.e2e.webhook_commands.stored_configurations import API, MUTATING, VALIDATING
 
 
 @pytest.fixture

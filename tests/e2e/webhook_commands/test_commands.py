@@ -15,7 +15,13 @@ from tests.builders.policies import CONFIG_MAPS, PODS, demand, labelling, rule
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
 from tests.e2e.webhook import counted, serving, write
-from tests.e2e.webhook_commands.stored import API, MUTATING, VALIDATING, stored, within
+from tests.e2e.webhook_commands.stored_configurations import (
+    API,
+    MUTATING,
+    VALIDATING,
+    stored,
+    within,
+)
 from tests.server.process import Process, until
 from tests.shared import ROOT
 

@@ -11,13 +11,13 @@ from click.testing import CliRunner, Result
 from policyd.cli import policyd
 from policyd.cli.webhooks import placing
 from policyd.json_types import JSONObject
-from policyd.placement.documents import RESOURCES
+from policyd.placement.placed_documents import RESOURCES
 from tests.builders.policies import CONFIG_MAPS, rule, vap
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
 from tests.e2e.violations import NOT_BAD, refusal, violating
 from tests.e2e.webhook import serving, write
-from tests.e2e.webhook_commands.stored import API, VALIDATING, within
+from tests.e2e.webhook_commands.stored_configurations import API, VALIDATING, within
 from tests.server.process import until
 from tests.shared import ROOT
 

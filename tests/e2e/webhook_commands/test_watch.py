@@ -14,7 +14,13 @@ from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
 from tests.e2e.rights import bound, role
 from tests.e2e.webhook import write
-from tests.e2e.webhook_commands.stored import API, MUTATING, VALIDATING, stored, within
+from tests.e2e.webhook_commands.stored_configurations import (
+    API,
+    MUTATING,
+    VALIDATING,
+    stored,
+    within,
+)
 from tests.server.process import until
 from tests.shared import ROOT
 

@@ -6,8 +6,8 @@ from typing import Any
 import yaml
 
 from policyd.defaulting.go_values import decode, printed
+from policyd.export.exported_policies import exported
 from policyd.export.model import ExportedPart
-from policyd.export.policies import exported
 from policyd.json_types import JSONObject
 from tests import policy_sets
 from tests.builders.policies import overlay, policy

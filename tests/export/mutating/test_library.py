@@ -10,7 +10,7 @@ import pytest
 from policyd.admission import engine
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode
-from policyd.export.policies import exported
+from policyd.export.exported_policies import exported
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import in_turn
 from policyd.offline.suite_policies import (
@@ -30,7 +30,7 @@ from policyd.policy.suite.state import CaseState
 from tests.builders.reviews import admission_review
 from tests.export.comparing import NOW, exported_set
 from tests.export.mutating.builders import as_printed
-from tests.export.requests import in_controllers
+from tests.export.template_requests import in_controllers
 from tests.mutation.builders import SCHEMAS
 from tests.shared import ROOT
 

@@ -12,7 +12,7 @@ from tests.builders.objects import container, pod
 from tests.builders.policies import apply_configuration, json_patch, policy
 from tests.export.mutating.builders import as_printed, expressions, outcome, overlaid, part_of
 from tests.export.mutating.made_up import OVERLAYS, PODS
-from tests.export.requests import CONTROLLERS, controller
+from tests.export.template_requests import CONTROLLERS, controller
 from tests.sampling import examples
 
 

@@ -3,10 +3,10 @@
 from typing import Any
 
 import policyd
-from policyd.importers.kyverno.policies import convert
+from policyd.importers.kyverno.cluster_policy import convert
 from policyd.importers.model import Imported
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 CONTAINER = {"name": "app", "image": "nginx:1.27"}
 

@@ -10,7 +10,7 @@ import policyd.importers.kyverno.matching
 import policyd.importers.kyverno.validate
 
 MODULES = [
-    "policyd.importers.kyverno.documents",
+    "policyd.importers.kyverno.converted_rule",
     "policyd.importers.kyverno.negation",
     *(
         each.name

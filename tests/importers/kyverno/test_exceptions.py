@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 import policyd
+from policyd.importers.kyverno.cluster_policy import convert
 from policyd.importers.kyverno.exceptions import exceptions
-from policyd.importers.kyverno.policies import convert
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 from tests.builders.objects import deployment, pod

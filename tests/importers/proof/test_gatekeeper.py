@@ -9,7 +9,7 @@ from policyd.importers.all import ConverterTable
 from policyd.importers.model import Imported, ImportedDocument
 from policyd.importers.proof.rows import Proof
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from tests.importers.sources import PODS, proved, small_pod, write
 
 TEMPLATE = {

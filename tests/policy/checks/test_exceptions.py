@@ -112,7 +112,7 @@ def confined(*documents: JSONObject) -> list[str]:
 
 
 def test_an_exception_of_a_namespace_is_about_that_only() -> None:
-    about = "it is read from namespace team, and excepts requests of that namespace only"
+    about = "it is read from namespace team, and exempts requests of that namespace only"
     made = policy_exception("e", "*", resources=[{"namespaces": ["team", "tea*"]}])
     made["metadata"]["namespace"] = "other"
     assert confined(made) == [

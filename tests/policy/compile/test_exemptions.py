@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 
 from policyd._core.match.selectors import Selector
-from policyd.policy.compile.exemptions import Excepted, ExemptedObjects, Exemption, end_of, wildcard
+from policyd.policy.compile.exemptions import (
+    ExemptedObjects,
+    Exemption,
+    ExemptionInput,
+    end_of,
+    wildcard,
+)
 
 USER = {"username": "alice", "groups": ["devs", "system:authenticated"]}
 
@@ -18,7 +24,7 @@ def about(name: str, **criteria: Any) -> Exemption:
 
 
 def applies(exemption: Exemption) -> bool:
-    asked = Excepted("CREATE", "legacy-shop", "billing-1", USER, {"app": "old"})
+    asked = ExemptionInput("CREATE", "legacy-shop", "billing-1", USER, {"app": "old"})
     return exemption.applies(asked)
 
 

@@ -12,7 +12,7 @@ from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.compiler import compile_sources
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source import loader
-from policyd.policy.source.documents import Sources
+from policyd.policy.source.loaded_documents import Sources
 from tests.builders import policies as builders
 
 

@@ -84,7 +84,7 @@ BUILT_IN_ONLY = {
     "policyd/cluster/params.py",
     "policyd/controllers/events/denials.py",
     "policyd/export/mutating/params.py",
-    "policyd/export/views.py",
+    "policyd/export/policy_views.py",
     "policyd/placement/choosing.py",
     "policyd/policy/compile/params.py",
     "policyd/policy/lint/guards/cases.py",

@@ -19,7 +19,7 @@ from policyd.policy.kinds.wanted_definitions import (
     with_definitions,
 )
 from policyd.policy.source import loader
-from policyd.policy.source.documents import Sources
+from policyd.policy.source.loaded_documents import Sources
 from tests.builders.objects import widget_definition
 from tests.builders.policies import PODS, demand, policy, rule, vap, vap_binding
 

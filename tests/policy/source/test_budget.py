@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from policyd.errors import Problem
 from policyd.policy.source.budget import POLICIES, SLICE, TOO_LARGE, SourceBudget, SourceLimits
-from policyd.policy.source.documents import Sources
 from policyd.policy.source.files import SourceFile
+from policyd.policy.source.loaded_documents import Sources
 from policyd.policy.source.loader import load, load_files, load_text, read_one
 from policyd.policy.source.splitting import read_values
 from policyd.policy.source.yaml_nodes import compose, construct

@@ -8,7 +8,7 @@ from policyd.json_types import JSONObject
 from policyd.policy.model.suite_cases import cases_of
 from policyd.policy.source.loader import require
 from policyd.policy.suite.case_files import CaseError
-from policyd.policy.suite.requests import review_of
+from policyd.policy.suite.case_review import review_of
 from tests import shared
 from tests.builders.policies import suite
 from tests.policy_sets import loaded

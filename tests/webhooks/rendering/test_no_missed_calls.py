@@ -16,7 +16,7 @@ from policyd.json_types import JSON, JSONObject
 from policyd.policy.compile import compiler
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.webhooks.reach.reach import reach
+from policyd.webhooks.reach.policy_reach import reach
 from policyd.webhooks.rendering.configurations import render
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 from policyd.webhooks.validation.configurations import problems

@@ -19,7 +19,7 @@ from policyd.importers.kyverno.cel.rewriting import Rewriting
 from policyd.importers.kyverno.cel.validations import condition_name
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSONObject
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 _GROUP = "policies.kyverno.io"
 _SPEC = ("policyRefs", "matchConditions", "images", "allowedValues", "reportResult", "expiresAt")

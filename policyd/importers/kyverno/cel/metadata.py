@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from policyd.json_types import JSONObject
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 _DESCRIPTION = "policies.kyverno.io/description"
 _RENAMED: Mapping[str, str] = {

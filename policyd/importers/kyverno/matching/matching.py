@@ -15,7 +15,7 @@ from policyd.importers.kyverno.matching.filters import (
 )
 from policyd.importers.kyverno.matching.globs import among
 from policyd.importers.kyverno.matching.kinds import MatchedResource
-from policyd.importers.kyverno.matching.rules import resource_rules
+from policyd.importers.kyverno.matching.resource_rules import resource_rules
 from policyd.importers.kyverno.matching.targets import (
     descriptions,
     guesses,

@@ -6,7 +6,7 @@ from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.mutate.foreach import loops
 from policyd.importers.kyverno.mutate.kinds import schemas_of
 from policyd.importers.kyverno.mutate.patches import json_patch, strategic_merge
-from policyd.importers.kyverno.rule import RuleParts
+from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.model import Refused
 from policyd.json_types import JSONObject
 

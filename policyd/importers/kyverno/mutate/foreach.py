@@ -22,7 +22,7 @@ from policyd.importers.kyverno.mutate.patches import (
 )
 from policyd.importers.kyverno.mutate.pointers import Pointer
 from policyd.importers.kyverno.mutate.texts import names_element, words_of
-from policyd.importers.kyverno.rule import RuleParts
+from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSON, JSONObject
 

@@ -12,7 +12,7 @@ from policyd.importers.kyverno.mutate.operations import (
 )
 from policyd.importers.kyverno.mutate.pointers import PathStep
 from policyd.importers.kyverno.mutate.texts import overlay_value
-from policyd.importers.kyverno.rule import RuleParts
+from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, FieldPath, JSONObject
 

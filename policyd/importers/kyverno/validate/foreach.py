@@ -9,7 +9,7 @@ from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.kyverno.conditions import holds
 from policyd.importers.kyverno.context import bound
 from policyd.importers.kyverno.negation import bracketed, is_operand, negation
-from policyd.importers.kyverno.rule import RuleParts
+from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.kyverno.validate import deny
 from policyd.importers.kyverno.validate.lists import item_name, plain_lists
 from policyd.importers.kyverno.validate.patterns import converted

@@ -10,7 +10,7 @@ from policyd.policy.compile.broken.readable import readable_constraints
 from policyd.policy.compile.compiled import CompiledPolicy, PolicyKind
 from policyd.policy.compile.match_rules import NOTHING, controller_rules, match_rules
 from policyd.policy.model.suite import Webhook
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 _KINDS: dict[str, PolicyKind] = {kind: kind for kind in get_args(PolicyKind)}
 _WEBHOOKS: dict[str, tuple[Webhook, ...]] = {

@@ -7,7 +7,7 @@ from policyd.errors import Problem
 from policyd.policy.compile.expressions import Expressions
 from policyd.policy.compile.overlays import OverlayCompiler
 from policyd.policy.model.expressions import mutations_of
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from policyd.versions import KubernetesVersion
 
 

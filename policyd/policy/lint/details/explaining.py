@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from policyd.policy.lint.rules import RULES, refused
+from policyd.policy.lint.lint_rules import RULES, refused
 from policyd.policy.source.loader import read_one
 
 _EXAMPLES = Path(__file__).parent / "examples.yaml"

@@ -9,8 +9,8 @@ from policyd.mutation.schemas.schemas import Gvk
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.object_types import KindSchemas
 from policyd.policy.kinds.plural import plural
+from policyd.policy.lint.guards.field_presence import PRESENT, RequestCase
 from policyd.policy.lint.guards.forms import Place
-from policyd.policy.lint.guards.known import PRESENT, RequestCase
 from policyd.policy.lint.types.kinds import Checkable, KindTypes, TypedPolicies, kinds_of
 from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy
 from policyd.policy.model.match import NamedRuleWithOperations

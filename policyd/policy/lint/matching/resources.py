@@ -18,7 +18,7 @@ from policyd.policy.lint.run import LintRun
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import AnyBinding, AnyPolicy
 from policyd.policy.model.match import MatchResources, NamedRuleWithOperations
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 RULE = "no-such-resource"
 REMOVED_RULE = "removed-version"

@@ -36,7 +36,7 @@ from policyd.policy.lint.types.kinds import (
 )
 from policyd.policy.lint.types.writes import constant
 from policyd.policy.model.expressions import PolicyExpression
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 FAILING, FRAGILE = "failing-mutation", "fragile-mutation"
 

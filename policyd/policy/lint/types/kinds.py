@@ -22,7 +22,7 @@ from policyd.policy.kinds.object_types import KindSchemas, ObjectTypes
 from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
 from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy, ValidatingAdmissionPolicy
 from policyd.policy.model.match import NamedRuleWithOperations
-from policyd.policy.source.documents import Sources
+from policyd.policy.source.loaded_documents import Sources
 from policyd.versions import NEWEST, KubernetesVersion
 
 _MAX_KINDS = 10

@@ -13,7 +13,7 @@ from policyd.policy.compile.expressions import at_offset, string_at
 from policyd.policy.lint.types.fields import FieldRead, FieldReader
 from policyd.policy.lint.types.kinds import KindTypes
 from policyd.policy.model.expressions import PolicyExpression
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 EQUALITIES = frozenset({"_==_", "_!=_", "@in"})
 ORDERS = frozenset({"_<_", "_<=_", "_>_", "_>=_"})

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from policyd.cel.syntax.ast import Literal
 from policyd.errors import Fix, Problem
 from policyd.policy.lint.guards.cases import cases
-from policyd.policy.lint.guards.known import RequestCase
+from policyd.policy.lint.guards.field_presence import RequestCase
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import Checkable, KindTypes, TypedPolicies
 from policyd.policy.lint.values.comparisons import EQUALITIES, Comparison, by_place, problem_at
 from policyd.policy.model.expressions import PolicyExpression
 from policyd.policy.model.findings import quoted
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 NEVER_RULE = "impossible-value"
 UNKNOWN_RULE = "unknown-value"

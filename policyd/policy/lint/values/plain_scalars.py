@@ -19,7 +19,7 @@ from policyd.policy.lint.types.kinds import kinds_of
 from policyd.policy.model.expressions import mutations_of
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.places import PlainScalar
 
 RULE = "unquoted-value"

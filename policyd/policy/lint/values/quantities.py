@@ -14,7 +14,7 @@ from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.fields import FieldRead
 from policyd.policy.lint.types.kinds import Checkable, TypedPolicies
 from policyd.policy.lint.values.comparisons import ORDERS, Comparison, by_place, problem_at
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 RULE = "quantity-comparison"
 EITHER_RULE = "int-or-string"

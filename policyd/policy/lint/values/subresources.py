@@ -18,7 +18,7 @@ from policyd.policy.model.expressions import VALIDATION, VARIABLE, expressions_o
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy, ValidatingAdmissionPolicy
 from policyd.policy.model.match import NamedRuleWithOperations
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 RULE = "subresource-not-covered"
 

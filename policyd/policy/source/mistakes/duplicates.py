@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from policyd.errors import Problem
 from policyd.policy.model.kinds import KINDS
-from policyd.policy.source.documents import Document
 from policyd.policy.source.files import Bundle
+from policyd.policy.source.loaded_documents import Document
 
 # The rule of the problems of copies that are left out.
 NAME_TAKEN = "name-taken"

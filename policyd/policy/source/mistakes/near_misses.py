@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import ADMISSION_V1, KINDS, POLICYD_V1
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 
 Defined = tuple[str, str]  # the group and the kind of a CustomResourceDefinition
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from policyd._core.json.equality import equal
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.json_types import JSONObject
-from policyd.policy.source.documents import Document
+from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.places import Chunk
 from policyd.policy.source.splitting import NOT_AN_OBJECT, split
 from policyd.policy.source.yaml_edit.edits import (

@@ -30,7 +30,7 @@ from policyd.offline.explaining import Explainer
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source import loader
-from policyd.policy.source.documents import Sources
+from policyd.policy.source.loaded_documents import Sources
 from policyd.policy.suite.reviews import build_review
 from tests.builders.policies import overlay as overlay_mutation
 from tests.builders.policies import policy, rule

@@ -2,8 +2,8 @@
 
 import pytest
 
+from policyd.importers.kyverno.cel.cel_policies import convert
 from policyd.importers.kyverno.cel.patches import joined_patches
-from policyd.importers.kyverno.cel.policies import convert
 from policyd.json_types import JSONObject
 from tests.builders.objects import pod
 from tests.builders.policies import PODS, apply_configuration, json_patch

@@ -6,7 +6,7 @@ import yaml
 
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.mutate import parts
-from policyd.importers.kyverno.rule import RuleParts
+from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.model import Refused
 from policyd.json_types import JSONObject
 from tests import policy_sets

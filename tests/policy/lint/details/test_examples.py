@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import policyd.cli.lint
 from policyd.policy.lint.details.explaining import details, explanation
-from policyd.policy.lint.rules import RULES
+from policyd.policy.lint.lint_rules import RULES
 
 HEAD = """\
 apiVersion: policyd.dev/v1

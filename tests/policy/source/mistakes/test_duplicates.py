@@ -7,8 +7,8 @@ import pytest
 
 from policyd.json_types import JSONObject
 from policyd.policy.config_maps.config_map_files import bundle_of, config_map_of
-from policyd.policy.source.documents import Sources
 from policyd.policy.source.files import Bundle, SourceFile
+from policyd.policy.source.loaded_documents import Sources
 from policyd.policy.source.loader import load
 from tests.builders.config_maps import of_day, policy_map
 from tests.builders.policies import (

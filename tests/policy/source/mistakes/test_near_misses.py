@@ -5,7 +5,7 @@ import json
 import pytest
 
 from policyd.json_types import JSONObject
-from policyd.policy.source.documents import Sources
+from policyd.policy.source.loaded_documents import Sources
 from policyd.policy.source.loader import load_text
 
 OURS = {"validations": [{"expression": "true"}]}

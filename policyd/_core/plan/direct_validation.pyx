@@ -1,0 +1,67 @@
+"""Evaluates the validating policies of a request that have a direct form, all in one call: nearly
+all policies admit nearly all requests.
+"""
+
+cimport cython
+from cpython.time cimport PyTime_PerfCounterRaw as now
+from libc.stdint cimport int64_t
+
+from policyd._core.match.match_resources cimport Hit
+from policyd._core.plan.plan cimport PlannedPolicy
+from policyd._core.plan.validation cimport ValidationPlan
+
+#: from policyd._core.match.matcher import Hit
+#: from policyd._core.plan.plan import Subject
+#: from policyd._core.plan.validation import ValidationOutcome
+
+cdef tuple NONE_EXEMPT = ()
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class DirectValidation:
+    """The matched policies of one request. ``at`` is the policy at which ``run`` ended, ``outcome``
+    and ``error`` are why.
+    """
+    #: outcome: ValidationOutcome | None
+    #: error: Exception | None
+
+    def __init__(self, list matches not None, subject_of, int64_t deadline):
+        #: (list[tuple[Any, Hit]], Callable[[Hit, bool], Subject], int) -> None
+        self.matches = matches
+        self.subject_of = subject_of
+        self.deadline = deadline
+
+    def run(self, Py_ssize_t at):
+        #: (int) -> bool
+        """Evaluate the policies from ``at`` on, up to the first that does not just admit the
+        request; return whether there is none. Its index is ``self.at``, its outcome or error is
+        kept; it has neither if the policy has no direct form (``PlannedPolicy``).
+        """
+        self.outcome = self.error = None
+        try:
+            self.run_from(at)
+        except Exception as error:
+            self.error = error
+        return self.at == len(self.matches)
+
+    cdef int run_from(self, Py_ssize_t at) except -1:
+        cdef int64_t clock = now()
+        cdef Py_ssize_t count = len(self.matches)
+        cdef Hit hit
+        cdef tuple direct
+        cdef ValidationPlan plan
+        self.at = at
+        while self.at < count:
+            policy, hit = <tuple>self.matches[self.at]
+            direct = (<PlannedPolicy?>policy).direct_validation
+            if direct is None or hit.error:
+                return 0
+            if hit is not self.hit:
+                self.subject, self.hit = self.subject_of(hit, False), hit
+            plan, params = direct
+            self.outcome = plan.timed(self.subject, params, self.deadline, NONE_EXEMPT, &clock)
+            if self.outcome is not None:
+                return 0
+            self.at += 1
+        return 0

@@ -1,0 +1,72 @@
+"""The text of exported documents: a stream for standard output, or files. Writes nothing."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from policyd.cli.export.folder import path_of
+from policyd.cli.export.layout import document_text
+from policyd.cli.export.report import ReportedPolicy
+from policyd.cli.shared.layout.document_layout import comment
+from policyd.export.model import ExportedPart
+from policyd.export.static import FOLDERS
+from policyd.versions import KubernetesVersion
+
+_SEPARATOR = "---\n"
+
+
+def stream(policies: Sequence[ReportedPolicy], version: KubernetesVersion, *, reasons: bool) -> str:
+    """Return all documents; with ``reasons``, comments list what is not among them."""
+    missing = "".join(map(_missing, policies)) if reasons else ""
+    texts = [_documents(each, each.policy.parts, version) for each in policies]
+    return missing + _SEPARATOR.join(filter(None, texts))
+
+
+def files(
+    policies: Sequence[ReportedPolicy], version: KubernetesVersion, *, static: bool
+) -> tuple[dict[Path, str], dict[Path, list[ReportedPolicy]]]:
+    """Return the text of each file, and the policies in it, by path.
+
+    There is a file for each policy; a ValidatingAdmissionPolicy and a MutatingAdmissionPolicy of
+    one name share theirs. Static manifests have a folder for each admission plugin.
+    """
+    texts: dict[Path, str] = {}
+    within: dict[Path, list[ReportedPolicy]] = {}
+    for each in policies:
+        for path, parts in _paths(each, static=static):
+            text = _documents(each, parts, version)
+            texts[path] = f"{texts[path]}{_SEPARATOR}{text}" if path in texts else text
+            within.setdefault(path, []).append(each)
+    return texts, within
+
+
+def _paths(
+    policy: ReportedPolicy, *, static: bool
+) -> Iterator[tuple[Path, Sequence[ExportedPart]]]:
+    name, parts = policy.policy.name, [each for each in policy.policy.parts if each.documents]
+    if static:
+        for part in parts:
+            yield path_of(name, FOLDERS[part.webhook]), [part]
+    elif parts:
+        yield path_of(name), parts
+
+
+def _documents(
+    policy: ReportedPolicy, parts: Sequence[ExportedPart], version: KubernetesVersion
+) -> str:
+    """Return the documents of some parts below a comment about them; empty if there are none."""
+    documents = [document for part in parts for document in part.documents]
+    if not documents:
+        return ""
+    remarks = [policy.remark_text(each, part) for part in parts for each in part.remarks]
+    head = f"{policy.label}, {policy.place}, for Kubernetes {version}"
+    return comment("\n".join((head, *remarks))) + _SEPARATOR.join(map(document_text, documents))
+
+
+def _missing(policy: ReportedPolicy) -> str:
+    if policy.whole:
+        return ""
+    found = [
+        policy.reason_text(each, part) for part in policy.policy.parts for each in part.reasons
+    ]
+    head = f"{policy.state.capitalize()}: {policy.label}, {policy.place}"
+    return comment("\n".join((head, *(f"  {each}" for each in found))))

@@ -1,0 +1,68 @@
+"""The options ``-p``, paths of policies, with the error if they hold none, and ``--enforce-all``.
+Reads no file.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from policyd.errors import ConfigError
+from policyd.policy.source.loaded_documents import Sources
+
+POLICY_KINDS = ("Policy", "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
+_MOST_KINDS = 5  # that the message lists
+NO_POLICIES_HINT = (
+    "a policy is a Policy of policyd.dev/v1, or a ValidatingAdmissionPolicy or "
+    "MutatingAdmissionPolicy of admissionregistration.k8s.io/v1; of directories only *.yaml, "
+    "*.yml and *.json files are read"
+)
+
+
+def policies_option(
+    text: str = "Load policies from this file or directory; may be repeated.",
+    *,
+    required: bool = True,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add the argument ``paths`` to a command; ``text`` is its help."""
+    return click.option(
+        "-p",
+        "--policies",
+        "paths",
+        multiple=True,
+        required=required,
+        type=click.Path(exists=True, path_type=Path),
+        metavar="PATH",
+        help=text,
+    )
+
+
+def enforce_all_option(
+    text: str = "Evaluate the policies as if every rollout were over.",
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add the argument ``enforce_all`` to a command; ``text`` is its help."""
+    return click.option("--enforce-all", is_flag=True, help=text)
+
+
+def require_policies(sources: Sources, paths: Iterable[Path | str]) -> Sources:
+    """Return the sources of these paths; raises ConfigError if they hold no policy: nothing could
+    be denied, and the command would report success. Problems of the sources are left to the caller.
+    """
+    missing = "" if sources.problems else without_policies(sources, paths)
+    if missing:
+        raise ConfigError(f"{missing}\n  hint: {NO_POLICIES_HINT}")
+    return sources
+
+
+def without_policies(sources: Sources, paths: Iterable[Path | str]) -> str:
+    """Return what the paths hold instead of policies; empty if there are any."""
+    if sources.of_kind(*POLICY_KINDS):
+        return ""
+    counts = Counter(document.kind for document in sources.documents).most_common()
+    found = [f"{number} {kind}" if number == 1 else f"{number} × {kind}" for kind, number in counts]
+    if len(found) > _MOST_KINDS:
+        found[_MOST_KINDS:] = [f"{len(found) - _MOST_KINDS} other kinds"]
+    listed = ", ".join(found) or "no documents"
+    return f"no policies in {', '.join(map(str, paths))}: found {listed}"

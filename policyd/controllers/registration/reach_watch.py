@@ -1,0 +1,122 @@
+"""Which policies the webhook configurations reach. Reads only, and changes nothing."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
+
+from policyd.controllers.controller import Controller
+from policyd.controllers.registration.watched_configurations import WatchedConfigurations
+from policyd.json_types import JSONObject
+from policyd.observability.logs import Log
+from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.webhooks.reach.policy_reach import reach
+from policyd.webhooks.reach.reach_result import Reached
+
+# After a change of policies, their rules follow within this time; only then is a policy reported.
+SETTLING_SECONDS = 3.0
+LONGEST_PAUSE = 30.0
+# The replica that registers is not ready if rules that it wants have been missing for this long.
+GRACE_SECONDS = 60.0
+_NAMED = 5  # policies that are named in one message
+
+
+class ReachWatch(Controller):
+    """What reaches the policies in use. ``registers``: whether this server is to register them;
+    ``wanted`` returns the configurations that this replica keeps registered, None if another one
+    does.
+    """
+
+    name = "reach"
+
+    def __init__(
+        self,
+        policies: Callable[[], CompiledPolicySet | None],
+        configurations: WatchedConfigurations,
+        log: Log,
+        *,
+        registers: bool,
+        wanted: Callable[[], Sequence[JSONObject] | None] = lambda: None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        super().__init__()
+        self._policies = policies
+        self._configurations = configurations
+        self._log = log
+        self._registers = registers
+        self._wanted = wanted
+        self._clock = clock
+        self._reached: dict[tuple[str, str], Reached] | None = None
+        self._registered = False  # whether any webhook has been
+        self._told: set[tuple[str, str]] = set()  # the policies of which the log says it
+        # Which policies are not reached although they should be, and since when.
+        self._lost: Sequence[str] = ()
+        self._lost_since = 0.0
+
+    @property
+    def unreached(self) -> int | None:
+        """How many policies no rule reaches; None while that is not known."""
+        if self._reached is None:
+            return None
+        return sum(not each.by for each in self._reached.values())
+
+    @property
+    def reached(self) -> Mapping[tuple[str, str], Reached]:
+        """What is known, by kind and name of the policies."""
+        return self._reached or {}
+
+    @property
+    def unready(self) -> str:
+        """Why this replica should not be ready; empty if it may be."""
+        lost = self._lost if self._wanted() is not None else ()
+        if not lost or self._clock() - self._lost_since < GRACE_SECONDS:
+            return ""
+        more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
+        return f"no registered webhook rule reaches the policies {', '.join(lost[:_NAMED])}{more}"
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Look again some seconds after each change, until ``stop`` is set: rules follow policies,
+        and what is between is no news.
+        """
+        while not stop.is_set():
+            end = monotonic() + SETTLING_SECONDS
+            while monotonic() < end and not stop.is_set():
+                await self.changed.wait(stop, end - monotonic())
+            await self._look()
+            await self.changed.wait(stop, LONGEST_PAUSE)
+
+    async def _look(self) -> None:
+        found = list(self._configurations.found.values())
+        known = self._configurations.synced and (found or self._registers)
+        policies = self._policies()
+        if policies is None or not known:
+            self._reached, self._lost = None, ()
+            return
+        # Many policies take some time, which requests must not wait for.
+        rows = await asyncio.to_thread(reach, policies, found)
+        self._reached = {(each.kind, each.policy): each for each in rows}
+        unreached = [each for each in rows if not each.by]
+        await self._note_lost(policies, {(each.kind, each.policy) for each in unreached})
+        # Before anything is registered, no policy is reached: that is no news of a policy.
+        self._registered |= any(each.get("webhooks") for each in found)
+        if self._registered:
+            self._tell(unreached)
+
+    async def _note_lost(
+        self, policies: CompiledPolicySet, unreached: set[tuple[str, str]]
+    ) -> None:
+        """Note which policies are not reached, but would be if everything wanted were stored."""
+        wanted = self._wanted() if unreached else None
+        rows = await asyncio.to_thread(reach, policies, wanted) if wanted else ()
+        lost = [each.policy for each in rows if each.by and (each.kind, each.policy) in unreached]
+        if lost and not self._lost:
+            self._lost_since = self._clock()
+        self._lost = lost
+
+    def _tell(self, unreached: Sequence[Reached]) -> None:
+        """Log each policy that is not reached, once until it is reached again."""
+        for each in unreached:
+            if (each.kind, each.policy) not in self._told:
+                why = f": {'; '.join(each.gaps)}" if each.gaps else ""
+                message = f"no webhook rule reaches the policy, so it is never evaluated{why}"
+                self._log.write("error", "unreached", message, policy=each.policy)
+        self._told = {(each.kind, each.policy) for each in unreached}

@@ -1,0 +1,187 @@
+"""ValidatingPolicy and MutatingPolicy of policies.kyverno.io, and their Namespaced kinds.
+
+They are ValidatingAdmissionPolicies and MutatingAdmissionPolicies with some fields and functions
+more. Fields: Kyverno api/policies.kyverno.io/v1/validating_policy.go and mutating_policy.go; those
+of v1alpha1 and v1beta1 are the same.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from policyd.export.expressions.literals import string_literal
+from policyd.importers.fields import object_at, objects, require_fields
+from policyd.importers.kyverno.cel.exceptions import exceptions_for
+from policyd.importers.kyverno.cel.metadata import description_of, metadata_of
+from policyd.importers.kyverno.cel.patches import joined_patches
+from policyd.importers.kyverno.cel.rewriting import Rewriting, params_in
+from policyd.importers.kyverno.cel.settings import (
+    actions,
+    evaluation_remarks,
+    pod_controllers,
+    pods_only_resources,
+    timeout,
+)
+from policyd.importers.kyverno.cel.validations import (
+    audit_annotations,
+    bound_variables,
+    conditions,
+    guarded,
+    validations,
+)
+from policyd.importers.kyverno.shape import cel_policy
+from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
+from policyd.importers.whole import Converted, whole
+from policyd.json_types import FieldPath, JSONObject
+from policyd.policy.source.loaded_documents import Document
+
+_COMMON = (
+    "matchConstraints",
+    "matchConditions",
+    "variables",
+    "failurePolicy",
+    "webhookConfiguration",
+    "evaluation",
+    "autogen",
+)
+_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "ValidatingPolicy": (*_COMMON, "validations", "auditAnnotations", "validationActions"),
+    "MutatingPolicy": (*_COMMON, "mutations", "reinvocationPolicy", "targetMatchConstraints"),
+}
+_NAMESPACED = "Namespaced"
+# The order of the fields of a Policy (docs/write/policies.md).
+_ORDER = (
+    "description",
+    "matchConstraints",
+    "podControllers",
+    "matchConditions",
+    "paramKind",
+    "paramRef",
+    "variables",
+    "failurePolicy",
+    "timeoutSeconds",
+    "validationActions",
+    "validations",
+    "auditAnnotations",
+    "mutations",
+    "reinvocationPolicy",
+    "exceptions",
+)
+
+
+def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
+    """Return what became of one policy; ``others`` are all documents of the sources."""
+    kind = document.kind.removeprefix(_NAMESPACED)
+
+    def converted() -> Converted:
+        checked = replace(document, raw=cel_policy(document.raw))
+        built = _Conversion(checked, kind, others)
+        return [ImportedDocument(built.raw(), built.comments)], built.remarks
+
+    return [whole(document, kind, converted)]
+
+
+class _Conversion:
+    def __init__(self, document: Document, kind: str, others: Sequence[Document]) -> None:
+        self._document = document
+        self._others = others
+        self._kind = kind
+        self._namespaced = document.kind.startswith(_NAMESPACED)
+        self._spec: JSONObject = document.raw["spec"]
+        self.remarks: list[ImportRemark] = []
+        self.comments: dict[FieldPath, str] = {}
+
+    def raw(self) -> JSONObject:
+        """Return the Policy; raises Refused."""
+        spec = self._spec
+        require_fields(spec, _FIELDS[self._kind], "spec")
+        self.remarks += evaluation_remarks(spec, "spec")
+        if spec.get("targetMatchConstraints"):
+            text = "it changes other objects than that of the request"
+            raise Refused("spec.targetMatchConstraints", text)
+        found: JSONObject = {"description": description_of(self._document)}
+        found["matchConstraints"] = self._constraints()
+        controllers = pod_controllers(spec, "spec")
+        found["podControllers"] = controllers.enabled
+        self.remarks += controllers.remarks(spec, "spec")
+        param = self._param()
+        rewriting = Rewriting(
+            pods=controllers.enabled or pods_only_resources(spec),
+            allowed={"allowedValues": "[]", "allowedImages": "[]"},
+            param=param,
+        )
+        exempt, rewriting = exceptions_for(self._document, self._others, rewriting)
+        self.remarks += exempt.remarks
+        variables, rewriting = bound_variables(spec.get("variables"), "spec.variables", rewriting)
+        own = conditions(spec.get("matchConditions"), "spec.matchConditions", rewriting)
+        found["matchConditions"] = [*filter(None, [controllers.condition(), *self._namespace()])]
+        found["matchConditions"] += (*exempt.conditions, *own.early)
+        found |= param
+        found["variables"] = [*exempt.variables, *variables]
+        found["failurePolicy"] = spec.get("failurePolicy")
+        found |= timeout(spec, "spec")
+        found |= self._body(rewriting)
+        checks = found.get("validations") or []
+        more = bool(found.get("auditAnnotations"))
+        checks, variables = guarded(
+            checks, found["variables"], own, "spec.matchConditions", more=more
+        )
+        found |= {"validations": checks, "variables": variables}
+        found["exceptions"] = exempt.exceptions
+        ordered = {field: found[field] for field in _ORDER if found.get(field)}
+        return {
+            "apiVersion": "policyd.dev/v1",
+            "kind": "Policy",
+            "metadata": metadata_of(self._document, self._document.name),
+            "spec": ordered,
+        }
+
+    def _body(self, rewriting: Rewriting) -> JSONObject:
+        spec = self._spec
+        if self._kind == "MutatingPolicy":
+            mutations = [
+                self._mutation(each, f"spec.mutations[{index}]", rewriting)
+                for index, each in enumerate(objects(spec.get("mutations"), "spec.mutations"))
+            ]
+            mutations = joined_patches(mutations, rewriting.variables)
+            return {"mutations": mutations, "reinvocationPolicy": spec.get("reinvocationPolicy")}
+        allowed, remarks = actions(spec, "spec")
+        checks, more = validations(spec.get("validations"), "spec.validations", rewriting)
+        self.remarks += (*remarks, *more)
+        given = spec.get("auditAnnotations")
+        return {
+            "validationActions": allowed,
+            "validations": checks,
+            "auditAnnotations": audit_annotations(given, "spec.auditAnnotations", rewriting),
+        }
+
+    def _mutation(self, given: JSONObject, path: str, rewriting: Rewriting) -> JSONObject:
+        require_fields(given, ("patchType", "applyConfiguration", "jsonPatch"), path)
+        found: JSONObject = {"patchType": given.get("patchType")}
+        for form in ("applyConfiguration", "jsonPatch"):
+            if given.get(form) is not None:
+                held = object_at(given, form, path)
+                require_fields(held, ("expression",), f"{path}.{form}")
+                text = str(held.get("expression", ""))
+                said = rewriting.rewritten(text, f"{path}.{form}.expression")
+                found[form] = {"expression": said}
+        return found
+
+    def _constraints(self) -> JSONObject:
+        given = object_at(self._spec, "matchConstraints", "spec")
+        found = {key: value for key, value in given.items() if value not in (None, {}, [])}
+        if self._namespaced:  # a Namespace is not in the namespace of its name
+            rules = objects(found.get("resourceRules"), "spec.matchConstraints.resourceRules")
+            found["resourceRules"] = [{**each, "scope": "Namespaced"} for each in rules]
+        return found
+
+    def _namespace(self) -> Iterable[JSONObject]:
+        """A Namespaced kind is about the objects of its own namespace."""
+        if self._namespaced:
+            namespace = self._document.namespace or "default"
+            test = f"request.namespace == {string_literal(namespace)}"
+            yield {"name": "own-namespace", "expression": test}
+
+    def _param(self) -> JSONObject:
+        """Return paramKind and paramRef, if all that expressions get is one object."""
+        found = params_in(self._spec)
+        return found[0] if len(found) == 1 else {}

@@ -1,0 +1,72 @@
+"""The body of a rule of ClusterPolicy and Policy with ``validate.cel``.
+
+It has the fields of a ValidatingAdmissionPolicy. Kyverno shows the message of an expression, not
+that of ``validate``; here an expression without a message has it.
+"""
+
+from policyd.importers.fields import object_at, require_fields
+from policyd.importers.jmespath.vocabulary import Vocabulary
+from policyd.importers.kyverno.cel.rewriting import Rewriting, params_in
+from policyd.importers.kyverno.cel.validations import (
+    audit_annotations,
+    bound_variables,
+    conditions,
+    guarded,
+    validations,
+)
+from policyd.importers.kyverno.rule_parts import RuleParts
+from policyd.importers.model import Refused
+from policyd.json_types import JSONObject
+
+_FIELDS = (
+    "expressions",
+    "variables",
+    "auditAnnotations",
+    "paramKind",
+    "paramRef",
+    "generate",  # whether Kyverno makes a ValidatingAdmissionPolicy of it, which decides the same
+)
+
+
+def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
+    """Return what the CEL of a rule at ``path`` contributes to a Policy: matchConditions of its
+    ``celPreconditions``, variables, validations, auditAnnotations, paramKind and paramRef.
+
+    CEL has no use for the ``scope``, whose names are those of JMESPath. Raises Refused.
+    """
+    del scope
+    validate = object_at(rule, "validate", path)
+    here = f"{path}.validate.cel"
+    cel = object_at(validate, "cel", f"{path}.validate")
+    require_fields(cel, _FIELDS, here)
+    spec: JSONObject = {}
+    for field in ("paramKind", "paramRef"):
+        if cel.get(field):
+            spec[field] = object_at(cel, field, here)
+    params = params_in(cel)
+    if len(params) == 1 and not spec:
+        spec |= params[0]
+    rewriting = Rewriting(param=spec if params else {})
+    variables, rewriting = bound_variables(cel.get("variables"), f"{here}.variables", rewriting)
+    given = rule.get("celPreconditions")
+    checks, remarks = validations(
+        cel.get("expressions"),
+        f"{here}.expressions",
+        rewriting,
+        fallback=str(validate.get("message") or ""),
+    )
+    annotations = cel.get("auditAnnotations")
+    preconditions = f"{path}.celPreconditions"
+    held = conditions(given, preconditions, rewriting)
+    checks, variables = guarded(
+        checks, variables, held, preconditions, more=bool(cel.get("auditAnnotations"))
+    )
+    spec |= {
+        "matchConditions": held.early,
+        "variables": variables,
+        "validations": checks,
+        "auditAnnotations": audit_annotations(annotations, f"{here}.auditAnnotations", rewriting),
+    }
+    if not checks and not annotations:
+        raise Refused(here, "there is neither an expression nor an audit annotation")
+    return RuleParts({field: value for field, value in spec.items() if value}, tuple(remarks))

@@ -1,0 +1,214 @@
+"""One rule of a ClusterPolicy or Policy: what it applies to, and what its body contributes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
+from policyd.importers.kyverno import settings
+from policyd.importers.kyverno.bodies import body, kind_of
+from policyd.importers.kyverno.conditions import holds
+from policyd.importers.kyverno.context import bound
+from policyd.importers.kyverno.converted_rule import ConvertedRule, joined, without_unused
+from policyd.importers.kyverno.exceptions import exceptions
+from policyd.importers.kyverno.matching import autogen, expansion, operations
+from policyd.importers.kyverno.matching.kinds import MatchedResource
+from policyd.importers.kyverno.matching.matching import Matching, MatchScope, matching
+from policyd.importers.kyverno.matching.targets import absent_fields, namespace_of, targets
+from policyd.importers.kyverno.pod_security import level_policies as pod_security
+from policyd.importers.kyverno.rule_parts import RuleParts
+from policyd.importers.model import ImportRemark, Refused
+from policyd.json_types import JSON, JSONObject
+from policyd.policy.kinds.definitions import definitions_among
+from policyd.policy.source.loaded_documents import Document
+
+_REFUSED = {
+    "generate": "policyd does not create objects",
+    "verifyImages": "policyd does not verify signatures of images",
+    "imageExtractors": "policyd does not look up images",
+}
+_SUBRESOURCES = (
+    "Kyverno takes it for a rule for Pods and extends it to their controllers; the import does "
+    "not, since their requests are for no subresource of Pods"
+)
+_PODS = ("spec", "spec.containers")
+_TEMPLATES = ("spec", "spec.template", "spec.template.spec", "spec.template.spec.containers")
+# Fields that all objects of a kind have; of other kinds nothing is known.
+_PRESENT = {
+    "Pod": _PODS,
+    "Deployment": _TEMPLATES,
+    "StatefulSet": _TEMPLATES,
+    "DaemonSet": _TEMPLATES,
+    "ReplicaSet": _TEMPLATES,
+    "Job": _TEMPLATES,
+    "Service": ("spec",),
+    "Ingress": ("spec",),
+    "NetworkPolicy": ("spec",),
+    "PodDisruptionBudget": ("spec",),
+    "PersistentVolumeClaim": ("spec",),
+    "CronJob": ("spec", "spec.jobTemplate", "spec.jobTemplate.spec"),
+}
+
+
+class RuleConverter:
+    """Converts the rules of one policy; ``common`` are the fields that all its Policies have."""
+
+    def __init__(self, policy: JSONObject, common: JSONObject, others: Sequence[Document]) -> None:
+        self._policy = policy
+        self._spec: JSONObject = policy["spec"]
+        self._common = RuleParts(common)
+        self._controllers = autogen.controllers(policy)
+        self._others = others
+        self._definitions = definitions_among(each.raw for each in others)
+
+    def is_generated(self, rule: JSONObject) -> bool:
+        """Return whether Kyverno replaces a rule by one that it generates itself."""
+        rules = self._spec["rules"]
+        extends = bool(self._controllers) and any(map(autogen.is_extended, rules))
+        return extends and str(rule.get("name", "")).startswith(autogen.GENERATED)
+
+    def convert(self, rule: JSONObject, path: str) -> list[ConvertedRule]:
+        """Convert one rule to one Policy, or to one for each check of `podSecurity`.
+
+        Raises Refused.
+        """
+        controllers = self._controllers if autogen.is_extended(rule) else ()
+        if controllers and autogen.only_subresources(rule):
+            return [
+                replace(each, remarks=(*each.remarks, ImportRemark(f"{path}.match", _SUBRESOURCES)))
+                for each in self._converted(rule, path, ())
+            ]
+        if not (controllers and expansion.reads_controller(rule)):
+            return self._converted(rule, path, controllers)
+        result = []
+        for suffix, each in expansion.expanded(rule, self._controllers):
+            for made in self._converted(each, path, ()):
+                names = dict.fromkeys((str(rule.get("name", "")), *made.names))
+                result.append(replace(made, suffix=suffix, names=tuple(names)))
+        return result
+
+    def _converted(
+        self, rule: JSONObject, path: str, controllers: tuple[str, ...]
+    ) -> list[ConvertedRule]:
+        for name, why in _REFUSED.items():
+            if name in rule:
+                raise Refused(f"{path}.{name}", why)
+        kind = kind_of(rule)
+        if rule.get("celPreconditions") and kind != "cel":
+            raise Refused(f"{path}.celPreconditions", "Kyverno has them only beside `validate.cel`")
+        ours = operations.split(rule.get("preconditions"))
+        resources = targets(rule, path, self._definitions)
+        scope = self._scope(rule, kind, ours, resources, controllers)
+        found = matching(rule, path, scope)
+        root = self._vocabulary(found, scope)
+        vocabulary, context = self._context(rule, path, root)
+        condition = self._preconditions(ours.rest, rule, path, root)
+        bodies = (
+            {"": self._body(rule, path, vocabulary)}
+            if kind != "podSecurity"
+            else {
+                each.name: RuleParts(each.spec)
+                for each in pod_security.checks(rule["validate"], f"{path}.validate")
+            }
+        )
+        names = self._names(rule, found)
+        exempt = self._exceptions(names, found, root)
+        within = namespace_of(found.targets, namespaced=bool(scope.namespace))
+        actions = settings.actions(self._spec, rule.get("validate") or {}, path, within)
+        result = []
+        for suffix, own in bodies.items():
+            matched = RuleParts(found.spec, found.remarks)
+            whole = without_unused(joined(matched, self._common, exempt, condition, context, own))
+            name = str(rule.get("name", ""))
+            result.append(
+                ConvertedRule(
+                    name, kind, whole.spec, actions, names, whole.remarks, whole.comments, suffix
+                )
+            )
+        return result
+
+    def _body(self, rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
+        try:
+            return body(rule, path)(rule, path, scope)
+        except NotTranslatable as error:
+            raise Refused(path, str(error)) from error
+
+    def _scope(
+        self,
+        rule: JSONObject,
+        kind: str,
+        ours: operations.Operations,
+        resources: Mapping[str, MatchedResource],
+        controllers: tuple[str, ...],
+    ) -> MatchScope:
+        usual: tuple[str, ...] = ("CREATE", "UPDATE")
+        if kind in ("deny", "foreach") and not operations.reads_object(
+            [rule.get("validate"), ours.rest]
+        ):
+            usual = (*usual, "DELETE")
+        usual += tuple(each for each in operations.OPERATIONS if each in ours.named - {*usual})
+        metadata = self._policy.get("metadata") or {}
+        namespace = (
+            metadata.get("namespace") or "default" if self._policy["kind"] == "Policy" else ""
+        )
+        return MatchScope(
+            usual, ours.allowed, resources, "validate" in rule, controllers, namespace
+        )
+
+    def _vocabulary(self, found: Matching, scope: MatchScope) -> Vocabulary:
+        kinds = {each.kind for each in found.targets}
+        present: set[str] = set(_PRESENT.get(next(iter(kinds)), ())) if len(kinds) == 1 else set()
+        if len(kinds) > 1:
+            present = set.intersection(*(set(_PRESENT.get(each, ())) for each in kinds))
+        absent = absent_fields(found.targets, namespaced=bool(scope.namespace))
+        return Vocabulary.request(present=tuple(sorted(present)), absent=absent)
+
+    def _context(
+        self, rule: JSONObject, path: str, scope: Vocabulary, *, inline: bool = False
+    ) -> tuple[Vocabulary, RuleParts]:
+        if not rule.get("context"):
+            return scope, RuleParts({})
+        try:
+            return bound(rule["context"], scope, f"{path}.context", inline=inline)
+        except NotTranslatable as error:
+            raise Refused(f"{path}.context", str(error)) from error
+
+    def _preconditions(
+        self, block: JSON, rule: JSONObject, path: str, scope: Vocabulary
+    ) -> RuleParts:
+        """Return a match condition; it has no variables, so their values are written into it."""
+        if not block:
+            return RuleParts({})
+        scope, _ = self._context(rule, path, scope, inline=True)
+        try:
+            expression = holds(block, scope, f"{path}.preconditions")
+        except NotTranslatable as error:
+            raise Refused(f"{path}.preconditions", str(error)) from error
+        return RuleParts({"matchConditions": [{"name": "preconditions", "expression": expression}]})
+
+    def _exceptions(self, names: Sequence[str], found: Matching, scope: Vocabulary) -> RuleParts:
+        """Return what PolicyExceptions exempt; they name the rule as Kyverno extended it, too."""
+        kinds = {each.selector.kind for each in found.targets}
+        rules: dict[str, set[str]] = {names[0]: kinds & {"Pod"} if len(names) > 1 else kinds}
+        cron = autogen.generated_name(names[0], cron=True)
+        for each in names[1:]:
+            crons = each == cron
+            rules[each] = {kind for kind in self._controllers if (kind == "CronJob") is crons}
+
+        def holding(block: JSON, path: str) -> str:
+            try:
+                return holds(block, scope, path)
+            except NotTranslatable as error:
+                raise Refused(path, str(error)) from error
+
+        return exceptions(self._policy, rules, self._others, holding)
+
+    def _names(self, rule: JSONObject, found: Matching) -> tuple[str, ...]:
+        name = str(rule.get("name", ""))
+        if not found.spec.get("podControllers"):
+            return (name,)
+        names = [name]
+        if set(self._controllers) - {"CronJob"}:
+            names.append(autogen.generated_name(name))
+        if "CronJob" in self._controllers:
+            names.append(autogen.generated_name(name, cron=True))
+        return tuple(names)

@@ -1,0 +1,55 @@
+"""The body of a rule that validates without CEL, as validations of a Policy."""
+
+from policyd.importers.jmespath.vocabulary import Vocabulary
+from policyd.importers.kyverno.rule_parts import RuleParts
+from policyd.importers.kyverno.validate import deny, foreach
+from policyd.importers.kyverno.validate.messages import message
+from policyd.importers.kyverno.validate.patterns import converted
+from policyd.importers.model import ImportRemark, Refused
+from policyd.json_types import JSON, JSONObject
+
+
+def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
+    """Return the validations of a rule; ``path`` is that of the rule.
+
+    Raises Refused for what policyd cannot check.
+    """
+    validate = rule["validate"]
+    at = f"{path}.validate"
+    if "manifests" in validate:
+        raise Refused(f"{at}.manifests", "signatures of manifests are not verified by policyd")
+    if "assert" in validate:
+        raise Refused(f"{at}.assert", "assertion trees are not imported: write a pattern")
+    found = _body(validate, at, scope)
+    words, remarks = message(validate.get("message"), scope, f"{at}.message")
+    # A pattern is longer than its message, an expression shorter.
+    listed = [
+        {**each, **words} if "expression" in each else {**words, **each}
+        for each in found.spec["validations"]
+    ]
+    if validate.get("allowExistingViolations"):
+        what = "an update of an object that violated the rule before is checked like any other"
+        remarks = (*remarks, ImportRemark(f"{at}.allowExistingViolations", what))
+    spec = {**found.spec, "validations": listed}
+    return RuleParts(spec, (*found.remarks, *remarks), found.comments)
+
+
+def _body(validate: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
+    if "pattern" in validate:
+        pattern = converted(validate["pattern"], f"{path}.pattern")
+        return RuleParts({"validations": [{"pattern": pattern.tree}]}, pattern.remarks)
+    if "anyPattern" in validate:
+        return _any_pattern(validate["anyPattern"], f"{path}.anyPattern")
+    if "deny" in validate:
+        return deny.parts(validate["deny"], f"{path}.deny", scope)
+    if "foreach" in validate:
+        return foreach.parts(validate["foreach"], f"{path}.foreach", scope)
+    raise Refused(path, "the rule validates nothing that the import knows")
+
+
+def _any_pattern(trees: list[JSON], path: str) -> RuleParts:
+    if not trees:
+        raise Refused(path, "expected a list of patterns")
+    patterns = [converted(each, f"{path}[{index}]") for index, each in enumerate(trees)]
+    remarks = tuple(remark for each in patterns for remark in each.remarks)
+    return RuleParts({"validations": [{"anyPattern": [each.tree for each in patterns]}]}, remarks)

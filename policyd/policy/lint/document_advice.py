@@ -1,0 +1,251 @@
+"""Advice on valid documents: what is most likely not what the author intended.
+
+Advice never stops a policy from loading. It depends on ``today`` and the documents only.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date
+
+from policyd._core.pattern.strings import Wildcard
+from policyd.errors import Problem
+from policyd.json_types import FieldPath
+from policyd.policy.compile.exemptions import validations_of
+from policyd.policy.lint.run import LintRun
+from policyd.policy.model.base import labels_of
+from policyd.policy.model.exceptions import ExceptedPolicy, ExceptedResource
+from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
+from policyd.policy.model.findings import FormProblem
+from policyd.policy.model.kinds import (
+    AnyBinding,
+    AnyPolicy,
+    Exception_,
+    MutatingAdmissionPolicy,
+    Policy,
+    PolicyException,
+    ValidatingAdmissionPolicy,
+)
+from policyd.policy.model.match import MatchResources
+from policyd.policy.source.loaded_documents import Document, Sources
+
+SOON = 30  # days before the end of an exception in which lint warns
+_METADATA_NAME = "kubernetes.io/metadata.name"  # the one label that every namespace has
+_NEEDS_BINDING = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
+_HIDING_NAMES = ("object", "variables", "_")
+_FOREIGN = {
+    "kyverno.io": "a Kyverno policy",
+    "policies.kyverno.io": "a Kyverno policy",
+    "templates.gatekeeper.sh": "a Gatekeeper template",
+}
+
+
+def advise(run: LintRun) -> list[Problem]:
+    """Return the advice about the documents, in file order."""
+    sources, found = run.sources, list[Problem]()
+    labels = _known_labels(sources)
+    bound = set(_bound(sources))
+    for document in sources.documents:
+        findings = [*_advise_document(document, run.today), *_selectors(document, labels)]
+        if document.kind in _NEEDS_BINDING and (document.kind, document.name) not in bound:
+            findings.append(
+                FormProblem(
+                    ("metadata", "name"),
+                    f"no binding: without a {document.kind}Binding the policy has no effect",
+                    "add a binding, or use a policyd.dev/v1 Policy, which needs none",
+                    rule="no-binding",
+                )
+            )
+        found += [document.problem(each, "advice") for each in findings]
+    found += _dangling_bindings(sources)
+    found += _dangling_exceptions(sources)
+    return found
+
+
+def _advise_document(document: Document, today: date) -> Iterator[FormProblem]:
+    policy = document.model
+    if document.group in _FOREIGN:
+        what = _FOREIGN[document.group]
+        message = f"policyd does not evaluate {what}: it can only be used as params"
+        yield FormProblem(
+            ("kind",), message, "rewrite it as a policyd.dev/v1 Policy", rule="foreign-policy"
+        )
+    if isinstance(policy, PolicyException):
+        yield from _policy_exception(policy, today)
+    if not isinstance(policy, AnyPolicy):
+        return
+    yield from _variables(list(expressions_of(document.raw)))
+    if isinstance(policy, Policy):
+        for index, exception in enumerate(policy.spec.exceptions):
+            yield from _exception(exception, ("spec", "exceptions", index), today)
+
+
+def _variables(expressions: Sequence[PolicyExpression]) -> Iterator[FormProblem]:
+    seen: set[str] = set()
+    for number, variable in enumerate(expressions):
+        if variable.role is not VARIABLE:
+            continue
+        path, name = (*variable.path[:-1], "name"), variable.name
+        if name in seen:
+            message = f"variable {name!r} is defined twice: its value depends on the place of use"
+            yield FormProblem(path, message, "rename one of them", rule="duplicate-variable")
+        elif name in _HIDING_NAMES:
+            message = f"the variable name {name!r} is misleading"
+            yield FormProblem(path, message, "choose another name", rule="variable-name")
+        seen.add(name)
+        use = re.compile(rf"\bvariables\s*+(?:\.\s*+(?:\?\s*+)?{re.escape(name)}\b|\[)")
+        if not any(use.search(each.text) for each in expressions[number + 1 :]):
+            yield FormProblem(path, f"variable {name!r} is never used", rule="unused-variable")
+
+
+def _exception(exception: Exception_, path: FieldPath, today: date) -> Iterator[FormProblem]:
+    yield from _expiry(exception.name, exception.until, (*path, "until"), today)
+    if not exception.fields_given - {"name", "reason", "until", "validations"}:
+        yield FormProblem(
+            path,
+            f"exception {exception.name!r} exempts every request",
+            "restrict it by namespaces, names, users, groups, operations or labels",
+            rule="broad-exception",
+        )
+
+
+def _policy_exception(exception: PolicyException, today: date) -> Iterator[FormProblem]:
+    spec, name = exception.spec, exception.metadata.name
+    yield from _expiry(name, spec.until, ("spec", "until"), today)
+    if spec.subjects is None and (spec.resources is None or any(map(_is_all, spec.resources))):
+        yield FormProblem(
+            ("spec",),
+            f"exception {name!r} exempts every request",
+            "restrict it by resources or subjects",
+            rule="broad-exception",
+        )
+
+
+def _is_all(resource: ExceptedResource) -> bool:
+    """Whether an entry of resources is about everything."""
+    fields = (resource.kinds, resource.namespaces, resource.names, resource.operations)
+    return resource.object_selector is None and all(not each or "*" in each for each in fields)
+
+
+def _expiry(name: str, until: date | None, path: FieldPath, today: date) -> Iterator[FormProblem]:
+    if until is None:
+        return
+    days = (until - today).days
+    if days < 0:
+        yield FormProblem(
+            path,
+            f"exception {name!r} expired on {until}: it no longer applies",
+            "remove it, or set a later date",
+            rule="expired-exception",
+        )
+    elif days <= SOON:
+        when = "today" if days == 0 else f"in {days} day{'s' if days > 1 else ''}"
+        message = f"exception {name!r} expires {when}, on {until} at 24:00 UTC"
+        yield FormProblem(path, message, rule="expiring-exception")
+
+
+def _dangling_exceptions(sources: Sources) -> Iterator[Problem]:
+    """Report the policies and validations that PolicyExceptions name and no policy has. Files
+    without any policy say nothing about names.
+    """
+    policies = sources.of_kind("Policy", *_NEEDS_BINDING)
+    for document in sources.documents if policies else ():
+        if isinstance(document.model, PolicyException):
+            for index, entry in enumerate(document.model.spec.policies):
+                for finding in _dangling(entry, policies, ("spec", "policies", index)):
+                    yield document.problem(finding, "advice")
+
+
+def _dangling(
+    entry: ExceptedPolicy, policies: Sequence[Document], path: FieldPath
+) -> Iterator[FormProblem]:
+    named = Wildcard(entry.name).matches
+    found = [each for each in policies if named(each.name)]
+    if not found:
+        yield FormProblem(
+            (*path, "name"),
+            f"no policy has the name {entry.name!r}: it exempts nothing from it",
+            "correct the name, or check the policies together with their exceptions",
+            rule="dangling-exception",
+        )
+        return
+    if any(each.model is None for each in found):
+        return
+    known = {name for each in found for name in validations_of(each.model)}
+    for number, validation in enumerate(entry.validations or ()):
+        if validation not in known:
+            what = f"index {validation}" if isinstance(validation, int) else f"name {validation!r}"
+            names = ", ".join(sorted(each for each in known if isinstance(each, str))) or "none"
+            yield FormProblem(
+                (*path, "validations", number),
+                f"no policy that {entry.name!r} names has a validation with the {what}",
+                f"named validations: {names}",
+                rule="dangling-exception",
+            )
+
+
+def _selectors(document: Document, known: frozenset[str]) -> Iterator[FormProblem]:
+    """Report namespaceSelectors with labels that no loaded Namespace has."""
+    model = document.model
+    if isinstance(model, AnyPolicy):
+        match: MatchResources | None = model.spec.match_constraints
+        field = "matchConstraints"
+    elif isinstance(model, AnyBinding):
+        match, field = model.spec.match_resources, "matchResources"
+    else:
+        return
+    if match is None:
+        return
+    selector = match.namespace_selector
+    keys = {*selector.match_labels, *(each.key for each in selector.match_expressions)}
+    unknown = sorted(keys - known - {_METADATA_NAME})
+    if unknown:
+        yield FormProblem(
+            ("spec", field, "namespaceSelector"),
+            f"no known Namespace has these labels: {', '.join(unknown)}",
+            "add the Namespace objects to the policy files, or connect policyd to the cluster",
+            rule="unknown-namespace-labels",
+        )
+
+
+def _known_labels(sources: Sources) -> frozenset[str]:
+    keys: set[str] = set()
+    for document in sources.of_kind("Namespace"):
+        keys.update(labels_of(document.raw))
+    return frozenset(keys)
+
+
+def _bound(sources: Sources) -> Iterator[tuple[str, str]]:
+    """Yield (kind, name) of every policy that a binding names, even a binding with problems."""
+    for kind in _NEEDS_BINDING:
+        for document in sources.of_kind(f"{kind}Binding"):
+            spec = document.raw.get("spec")
+            if isinstance(spec, dict):
+                yield kind, str(spec.get("policyName"))
+
+
+def _dangling_bindings(sources: Sources) -> Iterator[Problem]:
+    """Report bindings of missing policies: the API server accepts them, but they have no effect."""
+    policies = {(each.kind, each.name): each.model for each in sources.of_kind(*_NEEDS_BINDING)}
+    for document in sources.documents:
+        if isinstance(document.model, AnyBinding):
+            kind = document.kind.removesuffix("Binding")
+            name = document.model.spec.policy_name
+            policy = policies.get((kind, name))
+            if isinstance(policy, ValidatingAdmissionPolicy | MutatingAdmissionPolicy):
+                if policy.spec.param_kind is not None and document.model.spec.param_ref is None:
+                    finding = FormProblem(
+                        ("spec",),
+                        f"{kind} {name!r} has paramKind, but the binding has no paramRef: "
+                        "params is null",
+                        "add paramRef: {name: NAME, namespace: NAMESPACE, "
+                        "parameterNotFoundAction: Deny}",
+                        rule="missing-param-ref",
+                    )
+                    yield document.problem(finding, "advice")
+            elif (kind, name) not in policies:
+                finding = FormProblem(
+                    ("spec", "policyName"),
+                    f"{kind} {name!r} does not exist: the binding has no effect",
+                    rule="dangling-binding",
+                )
+                yield document.problem(finding, "advice")

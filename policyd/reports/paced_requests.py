@@ -1,0 +1,160 @@
+"""The requests of a run: each attempt is paced, and sent again where that may help.
+
+Ends early after a signal, and when the API server cannot be reached any more: every further request
+then fails at once.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from http import HTTPStatus
+from time import monotonic
+from typing import TypeVar
+
+from policyd.cluster.bounds import AnswerTooLarge
+from policyd.cluster.client import PASSING
+from policyd.cluster.commands import Objects
+from policyd.cluster.listing import ApiReader, ApiReadError
+from policyd.cluster.objects import ObjectError, UnreadableAnswer
+from policyd.json_types import JSONObject
+from policyd.reports.report_document import MANAGER
+from policyd.reports.request_pace import RequestPace
+
+Answer = TypeVar("Answer")
+METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+# How often a request is sent that the API server is too busy for, or that conflicts with another.
+TRIES = 10
+# The longest wait for one of these, in seconds; without Retry-After the shorter one.
+LONGEST_PAUSE, USUAL_PAUSE = 60.0, 1.0
+# Pauses after responses that an API server in trouble sends, such as 503, in seconds: a list is of
+# a whole kind, and worth more patience than one report, which the next run writes.
+READ_PAUSES, WRITE_PAUSES = (1.0, 4.0), (0.05, 0.25)
+# The first pause after no response at all; each is twice as long as the one before. After so many
+# seconds, and so many requests, without any response the run ends: an API server that restarts is
+# away for less. One that has never answered is tried as often, but not waited for.
+UNANSWERED_PAUSE = 1.0
+UNANSWERED_SECONDS, LEAST_UNANSWERED = 30.0, 3
+# The API server has not begun with the request, or another writer was quicker.
+_BUSY = frozenset((HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.CONFLICT))
+
+
+class ReportRequests:
+    """Lists, applies and deletes. ``interrupted``: whether a signal has arrived."""
+
+    def __init__(
+        self, objects: Objects, pace: RequestPace, interrupted: Callable[[], bool]
+    ) -> None:
+        self._objects = objects
+        self._pace = pace
+        self._interrupted = interrupted
+        self._reached = False
+        self._unanswered = 0
+        self._silent_since = 0.0
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a signal ends the run."""
+        return self._interrupted()
+
+    @property
+    def ended(self) -> str:
+        """Why no further request is sent; "" as long as they are."""
+        if self._interrupted():
+            return "the run was interrupted"
+        silent = monotonic() - self._silent_since
+        long = not self._reached or silent >= UNANSWERED_SECONDS
+        if self._unanswered >= LEAST_UNANSWERED and long:
+            return "the API server does not answer any more"
+        return ""
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> JSONObject:
+        """The JSON object at a path; raises ApiReadError if there is none."""
+        return self._read(lambda: self._objects.get(path, query))
+
+    @property
+    def metadata(self) -> ApiReader:
+        """Lists of objects of which only the metadata is sent."""
+        return _Metadata(self)
+
+    def get_metadata(self, path: str, query: Mapping[str, str] | None = None) -> JSONObject:
+        """A list with the metadata of its objects, nothing else if the API server can do that."""
+        return self._read(lambda: self._objects.get(path, query, METADATA))
+
+    def apply(self, path: str, document: JSONObject) -> None:
+        """Server-side apply of a whole report; raises ObjectError."""
+        self._sent(lambda: self._objects.apply(path, document, MANAGER, force=True), WRITE_PAUSES)
+
+    def delete(self, path: str, uid: str, version: str) -> None:
+        """Delete the report with this UID and resourceVersion; raises ObjectError."""
+        self._sent(
+            lambda: self._objects.delete(path, uid=uid, resource_version=version),
+            WRITE_PAUSES,
+            {HTTPStatus.CONFLICT},
+        )
+
+    def _read(self, send: Callable[[], JSONObject]) -> JSONObject:
+        try:
+            return self._sent(send, READ_PAUSES)
+        except AnswerTooLarge as error:
+            raise ApiReadError(str(error), too_large=True) from None
+        except ObjectError as error:
+            raise ApiReadError(str(error), error.status, error.body) from None
+
+    def _sent(
+        self,
+        send: Callable[[], Answer],
+        pauses: Sequence[float],
+        final: Collection[int] = (),
+    ) -> Answer:
+        """Send a request when its turn has come, and again after errors that may pass, except
+        those with a ``final`` status.
+        """
+        following, tries = iter(pauses), 0
+        while True:
+            self._pace.take()
+            if self.ended:
+                raise ObjectError(self.ended)
+            tries += 1
+            try:
+                answer = send()
+            except ObjectError as error:
+                self._note_silence(error)
+                pause = None if error.status in final else self._pause(error, following)
+                if pause is None or tries == TRIES:
+                    raise
+                self._pace.pause(pause)
+            else:
+                self._answered()
+                return answer
+
+    def _answered(self) -> None:
+        self._reached, self._unanswered = True, 0
+
+    def _note_silence(self, error: ObjectError) -> None:
+        if error.status or isinstance(error, UnreadableAnswer):
+            self._answered()
+            return
+        if not self._unanswered:
+            self._silent_since = monotonic()
+        self._unanswered += 1
+
+    def _pause(self, error: ObjectError, pauses: Iterator[float]) -> float | None:
+        """Return the seconds until a request is sent again; None if it is not."""
+        if self._unanswered:
+            pause = min(UNANSWERED_PAUSE * 2 ** (self._unanswered - 1), LONGEST_PAUSE)
+            return None if self.ended else pause
+        if error.status in _BUSY:
+            return min(error.retry_after or USUAL_PAUSE, LONGEST_PAUSE)
+        if error.status in PASSING:
+            pause = next(pauses, None)
+            return None if pause is None else min(max(pause, error.retry_after), LONGEST_PAUSE)
+        return None
+
+
+class _Metadata:
+    """An ApiReader of metadata."""
+
+    def __init__(self, requests: ReportRequests) -> None:
+        self._requests = requests
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> JSONObject:
+        """A list with the metadata of its objects."""
+        return self._requests.get_metadata(path, query)

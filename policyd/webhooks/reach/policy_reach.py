@@ -1,0 +1,188 @@
+"""Find by which webhooks and rules each policy is reached, and what is not covered.
+
+for found in reach(policies, configurations):
+    print(found.policy, found.state, *found.gaps)
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from policyd._core.match.equivalents import Equivalents
+from policyd.json_types import JSONObject
+from policyd.policy.compile.compiled import CompiledPolicy
+from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.model.suite import Webhook
+from policyd.webhooks.needs.builtin import in_only_version
+from policyd.webhooks.needs.targets import ANY, RequestTarget
+from policyd.webhooks.needs.webhook_needs import Shared, WebhookNeed, policy_needs, webhooks_of
+from policyd.webhooks.reach import limits
+from policyd.webhooks.reach.callers import Caller, callers_of
+from policyd.webhooks.reach.reach_result import Reached, ReachedBy
+from policyd.webhooks.rendering.conditions import derived
+from policyd.webhooks.rendering.merged_rules import rules_of
+from policyd.webhooks.rendering.policy_conditions import passed
+
+_Group = tuple[Webhook, bool]  # and whether the policies fail closed
+
+
+def reach(policies: CompiledPolicySet, configurations: Iterable[JSONObject]) -> list[Reached]:
+    """Return what reaches each policy, in the order of the policies.
+
+    ``configurations`` are webhook configurations of any product; webhooks whose path is none of
+    policyd's do not count.
+    """
+    callers = list(callers_of(configurations))
+    shared = Shared.of(policies.equivalents)
+    needs = {
+        policy.sort_key: [
+            need
+            for webhook in webhooks_of(policy)
+            for need in policy_needs(policy, webhook, shared)
+        ]
+        for policy in policies.policies
+    }
+    known = _known([need for found in needs.values() for need in found], shared)
+    search = _Search(callers, known, policies.equivalents)
+    return [search.run(policy, needs[policy.sort_key]) for policy in policies.policies]
+
+
+def _known(needs: Iterable[WebhookNeed], shared: Shared) -> dict[_Group, frozenset[str]]:
+    """Return the conditions that render() gives the webhook of each group."""
+    groups: dict[_Group, list[WebhookNeed]] = {}
+    for need in needs:
+        groups.setdefault((need.webhook, need.policy.fail), []).append(need)
+    return {
+        key: frozenset(each.expression for each in (*derived(own, shared), *passed(own, shared)))
+        for key, own in groups.items()
+    }
+
+
+class _Findings:
+    """What is found about one policy, without repetitions."""
+
+    def __init__(self, policy: CompiledPolicy) -> None:
+        self.policy = policy
+        self.by: dict[ReachedBy, None] = {}
+        self.gaps: dict[str, None] = {}
+        self.notes: dict[str, None] = {}
+        # Targets without a webhook that evaluates the policy, and those whose path is another one.
+        self.missing: dict[Webhook, list[RequestTarget]] = {}
+        self.elsewhere: dict[Caller, list[RequestTarget]] = {}
+
+    def reached(self) -> Reached:
+        """Return the findings in words."""
+        for caller, targets in self.elsewhere.items():
+            self.gaps[
+                f"{caller.name} has a rule for {described(targets)}, but its path {caller.path} "
+                f"does not evaluate the policy"
+            ] = None
+        for webhook, targets in self.missing.items():
+            configuration = "mutating" if webhook == "mutate" else "validating"
+            self.gaps[f"no {configuration} webhook has a rule for {described(targets)}"] = None
+        return Reached(
+            self.policy.name,
+            self.policy.kind,
+            tuple(sorted(self.by)),
+            tuple(self.gaps),
+            tuple(self.notes),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What the search for the callers of a policy starts from."""
+
+    callers: Sequence[Caller]
+    known: dict[_Group, frozenset[str]]
+    equivalents: Equivalents
+
+    def run(self, policy: CompiledPolicy, needs: Sequence[WebhookNeed]) -> Reached:
+        """Find by which webhooks a policy is reached."""
+        found = _Findings(policy)
+        if not needs and not policy.bindings and not policy.problem:
+            found.gaps["it has no binding"] = None
+        elif not needs:
+            found.gaps["the API server sends no request that it matches to webhooks"] = None
+        for need in needs:
+            for target in need.targets:
+                self._look(need, in_only_version(target), found)
+        return found.reached()
+
+    def _look(self, need: WebhookNeed, target: RequestTarget, found: _Findings) -> None:
+        """Add how the requests of a target reach the policy: by what leaves out least."""
+        best: tuple[list[str], Caller, int] | None = None
+        others: list[Caller] = []
+        known = self.known[need.webhook, need.policy.fail]
+        for caller in self.callers:
+            if caller.webhook != need.webhook:
+                continue
+            for rule in _covering(caller, target, need.equivalent):
+                if not caller.evaluates(need.policy):
+                    others.append(caller)
+                    continue
+                gaps = [
+                    *limits.gaps(caller, need, known),
+                    *_version_gaps(caller, rule, target, need, self.equivalents),
+                ]
+                if best is None or len(gaps) < len(best[0]):
+                    best = (gaps, caller, rule)
+        if best is not None:
+            gaps, caller, rule = best
+            found.by[ReachedBy(caller.kind, caller.configuration, caller.name, rule)] = None
+            found.gaps.update(dict.fromkeys(gaps))
+            found.notes.update(dict.fromkeys(limits.notes(caller, need)))
+        elif others:
+            found.elsewhere.setdefault(others[0], []).append(target)
+        else:
+            found.missing.setdefault(need.webhook, []).append(target)
+
+
+def _covering(caller: Caller, target: RequestTarget, equivalent: bool) -> Iterator[int]:
+    """Yield the rules that send every request of the target, those by conversion last."""
+    rules = list(caller.rules.about((target.group, target.resource)))
+    yield from (rule for each, rule in rules if each.covers(target))
+    if equivalent and caller.equivalent:
+        yield from (
+            rule
+            for each, rule in rules
+            if each.covers(target, versions=False) and not each.covers(target)
+        )
+
+
+def _version_gaps(
+    caller: Caller, rule: int, target: RequestTarget, need: WebhookNeed, equivalents: Equivalents
+) -> Iterator[str]:
+    """Yield what a difference between the versions of policy and rule leaves out."""
+    family = equivalents.families.get((target.group, target.resource))
+    covering = [
+        each
+        for each, number in caller.rules.about((target.group, target.resource))
+        if number == rule and each.covers(target, versions=False)
+    ]
+    if not any(each.covers(target) for each in covering):
+        if family is None or not family.convertible:
+            sent = ", ".join(sorted({each.version for each in covering}))
+            read = "every version" if target.version == ANY else target.version
+            yield (
+                f"{caller.name} sends {target.path} in version {sent}, and the policy names {read}"
+            )
+        return
+    closed = family is None and (target.group in equivalents.closed_groups)
+    if need.equivalent and not caller.equivalent and target.version != ANY and not closed:
+        yield f"{caller.name} leaves out other versions of {target.path}: its matchPolicy is Exact"
+
+
+def described(targets: Iterable[RequestTarget]) -> str:
+    """Return targets in words: ``CREATE, UPDATE of pods, services``."""
+    return "; ".join(_rule_text(rule) for rule in rules_of(targets))
+
+
+def _rule_text(rule: JSONObject) -> str:
+    groups = [group for group in rule["apiGroups"] if group]
+    resources = ", ".join(rule["resources"])
+    operations = "every operation" if rule["operations"] == [ANY] else ", ".join(rule["operations"])
+    if groups:
+        every = groups == [ANY]
+        resources += " of every API group" if every else f" of {', '.join(groups)}"
+    scope = "" if rule["scope"] == ANY else f" ({rule['scope']})"
+    return f"{operations} of {resources}{scope}"

@@ -1,0 +1,58 @@
+"""The gate: the webhook that checks edits of the ConfigMaps with policies. Only its JSON."""
+
+from policyd.errors import ConfigError
+from policyd.json_types import JSONObject
+from policyd.option_values import selector_terms
+from policyd.webhooks.configuration_paths import EDIT_PATH
+from policyd.webhooks.rendering.clients import client_config
+from policyd.webhooks.rendering.options import RenderOptions
+
+GATE = "policies.policyd.dev"
+
+
+def gate(options: RenderOptions) -> JSONObject:
+    """Return the webhook for the ConfigMaps with policies in policyd's own namespace.
+
+    It fails open: without policyd, edits that repair something must be possible, and a namespace
+    that is deleted must end. No other namespace is sent, whatever labels its ConfigMaps have.
+    """
+    if not options.namespace:
+        raise ConfigError("the webhook for ConfigMaps with policies needs policyd's own namespace")
+    return {
+        "name": GATE,
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": client_config(options, EDIT_PATH),
+        "failurePolicy": "Ignore",
+        "matchPolicy": "Equivalent",
+        "sideEffects": "None",
+        "timeoutSeconds": options.timeout,
+        "rules": [
+            {
+                "apiGroups": [""],
+                "apiVersions": ["v1"],
+                "operations": ["CREATE", "UPDATE", "DELETE"],
+                "resources": ["configmaps"],
+                "scope": "Namespaced",
+            }
+        ],
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": options.namespace}},
+        "objectSelector": label_selector(options.policy_configmaps),
+    }
+
+
+def label_selector(text: str) -> JSONObject:
+    """Return the LabelSelector of a selector as kubectl takes it: ``a=b,c in (d,e),!f``."""
+    try:
+        terms = selector_terms(text)["matchExpressions"]
+    except ValueError as error:
+        raise ConfigError(f"{text!r} selects no ConfigMaps: expected {error}") from None
+    labels: dict[str, str] = {}
+    expressions: list[JSONObject] = []
+    for term in terms:
+        one = term["operator"] == "In" and len(term["values"]) == 1
+        if one and term["key"] not in labels:
+            labels[term["key"]] = term["values"][0]
+        else:
+            expressions.append(term)
+    selector: JSONObject = {"matchLabels": labels} if labels else {}
+    return selector | ({"matchExpressions": expressions} if expressions else {})

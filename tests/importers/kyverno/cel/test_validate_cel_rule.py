@@ -1,0 +1,62 @@
+"""Rules of ClusterPolicy with ``validate.cel`` contribute the fields of a ValidatingAdmissionPolicy."""
+
+from typing import Any
+
+import pytest
+
+from policyd.importers.jmespath.vocabulary import Vocabulary
+from policyd.importers.kyverno.cel.validate_cel_rule import parts
+from policyd.importers.model import Refused
+from policyd.json_types import JSONObject
+
+CHECK = {"expression": "object.spec.replicas > 1", "message": "two replicas"}
+
+
+def of(preconditions: list[JSONObject] | None = None, message: str = "", **cel: Any) -> JSONObject:
+    validate: JSONObject = {"cel": {"expressions": [CHECK], **cel}}
+    if message:
+        validate["message"] = message
+    rule: JSONObject = {"name": "r", "validate": validate}
+    if preconditions:
+        rule["celPreconditions"] = preconditions
+    return dict(parts(rule, "spec.rules[0]", Vocabulary()).spec)
+
+
+def test_expressions_are_validations() -> None:
+    assert of() == {"validations": [CHECK]}
+
+
+def test_variables_conditions_and_annotations_are_kept() -> None:
+    variables = [{"name": "n", "expression": "object.spec.replicas"}]
+    condition = {"name": "has", "expression": "has(object.spec.replicas)"}
+    annotation = {"key": "n", "valueExpression": "string(variables.n)"}
+    spec = of([condition], variables=variables, auditAnnotations=[annotation], generate=True)
+    assert spec["matchConditions"] == [condition]
+    assert spec["variables"] == variables
+    assert spec["auditAnnotations"] == [annotation]
+
+
+def test_parameters_are_kept() -> None:
+    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
+    ref = {"name": "settings", "parameterNotFoundAction": "Deny"}
+    spec = of(paramKind=kind, paramRef=ref)
+    assert (spec["paramKind"], spec["paramRef"]) == (kind, ref)
+
+
+def test_an_expression_without_a_message_has_that_of_the_rule() -> None:
+    spec = of(message="the rule says no", expressions=[CHECK, {"expression": "true"}])
+    assert [each["message"] for each in spec["validations"]] == ["two replicas", "the rule says no"]
+
+
+@pytest.mark.parametrize(
+    ("cel", "reason"),
+    [
+        ({"expressions": []}, "spec.rules[0].validate.cel"),
+        ({"other": 1}, "spec.rules[0].validate.cel.other"),
+        ({"expressions": "x"}, "spec.rules[0].validate.cel.expressions"),
+    ],
+)
+def test_what_is_not_understood_is_refused(cel: JSONObject, reason: str) -> None:
+    with pytest.raises(Refused) as refused:
+        of(**cel)
+    assert refused.value.finding.path == reason
