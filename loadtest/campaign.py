@@ -165,10 +165,27 @@ def measured(plan: Plan, folder: Path, server: Server, prometheus: Prometheus | 
     """Run Locust once."""
     report, prefix = folder / f"{plan.name}.html", folder / plan.name
     command = [
-        *(sys.executable, "-m", "locust", "--headless", "--only-summary", "--json"),
-        *("-f", "loadtest/locustfile.py,loadtest/shapes.py", "--host", server.reviews),
-        *("--shape", plan.shape, "--peak", str(plan.peak), "--length", str(plan.length)),
-        *("--html", str(report), "--csv", str(prefix), "--csv-full-history"),
+        sys.executable,
+        "-m",
+        "locust",
+        "--headless",
+        "--only-summary",
+        "--json",
+        "-f",
+        "loadtest/locustfile.py,loadtest/shapes.py",
+        "--host",
+        server.reviews,
+        "--shape",
+        plan.shape,
+        "--peak",
+        str(plan.peak),
+        "--length",
+        str(plan.length),
+        "--html",
+        str(report),
+        "--csv",
+        str(prefix),
+        "--csv-full-history",
         *(["--new-connections"] if plan.new_connections else []),
     ]
     before, began = processor_seconds(server.pid), time.time()

@@ -52,7 +52,11 @@ def serving(folder: Path, processors: set[int] | None) -> Iterator[Server]:
     """policyd with the policies of the corpus, on its own processors if there are any."""
     ports = free_ports(2)
     command = [
-        *(sys.executable, "-m", "policyd", "serve", "--self-signed"),
+        sys.executable,
+        "-m",
+        "policyd",
+        "serve",
+        "--self-signed",
         f"--bind=127.0.0.1:{ports[0]}",
         f"--admin-bind=127.0.0.1:{ports[1]}",
         *(f"--policies={each}" for each in POLICIES),

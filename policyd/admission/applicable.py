@@ -37,8 +37,16 @@ class Applicable:
     """
 
     __slots__ = (
-        *("policies", "subjects", "request", "object", "view", "by_template"),
-        *("_params", "_index", "_only", "_found"),
+        "_found",
+        "_index",
+        "_only",
+        "_params",
+        "by_template",
+        "object",
+        "policies",
+        "request",
+        "subjects",
+        "view",
     )
 
     def __init__(

@@ -51,8 +51,13 @@ class Findings:
     """
 
     __slots__ = (
-        *("request", "webhook", "generation", "recorder", "observer", "verdict"),
         "_noted",
+        "generation",
+        "observer",
+        "recorder",
+        "request",
+        "verdict",
+        "webhook",
     )
 
     def __init__(

@@ -71,8 +71,16 @@ PASSING = frozenset((
 # KeyError and ValueError for a response without Content-Type or JSON; the last four are raised for
 # responses of an unexpected form or nested too deep.
 PROBLEMS = (
-    *(httpx2.HTTPError, httpx2.InvalidURL, KubeConfigError, OSError, msgspec.MsgspecError),
-    *(KeyError, ValueError, AttributeError, TypeError, RecursionError),
+    httpx2.HTTPError,
+    httpx2.InvalidURL,
+    KubeConfigError,
+    OSError,
+    msgspec.MsgspecError,
+    KeyError,
+    ValueError,
+    AttributeError,
+    TypeError,
+    RecursionError,
 )
 
 

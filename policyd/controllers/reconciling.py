@@ -98,8 +98,15 @@ class _Record:
     """What is remembered of an object that differed."""
 
     __slots__ = (
-        *("differs_since", "failures", "gone", "hurried_at", "known", "problem", "repairs"),
-        *("spread", "tried_at"),
+        "differs_since",
+        "failures",
+        "gone",
+        "hurried_at",
+        "known",
+        "problem",
+        "repairs",
+        "spread",
+        "tried_at",
     )
 
     def __init__(self) -> None:

@@ -95,8 +95,15 @@ class ReviewRequest:
     """
 
     __slots__ = (
-        *("_all", "_scope", "_webhook", "_only", "_peer", "_arrived", "_deadline"),
-        *("_refusal", "_outcome"),
+        "_all",
+        "_arrived",
+        "_deadline",
+        "_only",
+        "_outcome",
+        "_peer",
+        "_refusal",
+        "_scope",
+        "_webhook",
     )
 
     def __init__(

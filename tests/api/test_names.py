@@ -28,16 +28,18 @@ NAMES = [
     "build_review",
 ]
 METHODS = {
-    *(
-        "load",
-        "from_text",
-        "from_documents",
-        "generation",
-        "kubernetes_version",
-        "names",
-        "enforced",
-    ),
-    *("review", "review_bytes", "evaluate", "areview", "aevaluate"),
+    "load",
+    "from_text",
+    "from_documents",
+    "generation",
+    "kubernetes_version",
+    "names",
+    "enforced",
+    "review",
+    "review_bytes",
+    "evaluate",
+    "areview",
+    "aevaluate",
 }
 
 

@@ -215,7 +215,8 @@ def test_ctrl_c_ends_quietly(name: str, folder: Path) -> None:
     reading, writing = os.pipe()
     with TemporaryFile() as output, TemporaryFile() as errors:
         process = start(
-            *(*name.split(), *WORKS[name][0]),
+            *name.split(),
+            *WORKS[name][0],
             cwd=folder,
             streams=(reading, output.fileno(), errors.fileno()),
             variables=environment(),

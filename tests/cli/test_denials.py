@@ -107,7 +107,7 @@ def following(out: Path, *arguments: str) -> Iterator["Forked | subprocess.Popen
     with out.open("wb") as stream:
         streams = (0, stream.fileno(), stream.fileno())
         child = start(
-            *("denials", "-f", *arguments), cwd=ROOT, streams=streams, variables=environment()
+            "denials", "-f", *arguments, cwd=ROOT, streams=streams, variables=environment()
         )
         try:
             yield child

@@ -78,8 +78,17 @@ def test_json_is_a_list_of_problems(tmp_path: Path) -> None:
         (18, "error"),
     ]
     assert set(found[0]) == {
-        *("message", "summary", "file", "line", "column", "path", "hint", "excerpt"),
-        *("rule", "severity", "fix"),
+        "message",
+        "summary",
+        "file",
+        "line",
+        "column",
+        "path",
+        "hint",
+        "excerpt",
+        "rule",
+        "severity",
+        "fix",
     }
 
 

@@ -36,11 +36,17 @@ SENT: dict[str, tuple[str, str, dict[str, str], str | None, Any]] = {
     "create": ("POST", LIST, {}, "application/json", BODY),
     "replace": ("PUT", ONE, {}, "application/json", BODY),
     "apply": (
-        *("PATCH", ONE, {"fieldManager": "policyd", "force": "true"}),
-        *("application/apply-patch+yaml", BODY),
+        "PATCH",
+        ONE,
+        {"fieldManager": "policyd", "force": "true"},
+        "application/apply-patch+yaml",
+        BODY,
     ),
     "delete": (
-        *("DELETE", ONE, {}, "application/json"),
+        "DELETE",
+        ONE,
+        {},
+        "application/json",
         {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
@@ -140,9 +146,22 @@ def test_answers_that_do_not_end_are_late(name: str, tmp_path: Path) -> None:
 
 
 NO_ANSWERS = [
-    *("endless 1xx", "endless headers", "cut off", "longer than its length", "gzip bomb"),
-    *("redirect", "401", "500", "an error nested too deep", "no HTTP", "not UTF-8", "empty"),
-    *("null", "list", "very deep", "hung up"),
+    "endless 1xx",
+    "endless headers",
+    "cut off",
+    "longer than its length",
+    "gzip bomb",
+    "redirect",
+    "401",
+    "500",
+    "an error nested too deep",
+    "no HTTP",
+    "not UTF-8",
+    "empty",
+    "null",
+    "list",
+    "very deep",
+    "hung up",
 ]
 
 

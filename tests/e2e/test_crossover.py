@@ -162,9 +162,12 @@ def test_a_policyd_that_runs_is_called(api: Cluster, kubeconfig_file: Path, tmp_
     folder = write(tmp_path / "p", [VALIDATING, policy("idle", rule("services"))])
     with serving(api, [folder], tmp_path / "policyd.log") as server:
         flags = [
-            *("--webhook-url", f"https://127.0.0.1:{server.port}"),
-            *("--ca-file", str(api.folder / "ca.crt")),
-            *("--metrics-url", f"http://127.0.0.1:{server.admin_port}/metrics"),
+            "--webhook-url",
+            f"https://127.0.0.1:{server.port}",
+            "--ca-file",
+            str(api.folder / "ca.crt"),
+            "--metrics-url",
+            f"http://127.0.0.1:{server.admin_port}/metrics",
         ]
         found = crossover(kubeconfig_file, folder, *flags, *FEW, "--yes", "--format", "json")
         assert found.returncode == 0, found.stderr

@@ -31,7 +31,10 @@ def _compiling(environment: Environment, *roots: str) -> st.SearchStrategy[str]:
 
     fixed = st.sampled_from(
         (
-            *("true", "false", "int(object.spec.name) == 1", "object.spec.a == params.a"),
+            "true",
+            "false",
+            "int(object.spec.name) == 1",
+            "object.spec.a == params.a",
             "object.?metadata.?labels[?'a'].orValue('') == 'v'",
             "oldObject == null || object.?spec != oldObject.?spec",
             "object.spec.name.startsWith('a') // is it?",
@@ -44,7 +47,9 @@ _conditions = _compiling(_PLAIN, *expressions.ROOTS)
 _validations = _compiling(_WITH_VARIABLES, *expressions.ROOTS, "variables.whole")
 _messages = st.sampled_from(
     (
-        *("'a: ' + string(object.spec.a)", "'is ' + request.operation", "''"),
+        "'a: ' + string(object.spec.a)",
+        "'is ' + request.operation",
+        "''",
         "object.metadata.labels.map(k, k + '=' + object.metadata.labels[k]).join(',')",
         "'kind ' + object.kind + ' in ' + object.metadata.namespace + string(params.a)",
     )

@@ -14,7 +14,11 @@ _first = st.sampled_from(
     ("metadata", "metadata", "spec", "kind", "apiVersion", "status", "a")
 ).flatmap(lambda field: st.sampled_from(_ACCESSES).map(lambda form: form.format(field)))
 ROOTS = (
-    *("object", "object", "oldObject", "(object)", "params"),
+    "object",
+    "object",
+    "oldObject",
+    "(object)",
+    "params",
     "(object != null ? object : oldObject)",
     "(oldObject == null ? params : oldObject)",
     "(true ? object : params)",

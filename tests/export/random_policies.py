@@ -157,8 +157,13 @@ def _exceptions(random: Random, validations: Sequence[JSONObject]) -> list[JSONO
 
 
 _RULES: tuple[tuple[tuple[str, ...], ...], ...] = (
-    *((("pods",),), (("pods",),), (("pods",),), (("pods", "services"),)),
-    *((("configmaps",),), (("configmaps", "services"),), (("pods",), ("configmaps",))),
+    (("pods",),),
+    (("pods",),),
+    (("pods",),),
+    (("pods", "services"),),
+    (("configmaps",),),
+    (("configmaps", "services"),),
+    (("pods",), ("configmaps",)),
 )
 _SELECTORS: tuple[JSONObject, ...] = (
     {"matchLabels": {"app": "web"}},

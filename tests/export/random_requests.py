@@ -19,8 +19,12 @@ USERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("system:serviceaccount:shop:deployer", ("system:serviceaccounts", "ops")),
 )
 IMAGES = (
-    *("nginx", "nginx:1.25", "nginx:latest", "registry.example.com/app:1"),
-    *("registry.example.com/app:latest", f"registry.example.com/app@sha256:{'0' * 64}"),
+    "nginx",
+    "nginx:1.25",
+    "nginx:latest",
+    "registry.example.com/app:1",
+    "registry.example.com/app:latest",
+    f"registry.example.com/app@sha256:{'0' * 64}",
 )
 LABELS: dict[str, tuple[str, ...]] = {
     "app": ("web", "db"),
@@ -192,7 +196,10 @@ def _some(random: Random, pool: tuple[str, ...]) -> list[str]:
 _POD_FIELDS: dict[str, tuple[Any, ...]] = {
     "hostNetwork": (True, False),
     "securityContext": (
-        *({}, {"runAsNonRoot": True}, {"runAsUser": 0}, {"runAsUser": 1000}),
+        {},
+        {"runAsNonRoot": True},
+        {"runAsUser": 0},
+        {"runAsUser": 1000},
         {"runAsNonRoot": False, "seccompProfile": {"type": "RuntimeDefault"}},
     ),
     "nodeSelector": ({"disk": "ssd"}, {}, {"kubernetes.io/os": "linux"}),
@@ -217,32 +224,36 @@ _CONTAINER_FIELDS: dict[str, tuple[Any, ...]] = {
     "imagePullPolicy": ("Always", "IfNotPresent", "Never"),
     "args": (["--a"], ["--a", "--b=1"], []),
     "env": (
-        *([{"name": "A", "value": "1"}], [{"name": "A"}, {"name": "B", "value": "two"}]),
+        [{"name": "A", "value": "1"}],
+        [{"name": "A"}, {"name": "B", "value": "two"}],
         [{"name": "A", "value": "1"}, {"name": "A", "value": "twice"}],
         [{"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
     ),
     "ports": (
-        *([{"containerPort": 80}], [{"containerPort": 8080, "protocol": "UDP", "name": "dns"}]),
+        [{"containerPort": 80}],
+        [{"containerPort": 8080, "protocol": "UDP", "name": "dns"}],
         [{"containerPort": 80, "hostPort": 80}, {"containerPort": 443, "name": "https"}],
         [{"containerPort": 80}, {"containerPort": 80, "protocol": "UDP"}],
     ),
     "livenessProbe": (
-        *({"httpGet": {"port": 80, "path": "/"}}, {"httpGet": {"port": "https", "path": "/a"}}),
+        {"httpGet": {"port": 80, "path": "/"}},
+        {"httpGet": {"port": "https", "path": "/a"}},
         {"exec": {"command": ["true"]}, "periodSeconds": 5},
     ),
     "resources": (
-        *({}, {"limits": {"memory": "64Mi"}}, {"limits": {"memory": "1Gi", "cpu": "500m"}}),
-        *({"limits": {"memory": "134217728", "cpu": 2}}, {"requests": {"cpu": "0.5"}}),
+        {},
+        {"limits": {"memory": "64Mi"}},
+        {"limits": {"memory": "1Gi", "cpu": "500m"}},
+        {"limits": {"memory": "134217728", "cpu": 2}},
+        {"requests": {"cpu": "0.5"}},
         {"requests": {"memory": "64Mi"}, "limits": {"memory": "128Mi", "cpu": "1"}},
     ),
     "securityContext": (
-        *(
-            {},
-            {"privileged": True},
-            {"privileged": False},
-            {"runAsUser": 0},
-            {"runAsNonRoot": True},
-        ),
+        {},
+        {"privileged": True},
+        {"privileged": False},
+        {"runAsUser": 0},
+        {"runAsNonRoot": True},
         {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
         {"readOnlyRootFilesystem": True, "capabilities": {"add": ["NET_ADMIN", "SYS_TIME"]}},
     ),

@@ -85,7 +85,9 @@ def test_conditions_have_names_that_are_valid_and_free() -> None:
     given_ = [Exception_.validated({"name": name}) for name in ("a", "b c", "a")]
     conditions = exported_exceptions(given_, NOW).conditions({"exception-a"})
     assert [each["name"] for each in conditions] == [
-        *("exception-a2", "exception-1", "exception-a3"),
+        "exception-a2",
+        "exception-1",
+        "exception-a3",
     ]
     assert conditions[0]["expression"] == "!(true)"
 

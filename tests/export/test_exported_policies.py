@@ -57,9 +57,12 @@ def test_pod_controllers_have_a_policy_for_each_place_of_the_template() -> None:
     rules = [rule("pods", "services"), rule("pods", operations=["DELETE"])]
     part = part_of(policy("p", *rules, podControllers=True, validations=[demand("true", "no")]))
     assert names(part.documents) == [
-        *("Validating p", "ValidatingBinding p"),
-        *("Validating p-templates", "ValidatingBinding p-templates"),
-        *("Validating p-cronjobs", "ValidatingBinding p-cronjobs"),
+        "Validating p",
+        "ValidatingBinding p",
+        "Validating p-templates",
+        "ValidatingBinding p-templates",
+        "Validating p-cronjobs",
+        "ValidatingBinding p-cronjobs",
     ]
     own, _, templates, binding, cron_jobs, _ = (each["spec"] for each in part.documents)
     assert own["matchConstraints"]["resourceRules"] == [{**each, "scope": "*"} for each in rules]
@@ -129,7 +132,9 @@ def test_policies_of_kubernetes_are_exported_as_they_are() -> None:
     second = vap_binding("other", matchResources={"namespaceSelector": {"matchLabels": {"a": "b"}}})
     found = export_of(first, vap_binding(), second, vap_binding("not-mine", policyName="q"))
     assert names(found.documents) == [
-        *("Validating p", "ValidatingBinding b", "ValidatingBinding other")
+        "Validating p",
+        "ValidatingBinding b",
+        "ValidatingBinding other",
     ]
     assert [each["spec"] for each in found.documents] == [
         each["spec"] for each in (first, vap_binding(), second)
@@ -322,8 +327,10 @@ def test_the_order_of_the_keys_of_params_is_a_remark() -> None:
 NAMES_IT = "the API server does not know PolicyExceptions, and"
 ONE = policy("p", validations=[demand("true", "no", name="v")], mutations=[add_label("'x'")])
 BOTH = [
-    *(vap("v"), vap_binding("b", policyName="v")),
-    *(map_("m", mutations=[add_label("'x'")]), map_binding("mb", policyName="m")),
+    vap("v"),
+    vap_binding("b", policyName="v"),
+    map_("m", mutations=[add_label("'x'")]),
+    map_binding("mb", policyName="m"),
 ]
 
 

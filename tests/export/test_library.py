@@ -95,7 +95,9 @@ def test_export_answers_every_case_like_its_source(file: Path) -> None:
 
 # What other versions cannot: their functions and macros are too new.
 _TWO_VARIABLES = {
-    *("baseline-app-armor-profile", "require-requests-limits", "required-labels"),
+    "baseline-app-armor-profile",
+    "require-requests-limits",
+    "required-labels",
     "restricted-volume-types",
 }
 _LISTS = {"require-ingress-tls", "unique-ingress-hosts"}

@@ -27,8 +27,8 @@ TOKEN = re.compile(
 OPEN, CLOSE = ("(", "[", "[?", "{"), (")", "]", "}")
 OPERATORS = ("+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "&&", "||", "in")
 MACROS = (
-    *("all", "exists", "exists_one", "existsOne", "map", "filter", "sortBy", "optMap", "optFlatMap"),
-    *("transformList", "transformMap", "transformMapEntry", "has"),
+    "all", "exists", "exists_one", "existsOne", "map", "filter", "sortBy", "optMap", "optFlatMap",
+    "transformList", "transformMap", "transformMapEntry", "has",
 )  # fmt: skip
 NAMES = sorted({
     row.name for library in KNOWN_LIBRARIES for row in library.overloads if row.name.replace(".", "").isalnum()

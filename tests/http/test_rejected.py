@@ -74,7 +74,10 @@ ROWS: list[tuple[int | None, str, str, Callable[[Process], object]]] = [
 # What is no request, so that the app never sees it.
 UNREADABLE = [
     pytest.param(
-        *(status, "", "expected a request of HTTP/1.1", act),
+        status,
+        "",
+        "expected a request of HTTP/1.1",
+        act,
         marks=pytest.mark.own_server("does not report what it refuses"),
     )
     for status, act in ((400, babbles), (505, speaks_http2))

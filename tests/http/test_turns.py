@@ -106,7 +106,12 @@ def test_addresses_are_served_in_turn(clock: Clock) -> None:
     )
     # The first turn ended before the other address was read.
     assert office.done[3:9] == [
-        *("greedy 3", "other 0", "greedy 4", "other 1", "greedy 5", "other 2"),
+        "greedy 3",
+        "other 0",
+        "greedy 4",
+        "other 1",
+        "greedy 5",
+        "other 2",
     ]
     assert len(office.done) == 43
 

@@ -170,8 +170,24 @@ SOURCES: dict[str, list[JSONObject]] = {
     ],
 }  # fmt: skip
 JUNK: list[JSON] = [
-    *(None, True, 1, 0.5, "", "*", "x", "a.b[", "a/b/c/d"),
-    *([], [None], [[]], [{}], ["x"], [1], {}, {"x": 1}, {"x": None}),
+    None,
+    True,
+    1,
+    0.5,
+    "",
+    "*",
+    "x",
+    "a.b[",
+    "a/b/c/d",
+    [],
+    [None],
+    [[]],
+    [{}],
+    ["x"],
+    [1],
+    {},
+    {"x": 1},
+    {"x": None},
 ]
 
 

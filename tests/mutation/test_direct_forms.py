@@ -133,9 +133,18 @@ def test_parts_of_the_object_itself(obj: JSONObject, spec: dict[str, Any], part:
 
 paths = st.sampled_from(
     [
-        *("/metadata/labels", "/metadata/labels/a", "/metadata/labels/a~1b", "/metadata/name"),
-        *("/spec/hostNetwork", "/spec/nodeSelector/b", "/spec/containers/0/tty", "/spec/nope"),
-        *("/spec/containers/-", "/spec/containers/0/resources/limits/memory", "/kind", "/metadata"),
+        "/metadata/labels",
+        "/metadata/labels/a",
+        "/metadata/labels/a~1b",
+        "/metadata/name",
+        "/spec/hostNetwork",
+        "/spec/nodeSelector/b",
+        "/spec/containers/0/tty",
+        "/spec/nope",
+        "/spec/containers/-",
+        "/spec/containers/0/resources/limits/memory",
+        "/kind",
+        "/metadata",
     ]
 )
 given_values = texts | flags | numbers | labels | st.lists(texts, max_size=2)

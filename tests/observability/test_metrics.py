@@ -250,8 +250,18 @@ KNOWN: dict[str, dict[str, tuple[str, ...]]] = {
     "policyd_closed_connections_total": {
         "port": ("reviews",),
         "reason": (
-            *("client", "answered", "idle", "handshake", "refused", "head", "write", "flood"),
-            *("room", "full", "drain", "error"),
+            "client",
+            "answered",
+            "idle",
+            "handshake",
+            "refused",
+            "head",
+            "write",
+            "flood",
+            "room",
+            "full",
+            "drain",
+            "error",
         ),
     },
     "policyd_cluster_lookups_total": {
@@ -266,8 +276,14 @@ KNOWN: dict[str, dict[str, tuple[str, ...]]] = {
     "policyd_captured_reviews_total": {"result": ("written", "dropped", "failed")},
     "policyd_refused_clients_total": {
         "reason": (
-            *("no_certificate", "expired", "unknown_authority", "purpose", "bad_certificate"),
-            *("name", "server_certificate", "protocol"),
+            "no_certificate",
+            "expired",
+            "unknown_authority",
+            "purpose",
+            "bad_certificate",
+            "name",
+            "server_certificate",
+            "protocol",
         )
     },
     "policyd_log_lines_lost_total": {},

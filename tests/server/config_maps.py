@@ -78,10 +78,24 @@ def policy_cluster(folder: Path) -> Iterator[PolicyCluster]:
 def flags(cluster: PolicyCluster, *more: str) -> list[str]:
     """The command line of a server that reads the ConfigMaps."""
     return [
-        *(sys.executable, "-m", "policyd", "serve", *pair.flags()),
-        *("--kubeconfig", str(cluster.server.kubeconfig()), "--namespace", NAMESPACE),
-        *("--policy-configmaps", SELECTOR, "--bind", "127.0.0.1:0"),
-        *("--admin-bind", "127.0.0.1:0", "--drain", "0s", *more),
+        sys.executable,
+        "-m",
+        "policyd",
+        "serve",
+        *pair.flags(),
+        "--kubeconfig",
+        str(cluster.server.kubeconfig()),
+        "--namespace",
+        NAMESPACE,
+        "--policy-configmaps",
+        SELECTOR,
+        "--bind",
+        "127.0.0.1:0",
+        "--admin-bind",
+        "127.0.0.1:0",
+        "--drain",
+        "0s",
+        *more,
     ]
 
 

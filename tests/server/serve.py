@@ -34,8 +34,15 @@ def command(policies: Path, *flags: str) -> list[str]:
     """The command line, with free ports."""
     where = ["--bind", "127.0.0.1:0", "--admin-bind", "127.0.0.1:0", "--drain", "0s"]
     return [
-        *(sys.executable, "-m", "policyd", "serve", "-p", str(policies)),
-        *(*pair.flags(), *where, *flags),
+        sys.executable,
+        "-m",
+        "policyd",
+        "serve",
+        "-p",
+        str(policies),
+        *pair.flags(),
+        *where,
+        *flags,
     ]
 
 

@@ -151,14 +151,15 @@ def recording_all(folder: Path) -> Iterator[Process]:
     (folder / "policies.yaml").write_text(POLICIES)
     with api_server(folder, events) as api, receiving() as receiver:
         flags = (
-            *(
-                "--kubeconfig",
-                str(api.kubeconfig()),
-                "--events",
-                "--capture",
-                str(folder / "captured"),
-            ),
-            *("--otlp-endpoint", receiver.url, "--trace-sample", "parent"),
+            "--kubeconfig",
+            str(api.kubeconfig()),
+            "--events",
+            "--capture",
+            str(folder / "captured"),
+            "--otlp-endpoint",
+            receiver.url,
+            "--trace-sample",
+            "parent",
         )
         with serving(folder, folder / "policies.yaml", *flags) as server:
             yield server

@@ -90,11 +90,26 @@ class Teams:
     @contextmanager
     def serving(self, *more: str, allowed: str = "team-*") -> Iterator[Process]:
         command = [
-            *(sys.executable, "-m", "policyd", "serve", "-p", str(self.policies)),
+            sys.executable,
+            "-m",
+            "policyd",
+            "serve",
+            "-p",
+            str(self.policies),
             *pair.flags(),
-            *("--kubeconfig", str(self.server.kubeconfig())),
-            *("--exception-configmaps", SELECTOR, "--exception-namespaces", allowed),
-            *("--bind", "127.0.0.1:0", "--admin-bind", "127.0.0.1:0", "--drain", "0s", *more),
+            "--kubeconfig",
+            str(self.server.kubeconfig()),
+            "--exception-configmaps",
+            SELECTOR,
+            "--exception-namespaces",
+            allowed,
+            "--bind",
+            "127.0.0.1:0",
+            "--admin-bind",
+            "127.0.0.1:0",
+            "--drain",
+            "0s",
+            *more,
         ]
         process = Process(command, self.folder / "server.log")
         try:

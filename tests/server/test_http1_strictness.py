@@ -174,18 +174,18 @@ def test_policyd_is_stricter(row: tuple[str, bytes, int, str]) -> None:
 
 
 LINES = (
-    *(HOST, b"Content-Length: 3\r\n", b"Content-Length: 0\r\n", CODING, b"Content-Length: 3, 3\r\n"),
-    *(b"Transfer-Encoding: gzip, chunked\r\n", b"Connection: close\r\n", b"Expect: 100-continue\r\n"),
-    *(b"Connection: Upgrade\r\nUpgrade: h2c\r\n", b"A: b\r\n", b" folded\r\n", b"A : b\r\n", b"\n", b"\r"),
-    *(b"content-length:3\r\n", b"transfer-encoding:\tchunked \r\n", b"A: \0\r\n", b"\x0b", b":", b" "),
+    HOST, b"Content-Length: 3\r\n", b"Content-Length: 0\r\n", CODING, b"Content-Length: 3, 3\r\n",
+    b"Transfer-Encoding: gzip, chunked\r\n", b"Connection: close\r\n", b"Expect: 100-continue\r\n",
+    b"Connection: Upgrade\r\nUpgrade: h2c\r\n", b"A: b\r\n", b" folded\r\n", b"A : b\r\n", b"\n", b"\r",
+    b"content-length:3\r\n", b"transfer-encoding:\tchunked \r\n", b"A: \0\r\n", b"\x0b", b":", b" ",
 )  # fmt: skip
 STARTS = (
-    *(b"POST / HTTP/1.1\r\n", b"GET /a?b#c HTTP/1.1\r\n", b"POST / HTTP/1.0\r\n", b"HEAD / HTTP/1.1\r\n"),
-    *(b"GET  / HTTP/1.1\r\n", b"CONNECT a:1 HTTP/1.1\r\n", b"GET / HTTP/2.0\r\n", b"GET /\r\n", b"\r\n"),
+    b"POST / HTTP/1.1\r\n", b"GET /a?b#c HTTP/1.1\r\n", b"POST / HTTP/1.0\r\n", b"HEAD / HTTP/1.1\r\n",
+    b"GET  / HTTP/1.1\r\n", b"CONNECT a:1 HTTP/1.1\r\n", b"GET / HTTP/2.0\r\n", b"GET /\r\n", b"\r\n",
 )  # fmt: skip
 BODIES = (
-    *(b"", b"abc", b"0\r\n\r\n", b"3\r\nabc\r\n0\r\n\r\n", b"1;x=y\r\na\r\n0\r\nA: b\r\n\r\n", b"0\r\n"),
-    *(b"1\r\na\n0\r\n\r\n", b"-1\r\n", b"00000000000000001\r\na\r\n0\r\n\r\n", NEXT, b"\r\n", b"1 \r\na\r\n"),
+    b"", b"abc", b"0\r\n\r\n", b"3\r\nabc\r\n0\r\n\r\n", b"1;x=y\r\na\r\n0\r\nA: b\r\n\r\n", b"0\r\n",
+    b"1\r\na\n0\r\n\r\n", b"-1\r\n", b"00000000000000001\r\na\r\n0\r\n\r\n", NEXT, b"\r\n", b"1 \r\na\r\n",
 )  # fmt: skip
 MESSAGES = st.builds(
     lambda start, lines, body: start + b"".join(lines) + b"\r\n" + body,

@@ -86,7 +86,7 @@ def test_an_invalid_certificate_is_reported_once_and_ends_the_server(tmp_path: P
     sources = write_sources(tmp_path / "sources", a="allow a")
     pair = str(sources / "a.txt")
     flags = ("--workers", "3", "--bind", "127.0.0.1:0", "--admin-bind", "127.0.0.1:0")
-    arguments = [*(sys.executable, "-m", "policyd", "serve", "-p", "policies/best-practices")]
+    arguments = [sys.executable, "-m", "policyd", "serve", "-p", "policies/best-practices"]
     arguments += [*flags, "--tls-cert", pair, "--tls-key", pair]
     ended = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ended.stderr.count("not a usable pair") == 1

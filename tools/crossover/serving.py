@@ -56,7 +56,10 @@ def serving(
         key.touch(0o600)
         key.write_bytes(pair.key)
         command = [
-            *(sys.executable, "-m", "policyd", "serve"),
+            sys.executable,
+            "-m",
+            "policyd",
+            "serve",
             f"--policies={folder / 'policies'}",
             f"--bind={address}",
             "--admin-bind=127.0.0.1:0",

@@ -96,7 +96,9 @@ def serving() -> Iterator[Server]:
     """The real server as a separate process on free ports, stopped with SIGTERM."""
     ports = free_ports(2)
     command = [
-        *(sys.executable, "-m", "policyd"),
+        sys.executable,
+        "-m",
+        "policyd",
         "serve",
         "--self-signed",
         f"--bind=127.0.0.1:{ports[0]}",

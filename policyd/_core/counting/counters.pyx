@@ -20,8 +20,15 @@ They are read only when metrics are scraped. Only the thread of the event loop c
 #:     cost: int
 
 DECISIONS = (
-    *("admit", "deny", "warn", "audit", "error", "timeout", "exempt"),
-    *("would_deny", "would_mutate"),
+    "admit",
+    "deny",
+    "warn",
+    "audit",
+    "error",
+    "timeout",
+    "exempt",
+    "would_deny",
+    "would_mutate",
 )
 assert len(DECISIONS) == WOULD_MUTATE + 1
 

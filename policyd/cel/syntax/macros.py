@@ -341,9 +341,16 @@ RECEIVER_MACROS: dict[tuple[str, int], Expander] = {
 INTRODUCED: dict[tuple[str, int], Feature] = {
     **dict.fromkeys(
         [
-            *(("all", 3), ("exists", 3), ("exists_one", 3), ("existsOne", 3)),
-            *(("transformList", 3), ("transformList", 4), ("transformMap", 3)),
-            *(("transformMap", 4), ("transformMapEntry", 3), ("transformMapEntry", 4)),
+            ("all", 3),
+            ("exists", 3),
+            ("exists_one", 3),
+            ("existsOne", 3),
+            ("transformList", 3),
+            ("transformList", 4),
+            ("transformMap", 3),
+            ("transformMap", 4),
+            ("transformMapEntry", 3),
+            ("transformMapEntry", 4),
         ],
         TWO_VARIABLE_MACROS,
     ),

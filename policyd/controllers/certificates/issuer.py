@@ -44,7 +44,10 @@ async def issue(
     order = json.dumps(asdict(IssueOrder(now, lifetime, names, signer))).encode()
     try:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "policyd.tls.issuing"),
+            sys.executable,
+            "-P",
+            "-m",
+            "policyd.tls.issuing",
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

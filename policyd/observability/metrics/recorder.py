@@ -47,8 +47,24 @@ REJECTED_SECONDS = 60.0
 
 # Seconds: from a response without any policy to the longest timeout of the API server.
 DURATIONS = (
-    *(50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3),
-    *(0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0),
+    50e-6,
+    100e-6,
+    250e-6,
+    500e-6,
+    1e-3,
+    2.5e-3,
+    5e-3,
+    10e-3,
+    25e-3,
+    50e-3,
+    0.1,
+    0.25,
+    0.5,
+    1.0,
+    2.5,
+    5.0,
+    10.0,
+    30.0,
 )
 # Phases are shorter: from 5 µs.
 PHASE_DURATIONS = (5e-6, 10e-6, 25e-6, *DURATIONS)

@@ -103,8 +103,15 @@ def read(stream: BinaryIO) -> PolicyEdit:
         head["allowEmpty"],
     )
     return PolicyEdit(
-        *(head["name"], head["old"], head["new"], in_use, config_maps, files),
-        *(head["paths"], head["folder"], head["definitions"]),
+        head["name"],
+        head["old"],
+        head["new"],
+        in_use,
+        config_maps,
+        files,
+        head["paths"],
+        head["folder"],
+        head["definitions"],
     )
 
 

@@ -180,7 +180,10 @@ class Hub:
         serving = len(self.serving)
         rows = {"serving": serving, "starting": self._workers - serving}
         yield (
-            *("policyd_workers", "Worker processes, by state.", "gauge", ""),
+            "policyd_workers",
+            "Worker processes, by state.",
+            "gauge",
+            "",
             [("policyd_workers", {"state": each}, float(count)) for each, count in rows.items()],
         )
         for name, doc, kind, value in (

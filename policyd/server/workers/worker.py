@@ -110,7 +110,10 @@ class Worker(Server):
 
     def _review_listener(self, listening: socket.socket, serve: Serve) -> Listener:
         self._listener = SharedListener(
-            *(listening, self.connections, serve, lambda: self.certificates.context),
+            listening,
+            self.connections,
+            serve,
+            lambda: self.certificates.context,
             board=self._shared.board,
             worker=self._shared.number,
         )

@@ -38,7 +38,13 @@ SCHEMA = {
             "minItems": 5,
             "items": {
                 "required": [
-                    *("name", "unit", "median", "quartiles", "rounds", "yardstick", "unsteady")
+                    "name",
+                    "unit",
+                    "median",
+                    "quartiles",
+                    "rounds",
+                    "yardstick",
+                    "unsteady",
                 ],
                 "properties": {
                     "name": {"type": "string"},
@@ -58,8 +64,14 @@ SCHEMA = {
                     "policies": {
                         "items": {
                             "required": [
-                                *("name", "kind", "file", "matched", "micros", "quartiles"),
-                                *("share", "units"),
+                                "name",
+                                "kind",
+                                "file",
+                                "matched",
+                                "micros",
+                                "quartiles",
+                                "share",
+                                "units",
                             ]
                         }
                     }

@@ -55,8 +55,16 @@ def figures(document: JSONObject) -> dict[str, float]:
 def test_it_measures_latency_throughput_and_cpu(server: Serving, ca: Path, reviews: Path) -> None:
     admin = server.metrics.removesuffix("/metrics")
     found = bench(
-        *("--server", server.url, "--ca-file", ca, "--admin", admin, *QUICK, reviews),
-        *("--format", "json"),
+        "--server",
+        server.url,
+        "--ca-file",
+        ca,
+        "--admin",
+        admin,
+        *QUICK,
+        reviews,
+        "--format",
+        "json",
     )
     assert found.exit_code == 0, found.output
     document = orjson.loads(found.stdout)

@@ -73,8 +73,14 @@ ROWS = """\
 NAMES = [
     f"images/{name}"
     for name in (
-        *("as it is", "in one line", "latest", "a second container", "no team", "eve"),
-        *("an update of the image", "another object"),
+        "as it is",
+        "in one line",
+        "latest",
+        "a second container",
+        "no team",
+        "eve",
+        "an update of the image",
+        "another object",
     )
 ]
 

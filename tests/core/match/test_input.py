@@ -10,8 +10,17 @@ from policyd._core.match.matcher import MatchInput, input_of
 from tests.builders.reviews import request
 
 SEEN = (
-    *("kind", "resource", "request_kind", "request_resource", "sub_resource", "operation"),
-    *("name", "namespace", "object", "old_object", "never_matched"),
+    "kind",
+    "resource",
+    "request_kind",
+    "request_resource",
+    "sub_resource",
+    "operation",
+    "name",
+    "namespace",
+    "object",
+    "old_object",
+    "never_matched",
 )
 
 

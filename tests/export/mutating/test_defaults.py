@@ -6,9 +6,21 @@ from policyd.export.mutating.defaults import FIELDS
 # Objects and parts of them whose rules are in DERIVED, because they read other fields.
 DERIVED = frozenset(
     (
-        *("Pod", "PodStatus", "Service", "Secret", "Namespace", "PersistentVolume", "NodeSpec"),
-        *("ReplicationController", "NetworkPolicy", "CustomResourceDefinition", "DaemonSet", "Job"),
-        *("CustomResourceConversion", "StatefulSetSpec", "HorizontalPodAutoscaler"),
+        "Pod",
+        "PodStatus",
+        "Service",
+        "Secret",
+        "Namespace",
+        "PersistentVolume",
+        "NodeSpec",
+        "ReplicationController",
+        "NetworkPolicy",
+        "CustomResourceDefinition",
+        "DaemonSet",
+        "Job",
+        "CustomResourceConversion",
+        "StatefulSetSpec",
+        "HorizontalPodAutoscaler",
     )
 )
 

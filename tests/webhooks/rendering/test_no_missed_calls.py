@@ -52,14 +52,25 @@ def some(*values: str, most: int = 2) -> st.SearchStrategy[list[str]]:
 
 RULES = st.sampled_from([build.PODS, build.EVERYTHING]) | st.fixed_dictionaries(
     {
-        "apiGroups": some(*("", "*"), *("apps", "events.k8s.io", "autoscaling", "example.com")),
+        "apiGroups": some("", "*", "apps", "events.k8s.io", "autoscaling", "example.com"),
         "apiVersions": some("v1", "*", "v2"),
         "operations": some("*", "CREATE", "UPDATE", "DELETE", "CONNECT", most=3),
         "resources": st.sampled_from(
             [
-                *(["pods"], ["pods/status"], ["pods/*"], ["pods", "pods/status"], ["deployments"]),
-                *(["events"], ["horizontalpodautoscalers"], ["gadgets"], ["namespaces"]),
-                *(["nodes", "pods"], ["*"], ["*/*"], ["*/status"], ["deployments", "gadgets"]),
+                ["pods"],
+                ["pods/status"],
+                ["pods/*"],
+                ["pods", "pods/status"],
+                ["deployments"],
+                ["events"],
+                ["horizontalpodautoscalers"],
+                ["gadgets"],
+                ["namespaces"],
+                ["nodes", "pods"],
+                ["*"],
+                ["*/*"],
+                ["*/status"],
+                ["deployments", "gadgets"],
             ]
         ),
     },
@@ -86,12 +97,20 @@ SELECTORS = st.one_of(
 )
 CONDITIONS = st.sampled_from(
     [
-        *("true", "false", "request.operation != 'DELETE'", "request.namespace == 'shop'"),
-        *("object.?metadata.?labels.?a.orValue('') == '1'", "object.metadata.labels.a == '1'"),
-        *("oldObject == null || object.?spec != oldObject.?spec", "has(object.metadata.labels)"),
-        *("request.userInfo.groups.exists(g, g == 'devs')", "object.spec.replicas > 1"),
-        *("request.kind.kind in ['Pod', 'Event']", "request.resource.resource != 'pods'"),
-        *("namespaceObject == null", "request.resource.group == '' && request.name == 'web'"),
+        "true",
+        "false",
+        "request.operation != 'DELETE'",
+        "request.namespace == 'shop'",
+        "object.?metadata.?labels.?a.orValue('') == '1'",
+        "object.metadata.labels.a == '1'",
+        "oldObject == null || object.?spec != oldObject.?spec",
+        "has(object.metadata.labels)",
+        "request.userInfo.groups.exists(g, g == 'devs')",
+        "object.spec.replicas > 1",
+        "request.kind.kind in ['Pod', 'Event']",
+        "request.resource.resource != 'pods'",
+        "namespaceObject == null",
+        "request.resource.group == '' && request.name == 'web'",
     ]
 )
 
