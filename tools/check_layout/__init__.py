@@ -9,6 +9,8 @@
 ``third_party`` which package may import which library
 ``sizes``       lines of a file, modules of a folder
 ``names``       a public class or type alias is defined once
+``starred``     no literal is starred to lay out the one around it
+``references``  files that prose names exist
 ``commits``     the length of commit subjects
 =============== ================================================================================
 

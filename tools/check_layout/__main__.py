@@ -3,7 +3,17 @@
 import sys
 from pathlib import Path
 
-from tools.check_layout import commits, cycles, forbidden, layers, names, sizes, third_party
+from tools.check_layout import (
+    commits,
+    cycles,
+    forbidden,
+    layers,
+    names,
+    references,
+    sizes,
+    starred,
+    third_party,
+)
 from tools.check_layout.imports import read_imports
 from tools.check_layout.table import Table, TableError, read_table
 
@@ -37,6 +47,8 @@ def problems(root: Path, table: Table) -> list[str]:
         *third_party.problems(table.third_party, imports),
         *sizes.problems(table, root),
         *names.problems(table, root),
+        *starred.problems(root),
+        *references.problems(root),
         *commits.problems(table, root),
     ]
 

@@ -48,7 +48,7 @@ def read_imports(root: Path) -> tuple[dict[str, str], list[Import]]:
 
 
 def module_of(path: str) -> str:
-    """policyd.x for policyd/x.py and for policyd/x/__init__.pxd."""
+    """The dotted name of a path; a package's own files have the name of the package."""
     return ".".join(Path(path).with_suffix("").parts).removesuffix(".__init__")
 
 
