@@ -1,6 +1,6 @@
 """Contract: a file of Python or Cython that a docstring, a comment or a page of docs/ names exists.
 
-A name may leave out the first folders of a path. With capitals (``NAME.py``) it stands for any file.
+A name may leave out the first folders of a path. ``NAME.py``, with capitals, stands for any file.
 """
 
 import ast
