@@ -70,7 +70,7 @@ def test_a_server_that_ends_in_between_ends_the_run(
     contents: Reporting, report: Reporter, server: ApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(paced_requests, "UNANSWERED_PAUSE", 0.01)
-    monkeypatch.setattr(paced_requests, "UNANSWERED_SECONDS", 0.05)
+    monkeypatch.setattr(paced_requests, "UNANSWERED_SECONDS", 1.0)
     contents.stored("shop", "gone", "x")
     for number in range(50):
         contents.add(PODS, f"p{number:02}", "shop")
