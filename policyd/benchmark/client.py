@@ -1,12 +1,7 @@
-"""A bare HTTP/1.1 client over TLS, as cheap as it can be: it must not be what is measured. Knows
-nothing of load.
-"""
+"""Sends reviews to a server over TLS, on connections that stay open. Knows nothing of load."""
 
-import socket
 import ssl
-from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from http.client import HTTPException, HTTPSConnection, IncompleteRead
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,108 +10,76 @@ import orjson
 from policyd.benchmark.webhook_requests import WebhookRequest
 from policyd.errors import ConfigError
 
-TIMEOUT = 10.0  # seconds, those of a webhook configuration unless it says otherwise
-_CHUNK = 65536
-_PORT = 443
+TIMEOUT = 10  # seconds, those of a webhook configuration unless it says otherwise
+_HEADERS = {
+    "User-Agent": "policyd-bench",
+    "Accept": "application/json, */*",
+    "Content-Type": "application/json",
+}
 
 
 class RequestFailed(Exception):
     """A request that got no AdmissionReview. Its text is the kind of the failure."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trust:
-    """How the server is verified, and the certificate that is shown to it."""
-
-    ca_file: Path | None = None
-    insecure: bool = False
-    server_name: str = ""
-    client_cert: Path | None = None
-    client_key: Path | None = None
-
-    def context(self) -> ssl.SSLContext:
-        """Return the context of connections. Raises ConfigError."""
-        try:
-            context = ssl.create_default_context(cafile=self.ca_file)
-        except OSError as error:
-            raise ConfigError(f"--ca-file {self.ca_file}: {_reason(error)}") from None
-        if self.insecure:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        if self.client_cert is not None:
-            try:
-                context.load_cert_chain(self.client_cert, self.client_key)
-            except OSError as error:
-                raise ConfigError(f"--client-cert {self.client_cert}: {_reason(error)}") from None
-        return context
-
-
 class LoadTarget:
-    """A server by its URL, to which paths of webhooks are added."""
+    """A server by its URL, to which paths of webhooks are added. ``client_cert`` has the private
+    key too, if ``client_key`` is None. Raises ConfigError.
+    """
 
-    def __init__(self, url: str, trust: Trust) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        ca_file: Path | None = None,
+        insecure: bool = False,
+        client_cert: Path | None = None,
+        client_key: Path | None = None,
+    ) -> None:
         parts = urlsplit(url)
-        self.host, self.port = parts.hostname or "", parts.port or _PORT
-        self._netloc, self._path = parts.netloc, parts.path.rstrip("/")
-        self._context = trust.context()
-        self._name = trust.server_name or self.host
-
-    def connect(self) -> "LoadConnection":
-        """Open a connection. Raises RequestFailed."""
-        with ExitStack() as opened:
+        self.host, self.port = parts.hostname or "", parts.port or 443
+        self._path = parts.path.rstrip("/")
+        try:
+            self._context = ssl.create_default_context(cafile=ca_file)
+        except OSError as error:
+            raise ConfigError(f"--ca-file {ca_file}: {_reason(error)}") from None
+        if insecure:
+            self._context.check_hostname = False
+            self._context.verify_mode = ssl.CERT_NONE
+        if client_cert is not None:
             try:
-                raw = opened.enter_context(
-                    socket.create_connection((self.host, self.port), TIMEOUT)
-                )
-                raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                secure = self._context.wrap_socket(raw, server_hostname=self._name)
+                self._context.load_cert_chain(client_cert, client_key)
             except OSError as error:
-                raise RequestFailed(_kind(error)) from None
-            opened.pop_all()
-        return LoadConnection(secure)
+                raise ConfigError(f"--client-cert {client_cert}: {_reason(error)}") from None
 
-    def prepared(self, requests: Sequence[WebhookRequest]) -> list["Prepared"]:
-        """Return the bytes to send for requests."""
-        return [self._prepared(each) for each in requests]
-
-    def _prepared(self, request: WebhookRequest) -> "Prepared":
-        head = (
-            f"POST {self._path}/{request.webhook}?timeout={TIMEOUT:.0f}s HTTP/1.1\r\n"
-            f"Host: {self._netloc}\r\nUser-Agent: policyd-bench\r\n"
-            f"Content-Length: {len(request.body)}\r\n"
-            "Accept: application/json, */*\r\nContent-Type: application/json\r\n\r\n"
-        )
-        uid = orjson.loads(request.body)["request"].get("uid")
-        return Prepared(head.encode() + request.body, uid)
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """The bytes of a request, and the uid that its answer must have."""
-
-    data: bytes
-    uid: object
+    def connection(self) -> "LoadConnection":
+        """Return a connection, which opens when it is used."""
+        http = HTTPSConnection(self.host, self.port, timeout=TIMEOUT, context=self._context)
+        return LoadConnection(http, self._path)
 
 
 class LoadConnection:
-    """One keep-alive connection; of no use after RequestFailed."""
+    """One keep-alive connection, which opens again after a failure."""
 
-    def __init__(self, connected: ssl.SSLSocket) -> None:
-        self._socket = connected
-        self._rest = b""
+    def __init__(self, http: HTTPSConnection, path: str) -> None:
+        self._http = http
+        self._path = path
 
-    def ask(self, request: Prepared) -> bool:
+    def ask(self, request: WebhookRequest) -> bool:
         """Send a request and read its answer: whether it was allowed. Raises RequestFailed."""
+        path = f"{self._path}/{request.webhook}?timeout={TIMEOUT}s"
         try:
-            self._socket.sendall(request.data)
-            status, body = self._receive()
-        except OSError as error:
+            self._http.request("POST", path, request.body, _HEADERS)
+            response = self._http.getresponse()
+            body = response.read()
+        except (OSError, HTTPException) as error:
+            self.close()
             raise RequestFailed(_kind(error)) from None
-        if status != 200:
-            raise RequestFailed(f"HTTP {status}")
+        if response.status != 200:
+            raise RequestFailed(f"HTTP {response.status}")
         try:
-            response = orjson.loads(body)["response"]
-            allowed, uid = response["allowed"], response["uid"]
+            answer = orjson.loads(body)["response"]
+            allowed, uid = answer["allowed"], answer["uid"]
         except (orjson.JSONDecodeError, KeyError, TypeError):
             raise RequestFailed("not an AdmissionReview") from None
         if uid != request.uid or not isinstance(allowed, bool):
@@ -125,38 +88,17 @@ class LoadConnection:
 
     def close(self) -> None:
         """Close it."""
-        self._socket.close()
-
-    def _receive(self) -> tuple[int, bytes]:
-        data = self._rest
-        while (end := data.find(b"\r\n\r\n")) < 0:
-            data += self._read()
-        head = data[:end].lower()
-        status = head[9:12]
-        length = head.partition(b"content-length:")[2].split(b"\r\n", 1)[0].strip()
-        if not status.isdigit() or not length.isdigit():
-            raise RequestFailed("not an answer of HTTP/1.1 with Content-Length")
-        whole = end + 4 + int(length)
-        while len(data) < whole:
-            data += self._read()
-        self._rest = data[whole:]
-        return int(status), data[end + 4 : whole]
-
-    def _read(self) -> bytes:
-        data = self._socket.recv(_CHUNK)
-        if not data:
-            raise RequestFailed("connection closed")
-        return data
+        self._http.close()
 
 
-def _kind(error: OSError) -> str:
+def _kind(error: OSError | HTTPException) -> str:
     if isinstance(error, TimeoutError):
         return "timeout"
     if isinstance(error, ConnectionRefusedError):
         return "connection refused"
-    if isinstance(error, ConnectionError | ssl.SSLEOFError):
+    if isinstance(error, ConnectionError | ssl.SSLEOFError | IncompleteRead):
         return "connection closed"
-    return _reason(error)
+    return _reason(error) if isinstance(error, OSError) else "not an answer of HTTP/1.1"
 
 
 def _reason(error: OSError) -> str:

@@ -1,46 +1,52 @@
-"""What the core takes for each request, bytes in to bytes out: as a whole, by phases, by policies.
+"""What the core takes for each request, bytes in to bytes out: as a whole, and by policies.
+
 Without HTTP, TLS, limits, metrics and logs.
 """
 
 import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
-from statistics import median
 from time import perf_counter_ns, process_time_ns
 
 import orjson
 
 from policyd.admission import engine
+from policyd.admission.decision import Verdict
 from policyd.admission.lookups.authorizer import Authorizer
-from policyd.admission.recorder import Phase, Recorder
 from policyd.admission.review import decode, encode
-from policyd.benchmark.census import Census, SortKey, census
 from policyd.benchmark.figures import Figure, percentile
-from policyd.benchmark.observed import MutationTimes, observe
-from policyd.benchmark.rounds import (
-    Report,
-    Result,
-    RoundLimits,
-    Work,
-    measured,
-    undisturbed,
-    warm_up,
-)
+from policyd.benchmark.rounds import Report, RoundLimits, Work, measured, warm_up
 from policyd.benchmark.webhook_requests import WebhookRequest
+from policyd.offline.ignored import EffectRecorder
+from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
 
+SortKey = tuple[str, str]  # the sort_key of a policy: name, kind
+
 # What the whole request takes: CPU time, and how the requests of a round are distributed.
-CPU, SHARES = "cpu", {"p50": 0.5, "p90": 0.9, "p99": 0.99}
-# In the order of a request; ``respond`` is what no other phase has.
-PHASES = ("decode", "match", "evaluate", "patch", "respond", "encode")
+CPU, SHARES = "cpu", {"p50": 0.5, "p99": 0.99}
 YARDSTICK = "parse+print"
 UNIT = "us"
 _UNSTEADY = "/p99"  # of few requests
-# Seconds of CPU time: of one kind of work in one round, at least, and of one piece of it.
-_ROUND, _PIECE = 0.02, 0.001
+_ROUND = 0.02  # seconds of CPU time of one kind of work in one round, at least
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """The calls of one webhook: how many matched a policy, were denied, and had an error in a
+    policy; for each policy that matched, the number of calls and its cost units in all of them.
+    """
+
+    webhook: Webhook
+    calls: int
+    matched: int
+    denied: int
+    errors: int
+    matches: dict[SortKey, int]
+    units: dict[SortKey, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +71,14 @@ def measure(
     authorizer: Authorizer | None = None,
 ) -> CoreMeasurement:
     """Measure all calls. Every figure is in microseconds for one call; that of a policy, for one
-    call that it matched.
+    call that it matched, as its counters have it.
     """
-    webhooks = tuple(dict.fromkeys(call.webhook for call in calls))
-    censuses = tuple(census(policies, calls, webhook, authorizer) for webhook in webhooks)
     works: list[Work] = []
-    for each in censuses:
-        own = [call for call in calls if call.webhook == each.webhook]
-        works += _Webhook(policies, own, each, authorizer).works()
+    censuses = []
+    for webhook in dict.fromkeys(call.webhook for call in calls):
+        own = [call.body for call in calls if call.webhook == webhook]
+        censuses.append(census(policies, own, webhook, authorizer))
+        works += _works(policies, own, censuses[-1], authorizer)
     with _settled():
         rounds = measured(works, limits, report)
     figures = {}
@@ -81,156 +87,96 @@ def measure(
         base = () if name == yardstick else rounds[yardstick]
         unsteady = name == yardstick or name.endswith(_UNSTEADY)
         figures[name] = Figure(name, UNIT, values, base, unsteady)
-    return CoreMeasurement(figures, censuses)
+    return CoreMeasurement(figures, tuple(censuses))
 
 
-class _Webhook:
-    """The works of one webhook. Calls are timed in pieces so short that most are not disturbed."""
+def census(
+    policies: CompiledPolicySet,
+    bodies: Sequence[bytes],
+    webhook: Webhook,
+    authorizer: Authorizer | None = None,
+) -> Census:
+    """Evaluate every call of a webhook once, and count what it does."""
+    matches: Counter[SortKey] = Counter()
+    before = _counted(policies.policies, "cost")
+    matched = denied = errors = 0
+    for body in bodies:
+        seen: set[SortKey] = set()
 
-    def __init__(
-        self,
-        policies: CompiledPolicySet,
-        calls: Sequence[WebhookRequest],
-        found: Census,
-        authorizer: Authorizer | None,
-    ) -> None:
-        self._policies = policies
-        self._webhook = found.webhook
-        self._matches = found.matches
-        self._matched = [each for each in policies.policies if each.sort_key in found.matches]
-        self._authorizer = authorizer
-        self._pieces = _in_pieces(calls, warm_up(lambda: self._answer(calls)))
-        self._calls = sum(map(len, self._pieces))
-        # How often the pieces have each call.
-        self._times = self._calls // len(calls)
+        def note(policy: CompiledPolicy, seen: set[SortKey] = seen) -> bool:
+            seen.add(policy.sort_key)
+            return True
 
-    def works(self) -> list[Work]:
-        """Return what is repeated in every round."""
-        found: list[Work] = [self._parse_and_print, self._whole, self._phases]
-        if self._webhook == "mutate":
-            found.append(self._mutations)
-        return found
+        verdict, recorder = Verdict(), EffectRecorder()
+        response = engine.review(
+            policies,
+            decode(body),
+            webhook=webhook,
+            recorder=recorder,
+            only=note,
+            authorizer=authorizer,
+            verdict=verdict,
+        )
+        matches.update(seen)
+        matched += bool(seen)
+        denied += not response.allowed
+        found = verdict.findings
+        errors += any(each.error for each in found) or bool(recorder.ignored(found))
+    after = _counted(policies.policies, "cost")
+    units = {key: round(after[key] - before[key]) for key in matches}
+    return Census(webhook, len(bodies), matched, denied, errors, dict(matches), units)
 
-    def _answer(self, calls: Sequence[WebhookRequest]) -> list[int]:
+
+def _works(
+    policies: CompiledPolicySet,
+    bodies: Sequence[bytes],
+    found: Census,
+    authorizer: Authorizer | None,
+) -> list[Work]:
+    """Return what is repeated in every round: the yardstick, and the calls of a webhook."""
+    webhook, review = found.webhook, engine.review
+    matched = [each for each in policies.policies if each.sort_key in found.matches]
+
+    def answered() -> list[int]:
         """Answer the calls; return the nanoseconds of each."""
-        policies, webhook, authorizer = self._policies, self._webhook, self._authorizer
-        review, times, clock = engine.review, list[int](), perf_counter_ns
-        for call in calls:
+        times, clock = list[int](), perf_counter_ns
+        for body in bodies:
             begin = clock()
-            encode(review(policies, decode(call.body), webhook=webhook, authorizer=authorizer))
+            encode(review(policies, decode(body), webhook=webhook, authorizer=authorizer))
             times.append(clock() - begin)
         return times
 
-    def _parse_and_print(self) -> dict[str, float]:
+    passes = max(1, round(_ROUND / max(warm_up(answered), 1e-6)))
+    calls = passes * len(bodies)
+
+    def parse_and_print() -> dict[str, float]:
         """The yardstick: JSON alone, by a library that no change of policyd touches."""
+        started = process_time_ns()
+        for _ in range(passes):
+            for body in bodies:
+                orjson.dumps(orjson.loads(body))
+        return {f"{webhook}/{YARDSTICK}": (process_time_ns() - started) / 1e3 / calls}
 
-        def work(calls: Sequence[WebhookRequest]) -> int:
-            started = process_time_ns()
-            for call in calls:
-                orjson.dumps(orjson.loads(call.body))
-            return process_time_ns() - started
+    def whole() -> dict[str, float]:
+        before, started = _counted(matched, "seconds"), process_time_ns()
+        times = [each for _ in range(passes) for each in answered()]
+        spent = process_time_ns() - started
+        after = _counted(matched, "seconds")
+        times.sort()
+        values = {f"{webhook}/{CPU}": spent / 1e3 / calls}
+        for name, share in SHARES.items():
+            values[f"{webhook}/{name}"] = percentile(times, share) / 1e3
+        for key, count in found.matches.items():
+            taken = (after[key] - before[key]) * 1e6
+            values[policy_figure(webhook, key)] = taken / (count * passes)
+        return values
 
-        return self._named({YARDSTICK: self._micros(sum(self._in_turn(work)))})
-
-    def _whole(self) -> dict[str, float]:
-        def work(calls: Sequence[WebhookRequest]) -> tuple[int, list[int], dict[SortKey, float]]:
-            before = self._evaluation()
-            started = process_time_ns()
-            times = self._answer(calls)
-            spent = process_time_ns() - started
-            after = self._evaluation()
-            return spent, times, {key: after[key] - before[key] for key in after}
-
-        pieces = self._in_turn(work)
-        times = sorted(self._of_each([each for _, found, _ in pieces for each in found]))
-        found = {CPU: self._micros(sum(spent for spent, _, _ in pieces))}
-        found |= {name: percentile(times, share) / 1e3 for name, share in SHARES.items()}
-        named = self._named(found)
-        if self._webhook == "validate":
-            named |= self._of_policies([taken for _, _, taken in pieces])
-        return named
-
-    def _phases(self) -> dict[str, float]:
-        """Time the parts with clocks between them, which the whole is measured without."""
-        policies, webhook, authorizer = self._policies, self._webhook, self._authorizer
-
-        def work(calls: Sequence[WebhookRequest]) -> dict[str, int]:
-            recorder, clock = _PhaseRecorder(), perf_counter_ns
-            decoding = reviewing = encoding = 0
-            for call in calls:
-                begin = clock()
-                request = decode(call.body)
-                decoded = clock()
-                response = engine.review(
-                    policies, request, webhook=webhook, recorder=recorder, authorizer=authorizer
-                )
-                reviewed = clock()
-                encode(response)
-                encoding += clock() - reviewed
-                reviewing += reviewed - decoded
-                decoding += decoded - begin
-            inside = recorder.nanoseconds
-            rest = reviewing - sum(inside.values())
-            return {"decode": decoding, "encode": encoding, "respond": rest, **inside}
-
-        pieces = self._in_turn(work)
-        spent = {name: sum(each.get(name, 0) for each in pieces) for name in PHASES}
-        return self._named(
-            {f"phase/{name}": self._micros(each) for name, each in spent.items() if each}
-        )
-
-    def _mutations(self) -> dict[str, float]:
-        def work(calls: Sequence[WebhookRequest]) -> dict[SortKey, float]:
-            times = MutationTimes()
-            for call in calls:
-                observe(self._policies, call, times, self._authorizer)
-            return {key: float(each) for key, each in times.nanoseconds.items()}
-
-        return self._of_policies(self._in_turn(work))
-
-    def _in_turn(self, work: Callable[[Sequence[WebhookRequest]], Result]) -> list[Result]:
-        return [undisturbed(partial(work, piece)) for piece in self._pieces]
-
-    def _of_each(self, times: Sequence[int]) -> list[float]:
-        """Return the median of each request: its own time, not what disturbed it once."""
-        distinct = len(times) // self._times
-        return [median(times[number::distinct]) for number in range(distinct)]
-
-    def _evaluation(self) -> dict[SortKey, float]:
-        """The nanoseconds that the core has counted for each policy."""
-        return {each.sort_key: each.counters.snapshot()["seconds"] * 1e9 for each in self._matched}
-
-    def _of_policies(self, pieces: Sequence[Mapping[SortKey, float]]) -> dict[str, float]:
-        return {
-            policy_figure(self._webhook, key): sum(each.get(key, 0) for each in pieces)
-            / (count * self._times * 1e3)
-            for key, count in self._matches.items()
-        }
-
-    def _named(self, values: Mapping[str, float]) -> dict[str, float]:
-        return {f"{self._webhook}/{name}": value for name, value in values.items()}
-
-    def _micros(self, nanoseconds: int) -> float:
-        return nanoseconds / 1e3 / self._calls
+    return [parse_and_print, whole]
 
 
-def _in_pieces(calls: Sequence[WebhookRequest], seconds: float) -> list[Sequence[WebhookRequest]]:
-    """Split calls that take these seconds together into pieces; few calls are repeated."""
-    whole = max(1, round(_ROUND / max(seconds, 1e-6)))
-    repeated = [*calls] * whole
-    size = max(1, round(len(calls) * _PIECE / max(seconds, 1e-6)))
-    return [repeated[start : start + size] for start in range(0, len(repeated), size)]
-
-
-class _PhaseRecorder(Recorder):
-    """Adds up the phases that the engine reports."""
-
-    def __init__(self) -> None:
-        self.nanoseconds: dict[str, int] = {}
-
-    def phase(self, phase: Phase, nanoseconds: int) -> None:
-        """Add one phase of one request."""
-        self.nanoseconds[phase] = self.nanoseconds.get(phase, 0) + nanoseconds
+def _counted(policies: Sequence[CompiledPolicy], what: str) -> dict[SortKey, float]:
+    """Return what the core has counted for each policy so far: ``seconds`` or ``cost``."""
+    return {each.sort_key: each.counters.snapshot()[what] for each in policies}  # type: ignore[literal-required]
 
 
 @contextmanager

@@ -4,21 +4,16 @@ all of them alike. Knows nothing of policies.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from time import monotonic, perf_counter_ns, process_time, process_time_ns
-from typing import TypeVar
+from time import monotonic, process_time
 
 from policyd.benchmark.figures import FEWEST
 
 # One kind of work in one round: the values of its figures, by their names.
 Work = Callable[[], Mapping[str, float]]
 Report = Callable[[str, int, int], None]
-Result = TypeVar("Result")
 
 _WARM = 0.1  # seconds of CPU time before anything counts
 _FEWEST_WARM = 3
-_TRIES = 5
-# Time that a piece of work may lose to other processes: a share of its own, and nanoseconds.
-_LOST_SHARE, _LOST = 0.03, 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +54,3 @@ def warm_up(work: Callable[[], object]) -> float:
         latest = process_time() - started
         done += 1
     return latest
-
-
-def undisturbed(work: Callable[[], Result]) -> Result:
-    """Run a short piece of work, again if other processes took the processor away from it; return
-    the result that lost least.
-    """
-    found: list[tuple[int, Result]] = []
-    for _ in range(_TRIES):
-        wall, cpu = perf_counter_ns(), process_time_ns()
-        result = work()
-        spent = process_time_ns() - cpu
-        lost = perf_counter_ns() - wall - spent
-        found.append((lost, result))
-        if lost < spent * _LOST_SHARE + _LOST:
-            break
-    return min(found, key=lambda each: each[0])[1]

@@ -15,10 +15,10 @@ from policyd.errors import ConfigError
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 MOST, THROUGHPUT, CPU = "max", "throughput", "server cpu"
+_UNITS = {THROUGHPUT: "requests/s"}
 _BUSY = 0.8  # of one core: above it the client may be what is measured
 _HINTS = {
-    "TLS": "verify the server with --ca-file FILE and, if its certificate has another name than "
-    "the URL, --server-name NAME; or do not verify it: --insecure",
+    "TLS": "verify the server with --ca-file FILE, or do not verify it: --insecure",
     "connection refused": "nothing listens there: correct --server, or start policyd there",
     "HTTP 404": "give the URL without the path of a webhook, such as https://127.0.0.1:8443",
 }
@@ -35,21 +35,23 @@ class ServiceMeasurement:
     denied: int
     failures: Counter[str]
     remarks: tuple[str, ...]
-    state: ServerState | None
+
+    def percentiles(self) -> dict[str, float]:
+        """Return the percentiles of all requests together, in microseconds."""
+        return _percentiles(self.latencies)
 
 
 def try_once(target: LoadTarget, requests: Sequence[WebhookRequest]) -> None:
     """Send one request. Raises ConfigError if it gets no answer."""
+    connection = target.connection()
     try:
-        connection = target.connect()
-        try:
-            connection.ask(target.prepared(requests[:1])[0])
-        finally:
-            connection.close()
+        connection.ask(requests[0])
     except RequestFailed as failure:
         known = [hint for kind, hint in _HINTS.items() if str(failure).startswith(kind)]
         hint = f"\n  hint: {known[0]}" if known else ""
         raise ConfigError(f"--server: {target.host}:{target.port}: {failure}{hint}") from None
+    finally:
+        connection.close()
 
 
 def measure(
@@ -69,25 +71,19 @@ def measure(
             states.append(admin.read())
         report("loading the server", number, options.rounds)
 
-    rounds = load(target, target.prepared(requests), options, boundary)
-    failures: Counter[str] = Counter()
-    for each in rounds:
-        failures += each.failures
-    silent = sum(not each.latencies for each in rounds)
-    if silent == len(rounds):
+    rounds = load(target, requests, options, boundary)
+    failures = sum((each.failures for each in rounds), Counter[str]())
+    latencies = sorted(each for one in rounds for each in one.latencies)
+    if not latencies:
         kinds = ", ".join(f"{count} × {kind}" for kind, count in failures.most_common())
         raise ConfigError(
             f"--server: {target.host}:{target.port}: no answer in {options.seconds:g} s "
-            f"({kinds or 'no request ended'})\n  hint: give a longer --duration or a lower --rate, "
-            "and see the log of the server"
+            f"({kinds or 'no request ended'})\n  hint: give a longer --duration, and see the log "
+            "of the server"
         )
     figures = _figures(rounds, states)
     spent, taken = (last - first for first, last in zip(own[0], own[-1], strict=True))
     remarks = []
-    if silent:
-        remarks.append(
-            f"{silent} of {len(rounds)} rounds had no answer: their figures are left out"
-        )
     if spent > _BUSY * taken:
         remarks.append(
             f"the client itself used {spent / taken:.0%} of a core: latency and throughput may be "
@@ -98,29 +94,31 @@ def measure(
         remarks.append("the server restarted: its CPU time is not known")
     if len({each.generation for each in states}) > 1:
         remarks.append("the policies of the server changed while it was measured")
-    return ServiceMeasurement(
-        figures,
-        sorted(each for one in rounds for each in one.latencies),
-        sum(each.denied for each in rounds),
-        failures,
-        tuple(remarks),
-        states[-1] if states else None,
-    )
+    denied = sum(each.denied for each in rounds)
+    return ServiceMeasurement(figures, latencies, denied, failures, tuple(remarks))
 
 
 def _figures(rounds: Sequence[LoadRound], states: Sequence[ServerState]) -> dict[str, Figure]:
+    """Return the figures of the rounds that have answers."""
     values: dict[str, list[float]] = {}
     for number, each in enumerate(rounds):
-        latencies = sorted(each.latencies)
-        answered = len(latencies)
+        answered = len(each.latencies)
         if not answered:
             continue
-        for name, share in SHARES.items():
-            values.setdefault(name, []).append(percentile(latencies, share) * 1e6)
-        values.setdefault(MOST, []).append(latencies[-1] * 1e6)
-        values.setdefault(THROUGHPUT, []).append(answered / each.seconds)
+        found = _percentiles(sorted(each.latencies))
+        found[THROUGHPUT] = answered / each.seconds
         if states:
             spent = states[number + 1].cpu - states[number].cpu
-            values.setdefault(CPU, []).append(spent / answered * 1e6)
-    units = {THROUGHPUT: "requests/s"}
-    return {name: Figure(name, units.get(name, "us"), tuple(each)) for name, each in values.items()}
+            found[CPU] = spent / answered * 1e6
+        for name, value in found.items():
+            values.setdefault(name, []).append(value)
+    return {
+        name: Figure(name, _UNITS.get(name, "us"), tuple(each), unsteady=name == MOST)
+        for name, each in values.items()
+    }
+
+
+def _percentiles(latencies: Sequence[float]) -> dict[str, float]:
+    """Return percentiles of sorted seconds, in microseconds."""
+    found = {name: percentile(latencies, share) * 1e6 for name, share in SHARES.items()}
+    return {**found, MOST: latencies[-1] * 1e6}

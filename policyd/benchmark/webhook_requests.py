@@ -33,11 +33,18 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class WebhookRequest:
-    """The body of one request to a webhook."""
+    """The body of one request to a webhook, and the uid that its answer must have."""
 
     place: str
     webhook: Webhook
     body: bytes
+    uid: object
+
+    @classmethod
+    def of(cls, place: str, webhook: Webhook, request: JSONObject) -> "WebhookRequest":
+        """Return the call with the AdmissionReview of a request."""
+        review = {"kind": KIND, "apiVersion": API_VERSION, "request": request}
+        return cls(place, webhook, orjson.dumps(review), request.get("uid"))
 
 
 def requests_of(
@@ -61,7 +68,7 @@ def requests_of(
         try:
             turns = Turns(decode(dict(each.review)), webhooks, defaults, built=each.built)
             for request, webhook in turns:
-                call = WebhookRequest(each.place, webhook, body_of(request.raw))
+                call = WebhookRequest.of(each.place, webhook, request.raw)
                 response = engine.review(
                     policies, decode(call.body), webhook=webhook, authorizer=authorizer
                 )
@@ -79,11 +86,6 @@ def used_webhooks(policies: CompiledPolicySet) -> tuple[Webhook, ...]:
         "validate": any(each.validation is not None for each in policies.policies),
     }
     return tuple(webhook for webhook in BOTH if used[webhook])
-
-
-def body_of(request: JSONObject) -> bytes:
-    """Return the body of the AdmissionReview of a request."""
-    return orjson.dumps({"kind": KIND, "apiVersion": API_VERSION, "request": request})
 
 
 def digest(reviews: Iterable[Review]) -> str:

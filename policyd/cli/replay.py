@@ -20,10 +20,10 @@ from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError, ReviewError
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admitter
+from policyd.offline.captures import capture_lines
 from policyd.offline.replaying import WHAT, DecisionChange, Recorded, changes, read_line
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.source.files import captures_in, read_bytes
 from policyd.policy.source.loader import load
 from policyd.versions import KubernetesVersion
 
@@ -112,7 +112,7 @@ def command(
     old = None
     if against:
         old = _admitter(compiler.compile_strict(load(against, version=version)), authorizer)
-    lines = list(_lines(captures))
+    lines = list(capture_lines(captures))
     if not lines:
         raise ConfigError(f"no reviews in {', '.join(map(str, captures))}")
     found = list(_changed(with_progress(lines, "replaying"), new, old))
@@ -131,23 +131,6 @@ def command(
 def _admitter(policies: CompiledPolicySet, authorizer: Authorizer | None) -> Admitter:
     """Return what evaluates recorded objects, which have their defaults."""
     return Admitter(policies, authorizer, defaults=policies.defaults, built=False)
-
-
-def _lines(captures: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
-    """Yield every line with its place. Raises ConfigError if a file cannot be read."""
-    for capture in captures:
-        files = [capture]
-        if capture.is_dir():
-            files = captures_in(capture)
-        for file in files:
-            try:
-                data = read_bytes(file, pipes=file == capture)
-            except (OSError, EOFError, ValueError) as error:
-                reason = error.strerror if isinstance(error, OSError) else str(error)
-                raise ConfigError(f"{file}: {reason}") from None
-            for number, line in enumerate(data.splitlines(), 1):
-                if line.strip():
-                    yield f"{file}:{number}", line
 
 
 def _changed(

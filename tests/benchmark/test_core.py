@@ -1,14 +1,12 @@
 """What the core takes: every policy has a figure, and those that take most have the largest."""
 
-import itertools
 from functools import cache
 
 import pytest
 
-from policyd.benchmark.census import census
-from policyd.benchmark.core import CPU, PHASES, YARDSTICK, CoreMeasurement, measure, policy_figure
+from policyd.benchmark.core import YARDSTICK, CoreMeasurement, census, measure, policy_figure
 from policyd.benchmark.figures import FEWEST
-from policyd.benchmark.rounds import RoundLimits, Work, measured, undisturbed
+from policyd.benchmark.rounds import RoundLimits, Work, measured
 from policyd.benchmark.webhook_requests import Review, WebhookRequest, requests_of
 from policyd.json_types import JSONObject
 from policyd.policy.suite.reviews import build_review
@@ -38,6 +36,10 @@ def requests(*objects: JSONObject) -> list[WebhookRequest]:
     return requests_of(compiled(*POLICIES), reviews)
 
 
+def bodies(calls: list[WebhookRequest]) -> list[bytes]:
+    return [each.body for each in calls]
+
+
 @cache
 def measurement() -> CoreMeasurement:
     found = requests(*(pod(container(), name=f"web-{number}") for number in range(3)))
@@ -65,17 +67,6 @@ def test_a_policy_that_does_much_more_takes_much_longer(
     assert more > 3 * less > 0
 
 
-@pytest.mark.parametrize("webhook", ["validate", "mutate"])
-def test_phases_make_up_the_whole(webhook: str) -> None:
-    figures = measurement().figures
-    phases = [figures[name] for each in PHASES if (name := f"{webhook}/phase/{each}") in figures]
-    whole = figures[f"{webhook}/{CPU}"].median
-    # Clocks are between the phases, and the machine is shared.
-    assert 0.5 * whole < sum(each.median for each in phases) < 3 * whole
-    patched = f"{webhook}/phase/patch" in figures
-    assert patched is (webhook == "mutate")
-
-
 def test_every_figure_has_the_yardstick_of_its_rounds() -> None:
     figures = measurement().figures
     for name, each in figures.items():
@@ -87,11 +78,7 @@ def test_every_figure_has_the_yardstick_of_its_rounds() -> None:
 
 def test_percentiles_are_of_requests() -> None:
     figures = measurement().figures
-    assert (
-        figures["validate/p50"].median
-        <= figures["validate/p90"].median
-        <= figures["validate/p99"].median
-    )
+    assert figures["validate/p50"].median <= figures["validate/p99"].median
 
 
 def test_a_census_counts_what_requests_do() -> None:
@@ -103,7 +90,7 @@ def test_a_census_counts_what_requests_do() -> None:
         Review("r:2", build_review(pod(labels={"no": "yes"}))),
         Review("r:3", build_review(config_map())),
     ]
-    found = census(policies, requests_of(policies, reviews), "validate")
+    found = census(policies, bodies(requests_of(policies, reviews)), "validate")
     assert (found.calls, found.matched, found.denied, found.errors) == (3, 2, 1, 2)
     assert found.matches == {("p", "Policy"): 1, ("lenient", "Policy"): 2}
 
@@ -114,7 +101,7 @@ def test_cost_units_are_those_of_the_expressions() -> None:
         policy("two", validations=[demand(CHEAP, "x"), demand(f"{CHEAP} ", "x")]),
     )
     made = [Review("r:1", build_review(pod()))] * 2
-    units = census(twice, requests_of(twice, made), "validate").units
+    units = census(twice, bodies(requests_of(twice, made)), "validate").units
     assert units["two", "Policy"] == 2 * units["one", "Policy"] > 0
 
 
@@ -143,11 +130,3 @@ def test_rounds_take_turns() -> None:
     measured([noting("a"), noting("b")], RoundLimits(FEWEST, 60), quiet)
     rounds = order[-2 * FEWEST :]
     assert rounds[:4] in (["a", "b", "b", "a"], ["b", "a", "a", "b"])
-
-
-def test_what_was_disturbed_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    walls, cpus = iter([0, 9_000_000, 10_000_000, 11_000_000]), iter([0, 1_000_000] * 2)
-    monkeypatch.setattr("policyd.benchmark.rounds.perf_counter_ns", lambda: next(walls))
-    monkeypatch.setattr("policyd.benchmark.rounds.process_time_ns", lambda: next(cpus))
-    runs = itertools.count(1)
-    assert undisturbed(lambda: next(runs)) == 2

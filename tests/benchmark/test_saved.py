@@ -1,6 +1,5 @@
 """Measurements as documents: what was saved is read again, and what is none is an error."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -9,15 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policyd.benchmark.figures import Figure
-from policyd.benchmark.saved import MeasuredInput, Saved, by_name, differences, read, remarks
+from policyd.benchmark.saved import MeasuredInput, Saved, read
 from policyd.errors import ConfigError
 from policyd.json_types import JSON
 
 NUMBERS = st.floats(0, 1e9, allow_nan=False)
 
 
-def saved(*figures: Figure, policies: str = "a", reviews: str = "b") -> Saved:
-    return Saved("core", MeasuredInput(policies, 2), MeasuredInput(reviews, 3), by_name(figures))
+def saved(*figures: Figure) -> Saved:
+    named = {each.name: each for each in figures}
+    return Saved("core", MeasuredInput("a", 2), MeasuredInput("b", 3), named)
 
 
 @given(rounds=st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1), scaled=st.booleans())
@@ -40,7 +40,7 @@ WRONG: dict[str, tuple[JSON, str]] = {
     ),
     "incomplete": (
         {"format": "policyd.dev/bench/v1", "benchmark": "core"},
-        "not a complete measurement: no field 'policies'",
+        "not a complete measurement: no field 'figures'",
     ),
 }
 
@@ -57,7 +57,7 @@ def test_what_is_no_measurement_is_an_error(tmp_path: Path, document: JSON, mess
 
 def test_a_figure_with_half_a_yardstick_is_an_error(tmp_path: Path) -> None:
     document = saved(Figure("f", "us", (1.0, 2.0), (1.0, 2.0))).document()
-    document["figures"][0]["yardstick"].pop()
+    document["figures"][0]["yardstick"] = [1.0]
     file = tmp_path / "file.json"
     file.write_bytes(orjson.dumps(document))
     with pytest.raises(ConfigError, match="figure f has 2 rounds"):
@@ -67,23 +67,3 @@ def test_a_figure_with_half_a_yardstick_is_an_error(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"--save .*: No such file or directory"):
         saved().write(tmp_path / "no" / "file.json")
-
-
-def test_other_policies_and_reviews_are_told_apart() -> None:
-    now = saved()
-    assert differences(now, saved()) == []
-    assert differences(now, saved(policies="x")) == ["the policies differ: 2 (x) then, 2 (a) now"]
-    assert differences(now, saved(reviews="x")) == ["the reviews differ: 3 (x) then, 3 (b) now"]
-    assert differences(replace(now, options={"rate": 5}), now) == [
-        "--rate differs: None then, 5 now"
-    ]
-    assert differences(now, saved(policies="")) == []  # not known
-
-
-def test_other_machines_and_versions_are_remarked() -> None:
-    now = saved()
-    then = replace(now, machine={**now.machine, "cpu": "Z80"}, versions={"policyd": "0.0"})
-    found = remarks(now, then)
-    assert f"machine: cpu Z80 then, {now.machine['cpu']} now" in found
-    assert any(each.startswith("versions: policyd 0.0 then, ") for each in found)
-    assert remarks(now, now) == []

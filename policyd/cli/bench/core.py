@@ -1,31 +1,38 @@
 """``policyd bench core``: measures policies in this process. Starts no server."""
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.benchmark import core
-from policyd.benchmark.figures import FEWEST
+from policyd.benchmark.core import CPU, SHARES, YARDSTICK, Census, CoreMeasurement, policy_figure
+from policyd.benchmark.figures import FEWEST, Figure
 from policyd.benchmark.rounds import RoundLimits
 from policyd.benchmark.saved import MeasuredInput, Saved
 from policyd.benchmark.webhook_requests import digest, requests_of
-from policyd.cli.bench.core_output import CoreResult, core_text
-from policyd.cli.bench.reviews import read_reviews
-from policyd.cli.bench.saving import SavingOptions, saving_options
+from policyd.cli.bench.reviews import REVIEWS, read_reviews
+from policyd.cli.bench.saving import SavingOptions, aligned, saving_options
 from policyd.cli.shared.authorizer import authorizer_option
-from policyd.cli.shared.output import format_option
+from policyd.cli.shared.output import counted, format_option
 from policyd.cli.shared.policy_options import policies_option, require_policies
 from policyd.cli.shared.settings import OptionValue
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
+from policyd.json_types import JSONObject
 from policyd.option_values import positive_duration
 from policyd.policy.compile import compiler
+from policyd.policy.compile.compiled import CompiledPolicy
+from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.model.suite import Webhook
 from policyd.policy.source.loader import load
 from policyd.versions import KubernetesVersion
 
 NAME = "core"
+_DOES = {"validate": "validation", "mutate": "mutation"}
 _EPILOG = """\b
 Examples:
   policyd bench core -p policies/                  # the built-in reviews
@@ -37,11 +44,10 @@ Examples:
 
 \b
 What it prints, in microseconds for one request:
-  cpu, p50 ...  from the bytes of a review to the bytes of its answer,
-                without HTTP and TLS
-  phases        of it, in rounds of their own with clocks in between
-  policies      for one request that the policy matched; the share of all
-                CPU time; the cost in units of Kubernetes
+  cpu, p50, p99  from the bytes of a review to the bytes of its answer,
+                 without HTTP and TLS
+  policies       for one request that the policy matched; the share of all
+                 CPU time; the cost in units of Kubernetes
 
 Exit status: 0 on success, 1 if something is slower than --threshold allows, 2 if the input or a
 policy is invalid, or another measurement cannot be compared, 130 after Ctrl-C.
@@ -69,12 +75,7 @@ policy is invalid, or another measurement cannot be compared, 130 after Ctrl-C.
 @saving_options
 @authorizer_option
 @format_option("text", "json")
-@click.argument(
-    "reviews",
-    nargs=-1,
-    metavar="[PATHS]...",
-    type=click.Path(exists=True, path_type=Path, allow_dash=True),
-)
+@REVIEWS
 @version_option()
 def command(
     *,
@@ -97,20 +98,15 @@ def command(
     Every round measures everything once, with work that never changes beside it (parse and print
     the same JSON): --compare uses multiples of that, so that a slower machine alone is no change.
     """
-    former = saving.former(NAME)
     sources = require_policies(load(paths, version=version), paths)
     policies = compiler.compile_strict(sources)
     given = read_reviews(reviews, policies.mapper)
     policies = policies.with_definitions(given.definitions)
     for each in given.namespaces:
         policies = policies.with_namespace(each)
-    now = Saved(
-        NAME,
-        MeasuredInput(f"{policies.generation}-{version}", len(policies.policies)),
-        MeasuredInput(digest(given.reviews), len(given.reviews)),
-        {},
-    )
-    saving.check(now, former)
+    of_policies = MeasuredInput(f"{policies.generation}-{version}", len(policies.policies))
+    of_reviews = MeasuredInput(digest(given.reviews), len(given.reviews))
+    former = saving.former(Saved(NAME, of_policies, of_reviews, {}))
     calls = requests_of(policies, given.reviews, authorizer, policies.defaults)
     if not calls:
         raise ConfigError(
@@ -118,8 +114,109 @@ def command(
         )
     with counting() as report:
         found = core.measure(policies, calls, RoundLimits(rounds, duration), report, authorizer)
-    result = CoreResult(policies, len(given.reviews), found)
-    figures = found.figures
-    saved = Saved(NAME, now.policies, now.reviews, figures, now.taken, details=result.document())
-    if saving.finish(saved, former, form, core_text(result)):
+    rows = {each.webhook: list(_rows(policies, each, found)) for each in found.censuses}
+    saved = Saved(NAME, of_policies, of_reviews, found.figures, _details(found, rows))
+    if saving.finish(saved, former, form, _text(saved, found, rows)):
         raise SystemExit(1)
+
+
+@dataclass(frozen=True, slots=True)
+class _PolicyRow:
+    """What one policy costs at one webhook. ``micros`` and ``units``: for one call that it matched;
+    None if it matched none.
+    """
+
+    policy: CompiledPolicy
+    matched: int
+    micros: Figure | None
+    share: float
+    units: float | None
+
+
+_Rows = Mapping[Webhook, list[_PolicyRow]]
+
+
+def _rows(
+    policies: CompiledPolicySet, census: Census, found: CoreMeasurement
+) -> Iterator[_PolicyRow]:
+    """Yield the policies of a webhook, the one that took most time first."""
+    whole = found.figures[f"{census.webhook}/{CPU}"].median * census.calls
+    rows = []
+    for each in policies.policies:
+        if (each.validation if census.webhook == "validate" else each.mutation) is None:
+            continue
+        matched = census.matches.get(each.sort_key, 0)
+        micros = found.figures.get(policy_figure(census.webhook, each.sort_key))
+        share = 0.0 if micros is None else micros.median * matched / whole
+        units = census.units[each.sort_key] / matched if matched else None
+        rows.append(_PolicyRow(each, matched, micros, share, units))
+    yield from sorted(rows, key=lambda row: (-row.share, row.policy.sort_key))
+
+
+def _details(found: CoreMeasurement, rows: _Rows) -> JSONObject:
+    """Return what the figures do not show, as JSON."""
+    return {
+        "webhooks": [
+            {
+                "webhook": each.webhook,
+                "calls": each.calls,
+                "matched": each.matched,
+                "denied": each.denied,
+                "errors": each.errors,
+                "policies": [
+                    {
+                        "name": row.policy.name,
+                        "kind": row.policy.kind,
+                        "file": row.policy.source,
+                        "matched": row.matched,
+                        "micros": None if row.micros is None else row.micros.median,
+                        "share": row.share,
+                        "units": row.units,
+                    }
+                    for row in rows[each.webhook]
+                ],
+            }
+            for each in found.censuses
+        ]
+    }
+
+
+def _text(saved: Saved, found: CoreMeasurement, rows: _Rows) -> Iterator[str]:
+    """Yield the lines of the report."""
+    rounds = max(len(each.rounds) for each in saved.figures.values())
+    policies = counted(saved.policies.count, "policy").replace("policys", "policies")
+    yield (
+        f"{policies}, {counted(saved.reviews.count, 'review')}, {rounds} rounds; microseconds of "
+        "one request, and the quartiles of the rounds"
+    )
+    for each in found.censuses:
+        figures = {name: saved.figures[f"{each.webhook}/{name}"] for name in (CPU, *SHARES)}
+        yardstick = saved.figures[f"{each.webhook}/{YARDSTICK}"].median
+        multiple = Figure("", "", figures[CPU].relative()).median
+        yield ""
+        yield (
+            f"{_DOES[each.webhook]}: {counted(each.calls, 'request')}, {each.matched} matched a "
+            f"policy, {each.denied} denied, {each.errors} with errors"
+        )
+        beside = {CPU: f"{multiple:.2f} times parse and print, {yardstick:,.2f}"}
+        yield from aligned(
+            [
+                (f"  {name}", *_spread(figure), beside.get(name, ""))
+                for name, figure in figures.items()
+            ]
+        )
+        yield ""
+        heads = ("POLICY", "MATCHED", "TIME", "", "SHARE", "COST")
+        yield from aligned([heads, *map(_cells, rows[each.webhook])])
+
+
+def _cells(row: _PolicyRow) -> tuple[str, ...]:
+    if row.micros is None or row.units is None:
+        return (row.policy.name, "0", "-", "", "-", "-")
+    share, units = f"{row.share:.1%}", f"{row.units:,.0f}"
+    return (row.policy.name, f"{row.matched:,}", *_spread(row.micros), share, units)
+
+
+def _spread(figure: Figure) -> tuple[str, str]:
+    low, high = figure.quartiles
+    return f"{figure.median:,.2f}", f"({low:,.2f} to {high:,.2f})"

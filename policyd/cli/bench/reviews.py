@@ -1,8 +1,11 @@
 """Read the reviews of a benchmark: captures, manifests, or the built-in ones. Measures nothing."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import click
 
 from policyd.benchmark.corpus import corpus
 from policyd.benchmark.webhook_requests import Review
@@ -17,13 +20,20 @@ from policyd.cli.shared.output import echo_skipped
 from policyd.errors import ConfigError, ReviewError
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import BOTH
+from policyd.offline.captures import capture_lines
 from policyd.offline.replaying import read_line
 from policyd.policy.kinds.mapping import ResourceMapper
-from policyd.policy.source.files import captures_in, is_capture, is_source, read_bytes
+from policyd.policy.source.files import captures_in, is_capture, is_source
 
 REVIEWS_HINT = (
     "give files of policyd serve --capture (.jsonl, .jsonl.gz) or manifests (.yaml, .json), or "
     "nothing for the built-in reviews"
+)
+REVIEWS: Callable[[Callable[..., Any]], Callable[..., Any]] = click.argument(
+    "reviews",
+    nargs=-1,
+    metavar="[PATHS]...",
+    type=click.Path(exists=True, path_type=Path, allow_dash=True),
 )
 
 
@@ -45,18 +55,8 @@ def read_reviews(paths: Sequence[Path], mapper: ResourceMapper) -> ReviewsToMeas
     """
     if not paths:
         return ReviewsToMeasure(tuple(corpus()))
-    captures, others = [], []
-    for path in paths:
-        if path.is_dir():
-            found = captures_in(path)
-            captures += found
-            others += [path] if not found or _has_manifests(path) else []
-        elif str(path) == "-" or is_capture(path.name):
-            captures.append(path)
-        else:
-            others.append(path)
-    recorded = [each for file in captures for each in _recorded(file, pipe=file in paths)]
-    manifests = read_manifests(others).required()
+    recorded = list(_recorded(filter(_has_captures, paths)))
+    manifests = read_manifests(list(filter(_has_manifests, paths))).required()
     echo_skipped(manifests.skipped)
     requester = Requester()
     definitions = definitions_of(manifests.documents)
@@ -79,20 +79,20 @@ def read_reviews(paths: Sequence[Path], mapper: ResourceMapper) -> ReviewsToMeas
     )
 
 
-def _has_manifests(folder: Path) -> bool:
-    return any(is_source(each.name) for each in folder.rglob("*"))
+def _has_captures(path: Path) -> bool:
+    if path.is_dir():
+        return bool(captures_in(path))
+    return str(path) == "-" or is_capture(path.name)
 
 
-def _recorded(file: Path, *, pipe: bool) -> Iterator[Review]:
-    try:
-        data = read_bytes(file, pipes=pipe)
-    except (OSError, EOFError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise ConfigError(f"{file}: {reason}") from None
-    for number, line in enumerate(data.splitlines(), 1):
-        if not line.strip():
-            continue
-        place = f"{file}:{number}"
+def _has_manifests(path: Path) -> bool:
+    if not _has_captures(path):
+        return True
+    return path.is_dir() and any(is_source(each.name) for each in path.rglob("*"))
+
+
+def _recorded(paths: Iterator[Path]) -> Iterator[Review]:
+    for place, line in capture_lines(paths):
         try:
             recorded = read_line(line)
         except ReviewError as error:

@@ -11,71 +11,25 @@ import click
 from policyd.benchmark import saved
 from policyd.benchmark.figures import FigureChange, change
 from policyd.benchmark.saved import Saved
-from policyd.cli.bench.values import aligned, share
 from policyd.cli.shared.output import counted, echo_json, styled
 from policyd.cli.shared.settings import OptionValue, grouped
 from policyd.errors import ConfigError
-from policyd.json_types import JSONObject
 
 
-@dataclass(frozen=True, slots=True)
-class FigureComparison:
-    """What changed since a saved measurement. ``missing`` are figures that only one of them has."""
+def share(string: str) -> float:
+    """Parse ``10%`` or ``10`` to 0.1; raises ValueError."""
+    number = string.strip().removesuffix("%").strip()
+    if not number.replace(".", "", 1).isdecimal() or not number.isascii():
+        raise ValueError("a percentage like 10%")
+    return float(number) / 100
 
-    file: Path
-    taken: str
-    changes: tuple[FigureChange, ...]
-    missing: tuple[str, ...]
-    remarks: tuple[str, ...]
-    threshold: float | None
 
-    @property
-    def slower(self) -> tuple[FigureChange, ...]:
-        """What became slower by more than the threshold; empty without one."""
-        if self.threshold is None:
-            return ()
-        return tuple(each for each in self.changes if each.slower_than(self.threshold))
-
-    def document(self) -> JSONObject:
-        """Return it as JSON."""
-        return {
-            "file": str(self.file),
-            "taken": self.taken,
-            "threshold": self.threshold,
-            "slower": [each.name for each in self.slower],
-            "missing": list(self.missing),
-            "remarks": list(self.remarks),
-            "changes": [asdict(each) for each in self.changes],
-        }
-
-    def lines(self) -> Iterator[str]:
-        """Yield it as text."""
-        yield ""
-        yield f"compared with {self.file} of {self.taken}"
-        yield from (f"  {each}" for each in self.remarks)
-        rows = [("", "before", "now", "ratio", "97 % interval")]
-        rows += [
-            (
-                each.name,
-                f"{each.before:,.2f}",
-                f"{each.now:,.2f} {each.unit}",
-                f"{each.ratio:.3f}",
-                f"{each.low:.3f} to {each.high:.3f}",
-            )
-            for each in self.changes
-        ]
-        slower = {each.name for each in self.slower}
-        for row, line in zip(rows, aligned(rows), strict=True):
-            yield styled(line, fg="red") if row[0] in slower else line
-        if self.missing:
-            yield f"only in one of them: {', '.join(self.missing)}"
-        if self.threshold is None:
-            return
-        percent = f"{self.threshold:.0%}"
-        if slower:
-            yield f"{counted(len(slower), 'figure')} slower by more than {percent}"
-        else:
-            yield f"nothing is slower by more than {percent}"
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield rows as lines: the first column to the left, numbers to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        cells = (row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:]))
+        yield "  ".join(cells).rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,66 +39,86 @@ class SavingOptions:
     save: Path | None
     compare: Path | None
     threshold: float | None
-    allow_different: bool
 
-    def former(self, benchmark: str) -> Saved | None:
-        """Return the measurement to compare with. Raises ConfigError: call it before measuring."""
-        return None if self.compare is None else saved.read(self.compare, benchmark)
-
-    def check(self, now: Saved, former: Saved | None) -> None:
-        """Raise ConfigError if something else is measured than then: call it before measuring."""
-        found = [] if former is None or self.allow_different else saved.differences(now, former)
-        if found:
+    def former(self, now: Saved) -> Saved | None:
+        """Return the measurement to compare with: call it before measuring. Raises ConfigError if
+        it cannot be read, or is one of other reviews.
+        """
+        if self.compare is None:
+            return None
+        former = saved.read(self.compare, now.benchmark)
+        if former.reviews != now.reviews:
             raise ConfigError(
-                f"--compare {self.compare}: {'; '.join(found)}\n  hint: measure the same again, or "
-                "compare what both have with --allow-different"
+                f"--compare {self.compare}: the reviews differ: {former.reviews.count} "
+                f"({former.reviews.hash}) then, {now.reviews.count} ({now.reviews.hash}) now\n"
+                "  hint: measure the same reviews"
             )
+        return former
 
-    def finish(
-        self, now: Saved, former: Saved | None, form: str, lines: Iterable[str]
-    ) -> Sequence[FigureChange]:
+    def finish(self, now: Saved, former: Saved | None, form: str, lines: Iterable[str]) -> bool:
         """Save the measurement, compare it, and print it as JSON, or as text that begins with these
-        lines. Return what became slower.
+        lines. Return whether something is slower by more than the threshold.
         """
         if self.save is not None:
             now.write(self.save)
-        comparison = self._compared(now, former)
+        changes = [] if former is None else _changes(now, former)
+        slower = [each.name for each in changes if self._is_slower(each)]
         if form == "json":
-            more = {} if comparison is None else {"comparison": comparison.document()}
-            echo_json({**now.document(), **more})
-        else:
-            for line in (*lines, *(() if comparison is None else comparison.lines())):
+            compared = {
+                "file": str(self.compare),
+                "threshold": self.threshold,
+                "slower": slower,
+                "changes": [asdict(each) for each in changes],
+            }
+            echo_json({**now.document(), **({} if former is None else {"comparison": compared})})
+            return bool(slower)
+        for line in lines:
+            click.echo(line)
+        if former is not None:
+            for line in self._compared(now, former, changes, slower):
                 click.echo(line)
-        return () if comparison is None else comparison.slower
+        return bool(slower)
 
-    def _compared(self, now: Saved, former: Saved | None) -> FigureComparison | None:
-        if former is None or self.compare is None:
-            return None
-        changes, missing = _changes(now, former)
-        remarks = saved.remarks(now, former)
-        if self.allow_different:
-            remarks = [*saved.differences(now, former), *remarks]
-        return FigureComparison(
-            self.compare, former.taken, tuple(changes), missing, tuple(remarks), self.threshold
-        )
+    def _is_slower(self, found: FigureChange) -> bool:
+        return self.threshold is not None and found.slower_than(self.threshold)
+
+    def _compared(
+        self, now: Saved, former: Saved, changes: Sequence[FigureChange], slower: Sequence[str]
+    ) -> Iterator[str]:
+        """Yield the comparison as text."""
+        yield ""
+        yield f"compared with {self.compare} of {former.taken}"
+        if now.policies != former.policies:
+            yield "note: the policies differ"
+        rows = [("", "before", "now", "ratio", "97 % interval")]
+        rows += [
+            (
+                each.name,
+                f"{each.before:,.2f}",
+                f"{each.now:,.2f} {each.unit}",
+                f"{each.ratio:.3f}",
+                f"{each.low:.3f} to {each.high:.3f}",
+            )
+            for each in changes
+        ]
+        for row, line in zip(rows, aligned(rows), strict=True):
+            yield styled(line, fg="red") if row[0] in slower else line
+        if self.threshold is not None:
+            number = counted(len(slower), "figure") if slower else "nothing is"
+            yield f"{number} slower by more than {self.threshold:.0%}"
 
 
-def _given(
-    *, save: Path | None, compare: Path | None, threshold: float | None, allow_different: bool
-) -> SavingOptions:
-    if compare is None and (threshold is not None or allow_different):
-        raise click.UsageError("--threshold and --allow-different require --compare")
-    return SavingOptions(save, compare, threshold, allow_different)
+def _changes(now: Saved, former: Saved) -> list[FigureChange]:
+    """Return how the figures changed that both have."""
+    both = [name for name in now.figures if name in former.figures]
+    found = (change(now.figures[name], former.figures[name]) for name in both)
+    return [each for each in found if each is not None]
 
 
-def _changes(now: Saved, former: Saved) -> tuple[Sequence[FigureChange], tuple[str, ...]]:
-    found = []
-    for name, figure in now.figures.items():
-        before = former.figures.get(name)
-        made = None if before is None else change(figure, before)
-        if made is not None:
-            found.append(made)
-    return found, tuple(sorted(now.figures.keys() ^ former.figures.keys()))
+def _given(*, save: Path | None, compare: Path | None, threshold: float | None) -> SavingOptions:
+    if compare is None and threshold is not None:
+        raise click.UsageError("--threshold requires --compare")
+    return SavingOptions(save, compare, threshold)
 
 
 _OPTIONS = (
@@ -166,11 +140,6 @@ _OPTIONS = (
         metavar="PERCENT",
         help="With --compare: exit with status 1 if anything is slower by more than this, such as "
         "10%, and its interval excludes less.",
-    ),
-    click.option(
-        "--allow-different",
-        is_flag=True,
-        help="With --compare: compare what both have although policies or reviews differ.",
     ),
 )
 saving_options = grouped("saving", _given, _OPTIONS)
