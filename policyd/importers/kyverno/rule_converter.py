@@ -100,8 +100,9 @@ class RuleConverter:
         scope = self._scope(rule, kind, ours, resources, controllers)
         found = matching(rule, path, scope)
         root = self._vocabulary(found, scope)
-        vocabulary, context = self._context(rule, path, root)
-        condition = self._preconditions(ours.rest, rule, path, root)
+        written = rule.get("context") or None
+        vocabulary, context = bound(written, root, f"{path}.context")
+        condition = _preconditions(ours.rest, written, path, root)
         bodies = (
             {"": self._body(rule, path, vocabulary)}
             if kind != "podSecurity"
@@ -162,29 +163,6 @@ class RuleConverter:
         absent = absent_fields(found.targets, namespaced=bool(scope.namespace))
         return Vocabulary.request(present=tuple(sorted(present)), absent=absent)
 
-    def _context(
-        self, rule: JSONObject, path: str, scope: Vocabulary, *, inline: bool = False
-    ) -> tuple[Vocabulary, RuleParts]:
-        if not rule.get("context"):
-            return scope, RuleParts({})
-        try:
-            return bound(rule["context"], scope, f"{path}.context", inline=inline)
-        except NotTranslatable as error:
-            raise Refused(f"{path}.context", str(error)) from error
-
-    def _preconditions(
-        self, block: JSON, rule: JSONObject, path: str, scope: Vocabulary
-    ) -> RuleParts:
-        """Return a match condition; it has no variables, so their values are written into it."""
-        if not block:
-            return RuleParts({})
-        scope, _ = self._context(rule, path, scope, inline=True)
-        try:
-            expression = holds(block, scope, f"{path}.preconditions")
-        except NotTranslatable as error:
-            raise Refused(f"{path}.preconditions", str(error)) from error
-        return RuleParts({"matchConditions": [{"name": "preconditions", "expression": expression}]})
-
     def _exceptions(self, names: Sequence[str], found: Matching, scope: Vocabulary) -> RuleParts:
         """Return what PolicyExceptions exempt; they name the rule as Kyverno extended it, too."""
         kinds = {each.selector.kind for each in found.targets}
@@ -194,13 +172,9 @@ class RuleConverter:
             crons = each == cron
             rules[each] = {kind for kind in self._controllers if (kind == "CronJob") is crons}
 
-        def holding(block: JSON, path: str) -> str:
-            try:
-                return holds(block, scope, path)
-            except NotTranslatable as error:
-                raise Refused(path, str(error)) from error
-
-        return exceptions(self._policy, rules, self._others, holding)
+        return exceptions(
+            self._policy, rules, self._others, lambda block, path: holds(block, scope, path)
+        )
 
     def _names(self, rule: JSONObject, found: Matching) -> tuple[str, ...]:
         name = str(rule.get("name", ""))
@@ -212,3 +186,12 @@ class RuleConverter:
         if "CronJob" in self._controllers:
             names.append(autogen.generated_name(name, cron=True))
         return tuple(names)
+
+
+def _preconditions(block: JSON, context: JSON, path: str, scope: Vocabulary) -> RuleParts:
+    """Return a match condition; it has no variables, so their values are written into it."""
+    if not block:
+        return RuleParts({})
+    scope, _ = bound(context, scope, f"{path}.context", inline=True)
+    expression = holds(block, scope, f"{path}.preconditions")
+    return RuleParts({"matchConditions": [{"name": "preconditions", "expression": expression}]})

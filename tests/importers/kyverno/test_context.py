@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from policyd.importers.jmespath import translate
+from policyd.importers.jmespath.reading import read
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.kyverno.context import bound
 from policyd.importers.model import Refused
@@ -20,7 +20,7 @@ def test_query_becomes_a_variable() -> None:
         ".map(volume, volume.?hostPath.orValue({}) != {} && has(volume.name), volume.name)"
     )
     assert parts.spec == {"variables": [{"name": "paths", "expression": expression}]}
-    assert translate("length(paths)", scope) == "size(variables.paths)"
+    assert read("length(paths)", scope).text() == "size(variables.paths)"
 
 
 def test_inline_value_is_written_where_it_is_used() -> None:
@@ -28,7 +28,7 @@ def test_inline_value_is_written_where_it_is_used() -> None:
     scope = _SCOPE.bound("element", "container", present=("name",))
     scope, parts = bound(entries, scope, "context", inline=True)
     assert parts.spec == {}
-    assert translate("found", scope) == "container.name + '-x'"
+    assert read("found", scope).text() == "container.name + '-x'"
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_config_map_becomes_parameters() -> None:
             "parameterNotFoundAction": "Deny",
         },
     }
-    assert translate("names.data.teams", scope) == "params.data.teams"
+    assert read("names.data.teams", scope).text() == "params.data.teams"
 
 
 @pytest.mark.parametrize(
@@ -74,14 +74,14 @@ def test_what_is_fetched_has_no_meaning(source: str, reason: str) -> None:
     scope, parts = bound([{"name": "x", source: {"urlPath": "/api"}}], _SCOPE, "context")
     assert parts.spec == {}
     with pytest.raises(NotTranslatable, match=reason):
-        translate("x.items", scope)
+        read("x.items", scope).text()
 
 
 def test_what_has_no_counterpart_is_refused_where_it_is_used() -> None:
     entries = [{"name": "x", "variable": {"jmesPath": "time_now()"}}]
     scope, _ = bound(entries, _SCOPE, "context")
     with pytest.raises(NotTranslatable, match=r"`x` has no counterpart: `time_now\(\)`"):
-        translate("x", scope)
+        read("x", scope).text()
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,9 @@
 """`deny`: a request is denied if its conditions hold."""
 
-from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
+from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.conditions import holds
 from policyd.importers.kyverno.negation import negation
 from policyd.importers.kyverno.rule_parts import RuleParts
-from policyd.importers.model import Refused
 from policyd.json_types import JSON
 
 
@@ -18,7 +17,4 @@ def admitted(deny: JSON, path: str, scope: Vocabulary) -> str:
     conditions = deny.get("conditions") if isinstance(deny, dict) else None
     if not conditions:
         return "false"
-    try:
-        return negation(holds(conditions, scope, f"{path}.conditions"))
-    except NotTranslatable as error:
-        raise Refused(f"{path}.conditions", str(error)) from error
+    return negation(holds(conditions, scope, f"{path}.conditions"))
