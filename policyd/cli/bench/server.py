@@ -31,8 +31,8 @@ _WARM_UP = 0.1  # of the duration, before it
 _EPILOG = """\b
 Examples:
   policyd bench server --server https://127.0.0.1:8443 --insecure
-  policyd bench server --server https://policyd.example:8443 --ca-file ca.crt \\
-      --admin http://policyd.example:8080 capture/
+  policyd bench server --server https://policyd.example:8443 \\
+      --ca-file ca.crt --admin http://policyd.example:8080 capture/
   policyd bench server --server https://127.0.0.1:8443 --insecure \\
       --admin http://127.0.0.1:8080 --save before.json
   policyd bench server --server https://127.0.0.1:8443 --insecure \\
