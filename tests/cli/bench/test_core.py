@@ -37,7 +37,13 @@ SCHEMA = {
             "minItems": 5,
             "items": {
                 "required": [
-                    *("name", "unit", "median", "quartiles", "rounds", "yardstick", "unsteady")
+                    "name",
+                    "unit",
+                    "median",
+                    "quartiles",
+                    "rounds",
+                    "yardstick",
+                    "unsteady",
                 ],
                 "properties": {
                     "name": {"type": "string"},
@@ -57,7 +63,13 @@ SCHEMA = {
                     "policies": {
                         "items": {
                             "required": [
-                                *("name", "kind", "file", "matched", "micros", "share", "units")
+                                "name",
+                                "kind",
+                                "file",
+                                "matched",
+                                "micros",
+                                "share",
+                                "units",
                             ]
                         }
                     }
