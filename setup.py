@@ -8,7 +8,9 @@ branch and comparison is reported to a fuzzer. Only tools/asan and tools/fuzz ca
 POLICYD_COMPILED=1: it is compiled in place already; pip would do it again, in a folder of its own.
 """
 
+import copy
 import gc
+import json
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator
@@ -97,25 +99,28 @@ def named() -> Iterator[tuple[str, str]]:
         yield ".".join(source.with_suffix("").parts), str(source)
 
 
+TRANSLATION: dict[str, Any] = {
+    "compiler_directives": {
+        "language_level": "3",
+        "annotation_typing": False,  # C types are those of the headers alone
+        "auto_pickle": False,
+        "emit_code_comments": DEBUG,
+        "linetrace": TRACE,
+        "embedsignature": True,
+        "embedsignature.format": "python",
+    },
+    "shared_utility_qualified_name": SHARED,
+    "shared_utility_features_disabled": ["MemoryView"],  # nothing uses it
+    "annotate": DEBUG,
+    "build_dir": None if TRACE else "build/cython",  # the coverage plugin wants .c beside .pyx
+}
+
+
 def translate(extension: Extension, *, again: bool) -> None:
     """Write the C of a module, if its sources changed, or ``again``."""
-    (result,) = cythonize(
-        [extension],
-        compiler_directives={
-            "language_level": "3",
-            "annotation_typing": False,  # C types are those of the headers alone
-            "auto_pickle": False,
-            "emit_code_comments": DEBUG,
-            "linetrace": TRACE,
-            "embedsignature": True,
-            "embedsignature.format": "python",
-        },
-        shared_utility_qualified_name=SHARED,
-        shared_utility_features_disabled=["MemoryView"],  # nothing uses it
-        annotate=DEBUG,
-        force=TRACE or again,  # a switched mode must regenerate the C files
-        build_dir=None if TRACE else "build/cython",  # the coverage plugin wants .c beside .pyx
-    )
+    options = copy.deepcopy(TRANSLATION)  # Cython adds to them
+    # A traced module must regenerate the C file.
+    (result,) = cythonize([extension], force=TRACE or again, **options)
     extension.sources = result.sources
 
 
@@ -157,12 +162,31 @@ class Build(build_ext):
         return linked
 
     def build_extension(self, ext: Extension) -> None:
-        """Translate and compile a module, if it is not up to date."""
+        """Translate and compile a module, if it is not up to date: its sources changed, or what
+        the compilers are told.
+        """
         source = Path("build/cython", ext.sources[0]).with_suffix(".c")
         # C that is newer than its module was written by a build that was killed, perhaps in part.
         killed = source.exists() and newer(source, self.get_ext_fullpath(ext.name))
-        translate(ext, again=killed)
+        mark = Path(self.build_temp, *ext.name.split(".")).with_suffix(".settings")
+        settings = self._settings(ext)
+        translated, _, compiled = (mark.read_text() if mark.exists() else "").partition("\n")
+        current = [translated, compiled] == settings
+        if not current:
+            mark.unlink(missing_ok=True)
+        translate(ext, again=killed or translated != settings[0])
+        force, self.force = self.force, self.force or not current
         super().build_extension(ext)
+        self.force = force
+        if not current:
+            mark.parent.mkdir(parents=True, exist_ok=True)
+            mark.write_text("\n".join(settings))
+
+    def _settings(self, ext: Extension) -> list[str]:
+        """Return how a module is translated, and how it is compiled: a line each."""
+        command = [*self.compiler.compiler_so, *self.compiler.linker_so]
+        arguments = [*ext.extra_compile_args, *ext.extra_link_args, *map(str, ext.define_macros)]
+        return [json.dumps(TRANSLATION), json.dumps([*command, *arguments])]
 
     def copy_file(self, infile: str, outfile: str, *args: Any, **options: Any) -> tuple[str, bool]:
         """Copy a module into the tree under another name, and rename it: others may run it."""

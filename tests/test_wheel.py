@@ -77,9 +77,11 @@ def _wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         copy(ROOT / name, source / name)
     if (ROOT / "build" / "cython").exists():
         shutil.copytree(ROOT / "build" / "cython", source / "build" / "cython")
-    library = f"lib.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
+    platform = f"{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
     for module in (ROOT / "policyd").rglob("*.so"):
-        copy(module, source / "build" / library / module.relative_to(ROOT))
+        copy(module, source / "build" / f"lib.{platform}" / module.relative_to(ROOT))
+    for settings in (ROOT / "build" / f"temp.{platform}").rglob("*.settings"):
+        copy(settings, source / settings.relative_to(ROOT))
     arguments = ("--wheel", "--no-isolation", "--outdir", folder / "dist", source)
     run(sys.executable, "-m", "build", *arguments, cwd=folder)
     (built,) = (folder / "dist").glob("*.whl")

@@ -253,7 +253,8 @@ def test_a_copy_of_the_sources_keeps_what_is_compiled_and_current(
     made = tmp_path / "copy"
     sources.copy(made)
     before = sources.key()
-    kept = ["build/lib.x/policyd/a.cpython-311.so", "build/cython/policyd/a.c"]
+    compiled = "build/lib.x/policyd/a.cpython-311.so"
+    kept = [compiled, "build/cython/policyd/a.c", "build/temp.x/policyd/a.settings"]
     for name in (*kept, "build/lib.x/policyd/gone.cpython-311.so", "build/lib.x/policyd/b.py"):
         (made / name).parent.mkdir(parents=True, exist_ok=True)
         (made / name).write_text("")

@@ -52,10 +52,10 @@ def copy(target: Path) -> None:
 
 
 def _is_kept(relative: Path) -> bool:
-    """C files and compiled modules of sources that are still there."""
+    """C files, compiled modules and their settings, of sources that are still there."""
     if str(relative) == _MARK:
         return True
-    if relative.suffix not in {".c", ".so"} or relative.parts[0] != "build":
+    if relative.suffix not in {".c", ".so", ".settings"} or relative.parts[0] != "build":
         return False
     _, _, *inside = relative.parts  # build/cython/policyd/…, build/lib.PLATFORM/policyd/…
     source = settings.ROOT.joinpath(*inside)
