@@ -6,12 +6,13 @@ from libc.stdint cimport int64_t
 
 from policyd._core.values.errors cimport CelError
 from policyd._core.counting.counters cimport PolicyCounters
-from policyd._core.plan.overlay cimport BoundOverlay, OverlayRun, overlay_run
+from policyd._core.plan.overlay cimport BoundOverlay, run_of
+from policyd._core.plan.overlay_run cimport OverlayRun
 from policyd._core.plan.plan cimport LATE, POLICY_BUDGET, Frame, Plan, Subject, error_message, run
 from policyd._core.eval.program cimport Program
 
 from policyd._core.schema.merge import MergeError
-from policyd._core.plan.overlay import OverlayError
+from policyd._core.plan.overlay_run import OverlayError
 from policyd._core.plan.plan import Stopped, TimedOut
 from policyd.errors import DeadlineExceeded, MutationError
 
@@ -90,7 +91,7 @@ cdef class MutationPlan(Plan):
         most once; ``edits`` gets what changed. Raises MutationError or Stopped.
         """
         cdef int64_t started = now()
-        cdef OverlayRun work = overlay_run(overlay, deadline, edits)
+        cdef OverlayRun work = run_of(overlay, deadline, edits)
         try:
             if overlay.expressions:
                 work.activation = self.activation(subject, params, deadline)

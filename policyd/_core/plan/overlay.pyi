@@ -1,24 +1,8 @@
 from collections.abc import Collection, Iterable
 from typing import Any, final
 
-from policyd._core.eval.program import Program
+from policyd._core.plan.overlay_run import OverlayChange, OverlayExpression, OverlayScope
 from policyd._core.schema.types import SchemaType
-
-class OverlayError(Exception): ...
-
-@final
-class OverlayRun: ...
-
-@final
-class OverlayExpression:
-    program: Program
-    def __init__(self, program: Program, number: int) -> None: ...
-
-@final
-class OverlayScope:
-    def __init__(self, conditions: Iterable[tuple[tuple[str, ...], object]] = ()) -> None: ...
-
-class OverlayChange: ...
 
 @final
 class FixedChange(OverlayChange):
@@ -49,40 +33,12 @@ class MapChange(OverlayChange):
     ) -> None: ...
 
 @final
-class ItemChange(OverlayChange):
-    def __init__(self, change: OverlayChange, key: Any = None) -> None: ...
-
-@final
-class EachItemChange:
-    def __init__(
-        self, scope: OverlayScope, change: OverlayChange | None, key: ItemChange | None = None
-    ) -> None: ...
-
-@final
-class ListChange(OverlayChange):
-    def __init__(
-        self,
-        type: SchemaType,
-        items: Iterable[ItemChange] = (),
-        removed: Iterable[ItemChange] = (),
-        each: Iterable[EachItemChange] = (),
-        path: str = "",
-        prepends: bool = False,
-    ) -> None: ...
-
-@final
-class WholeListChange(OverlayChange):
-    def __init__(
-        self, items: Iterable[OverlayChange], *, appends: bool = False, prepends: bool = False
-    ) -> None: ...
-
-@final
 class BoundOverlay:
-    expressions: int
     def __init__(
         self, scope: OverlayScope, change: OverlayChange, expressions: int = 0
     ) -> None: ...
     def apply(self, obj: dict[str, Any]) -> dict[str, Any]: ...
+    @property
+    def expressions(self) -> int: ...
 
 def settled(value: Any) -> Any: ...
-def key_in(item: Any, type: SchemaType) -> Any: ...

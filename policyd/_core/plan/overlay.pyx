@@ -1,104 +1,35 @@
-"""Applies overlays: the merge of server-side apply, and conditions, expressions and removals."""
+"""Applies overlays: the merge of server-side apply, and conditions, expressions and removals.
+
+``policyd.mutation.overlays.binding`` creates a tree of changes, bound to one kind, when a policy is
+loaded. The tree and the objects it is applied to are immutable: the result shares unchanged values
+with the input. ``overlay_lists`` has the changes of lists.
+"""
 
 cimport cython
 
 from policyd._core.values.activation cimport activation
-from policyd._core.values.activation cimport work as spend
-from policyd._core.values.errors cimport CelError
-from policyd._core.json.equality cimport same
 from policyd._core.values.overlay_json cimport NO_VALUE, json_of, string_for, without_nulls
-from policyd._core.schema.merge cimport (
-    ABSENT, in_front, item_key, keys_of, of_items, pairing, same_items, value_problems,
-)
+from policyd._core.schema.merge cimport ABSENT, item_key, value_problems
 from policyd._core.schema.edits cimport Edit, new_edit
 from policyd._core.json.encoded_size cimport value_bytes
-from policyd._core.pattern.checks cimport HOLDS, Pattern
-from policyd._core.plan.plan cimport PER_CALL_LIMIT, POLICY_BUDGET, error_message, run
+from policyd._core.plan.overlay_lists cimport ItemChange, ListChange
+from policyd._core.plan.overlay_run cimport replaced
+from policyd._core.plan.plan cimport PER_CALL_LIMIT
 from policyd._core.schema.types cimport ATOMIC, Field, kind_of
 from policyd._core.system.c_stack cimport descend
 
-from policyd._core.json import encoded_size
+from policyd._core.plan.overlay_run import OverlayError
 
-cdef enum:
-    ITEM = 10  # units of work (10 ns) per item of a list where all items are checked
-
-
-class OverlayError(Exception):
-    """The overlay cannot be applied. The message says where and why."""
-
-
-@cython.final
-@cython.auto_pickle(False)
-cdef class OverlayRun:
-
-    def __cinit__(self):
-        self.budget = POLICY_BUDGET
-        self.room = encoded_size.MAX_PATCH_BYTES
-
-    cdef int write(self, object value) except -1:
-        self.room -= value_bytes(value, self.room)
-        if self.room < 0:
-            raise OverlayError(f"its expressions make {encoded_size.TOO_LARGE}")
-        return 0
-
-
-cdef OverlayRun overlay_run(BoundOverlay overlay, int64_t deadline, Edits edits):
-    cdef OverlayRun work = OverlayRun()
-    work.edits = edits
-    work.conditions_activation = activation(0, PER_CALL_LIMIT, deadline)
-    work.values = [ABSENT] * overlay.expressions
-    return work
-
-
-@cython.final
-@cython.auto_pickle(False)
-cdef class OverlayExpression:
-    def __init__(self, Program program not None, number):
-        self.program = program
-        self.number = number
-
-    cdef object value(self, OverlayRun work):
-        value = work.values[self.number]
-        if value is ABSENT:
-            value = self.sound(run(self.program, work.activation, &work.budget))
-            work.values[self.number] = value
-        return value
-
-    cdef object sound(self, object value):
-        if type(value) is CelError:
-            raise OverlayError(error_message(self.program, value))
-        return value
-
-
-@cython.final
-@cython.auto_pickle(False)
-cdef class OverlayScope:
-    def __init__(self, conditions=()):
-        self.conditions = tuple(conditions)
-
-    cdef bint holds(self, object value, OverlayRun work) except -1:
-        """Whether all conditions hold. A missing map is treated as an empty map."""
-        cdef Pattern pattern
-        for path, pattern in self.conditions:
-            place = value
-            for name in <tuple>path:
-                place = (<dict>place).get(name) if kind_of(place) is dict else None
-            place = place if kind_of(place) is dict else {}
-            if pattern.test(place, work.conditions_activation) != HOLDS:
-                return False
-        return True
-
-
-@cython.auto_pickle(False)
-cdef class OverlayChange:
-    cdef object merged(self, object live, OverlayRun work):
-        raise TypeError("a change without merged")
+#: from policyd._core.plan.overlay_run import OverlayChange, OverlayExpression, OverlayScope
+#: from policyd._core.schema.types import SchemaType
 
 
 @cython.final
 @cython.auto_pickle(False)
 cdef class FixedChange(OverlayChange):
+    """A value that replaces the live value."""
     def __init__(self, value):
+        #: (Any) -> None
         self.value = value
 
     cdef object merged(self, object live, OverlayRun work):
@@ -108,6 +39,7 @@ cdef class FixedChange(OverlayChange):
 @cython.final
 @cython.auto_pickle(False)
 cdef class RemovalChange(OverlayChange):
+    """``null``: removes the live value."""
     cdef object merged(self, object live, OverlayRun work):
         return ABSENT
 
@@ -115,9 +47,11 @@ cdef class RemovalChange(OverlayChange):
 @cython.final
 @cython.auto_pickle(False)
 cdef class ComputedChange(OverlayChange):
+    """``${...}`` alone: the value of the expression is merged as if it were a literal."""
     def __init__(
         self, OverlayExpression expression not None, SchemaType type not None, str path not None
     ):
+        #: (OverlayExpression, SchemaType, str) -> None
         self.expression = expression
         self.type = type
         self.path = path
@@ -139,7 +73,9 @@ cdef class ComputedChange(OverlayChange):
 @cython.final
 @cython.auto_pickle(False)
 cdef class StringChange(OverlayChange):
+    """A string with ``${...}`` inside; ``parts`` are strings and expressions."""
     def __init__(self, parts, SchemaType type not None, str path not None):
+        #: (Iterable[str | OverlayExpression], SchemaType, str) -> None
         self.parts = tuple(parts)
         self.type = type
         self.path = path
@@ -164,7 +100,12 @@ cdef class StringChange(OverlayChange):
 @cython.final
 @cython.auto_pickle(False)
 cdef class MapChange(OverlayChange):
+    """Keys that are merged one by one. ``added``: only if the key is missing (or null).
+
+    ``empty``: the overlay has ``{}``, which is written if there is no map.
+    """
     def __init__(self, names, changes, added=(), *, empty=False):
+        #: (Iterable[str], Iterable[OverlayChange], Collection[str], bool) -> None
         self.names = tuple(names)
         self.changes = tuple(changes)
         self.added = tuple([name in added for name in self.names])
@@ -199,148 +140,10 @@ cdef class MapChange(OverlayChange):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class ItemChange(OverlayChange):
-    def __init__(self, OverlayChange change not None, key=None):
-        self.change = change
-        self.key = key
-
-    cdef object merged(self, object live, OverlayRun work):
-        return self.change.merged(live, work)
-
-
-cdef object key_of(ItemChange item, SchemaType type, OverlayRun work):
-    """The key; ABSENT if there is no item because its expression has no value."""
-    if item.key is not None:
-        return item.key
-    made = item.change.merged(ABSENT, work)
-    return ABSENT if made is ABSENT else item_key(made, type)
-
-
-@cython.final
-@cython.auto_pickle(False)
-cdef class EachItemChange:
-    def __init__(self, OverlayScope scope not None, OverlayChange change, ItemChange key=None):
-        self.scope = scope
-        self.change = change
-        self.key = key
-
-    cdef list applied(self, list items, SchemaType type, OverlayRun work):
-        cdef list out = []
-        cdef Edit edit = None
-        key = ABSENT if self.key is None else key_of(self.key, type, work)
-        for item in items:
-            spend(work.conditions_activation, ITEM)
-            if kind_of(item) is dict and self.scope.holds(item, work) and (
-                self.key is None or item_key(item, type) == key
-            ):
-                if self.change is None:
-                    continue
-                work.edits.latest = None
-                after = self.change.merged(item, work)
-                if after is not item:
-                    edit = new_edit(len(out), False, work.edits.take(), edit)
-                    item = after
-            out.append(item)
-        # Without a change, items are removed.
-        work.edits.latest = None if self.change is None else of_items(edit, items, out, type)
-        return items if same_items(items, out) else out
-
-
-@cython.final
-@cython.auto_pickle(False)
-cdef class ListChange(OverlayChange):
-    def __init__(
-        self, SchemaType type not None, items=(), removed=(), each=(), path="", prepends=False
-    ):
-        self.type = type
-        self.items = tuple(items)
-        self.removed = tuple(removed)
-        self.each = tuple(each)
-        self.path = path
-        self.prepends = prepends
-
-    cdef object merged(self, object live, OverlayRun work):
-        cdef list before = <list>live if kind_of(live) is list else []
-        cdef list out = before
-        cdef EachItemChange each
-        cdef Edit edit = None
-        if self.items or self.removed:
-            out = self.keyed(before, work)
-        for each in self.each:
-            after = each.applied(out, self.type, work)
-            if after is not out:
-                # An Edit is of one change.
-                edit = work.edits.take() if out is before else None
-                out = after
-        work.edits.latest = edit if kind_of(live) is list else None
-        if out is not before or kind_of(live) is list:
-            return out
-        return live if self.items or self.removed or self.each else []
-
-    cdef list keyed(self, list live, OverlayRun work):
-        cdef list keys = keys_of(live, self.type)
-        cdef list items = [], wanted = [], out = [], pairs
-        cdef Py_ssize_t at, to
-        cdef ItemChange item
-        cdef list kept = live
-        if self.removed:
-            gone = {key_of(item, self.type, work) for item in self.removed}
-            kept = [each for key, each in zip(keys, live) if key not in gone]
-            keys = [key for key in keys if key not in gone]
-        for item in self.items:
-            key = key_of(item, self.type, work)
-            if key is ABSENT:
-                continue
-            if key in wanted:
-                raise OverlayError(f"{self.path}: two items of the overlay have the same key")
-            items.append(item)
-            wanted.append(key)
-        pairs = in_front(keys, wanted) if self.prepends else pairing(keys, wanted)
-        for at, to in pairs:
-            if to < 0:
-                out.append(kept[at])
-            else:
-                item = items[to]
-                out.append(item.change.merged(ABSENT if at < 0 else kept[at], work))
-        return live if same_items(live, out) else out
-
-
-@cython.final
-@cython.auto_pickle(False)
-cdef class WholeListChange(OverlayChange):
-    def __init__(self, items, *, appends=False, prepends=False):
-        self.items = tuple(items)
-        self.appends = appends
-        self.prepends = prepends
-
-    cdef object merged(self, object live, OverlayRun work):
-        cdef bint adds = self.appends or self.prepends
-        cdef list before = <list>live if adds and kind_of(live) is list else []
-        cdef list new = []
-        cdef OverlayChange item
-        for item in self.items:
-            value = item.merged(ABSENT, work)
-            if value is ABSENT:
-                continue
-            if not adds or not (has_item(before, value, work) or has_item(new, value, work)):
-                new.append(value)
-        if adds and not new:
-            return live
-        return replaced(live, new + before if self.prepends else before + new)
-
-
-cdef bint has_item(list items, object value, OverlayRun work) except -1:
-    for item in items:
-        spend(work.conditions_activation, ITEM)
-        if same(item, value, True, 0):
-            return True
-    return False
-
-
-@cython.final
-@cython.auto_pickle(False)
 cdef class BoundOverlay:
+    """A whole overlay. ``expressions`` is their number."""
     def __init__(self, OverlayScope scope not None, OverlayChange change not None, expressions=0):
+        #: (OverlayScope, OverlayChange, int) -> None
         self.scope = scope
         self.change = change
         self.expressions = expressions
@@ -349,12 +152,17 @@ cdef class BoundOverlay:
         return self.change.merged(obj, work) if self.scope.holds(obj, work) else obj
 
     def apply(self, dict obj not None):
+        #: (dict[str, Any]) -> dict[str, Any]
         """Apply an overlay without expressions."""
-        return self.applied(obj, overlay_run(self, 0, Edits()))
+        return self.applied(obj, run_of(self, 0, Edits()))
 
 
-cdef object replaced(object live, object value):
-    return live if same(live, value, True, 0) else value
+cdef OverlayRun run_of(BoundOverlay overlay, int64_t deadline, Edits edits):
+    cdef OverlayRun work = OverlayRun()
+    work.edits = edits
+    work.conditions_activation = activation(0, PER_CALL_LIMIT, deadline)
+    work.values = [ABSENT] * overlay.expressions
+    return work
 
 
 # Values of expressions.
@@ -390,10 +198,6 @@ cdef OverlayChange change_of(object value, SchemaType type):
 
 
 def settled(value):
+    #: (Any) -> Any
     """A constant of an overlay as it is written into objects: without null keys."""
     return without_nulls(value)
-
-
-def key_in(item, SchemaType type not None):
-    """The merge key of an item of a list of this type. Raises MergeError."""
-    return item_key(item, type)

@@ -10,12 +10,11 @@ from policyd._core.plan.overlay import (
     ComputedChange,
     FixedChange,
     MapChange,
-    OverlayChange,
-    OverlayScope,
     RemovalChange,
     StringChange,
     settled,
 )
+from policyd._core.plan.overlay_run import OverlayChange, OverlayScope
 from policyd._core.schema.decode import DecodeError, decode
 from policyd._core.schema.types import Field, Scalar, SchemaType
 from policyd.json_types import FieldPath

@@ -7,15 +7,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from policyd._core.plan.overlay import (
+from policyd._core.plan.overlay_lists import (
     EachItemChange,
     ItemChange,
     ListChange,
-    OverlayChange,
-    OverlayScope,
     WholeListChange,
     key_in,
 )
+from policyd._core.plan.overlay_run import OverlayChange, OverlayScope
 from policyd._core.schema.merge import MergeError
 from policyd._core.schema.types import Field, Relation, SchemaType
 from policyd.json_types import FieldPath

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from policyd._core.eval.program import Program
-from policyd._core.plan.overlay import OverlayExpression
+from policyd._core.plan.overlay_run import OverlayExpression
 from policyd.cel.types.types import Type
 from policyd.json_types import FieldPath, is_deeper
 from policyd.mutation.overlays.strings import Unclosed, pieces

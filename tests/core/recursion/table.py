@@ -38,7 +38,7 @@ COMPILED = (
     Bound(r"plan\.configured:Configured\.\w+", MADE),
     Bound(r"plan\.edited:EditedObject\.\w+", "the patch, which is merged before"),
     Bound(r"plan\.overlay:change_of", STACK),
-    Bound(r"plan\.overlay:(\w+\.)?(merged|applied|keyed|key_of)", POLICY),
+    Bound(r"plan\.overlay(_lists)?:(\w+\.)?(merged|applied|keyed|key_of)", POLICY),
     Bound(r"schema\.decode:(Decoder\.\w+|note_maps)", STACK),
     Bound(r"schema\.go_json:write", STACK),
     Bound(r"schema\.merge:\w+", STACK),

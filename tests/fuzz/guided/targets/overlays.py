@@ -16,7 +16,7 @@ import orjson
 from policyd._core.json.equality import equal
 from policyd._core.json.tree import normal
 from policyd._core.patch.apply import apply, diff
-from policyd._core.plan.overlay import OverlayError
+from policyd._core.plan.overlay_run import OverlayError
 from policyd._core.schema.merge import MergeError
 from policyd.admission import engine
 from policyd.admission.review import AdmissionResponse, decode, encode
