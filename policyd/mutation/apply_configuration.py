@@ -5,7 +5,9 @@ from typing import Any
 from policyd._core.go.printing import EMPTY
 from policyd._core.json.encoded_size import MAX_PATCH_BYTES, TOO_LARGE, json_bytes
 from policyd._core.plan.mutators import DirectConfiguration
-from policyd._core.schema.merge import MergeError, atomics, flawless, live_problems, merge, problems
+from policyd._core.schema.list_items import MergeError
+from policyd._core.schema.merge import merge
+from policyd._core.schema.problems import atomics, flawless, live_problems, problems
 from policyd._core.schema.types import SchemaType
 from policyd._core.values.mutation_json import ConversionError, object_value
 from policyd._core.values.types import StructValue

@@ -6,11 +6,13 @@ cimport cython
 
 from policyd._core.json.encoded_size cimport value_bytes
 from policyd._core.schema.edits cimport Edit, new_edit
-from policyd._core.schema.merge cimport ABSENT, merge_value, value_problems
+from policyd._core.schema.list_items cimport ABSENT
+from policyd._core.schema.merge cimport merge_value
+from policyd._core.schema.problems cimport value_problems
 from policyd._core.schema.types cimport KEYED, MAP, STRUCT, kind_of
 from policyd._core.values.mutation_json cimport inner_of, path_of
 
-from policyd._core.schema.merge import MergeError
+from policyd._core.schema.list_items import MergeError
 from policyd._core.values.mutation_json import ConversionError
 
 cdef enum:

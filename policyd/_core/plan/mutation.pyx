@@ -11,7 +11,7 @@ from policyd._core.plan.overlay_run cimport OverlayRun
 from policyd._core.plan.plan cimport LATE, POLICY_BUDGET, Frame, Plan, Subject, error_message, run
 from policyd._core.eval.program cimport Program
 
-from policyd._core.schema.merge import MergeError
+from policyd._core.schema.list_items import MergeError
 from policyd._core.plan.overlay_run import OverlayError
 from policyd._core.plan.plan import Stopped, TimedOut
 from policyd.errors import DeadlineExceeded, MutationError

@@ -9,7 +9,8 @@ cimport cython
 
 from policyd._core.values.activation cimport activation
 from policyd._core.values.overlay_json cimport NO_VALUE, json_of, string_for, without_nulls
-from policyd._core.schema.merge cimport ABSENT, item_key, value_problems
+from policyd._core.schema.list_items cimport ABSENT, item_key
+from policyd._core.schema.problems cimport value_problems
 from policyd._core.schema.edits cimport Edit, new_edit
 from policyd._core.json.encoded_size cimport value_bytes
 from policyd._core.plan.overlay_lists cimport ItemChange, ListChange

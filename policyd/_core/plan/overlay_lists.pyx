@@ -5,9 +5,10 @@ cimport cython
 from policyd._core.values.activation cimport work as spend
 from policyd._core.json.equality cimport same
 from policyd._core.schema.edits cimport Edit, new_edit
-from policyd._core.schema.merge cimport (
-    ABSENT, in_front, item_key, keys_of, of_items, pairing, same_items,
+from policyd._core.schema.list_items cimport (
+    ABSENT, in_front, item_key, keys_of, pairing, same_items,
 )
+from policyd._core.schema.merge cimport of_items
 from policyd._core.schema.types cimport kind_of
 from policyd._core.plan.overlay_run cimport replaced
 

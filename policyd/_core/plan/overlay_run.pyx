@@ -7,7 +7,7 @@ from policyd._core.values.errors cimport CelError
 from policyd._core.json.encoded_size cimport value_bytes
 from policyd._core.pattern.checks cimport HOLDS, Pattern
 from policyd._core.plan.plan cimport POLICY_BUDGET, error_message, run
-from policyd._core.schema.merge cimport ABSENT
+from policyd._core.schema.list_items cimport ABSENT
 from policyd._core.schema.types cimport kind_of
 
 from policyd._core.json import encoded_size

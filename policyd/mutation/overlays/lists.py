@@ -15,7 +15,7 @@ from policyd._core.plan.overlay_lists import (
     key_in,
 )
 from policyd._core.plan.overlay_run import OverlayChange, OverlayScope
-from policyd._core.schema.merge import MergeError
+from policyd._core.schema.list_items import MergeError
 from policyd._core.schema.types import Field, Relation, SchemaType
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import (

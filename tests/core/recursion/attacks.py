@@ -26,7 +26,8 @@ from policyd._core.patch.diff import diff
 from policyd._core.plan.overlay import settled
 from policyd._core.schema.decode import decode as decoded
 from policyd._core.schema.go_json import go_json
-from policyd._core.schema.merge import live_problems, merge, problems
+from policyd._core.schema.merge import merge
+from policyd._core.schema.problems import live_problems, problems
 from policyd._core.schema.types import Field
 from policyd._core.values.mutation_json import json_value, object_value
 from policyd._core.values.types import Optional, StructValue

@@ -41,7 +41,7 @@ COMPILED = (
     Bound(r"plan\.overlay(_lists)?:(\w+\.)?(merged|applied|keyed|key_of)", POLICY),
     Bound(r"schema\.decode:(Decoder\.\w+|note_maps)", STACK),
     Bound(r"schema\.go_json:write", STACK),
-    Bound(r"schema\.merge:\w+", STACK),
+    Bound(r"schema\.(list_items|merge|problems):\w+", STACK),
     Bound(r"values\.cel_format:\w+", "100 levels: deeper ones are cut"),
     Bound(r"values\.go_format:\w+", "100 levels: deeper ones are cut"),
     Bound(r"values\.equality:\w+", STACK),

@@ -9,7 +9,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from policyd._core.schema.merge import MergeError, atomics, flawless, merge, problems
+from policyd._core.schema.list_items import MergeError
+from policyd._core.schema.merge import merge
+from policyd._core.schema.problems import atomics, flawless, problems
 from policyd._core.schema.types import Field, SchemaType
 from policyd.mutation.schemas.type_builder import Builder
 from tests.shared import rows

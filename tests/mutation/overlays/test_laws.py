@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from policyd._core.patch.apply import apply, diff
 from policyd._core.schema.decode import decode
-from policyd._core.schema.merge import MergeError, atomics, merge, problems
+from policyd._core.schema.list_items import MergeError
+from policyd._core.schema.merge import merge
+from policyd._core.schema.problems import atomics, problems
 from policyd.errors import MutationError
 from policyd.json_types import JSONObject
 from policyd.mutation import overlay

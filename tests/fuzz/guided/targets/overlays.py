@@ -17,7 +17,7 @@ from policyd._core.json.equality import equal
 from policyd._core.json.tree import normal
 from policyd._core.patch.apply import apply, diff
 from policyd._core.plan.overlay_run import OverlayError
-from policyd._core.schema.merge import MergeError
+from policyd._core.schema.list_items import MergeError
 from policyd.admission import engine
 from policyd.admission.review import AdmissionResponse, decode, encode
 from policyd.errors import MutationError, ReviewError, UnreadableReview
