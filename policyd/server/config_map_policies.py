@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from policyd.config import Settings
 from policyd.errors import PolicyError
 from policyd.observability.logs import Log
+from policyd.observability.metrics.scrape import CacheState
 from policyd.observability.throttle import LineLimit
 from policyd.option_values import ConfigMapName
 from policyd.policy.config_maps.team_exceptions import HeldBack
-from policyd.server.cluster.followed_lists import CacheState
 from policyd.server.cluster.own_namespace import known_namespace, own_namespace
 from policyd.server.edits.edit_gate import EditGate, edit_selector
 from policyd.server.edits.finding import MountedEdits, WatchedEdits

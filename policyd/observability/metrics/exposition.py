@@ -1,41 +1,86 @@
-"""``/metrics``: what the sources of metrics give, gathered at each scrape."""
+"""``/metrics``: the metrics of ``metrics.json``, gathered at each scrape."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    InfoMetricFamily,
+)
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 
+from policyd._core.counting.histogram import Histogram
 from policyd.http.limits import InFlight
 from policyd.http.policies_in_use import PoliciesInUse
 from policyd.http.status import Render
 from policyd.observability.metrics.recorder import PrometheusRecorder
-from policyd.observability.metrics.scrape import CountedCache, CountedConnections, Scrape
+from policyd.observability.metrics.scrape import CacheState, CountedConnections, Scrape
 
-# Functions of modules of this package; each is given a Scrape. A new metric is a file and a line
-# here, or a line in one of these; it is documented in docs/run/metrics.md.
-SOURCES = (
-    "request_metrics.answered",
-    "policy_metrics.decided",
-    "policy_metrics.loaded",
-    "policy_metrics.exceptions",
-    "policy_metrics.config_maps",
-    "server_metrics.room",
-    "server_metrics.connections",
-    "request_metrics.mutated",
-    "request_metrics.looked_up",
-    "request_metrics.captured",
-    "request_metrics.traced",
-    "server_metrics.caches",
-    "controller_metrics.registered",
-    "controller_metrics.reported",
-    "placement_metrics.placed",
-    "server_metrics.health",
-    "server_metrics.process",
-)
-# Those with series of each policy. They read only what a Scrape took: another thread makes them.
-LATER = ("policy_metrics.decided", "request_metrics.mutated")
+_FORMS: Mapping[str, Callable[..., Any]] = {
+    "counter": CounterMetricFamily,
+    "gauge": GaugeMetricFamily,
+    "histogram": HistogramMetricFamily,
+}
+
+
+class MetricRow(NamedTuple):
+    """A row of ``metrics.json``: a metric (a counter without the ending _total) and its labels.
+    ``values`` returns its values by their labels, or its one value; None: it is not shown.
+
+    ``optional``: it is not shown without any series. ``later``: it has series of each policy, so
+    another thread makes them; ``values`` reads only what a Scrape took.
+    """
+
+    name: str
+    kind: str
+    about: str
+    values: Callable[[Scrape], Any]
+    labels: Sequence[str] = ()
+    optional: bool = False
+    later: bool = False
+
+    def families(self, scrape: Scrape) -> Iterator[Metric]:
+        """Yield the metric, if it is shown."""
+        found = self.values(scrape)
+        if found is None or (self.optional and not found):
+            return
+        if self.kind == "info":
+            yield InfoMetricFamily(self.name, self.about, value=found)
+            return
+        family = _FORMS[self.kind](self.name, self.about, labels=self.labels)
+        for labels, value in (found if self.labels else {(): found}).items():
+            named = [labels] if isinstance(labels, str) else [*labels]
+            if isinstance(value, Histogram):
+                buckets, count, total = value.snapshot()
+                rows = [(f"{bound:g}", float(below)) for bound, below in buckets]
+                family.add_metric(named, [*rows, ("+Inf", float(count))], total)
+            else:
+                family.add_metric(named, float(value))
+        yield family
+
+
+def _read() -> list[MetricRow]:
+    """Return the table. ``from``: the attribute of a Scrape with the values; ``by``: the function
+    of a module of this package that returns them.
+    """
+    rows = json.loads(Path(__file__).with_name("metrics.json").read_bytes())
+    for row in rows:
+        source, function = row.pop("from", ""), row.pop("by", "")
+        module, _, name = function.rpartition(".")
+        row["values"] = (
+            attrgetter(source)
+            if source
+            else getattr(import_module(f"{__package__}.{module}"), name)
+        )
+    return [MetricRow(**row) for row in rows]
 
 
 class Exposition:
@@ -56,7 +101,7 @@ class Exposition:
         watches: Callable[[], Mapping[str, bool]] = dict,
         log_lines_lost: Callable[[], int] = int,
         connections: Mapping[str, CountedConnections] | None = None,
-        caches: Callable[[], Mapping[str, CountedCache]] = dict,
+        caches: Callable[[], Mapping[str, CacheState]] = dict,
     ) -> None:
         self._recorder = recorder
         self._store = store
@@ -66,7 +111,7 @@ class Exposition:
         self._log_lines_lost = log_lines_lost
         self._connections = connections or {}
         self._caches = caches
-        self._sources = [(_source(name), name in LATER) for name in SOURCES]
+        self._rows = _read()
         self._process = ProcessCollector(registry=None)
 
     def prepare(self, accept: str) -> Render:
@@ -99,7 +144,9 @@ class Exposition:
             dict(recorder.patches),
             dict(recorder.conflicts),
         )
-        found = [source(scrape) if later else [*source(scrape)] for source, later in self._sources]
+        found = [
+            row.families(scrape) if row.later else [*row.families(scrape)] for row in self._rows
+        ]
         return [*found, self._process.collect()]
 
 
@@ -113,11 +160,3 @@ class _Collected(CollectorRegistry):
     def collect(self) -> Iterator[Metric]:
         for each in self._parts:
             yield from each
-
-
-def _source(name: str) -> Callable[[Scrape], Iterable[Metric]]:
-    module, _, function = name.rpartition(".")
-    found: Callable[[Scrape], Iterable[Metric]] = getattr(
-        import_module(f"{__package__}.{module}"), function
-    )
-    return found

@@ -7,9 +7,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterator
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from policyd.observability.logs import Log
+from policyd.observability.metrics.scrape import CacheState
 from policyd.server.health import WatchHealth
 
 if TYPE_CHECKING:
@@ -23,13 +24,6 @@ FIRST_LIST_SECONDS = 10.0
 TICK_SECONDS = 0.5
 # A problem is logged when it has lasted for this long: a connection that ends is replaced at once.
 LASTING_SECONDS = 3.0
-
-
-class CacheState(NamedTuple):
-    """What metrics show of a cache."""
-
-    staleness: float
-    objects: int
 
 
 class Following:
