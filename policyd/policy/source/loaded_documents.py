@@ -100,6 +100,10 @@ class Document:
             problem, file=self.file, line=line, column=column, path=path, document=self.label
         )
 
+    def advice(self, path: str, rule: str, message: str, hint: str = "") -> Problem:
+        """Return advice about the whole string at ``path``."""
+        return self.placed(Problem(message, hint=hint, rule=rule, severity="advice"), path)
+
     def problem(self, finding: FormProblem, severity: Severity = "error") -> Problem:
         """Return the problem with its place in the file and, where it helps, a marked excerpt."""
         path = path_text(finding.path)
