@@ -98,7 +98,7 @@ def _of_model(model: type[Model]) -> Schema:
     schema["description"] = " ".join((model.__doc__ or "").replace("``", "`").split())
     schema["properties"] = {each.alias: _of_field(model, each) for each in model.fields.values()}
     schema["type"] = "object"
-    schema["required"] = list(REQUIRED.get(model.__name__, ()))
+    schema["required"] = REQUIRED.get(model.__name__, [])
     return schema
 
 

@@ -21,35 +21,7 @@ def field_docs() -> Mapping[str, Mapping[str, str]]:
     return found  # type: ignore[no-any-return]
 
 
-# Required fields. The models do not require them, so that all missing fields are reported at once.
-REQUIRED: dict[str, tuple[str, ...]] = {
-    "Policy": ("apiVersion", "kind", "metadata", "spec"),
-    "ValidatingAdmissionPolicy": ("apiVersion", "kind", "metadata", "spec"),
-    "ValidatingAdmissionPolicyBinding": ("apiVersion", "kind", "metadata", "spec"),
-    "MutatingAdmissionPolicy": ("apiVersion", "kind", "metadata", "spec"),
-    "MutatingAdmissionPolicyBinding": ("apiVersion", "kind", "metadata", "spec"),
-    "PolicyException": ("apiVersion", "kind", "metadata", "spec"),
-    "PolicyExceptionSpec": ("policies", "reason"),
-    "ExceptedPolicy": ("name",),
-    "ExceptionSubject": ("kind", "name"),
-    "PolicyTest": ("apiVersion", "kind", "cases"),
-    "Rollout": ("apiVersion", "kind", "metadata", "spec"),
-    "RolloutSpec": ("policyName",),
-    "PolicySpec": ("matchConstraints",),
-    "ValidatingAdmissionPolicySpec": ("matchConstraints",),
-    "MutatingAdmissionPolicySpec": ("matchConstraints", "mutations"),
-    "ValidatingAdmissionPolicyBindingSpec": ("policyName", "validationActions"),
-    "MutatingAdmissionPolicyBindingSpec": ("policyName",),
-    "MatchResources": ("resourceRules",),
-    "NamedRuleWithOperations": ("operations", "apiGroups", "apiVersions", "resources"),
-    "MatchCondition": ("name", "expression"),
-    "Variable": ("name", "expression"),
-    "AuditAnnotation": ("key", "valueExpression"),
-    "ParamKind": ("apiVersion", "kind"),
-    "Mutation": ("patchType",),
-    "ExpressionHolder": ("expression",),
-    "LabelSelectorRequirement": ("key", "operator"),
-    "Case": ("name",),
-    "TableRow": ("name",),
-    "SuiteNamespace": ("name",),
-}
+# The models do not require them, so that all missing fields are reported at once.
+REQUIRED: Mapping[str, list[str]] = json.loads(
+    Path(__file__).with_name("required_fields.json").read_bytes()
+)
