@@ -1,12 +1,11 @@
 """What all controllers have in common: a loop, reasons to look again, a problem."""
 
 import asyncio
-from abc import ABC, abstractmethod
 
 from policyd.controllers.wakening import Wakening
 
 
-class Controller(ABC):
+class Controller:
     """One loop of a server in its cluster. ``name`` is what the log calls it."""
 
     name: str
@@ -14,9 +13,14 @@ class Controller(ABC):
     def __init__(self) -> None:
         self.changed = Wakening()
 
-    @abstractmethod
     async def run(self, stop: asyncio.Event) -> None:
-        """Run until ``stop`` is set."""
+        """Look at everything after each change, and when it is time, until ``stop`` is set."""
+        while not stop.is_set():
+            await self.changed.wait(stop, await self.look())
+
+    async def look(self) -> float:
+        """Look at everything once; return the seconds until it is to be looked at again."""
+        raise NotImplementedError
 
     @property
     def problem(self) -> str:

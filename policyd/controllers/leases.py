@@ -8,7 +8,6 @@ import os
 import random
 import secrets
 from collections.abc import Callable
-from contextlib import suppress
 from http import HTTPStatus
 from time import monotonic
 
@@ -85,8 +84,7 @@ class LeaseHolder(Controller):
             await until_any(self._appointed, stop)
         while not stop.is_set():
             pause = await self._attempt()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), pause)
+            await until_any(stop, seconds=pause)
         await self._release()
 
     async def _attempt(self) -> float:

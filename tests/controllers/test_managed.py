@@ -105,7 +105,7 @@ class Replica:
         self.served += 1
 
     def once(self) -> float:
-        return asyncio.run(self.certificates._pass())
+        return asyncio.run(self.certificates.look())
 
 
 @pytest.fixture

@@ -201,12 +201,11 @@ class ManagedCertificates(Controller):
         """Serve, and write while this replica holds the Lease, until ``stop`` is set."""
         watching = asyncio.get_running_loop().create_task(self._reflector.run(stop))
         try:
-            while not stop.is_set():
-                await self.changed.wait(stop, await self._pass())
+            await super().run(stop)
         finally:
             await watching
 
-    async def _pass(self) -> float:
+    async def look(self) -> float:
         """Look at everything once; return the seconds until it is to be looked at again."""
         if not self._reflector.synced:
             return RETRY_SECONDS

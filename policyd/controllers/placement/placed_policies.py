@@ -145,12 +145,7 @@ class PlacedPolicies(Controller):
                 self._derived = None
         self.changed()
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Follow policies and documents until ``stop`` is set."""
-        while not stop.is_set():
-            await self.changed.wait(stop, await self._pass())
-
-    async def _pass(self) -> float:
+    async def look(self) -> float:
         """Look at everything once; return the seconds until it is to be looked at again."""
         found = self._in_use()
         if found is None:

@@ -4,7 +4,6 @@ The holder of the Lease writes. Documents are deleted only while the webhook has
 their policies for some time; they are left as they are when a server stops.
 """
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -141,12 +140,7 @@ class PlacementWriter(Controller):
         """Why the documents are not in step; empty if they are."""
         return self._trouble.problem or self._placed.documents.problem
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Keep the documents in step while this replica holds the Lease, until ``stop``."""
-        while not stop.is_set():
-            await self.changed.wait(stop, await self._pass())
-
-    async def _pass(self) -> float:
+    async def look(self) -> float:
         """Look at everything once; return the seconds until it is to be looked at again."""
         if not self._holds():
             self._reconciler.forget_all()

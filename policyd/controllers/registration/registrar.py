@@ -180,12 +180,7 @@ class Registration(Controller):
         same = known == (policies.generation, str(policies.version), left_out)
         return self._clock() - since if same else -1.0
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Keep the configurations in step while this replica holds the Lease, until ``stop``."""
-        while not stop.is_set():
-            await self.changed.wait(stop, await self._pass())
-
-    async def _pass(self) -> float:
+    async def look(self) -> float:
         """Look at everything once; return the seconds until it is to be looked at again."""
         if not self._holds():
             self._key = self._in_step = None  # the next holder narrows only after some time

@@ -5,7 +5,6 @@ cluster is configured. Decides nothing.
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from traceback import format_exception
 from typing import cast
@@ -41,6 +40,7 @@ from policyd.server.edits.edit_gate import edit_selector
 from policyd.server.health import WatchSupervisor
 from policyd.server.policies.store import Store
 from policyd.tls.certificates import Certificates
+from policyd.waiting import until_any
 from policyd.webhooks.reach.reach_result import Reached
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 
@@ -148,8 +148,7 @@ class ClusterControllers(ClusterView):
                 trace = "".join(format_exception(error))
                 message = f"the controller of the {name} failed and starts again"
                 self._log.write("error", "defect", message, traceback=trace)
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(stop.wait(), RESTART_SECONDS)
+                await until_any(stop, seconds=RESTART_SECONDS)
 
     async def close(self) -> None:
         """Write the Events that are left."""
@@ -178,8 +177,7 @@ class ClusterControllers(ClusterView):
                 trouble.begin(f"cannot watch the webhook configurations for changes: {failing}")
             else:
                 trouble.end("the webhook configurations are watched again")
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), HEALTH_SECONDS)
+            await until_any(stop, seconds=HEALTH_SECONDS)
 
     # How they are made.
 

@@ -5,13 +5,13 @@ What is followed, and for what, belongs to the callers.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterator
-from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from policyd.observability.logs import Log
 from policyd.observability.metrics.scrape import CacheState
 from policyd.server.health import WatchHealth
+from policyd.waiting import until_any
 
 if TYPE_CHECKING:
     from policyd.cluster.watching import Reflector
@@ -62,8 +62,7 @@ class Following:
 
     async def pause(self, seconds: float) -> None:
         """Wait, but not longer than it is wanted."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._stop.wait(), seconds)
+        await until_any(self._stop, seconds=seconds)
 
     @property
     def awaited(self) -> bool:
