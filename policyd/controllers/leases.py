@@ -13,9 +13,8 @@ from time import monotonic
 
 from policyd.cluster.objects import ObjectClient, ObjectError
 from policyd.controllers.clocks import ServerClock
-from policyd.controllers.controller import Controller
+from policyd.controllers.controller import FORBIDDEN, Controller, Trouble, reason
 from policyd.controllers.election import RETRY_SECONDS, Election
-from policyd.controllers.trouble import FORBIDDEN, Trouble, reason
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.waiting import until_any

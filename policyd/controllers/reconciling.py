@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Protocol
 
 from policyd.cluster.objects import ObjectClient, ObjectError
-from policyd.controllers.trouble import reason
+from policyd.controllers.controller import reason
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField, changed_by, shown
 from policyd.observability.logs import Log

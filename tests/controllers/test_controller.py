@@ -2,8 +2,7 @@
 
 from importlib import import_module
 
-from policyd.controllers.controller import Controller
-from policyd.controllers.wakening import Changes, Wakening
+from policyd.controllers.controller import Changes, Controller, Wakening
 
 
 def test_each_controller_has_a_name_of_its_own() -> None:

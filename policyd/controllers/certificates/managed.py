@@ -23,10 +23,9 @@ from policyd.controllers.certificates.rotation import (
     recovered,
     with_authority,
 )
-from policyd.controllers.controller import Controller
+from policyd.controllers.controller import Controller, Trouble, reason
 from policyd.controllers.reconciling import Reconciler
 from policyd.controllers.registration.watched_configurations import WatchedConfigurations
-from policyd.controllers.trouble import Trouble, reason
 from policyd.errors import PolicydError
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField, field_path, item

@@ -22,11 +22,10 @@ from policyd.admission.review import AdmissionRequest
 from policyd.bounded_text import encodable_tree
 from policyd.cluster.client import PASSING
 from policyd.cluster.objects import ObjectClient, ObjectError
-from policyd.controllers.controller import Controller
+from policyd.controllers.controller import FORBIDDEN, Controller, Trouble, reason
 from policyd.controllers.events.denials import reported
 from policyd.controllers.events.event_quota import EventQuota
 from policyd.controllers.events.series import EventSeries, EventTable
-from policyd.controllers.trouble import FORBIDDEN, Trouble, reason
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.throttle import Throttle

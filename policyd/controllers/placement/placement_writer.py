@@ -11,11 +11,10 @@ from math import inf
 from time import monotonic
 
 from policyd.cluster.objects import ObjectClient
-from policyd.controllers.controller import Controller
+from policyd.controllers.controller import Controller, Trouble, reason
 from policyd.controllers.placement.placed_policies import PlacedPolicies
 from policyd.controllers.reconciling import Reconciler
 from policyd.controllers.registration.registrar import Registration
-from policyd.controllers.trouble import Trouble, reason
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField
 from policyd.observability.logs import Log

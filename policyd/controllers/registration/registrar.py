@@ -11,7 +11,7 @@ from http import HTTPStatus
 from time import monotonic
 
 from policyd.cluster.objects import ObjectClient, ObjectError
-from policyd.controllers.controller import Controller
+from policyd.controllers.controller import Controller, Trouble, reason
 from policyd.controllers.reconciling import Reconciler
 from policyd.controllers.registration import configurations
 from policyd.controllers.registration.configurations import (
@@ -22,7 +22,6 @@ from policyd.controllers.registration.configurations import (
     uncovered,
 )
 from policyd.controllers.registration.watched_configurations import WatchedConfigurations
-from policyd.controllers.trouble import Trouble, reason
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField

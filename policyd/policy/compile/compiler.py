@@ -17,8 +17,7 @@ from policyd.errors import PolicyError, Problem
 from policyd.json_types import JSON, FieldPath, JSONObject
 from policyd.pattern import Pattern, compile_any_pattern, compile_pattern
 from policyd.policy.compile.bindings import PolicyBindings, problems_of
-from policyd.policy.compile.broken.quarantine import quarantined
-from policyd.policy.compile.broken.unmodelled import expression_problems
+from policyd.policy.compile.broken.quarantine import expression_problems, quarantined
 from policyd.policy.compile.compiled import (
     Binding,
     CompiledMutation,

@@ -11,14 +11,13 @@ from typing import cast
 from urllib.parse import urlsplit
 
 from policyd.config import Settings
-from policyd.controllers.certificates.bundles import WebhookAddress
+from policyd.controllers.certificates.bundles import MountedBundle, WebhookAddress
 from policyd.controllers.certificates.managed import (
     CertificateOptions,
     ManagedCertificates,
     names_of,
 )
-from policyd.controllers.certificates.mounted import MountedBundle
-from policyd.controllers.controller import Controller
+from policyd.controllers.controller import Controller, Trouble
 from policyd.controllers.events.writer import RESULTS, EventWriter
 from policyd.controllers.placement.placed_policies import PlacedPolicies
 from policyd.controllers.placement.placement_writer import PlacementWriter
@@ -26,7 +25,6 @@ from policyd.controllers.placement.watched_documents import WatchedDocuments
 from policyd.controllers.registration.reach_watch import ReachWatch
 from policyd.controllers.registration.registrar import Registration, RegistrationInputs
 from policyd.controllers.registration.watched_configurations import WatchedConfigurations
-from policyd.controllers.trouble import Trouble
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.policies_in_use import ClusterView, PolicyPlaces
 from policyd.json_types import JSONObject
