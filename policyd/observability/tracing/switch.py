@@ -5,7 +5,6 @@ costs a request nothing, and no module of OpenTelemetry is imported.
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.util import find_spec
-from typing import Protocol
 
 from policyd.config import Settings
 from policyd.errors import ConfigError
@@ -24,46 +23,31 @@ _PROTOCOL = "http/protobuf"
 _DISABLED = "OTEL_SDK_DISABLED"
 
 
-class Tracing(Protocol):
-    """What a server does for tracing."""
+class Tracing:
+    """What a server does for tracing: nothing, unless a subclass does. ``recorder`` counts
+    requests, and what becomes of traces.
+    """
 
-    @property
-    def recorder(self) -> PrometheusRecorder:
-        """Counts requests, and what becomes of traces."""
-
-    def app(self, app: ASGIApp) -> ASGIApp:
-        """The ASGI app to serve."""
-
-    def evaluator(self, evaluator: ReviewEvaluator) -> ReviewEvaluator:
-        """What evaluates requests."""
-
-    def close(self) -> None:
-        """Export what is queued, for a limited time: at the end of the server."""
-
-
-class Untraced:
-    """No tracing: everything stays as it is."""
-
-    def __init__(self, log: Log) -> None:
-        self.recorder = PrometheusRecorder(log)
+    def __init__(self, recorder: PrometheusRecorder) -> None:
+        self.recorder = recorder
 
     def app(self, app: ASGIApp) -> ASGIApp:
-        """The same app."""
+        """Return the ASGI app to serve."""
         return app
 
     def evaluator(self, evaluator: ReviewEvaluator) -> ReviewEvaluator:
-        """The same one."""
+        """Return what evaluates requests."""
         return evaluator
 
     def close(self) -> None:
-        """Nothing is queued."""
+        """Export what is queued, for a limited time: at the end of the server."""
 
 
 def tracing(settings: Settings, log: Log, environment: Mapping[str, str] = os.environ) -> Tracing:
     """Tracing for a server. Raises ConfigError if it is wanted and cannot work."""
     sample = settings.trace_sample
     if not sample or environment.get(_DISABLED, "").strip().lower() == "true":
-        return Untraced(log)
+        return Tracing(PrometheusRecorder(log))
     endpoint = endpoint_of(settings.otlp_endpoint, environment)
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.exporter") is None:
         raise ConfigError("--trace-sample needs the extra otel: pip install 'policyd[otel]'")

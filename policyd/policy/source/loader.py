@@ -29,21 +29,6 @@ from policyd.policy.source.modelling import only_exceptions, with_model
 from policyd.policy.source.splitting import over_budget, read_values, split, split_built
 from policyd.versions import NEWEST, KubernetesVersion
 
-__all__ = [
-    "Document",
-    "Sources",
-    "fixture_names",
-    "load",
-    "load_built",
-    "load_files",
-    "load_named",
-    "load_saved",
-    "load_text",
-    "named_policies",
-    "read_one",
-    "require",
-]
-
 _NO_BUNDLES: Origins = {}
 
 

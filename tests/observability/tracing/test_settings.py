@@ -80,7 +80,7 @@ def test_tracing_is_off_unless_it_is_asked_for(
     flags: dict[str, Any], environment: dict[str, str]
 ) -> None:
     found = switch.tracing(resolve(flags, {}), Log(io.BytesIO()), environment)
-    assert isinstance(found, switch.Untraced)
+    assert type(found) is switch.Tracing
     assert found.recorder.traces == {}
 
 
