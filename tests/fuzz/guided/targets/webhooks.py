@@ -12,6 +12,7 @@ import orjson
 from policyd._core.json.tree import normal
 from policyd.errors import ConfigError, ReviewError, UnreadableReview
 from policyd.webhooks.calls.calling import called
+from policyd.webhooks.calls.model import hooks_of
 from policyd.webhooks.validation import (
     problems,
     problems_of_update,
@@ -112,11 +113,11 @@ def matched(configurations: list[dict[str, Any]], asked: dict[str, Any]) -> None
     """Configurations without problems are matched with any request of an AdmissionReview."""
     try:
         given = [each for each in configurations if not problems(each)]
-        first = called(given, asked)
+        first = called(hooks_of(given), asked)
     except (ConfigError, ReviewError) as error:
         assert str(error)
         return
-    assert repr(called(given, asked)) == repr(first), "not the same twice"
+    assert repr(called(hooks_of(given), asked)) == repr(first), "not the same twice"
 
 
 def seeds() -> list[bytes]:
