@@ -99,7 +99,7 @@ def compile_sources(
         breathe()
     mapper, defaults = BUILT_IN.with_definitions(crds), Defaults(kinds.schemas, sources.version)
     return CompiledPolicySet(
-        policies,
+        tuple(policies),
         generation=sources.generation,
         params=ParamStore(_params(others, policies, mapper, defaults), crds),
         namespaces=Namespaces(document.raw for document in others if document.kind == "Namespace"),
@@ -107,7 +107,7 @@ def compile_sources(
         equivalents=Equivalents.of_crds(crds),
         registry=registry,
         mapper=mapper,
-        problems=problems,
+        problems=tuple(problems),
         suites=sources.of_kind("PolicyTest"),
         exemption_ends=ends_of(sources),
         version=sources.version,
