@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
@@ -83,6 +84,7 @@ def _read() -> list[MetricRow]:
     return [MetricRow(**row) for row in rows]
 
 
+@dataclass(eq=False)
 class Exposition:
     """Everything that ``/metrics`` shows, gathered from where it lives when it is asked for.
 
@@ -91,28 +93,19 @@ class Exposition:
     the cluster.
     """
 
-    def __init__(
-        self,
-        recorder: PrometheusRecorder,
-        store: PoliciesInUse,
-        in_flight: InFlight,
-        certificate_expiry: Callable[[], float | None] = lambda: None,
-        *,
-        watches: Callable[[], Mapping[str, bool]] = dict,
-        log_lines_lost: Callable[[], int] = int,
-        connections: Mapping[str, CountedConnections] | None = None,
-        caches: Callable[[], Mapping[str, CacheState]] = dict,
-    ) -> None:
-        self._recorder = recorder
-        self._store = store
-        self._in_flight = in_flight
-        self._certificate_expiry = certificate_expiry
-        self._watches = watches
-        self._log_lines_lost = log_lines_lost
-        self._connections = connections or {}
-        self._caches = caches
-        self._rows = _read()
-        self._process = ProcessCollector(registry=None)
+    recorder: PrometheusRecorder
+    store: PoliciesInUse
+    in_flight: InFlight
+    certificate_expiry: Callable[[], float | None] = lambda: None
+    _: KW_ONLY
+    watches: Callable[[], Mapping[str, bool]] = dict
+    log_lines_lost: Callable[[], int] = int
+    connections: Mapping[str, CountedConnections] = field(default_factory=dict)
+    caches: Callable[[], Mapping[str, CacheState]] = dict
+    _rows: Sequence[MetricRow] = field(default_factory=_read, init=False)
+    _process: ProcessCollector = field(
+        default_factory=lambda: ProcessCollector(registry=None), init=False
+    )
 
     def prepare(self, accept: str) -> Render:
         """Return what writes the body of a scrape and its Content-Type: OpenMetrics if accepted,
@@ -128,18 +121,18 @@ class Exposition:
 
     def _parts(self) -> list[Iterable[Metric]]:
         """All metrics of policyd, in the order of docs/run/metrics.md, and those of the process."""
-        recorder, current = self._recorder, self._store.current
+        recorder, current = self.recorder, self.store.current
         scrape = Scrape(
             recorder,
             current,
-            self._in_flight,
-            self._certificate_expiry(),
-            self._store.serves_last_good,
-            self._watches(),
-            self._log_lines_lost(),
-            self._connections,
-            self._caches(),
-            self._store.bundles,
+            self.in_flight,
+            self.certificate_expiry(),
+            self.store.serves_last_good,
+            self.watches(),
+            self.log_lines_lost(),
+            self.connections,
+            self.caches(),
+            self.store.bundles,
             [(each.name, each.snapshot()) for each in current.counters()],
             dict(recorder.patches),
             dict(recorder.conflicts),
