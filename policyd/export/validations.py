@@ -79,8 +79,6 @@ class Validations:
         if isinstance(translated, list):
             self._reasons += (Reason(f"{path}.{each.path}", each.message) for each in translated)
             return {"expression": "true"}
-        for name, expression in translated.variables:
-            self._define(name, expression, path)
         reason = {"reason": item["reason"]} if "reason" in item else {}
         return {
             "expression": translated.expression,
@@ -103,15 +101,6 @@ class Validations:
                 text = pod_expression(view.template)
             self.variables.append({"name": self._checked, "expression": text})
         return f"variables.{self._checked}"
-
-    def _define(self, name: str, expression: str, path: str) -> None:
-        variable = {"name": name, "expression": expression}
-        taken = [each["name"] for each in (*self._view.variables, *self.variables)]
-        if variable in self.variables:
-            return
-        if name in taken:
-            self._reasons.append(Reason(path, f"its export needs the variable {name}, too"))
-        self.variables.append(variable)
 
 
 def may_match_secrets(constraints: JSONObject) -> bool:

@@ -85,11 +85,10 @@ def load_files(
     problems: Iterable[Problem],
     *,
     version: KubernetesVersion,
-    breathe: Callable[[], None] = full_speed,
     budget: SourceBudget | None = None,
 ) -> Sources:
     """Load the documents of files that were read; ``problems`` are those of reading them."""
-    return _load([*files], [*problems], version, breathe=breathe, budget=budget)
+    return _load([*files], [*problems], version, budget=budget)
 
 
 def load_text(text: str, name: str = "<text>", *, version: KubernetesVersion = NEWEST) -> Sources:
