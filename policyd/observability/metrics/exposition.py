@@ -113,11 +113,11 @@ class Exposition:
         """
         encode, content_type = choose_encoder(accept)
         parts = self._parts()
-        return lambda: (encode(_Collected(parts)), content_type)
+        return lambda: (encode(Collected(parts)), content_type)
 
     def families(self) -> list[Metric]:
         """What a scrape shows, before it is encoded."""
-        return [*_Collected(self._parts()).collect()]
+        return [*Collected(self._parts()).collect()]
 
     def _parts(self) -> list[Iterable[Metric]]:
         """All metrics of policyd, in the order of docs/run/metrics.md, and those of the process."""
@@ -143,7 +143,7 @@ class Exposition:
         return [*found, self._process.collect()]
 
 
-class _Collected(CollectorRegistry):
+class Collected(CollectorRegistry):
     """What an encoder of prometheus_client reads."""
 
     def __init__(self, parts: Iterable[Iterable[Metric]]) -> None:
