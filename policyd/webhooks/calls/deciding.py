@@ -28,22 +28,9 @@ from policyd.webhooks.calls.reasons import (
     resource_text,
     rules_reason,
 )
-from policyd.webhooks.changes import REVIEWS_EXCLUDED
+from policyd.webhooks.changes import NEVER_SENT, REVIEWS, REVIEWS_EXCLUDED
 from policyd.webhooks.validation.conditions import compiled, trimmed
-from policyd.webhooks.validation.configurations import EXCLUDED
 
-# Configurations of admission itself: a webhook for them could lock everyone out.
-EXEMPT = frozenset(
-    ("admissionregistration.k8s.io", resource)
-    for resource in (
-        "validatingwebhookconfigurations",
-        "mutatingwebhookconfigurations",
-        "validatingadmissionpolicies",
-        "validatingadmissionpolicybindings",
-        "mutatingadmissionpolicies",
-        "mutatingadmissionpolicybindings",
-    )
-)
 _FORBIDDEN, _INTERNAL = 403, 500
 
 
@@ -61,7 +48,7 @@ class Decider:
         self._namespaces = Namespaces(namespaces)
         self._equivalents = equivalents
         self._version = version
-        exempt = EXEMPT | EXCLUDED if version.has(REVIEWS_EXCLUDED) else EXEMPT
+        exempt = NEVER_SENT | REVIEWS if version.has(REVIEWS_EXCLUDED) else NEVER_SENT
         self._view = MatchInput(
             request, self._namespaces.labels, equivalents=equivalents, never=exempt
         )

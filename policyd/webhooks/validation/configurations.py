@@ -17,17 +17,6 @@ from policyd.webhooks.validation.metadata import check_metadata
 
 # Names of configurations that a file of the API server may have, and no others.
 STATIC_SUFFIX = ".static.k8s.io"
-# Resources that policies never see and, since 1.37, webhooks neither.
-EXCLUDED = frozenset(
-    {
-        ("authentication.k8s.io", "selfsubjectreviews"),
-        ("authentication.k8s.io", "tokenreviews"),
-        ("authorization.k8s.io", "localsubjectaccessreviews"),
-        ("authorization.k8s.io", "selfsubjectaccessreviews"),
-        ("authorization.k8s.io", "selfsubjectrulesreviews"),
-        ("authorization.k8s.io", "subjectaccessreviews"),
-    }
-)
 
 
 def problems(
