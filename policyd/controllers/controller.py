@@ -3,6 +3,7 @@ logged once when it begins or changes and once when it is over.
 """
 
 import asyncio
+from abc import ABC, abstractmethod
 
 from policyd.cluster.objects import ObjectError
 from policyd.observability.logs import Log
@@ -37,7 +38,7 @@ class Changes:
             each()
 
 
-class Controller:
+class Controller(ABC):
     """One loop of a server in its cluster. ``name`` is what the log calls it."""
 
     name: str
@@ -45,14 +46,9 @@ class Controller:
     def __init__(self) -> None:
         self.changed = Wakening()
 
+    @abstractmethod
     async def run(self, stop: asyncio.Event) -> None:
-        """Look at everything after each change, and when it is time, until ``stop`` is set."""
-        while not stop.is_set():
-            await self.changed.wait(stop, await self.look())
-
-    async def look(self) -> float:
-        """Look at everything once; return the seconds until it is to be looked at again."""
-        raise NotImplementedError
+        """Run until ``stop`` is set."""
 
     @property
     def problem(self) -> str:
@@ -66,6 +62,19 @@ class Controller:
 
 
 FORBIDDEN = 403
+
+
+class LookingController(Controller):
+    """A controller that looks at everything after each change, and when it is time."""
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Look again and again until ``stop`` is set."""
+        while not stop.is_set():
+            await self.changed.wait(stop, await self.look())
+
+    @abstractmethod
+    async def look(self) -> float:
+        """Look at everything once; return the seconds until it is to be looked at again."""
 
 
 class Trouble:

@@ -23,7 +23,7 @@ from policyd.controllers.certificates.rotation import (
     recovered,
     with_authority,
 )
-from policyd.controllers.controller import Controller, Trouble, reason
+from policyd.controllers.controller import LookingController, Trouble, reason
 from policyd.controllers.reconciling import Reconciler
 from policyd.controllers.registration.watched_configurations import WatchedConfigurations
 from policyd.errors import PolicydError
@@ -119,7 +119,7 @@ class BundleAim:
         return f"the caBundle of the {self.name} was written"
 
 
-class ManagedCertificates(Controller):
+class ManagedCertificates(LookingController):
     """The certificates of one replica. ``pair`` is what it serves; ``serve`` is called after it
     changed, and ``noticed`` after anything in the Secret changed.
 

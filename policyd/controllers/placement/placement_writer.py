@@ -11,7 +11,7 @@ from math import inf
 from time import monotonic
 
 from policyd.cluster.objects import ObjectClient
-from policyd.controllers.controller import Controller, Trouble, reason
+from policyd.controllers.controller import LookingController, Trouble, reason
 from policyd.controllers.placement.placed_policies import PlacedPolicies
 from policyd.controllers.reconciling import Reconciler
 from policyd.controllers.registration.registrar import Registration
@@ -102,7 +102,7 @@ class DocumentAim:
         return f"{self.name} was {'deleted' if found is None else 'written'}"
 
 
-class PlacementWriter(Controller):
+class PlacementWriter(LookingController):
     """The writes of one replica. ``holds``: whether it writes; ``writes`` counts results."""
 
     name = "placed documents"

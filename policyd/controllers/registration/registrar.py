@@ -11,7 +11,7 @@ from http import HTTPStatus
 from time import monotonic
 
 from policyd.cluster.objects import ObjectClient, ObjectError
-from policyd.controllers.controller import Controller, Trouble, reason
+from policyd.controllers.controller import LookingController, Trouble, reason
 from policyd.controllers.reconciling import Reconciler
 from policyd.controllers.registration import configurations
 from policyd.controllers.registration.configurations import (
@@ -114,7 +114,7 @@ class ConfigurationAim:
         return f"the {self.name} was written: {webhooks or 'no policy needs it'}"
 
 
-class Registration(Controller):
+class Registration(LookingController):
     """The registration by one replica. ``inputs`` returns what to register, or why that must wait;
     ``holds``: whether this replica writes; ``writes`` counts results.
     """
