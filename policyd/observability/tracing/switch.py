@@ -3,17 +3,14 @@ costs a request nothing, and no module of OpenTelemetry is imported.
 """
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from importlib.util import find_spec
 
 from policyd.config import Settings
 from policyd.errors import ConfigError
-from policyd.http.evaluators import ReviewEvaluator
-from policyd.http.messages import ASGIScope, Receive, Send
 from policyd.observability.logs import Log
 from policyd.observability.metrics.recorder import PrometheusRecorder
-
-ASGIApp = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
+from policyd.observability.tracing.wrappers import Tracing
 
 _PATH = "/v1/traces"
 # Variables of the OpenTelemetry specification; its exporter reads the others.
@@ -21,26 +18,6 @@ _TRACES_ENDPOINT, _ENDPOINT = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORT
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 _PROTOCOL = "http/protobuf"
 _DISABLED = "OTEL_SDK_DISABLED"
-
-
-class Tracing:
-    """What a server does for tracing: nothing, unless a subclass does. ``recorder`` counts
-    requests, and what becomes of traces.
-    """
-
-    def __init__(self, recorder: PrometheusRecorder) -> None:
-        self.recorder = recorder
-
-    def app(self, app: ASGIApp) -> ASGIApp:
-        """Return the ASGI app to serve."""
-        return app
-
-    def evaluator(self, evaluator: ReviewEvaluator) -> ReviewEvaluator:
-        """Return what evaluates requests."""
-        return evaluator
-
-    def close(self) -> None:
-        """Export what is queued, for a limited time: at the end of the server."""
 
 
 def tracing(settings: Settings, log: Log, environment: Mapping[str, str] = os.environ) -> Tracing:

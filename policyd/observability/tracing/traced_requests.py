@@ -29,7 +29,7 @@ from policyd.observability.throttle import Throttle
 from policyd.observability.tracing.export import Export, exporter_to
 from policyd.observability.tracing.record import CURRENT, MOST_CHARS, RequestTrace, TracingRecorder
 from policyd.observability.tracing.spans import SpanMaker
-from policyd.observability.tracing.switch import ASGIApp, Tracing
+from policyd.observability.tracing.wrappers import ASGIApp, Tracing
 from policyd.policy.model.suite import Webhook
 
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
