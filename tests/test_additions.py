@@ -45,12 +45,9 @@ def vague(run):
 METRIC = '''
 """How many policies cannot be used."""
 
-from policyd.observability.metrics.scrape import gauge
-
 
 def quarantined(scrape):
-    count = sum(bool(policy.problem) for policy in scrape.policies.policies)
-    yield gauge("policyd_quarantined_policies", "Policies that cannot be used.", count)
+    return sum(bool(policy.problem) for policy in scrape.policies.policies)
 '''
 # The new file, its text, the file of the table, the line after which the new one stands, that line.
 ADDITIONS = [
@@ -72,9 +69,10 @@ ADDITIONS = [
     (
         "policyd/observability/metrics/quarantine.py",
         METRIC,
-        "policyd/observability/metrics/exposition.py",
-        '    "server_metrics.process",\n',
-        '    "quarantine.quarantined",\n',
+        "policyd/observability/metrics/metrics.json",
+        "[\n",
+        '{"name": "policyd_quarantined_policies", "kind": "gauge", "by": "quarantine.quarantined",'
+        ' "about": "Policies that cannot be used."},\n',
     ),
 ]
 POLICY = """

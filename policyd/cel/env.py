@@ -48,7 +48,6 @@ class Environment:
     structs: Structs = field(default_factory=Structs)
     composed: Mapping[str, Program] = field(default_factory=dict)
     patch_types: bool = False
-    container: str = ""
     version: KubernetesVersion = NEWEST
 
     @classmethod
@@ -70,9 +69,9 @@ class Environment:
         """Return the environment of a policy's expressions (k8s-semantics 1.1, 1.5)."""
         return _admission(params, authorizer, patch_types, version)
 
-    def extend(self, variables: Mapping[str, Type], *, container: str = "") -> "Environment":
-        """Add variables, and look names up in a container (see ``Scope``)."""
-        return replace(self, variables={**self.variables, **variables}, container=container)
+    def extend(self, variables: Mapping[str, Type]) -> "Environment":
+        """Add variables."""
+        return replace(self, variables={**self.variables, **variables})
 
     def with_variables(self, declared: Mapping[str, Type | Program]) -> "Environment":
         """Declare ``variables.NAME`` for each name; with none, ``variables`` has no field.
@@ -146,7 +145,7 @@ class Environment:
     def scope(self) -> Scope:
         """Return the scope in which names are resolved."""
         declared = _functions(self.version, self.patch_types)
-        return Scope(self.variables, declared, self.structs, self.container, self.version)
+        return Scope(self.variables, declared, self.structs, version=self.version)
 
     def _fails(self, function: str, values: tuple[object, ...]) -> bool:
         """Return whether a call on literals fails in the run-time library."""

@@ -24,8 +24,7 @@ from policyd.policy.compile.checked import checked_expressions
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.lint.all import all_advice
 from policyd.policy.lint.details.explaining import explanation
-from policyd.policy.lint.disabling import faults, suppress
-from policyd.policy.lint.lint_rules import RULES, nearest, refused
+from policyd.policy.lint.lint_rules import RULES, faults, nearest, refused, suppress
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.version_needs import needed_by_policy
 from policyd.policy.source.files import SourceFile, read

@@ -12,9 +12,9 @@ from http import HTTPStatus
 from math import inf
 from urllib.parse import quote
 
-from policyd.cluster.client import PROBLEMS, ReportLookup, describe
+from policyd.cluster.client import PROBLEMS, describe
 from policyd.cluster.objects import ObjectClient, ObjectError
-from policyd.cluster.watching import RELIST_SECONDS, Reflector, Watched, unreported
+from policyd.cluster.watching import RELIST_SECONDS, Reflector, Watched
 from policyd.json_types import JSONObject
 from policyd.policy.config_maps.config_map_files import (
     MAX_SET_BYTES,
@@ -52,7 +52,6 @@ class FollowedConfigMaps:
         client: ObjectClient,
         namespaces: Sequence[str] | None,
         selector: str,
-        report: ReportLookup = unreported,
     ) -> None:
         self.selector = selector
         self._changed = asyncio.Event()
@@ -63,7 +62,6 @@ class FollowedConfigMaps:
                 Watched(path, label_selector=selector),
                 keep=self._kept,
                 changed=self._note,
-                report=report,
                 relist=inf if namespaces is None else RELIST_SECONDS,
             )
             for path in (["api/v1/configmaps"] if namespaces is None else paths)
@@ -156,9 +154,8 @@ class PolicyConfigMaps(FollowedConfigMaps):
         client: ObjectClient,
         namespace: str,
         selector: str,
-        report: ReportLookup = unreported,
     ) -> None:
-        super().__init__(client, [namespace], selector, report)
+        super().__init__(client, [namespace], selector)
         self.namespace = namespace
         self._client = client
         self._path = f"api/v1/namespaces/{namespace}/configmaps"
@@ -223,12 +220,11 @@ class ExceptionConfigMaps(FollowedConfigMaps):
         patterns: Sequence[str],
         selector: str,
         held: Callable[[HeldBack], None],
-        report: ReportLookup = unreported,
     ) -> None:
         self._namespaces = ExceptionNamespaces(patterns)
         self._teams = TeamExceptions(held)
         self._loaded = b""
-        super().__init__(client, self._namespaces.literal, selector, report)
+        super().__init__(client, self._namespaces.literal, selector)
 
     def read(self) -> Sequence[Bundle]:
         """Return one bundle of all exceptions that can be used."""

@@ -8,15 +8,13 @@ import os
 import random
 import secrets
 from collections.abc import Callable
-from contextlib import suppress
 from http import HTTPStatus
 from time import monotonic
 
 from policyd.cluster.objects import ObjectClient, ObjectError
 from policyd.controllers.clocks import ServerClock
-from policyd.controllers.controller import Controller
+from policyd.controllers.controller import FORBIDDEN, Controller, Trouble, reason
 from policyd.controllers.election import RETRY_SECONDS, Election
-from policyd.controllers.trouble import FORBIDDEN, Trouble, reason
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.waiting import until_any
@@ -85,8 +83,7 @@ class LeaseHolder(Controller):
             await until_any(self._appointed, stop)
         while not stop.is_set():
             pause = await self._attempt()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), pause)
+            await until_any(stop, seconds=pause)
         await self._release()
 
     async def _attempt(self) -> float:

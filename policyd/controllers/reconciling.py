@@ -7,14 +7,14 @@ Knows nothing of what the objects are for.
 
 import random
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from http import HTTPStatus
 from math import inf
 from time import monotonic
 from typing import Protocol
 
 from policyd.cluster.objects import ObjectClient, ObjectError
-from policyd.controllers.trouble import reason
+from policyd.controllers.controller import reason
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField, changed_by, shown
 from policyd.observability.logs import Log
@@ -121,28 +121,20 @@ class _Record:
         self.problem = ""
 
 
+@dataclass(eq=False)
 class Reconciler:
     """The objects that one controller writes. ``holds``: whether this replica writes; ``writes``
     counts success, error and conflict. ``event`` is that of its lines in the log.
     """
 
-    def __init__(
-        self,
-        client: ObjectClient,
-        event: str,
-        log: Log,
-        *,
-        holds: Callable[[], bool],
-        writes: dict[str, int],
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
-        self._client = client
-        self._event = event
-        self._log = log
-        self._holds = holds
-        self._writes = writes
-        self._clock = clock
-        self._records: dict[tuple[str, str], _Record] = {}
+    client: ObjectClient
+    event: str
+    log: Log
+    _: KW_ONLY
+    holds: Callable[[], bool]
+    writes: dict[str, int]
+    clock: Callable[[], float] = monotonic
+    _records: dict[tuple[str, str], _Record] = field(default_factory=dict, init=False)
 
     @property
     def problem(self) -> str:
@@ -163,7 +155,7 @@ class Reconciler:
         """Note objects that are as they should be, in these versions, and forget those that are not
         ``known`` any more; return how long others must leave alone what they changed.
         """
-        now = self._clock()
+        now = self.clock()
         self._records = {
             key: each
             for key, each in self._records.items()
@@ -175,7 +167,7 @@ class Reconciler:
     async def step(self, aim: Aim, seen: JSONObject | None) -> ReconcileStep:
         """Bring an object in step, which the watch shows like this, or return when to try."""
         record = self._record(aim.key)
-        now = self._clock()
+        now = self.clock()
         if _differing(aim, seen, aim.wanted(seen)) is None:
             return ReconcileStep(True, self._settled(record, aim.version, now))
         pause = self._pause(record, aim, seen, now)
@@ -190,7 +182,7 @@ class Reconciler:
                 return ReconcileStep(False, PAUSE_SECONDS)
             record.failures += 1
             record.problem = f"cannot write the {aim.name}: {reason(error)}"
-            self._writes["error"] += 1
+            self.writes["error"] += 1
             return ReconcileStep(False, self._pause(record, aim, seen, now), error=error)
 
     def _record(self, key: tuple[str, str]) -> _Record:
@@ -235,27 +227,27 @@ class Reconciler:
         if fields is None:  # the watch is late
             self._settled(record, aim.version, now)
             return ReconcileStep(True, LATE_SECONDS)
-        if not self._holds():
+        if not self.holds():
             return ReconcileStep(False)
         others = record.known == aim.version
         if others:
             record.repairs += 1
-            self._writes["conflict"] += 1
+            self.writes["conflict"] += 1
         record.tried_at = now
         stored = await self._write(aim, found, wanted)
-        self._writes["success"] += 1
+        self.writes["success"] += 1
         record.known, record.failures = aim.version, 0
         if others:
             self._log_conflict(record, aim, _Conflict(found, wanted, fields))
         else:
-            self._log.write("info", self._event, aim.written(stored))
+            self.log.write("info", self.event, aim.written(stored))
         if _differing(aim, stored, wanted) is not None:
             return ReconcileStep(False, PAUSE_SECONDS, wrote=True)
         return ReconcileStep(True, self._settled(record, aim.version, now), wrote=True)
 
     async def _read(self, path: str) -> JSONObject | None:
         try:
-            return await self._client.get(path)
+            return await self.client.get(path)
         except ObjectError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None
@@ -269,23 +261,23 @@ class Reconciler:
             await self._delete(aim.path, found or {})
             return None
         if aim.whole:
-            return await self._client.replace(aim.path, wanted)
+            return await self.client.replace(aim.path, wanted)
         try:
-            stored = await self._client.apply(aim.path, wanted, MANAGER, force=True)
+            stored = await self.client.apply(aim.path, wanted, MANAGER, force=True)
         except ObjectError as error:
             # Without an item that another manager also wrote to, a part of it would remain.
             if error.status != HTTPStatus.UNPROCESSABLE_ENTITY or found is None:
                 raise
             stored = found
         if aim.differences(stored, wanted):
-            return await self._client.replace(aim.path, aim.replacing(stored, wanted))
+            return await self.client.replace(aim.path, aim.replacing(stored, wanted))
         return stored
 
     async def _delete(self, path: str, found: JSONObject) -> None:
         metadata = found.get("metadata") or {}
         uid, version = (str(metadata.get(each) or "") for each in ("uid", "resourceVersion"))
         try:
-            await self._client.delete(path, uid=uid, resource_version=version)
+            await self.client.delete(path, uid=uid, resource_version=version)
         except ObjectError as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
@@ -301,7 +293,7 @@ class Reconciler:
             )
         message = f"the {aim.name} was {conflict.what}; it was {conflict.answer} again"
         manager, repairs = conflict.manager, record.repairs
-        self._log.write("warning", self._event, message, manager=manager, repairs=repairs)
+        self.log.write("warning", self.event, message, manager=manager, repairs=repairs)
 
 
 class _Conflict:

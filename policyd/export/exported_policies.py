@@ -10,7 +10,7 @@ from policyd.export import verbatim
 from policyd.export.checks import checked, with_free_names
 from policyd.export.model import ExportedPart, ExportedPolicy, Reason
 from policyd.export.mutating.part import mutation_part
-from policyd.export.validating import validation_part
+from policyd.export.validations import validation_part
 from policyd.policy.compile.bindings import PolicyBindings
 from policyd.policy.compile.exemptions import Attachments, Exemption
 from policyd.policy.compile.overlays import KnownKinds

@@ -4,7 +4,7 @@ last good policies in one. Without a cluster it does none of these.
 
 import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from policyd.config import Settings
 from policyd.errors import PolicyError
 from policyd.observability.logs import Log
+from policyd.observability.metrics.scrape import CacheState
 from policyd.observability.throttle import LineLimit
 from policyd.option_values import ConfigMapName
 from policyd.policy.config_maps.team_exceptions import HeldBack
-from policyd.server.cluster.followed_lists import CacheState
 from policyd.server.cluster.own_namespace import known_namespace, own_namespace
 from policyd.server.edits.edit_gate import EditGate, edit_selector
 from policyd.server.edits.finding import MountedEdits, WatchedEdits
@@ -186,10 +186,9 @@ class ConfigMapPolicies:
     async def _keep(self, kept: LastGoodPolicies, stop: asyncio.Event) -> None:
         """Write the last good policies as soon as that is possible, if it was not at once."""
         while not stop.is_set():
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), KEEP_SECONDS)
-                return
-            await asyncio.to_thread(kept.retry)
+            await until_any(stop, seconds=KEEP_SECONDS)
+            if not stop.is_set():
+                await asyncio.to_thread(kept.retry)
 
     async def ready(self, stop: asyncio.Event) -> bool:
         """Wait until there are policies to serve; False if ``stop`` is set before."""
@@ -250,8 +249,7 @@ class ConfigMapPolicies:
             began = monotonic()
             await reload()
             # Whoever edits exceptions all the time must not keep a processor busy with that.
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), (monotonic() - began) * IDLE_SHARE)
+            await until_any(stop, seconds=(monotonic() - began) * IDLE_SHARE)
 
         if not self._exceptions_read.is_set():
             await exceptions.first(stop, FIRST_SECONDS)

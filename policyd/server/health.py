@@ -10,8 +10,9 @@ at once. Stale policies are better than none.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from time import monotonic
+
+from policyd.waiting import until_any
 
 # A watch checks every 5 s, or every minute for a very large tree; no check for this long is a
 # fault.
@@ -105,6 +106,5 @@ class WatchSupervisor:
                 self._on_failure(watch.name, problem)
             if self._clock() - began > LONGEST_RESTART_SECONDS:
                 pause = RESTART_SECONDS
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), pause)
+            await until_any(stop, seconds=pause)
             pause = min(2 * pause, LONGEST_RESTART_SECONDS)

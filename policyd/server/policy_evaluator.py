@@ -1,6 +1,7 @@
 """Evaluates reviews with the policies in use, at once or with lookups in the cluster."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from policyd.admission.engine import review
 from policyd.admission.lookups.tasks import LookupClient
@@ -14,27 +15,22 @@ from policyd.policy.model.suite import Webhook
 Evaluate = Callable[..., AdmissionResponse]
 
 
+@dataclass(eq=False)
 class PolicyEvaluator(ReviewEvaluator):
     """Evaluates calls with the policies that ``policies`` returns, and lookups by a client."""
 
-    def __init__(
-        self,
-        policies: Callable[[], CompiledPolicySet],
-        lookups: LookupClient | None = None,
-        evaluate: Evaluate = review,
-    ) -> None:
-        self._policies = policies
-        self._lookups = lookups
-        self._evaluate = evaluate
+    policies: Callable[[], CompiledPolicySet]
+    lookups: LookupClient | None = None
+    evaluate: Evaluate = review
 
     def waits(self, webhook: Webhook) -> bool:
         """Whether a policy of this webhook may need a lookup."""
-        return self._lookups is not None and webhook in self._policies().with_lookups
+        return self.lookups is not None and webhook in self.policies().with_lookups
 
     def now(self, call: ReviewCall) -> AdmissionResponse:
         """Evaluate a call without lookups."""
-        return self._evaluate(
-            self._policies(),
+        return self.evaluate(
+            self.policies(),
             call.request,
             webhook=call.webhook,
             deadline=call.deadline,
@@ -44,11 +40,11 @@ class PolicyEvaluator(ReviewEvaluator):
 
     async def later(self, call: ReviewCall) -> AdmissionResponse:
         """Evaluate a call with lookups."""
-        if self._lookups is None:
+        if self.lookups is None:
             return self.now(call)
         return await review_with(
-            self._lookups,
-            self._policies(),
+            self.lookups,
+            self.policies(),
             call.request,
             webhook=call.webhook,
             deadline=call.deadline,

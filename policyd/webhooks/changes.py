@@ -1,7 +1,33 @@
-"""What differs between versions of Kubernetes for webhook configurations. Decides nothing."""
+"""What API servers send to no webhook, and what differs between versions of Kubernetes for webhook
+configurations. Decides nothing.
+"""
 
 from policyd.versions import Feature, KubernetesVersion
 
+# The API server sends these to no webhook (k8s.io/apiserver, plugin/webhook/predicates/rules): a
+# webhook for them could lock everyone out.
+NEVER_SENT = frozenset(
+    ("admissionregistration.k8s.io", resource)
+    for resource in (
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+        "mutatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "validatingwebhookconfigurations",
+    )
+)
+# Resources that policies never see and, since 1.37, webhooks neither.
+REVIEWS = frozenset(
+    {
+        ("authentication.k8s.io", "selfsubjectreviews"),
+        ("authentication.k8s.io", "tokenreviews"),
+        ("authorization.k8s.io", "localsubjectaccessreviews"),
+        ("authorization.k8s.io", "selfsubjectaccessreviews"),
+        ("authorization.k8s.io", "selfsubjectrulesreviews"),
+        ("authorization.k8s.io", "subjectaccessreviews"),
+    }
+)
 _1_37 = KubernetesVersion(1, 37)
 REVIEWS_EXCLUDED = Feature(
     "webhooks-exclude-reviews",

@@ -8,7 +8,7 @@ from policyd._core.match.equivalents import Equivalents
 from policyd.admission.lookups.authorizer import StaticAuthorizer
 from policyd.json_types import JSONObject
 from policyd.versions import KubernetesVersion
-from policyd.webhooks.calls import HookCall, called
+from policyd.webhooks.calls import HookCall, called, hooks_of
 from tests.builders.objects import definition, widget_definition
 from tests.builders.webhook_configurations import ROWS
 
@@ -45,7 +45,7 @@ def compare(row: JSONObject, given: list[JSONObject], version: KubernetesVersion
     """
     name = row["name"]
     found = called(
-        given,
+        hooks_of(given),
         row["request"],
         namespaces=SPACES,
         equivalents=Equivalents.of_crds([DEFINITION]),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from policyd.json_types import JSON, JSONObject
 from tests.builders.webhook_tops import METADATA, TOPS
-from tests.builders.webhook_values import HOOKS, UPDATES
+from tests.builders.webhook_values import HOOKS
 
 ROWS = Path(__file__).resolve().parent.parent / "webhooks" / "rows"
 KINDS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
@@ -31,11 +31,10 @@ HOOK: JSONObject = {
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A configuration, and the stored one that it replaces; None if it is created."""
+    """A configuration to create."""
 
     name: str
     configuration: JSONObject
-    old: JSONObject | None = None
 
 
 def hook(**changes: JSON) -> JSONObject:
@@ -68,19 +67,6 @@ def cases() -> Iterator[Case]:
         for name, fields in TOPS.items():
             base = configuration(kind, deepcopy(HOOK))
             yield Case(f"{short}: {name}", _changed(base, fields))
-        for number, (name, (before, after)) in enumerate(UPDATES.items()):
-            # Stored, so that no request may match it.
-            rule = {**RULE, "apiGroups": ["none.example.com"]}
-            old, new = (
-                [_changed({**HOOK, "rules": [rule]}, each) for each in side]
-                for side in (before, after)
-            )
-            stored = configuration(kind, *old, name=f"update-{number}")
-            yield Case(
-                f"{short}: update: {name}",
-                configuration(kind, *new, name=f"update-{number}"),
-                stored,
-            )
 
 
 def rows_of(version: str) -> Path:

@@ -8,12 +8,7 @@ from copy import deepcopy
 
 from policyd.json_types import JSON, JSONObject
 from policyd.versions import KubernetesVersion
-from policyd.webhooks.validation import (
-    problems,
-    problems_of_update,
-    warnings,
-    with_defaults,
-)
+from policyd.webhooks.validation import problems, with_defaults
 from tests.builders.webhook_configurations import HOOK, KINDS, Case, configuration
 from tests.builders.webhook_values import HOOKS
 
@@ -24,17 +19,11 @@ SIGNS = "abzAZ019-_./:*#?%@[]<>\"'\\ \n\té{}|&=+,;~`$^!()\u2028\U0001f600\x7f"
 
 def answered(case: Case, version: KubernetesVersion) -> JSONObject:
     """What policyd answers, in the form of a row."""
-    sent, old = case.configuration, case.old
-    found = (
-        problems(sent, version=version)
-        if old is None
-        else problems_of_update(sent, old, version=version)
-    )
+    sent = case.configuration
+    found = problems(sent, version=version)
     row: JSONObject = {"name": case.name}
     if not found:
-        warned = warnings(sent, version=version)
-        row |= {"status": 200 if old else 201} | ({"warnings": warned} if warned else {})
-        return {**row, "webhooks": with_defaults(sent).get("webhooks")}
+        return {**row, "status": 201, "webhooks": with_defaults(sent).get("webhooks")}
     if found[0].reason == "BadRequest":
         return {**row, "status": BAD_REQUEST, "message": str(found[0])}
     causes = [[each.field, each.reason, each.text] for each in found]

@@ -14,6 +14,7 @@ from policyd.admission.lookups.authorizer import AuthorizerRule, StaticAuthorize
 from policyd.api.policy_set import PolicySet
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
+from policyd.policy.source.loaded_documents import Sources
 from policyd.versions import RECORDED, KubernetesVersion
 from tests.sampling import sampled
 from tests.shared import CONFORMANCE, conformance, find
@@ -87,7 +88,7 @@ def rule_of(answer: Row) -> AuthorizerRule:
     )
 
 
-def sources(row: Row) -> loader.Sources:
+def sources(row: Row) -> Sources:
     """The policies of a row with their params, namespaces and definitions."""
     documents = [
         *row["policies"],

@@ -64,7 +64,7 @@ def judge(row: dict[str, Any]) -> str:
 def checked(row: dict[str, Any]) -> list[Problem]:
     documents = [*row["policies"], *definitions(CRDS)]  # all were there when the rows were made
     text = "\n---\n".join(json.dumps(document) for document in documents)
-    return type_check(LintRun(loader.load_text(text, row["id"])))
+    return list(type_check(LintRun(loader.load_text(text, row["id"]))))
 
 
 def warning(problem: Problem) -> str:

@@ -122,9 +122,9 @@ class Placing:
     def once(self) -> None:
         async def both() -> None:
             sent = len(self._changing())
-            while await self.placed._pass() == 0.0:
+            while await self.placed.look() == 0.0:
                 pass
-            await self.writer._pass()
+            await self.writer.look()
             if len(self._changing()) > sent:
                 self.written = self.now
                 self.placed.document_changed(None)

@@ -105,7 +105,7 @@ class Replica:
         self.served += 1
 
     def once(self) -> float:
-        return asyncio.run(self.certificates._pass())
+        return asyncio.run(self.certificates.look())
 
 
 @pytest.fixture
@@ -240,7 +240,7 @@ def test_a_bundle_that_somebody_resets_is_written_at_a_bounded_rate(stored: Stor
     reset()
     other = stored.objects[path]["webhooks"][0]["clientConfig"]["caBundle"]
     replica = Replica(stored)
-    replica.certificates._reconciler._clock = lambda: now[0]
+    replica.certificates._reconciler.clock = lambda: now[0]
     for _ in range(100):
         replica.once()
         if stored.objects[path]["webhooks"][0]["clientConfig"]["caBundle"] != other:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
-from policyd.controllers.certificates.mounted import OVERLAP_SECONDS, MountedBundle
+from policyd.controllers.certificates.bundles import OVERLAP_SECONDS, MountedBundle
 from policyd.observability.logs import Log
 from policyd.tls.issuing import new_authority, new_leaf, self_signed
 from policyd.tls.pem import KeyPair

@@ -88,7 +88,7 @@ class Server:
     def once(self) -> float:
         """One pass; seconds until the next."""
         # Each log line is written at once: the stream takes lines as the log's own does.
-        return asyncio.run(self.registration._pass())
+        return asyncio.run(self.registration.look())
 
     def kinds(self) -> list[str]:
         return sorted(each["kind"] for each in self.stored.objects.values())

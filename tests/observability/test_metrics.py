@@ -13,9 +13,9 @@ from prometheus_client.parser import text_string_to_metric_families as prometheu
 from policyd._core.counting.counters import DECISIONS
 from policyd.http.limits import InFlight, Peer, Reservation
 from policyd.observability.metrics import Exposition, PrometheusRecorder
+from policyd.observability.metrics.scrape import CacheState
 from policyd.policy.compile.rollouts import CompiledRollout
 from policyd.policy.source.files import BundleState
-from policyd.server.cluster.followed_lists import CacheState
 from policyd.server.network.connections import PortConnections
 from tests.builders.policies import labelling, map_, policy
 from tests.policy_sets import compiled

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 from policyd.cli.lint import command
 from policyd.policy.lint.all import all_advice
-from policyd.policy.lint.disabling import faults, suppress
+from policyd.policy.lint.lint_rules import faults, suppress
 from policyd.policy.lint.run import LintRun
 from policyd.policy.source.loader import load
 from tests.shared import ROOT

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
+from policyd.server.workers.channel import MessageDecoder, WorkerMessage, encode
 from policyd.server.workers.hub import Hub
-from policyd.server.workers.messages import MessageDecoder, WorkerMessage, encode
 from policyd.server.workers.summing import MetricFamily, Sums
 
 

@@ -7,9 +7,8 @@ import pytest
 
 from policyd.config import Settings
 from policyd.errors import ConfigError
-from policyd.tls.certificates import Certificates
+from policyd.tls.certificates import Certificates, SelfSigned
 from policyd.tls.pem import validity
-from policyd.tls.self_signed import SelfSigned
 
 
 def test_it_is_issued_once_and_for_the_names() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from policyd.json_types import JSONObject
-from policyd.webhooks.calls import called
+from policyd.webhooks.calls import called, hooks_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def calls(
     for configuration in configurations:
         for webhook in configuration["webhooks"]:
             alone = {**configuration, "webhooks": [webhook]}
-            found = called([alone], request, namespaces=spaces)
+            found = called(hooks_of([alone]), request, namespaces=spaces)
             if any(not other.undecided for other in found.others) and found.rejection is None:
                 continue
             path = webhook["clientConfig"]["service"]["path"]

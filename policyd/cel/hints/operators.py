@@ -123,7 +123,7 @@ def question(s: SourcePieces, at: int) -> Mistake | None:
         instead = f"write {short(optional, 'a.?b')}.orValue({other})"
         return Mistake(pos, f"CEL has no operator {sign}", instead)
     if s.are(at, "?", "[") and s.glued(at) and s.last_colon < at:
-        index = s.closing(at + 1)
+        index = s.partner(at + 1)
         inner = short(s.between(at + 2, index), "0") if index else "0"
         what = "the optional index of CEL is [?0] and not ?[0]"
         return Mistake(pos, what, f"write {_path(s, at)}[?{inner}].orValue(…)")
@@ -141,7 +141,7 @@ def bracket(s: SourcePieces, at: int) -> Mistake | None:
         return _every_item(s, at, at + 3, "CEL has no index [*]")
     if s.text(at + 1) == "]":
         return _every_item(s, at, at + 2, "CEL has no index []")
-    close = s.closing(at)
+    close = s.partner(at)
     inside = range(at + 1, min(close or at, at + _SLICE_PIECES))
     parts = [s.text(number) for number in inside if s.depth(number) == s.depth(at) + 1]
     if ":" in parts and "?" not in parts:
@@ -229,7 +229,7 @@ def brace(s: SourcePieces, at: int) -> Mistake | None:
     """Templates: ``{{ … }}``."""
     if not s.are(at, "{", "{"):
         return None
-    close = s.closing(at + 1)
+    close = s.partner(at + 1)
     inner = s.between(at + 2, close).strip() if close else ""
     what = "an expression cannot contain a template {{ … }}"
     end = s[close].pos if close else len(s.source)
@@ -286,7 +286,7 @@ def _dollar(s: SourcePieces, at: int) -> Mistake:
     inner = ""
     if s.are(at, "$", "{") or s.are(at, "$", "("):
         what = f"an expression cannot contain ${s.text(at + 1)}…{'})'[s.text(at + 1) == '(']}"
-        close = s.closing(at + 1)
+        close = s.partner(at + 1)
         inner = s.between(at + 2, close) if close else ""
     elif s.are(at, "$", "."):
         inner = f"object{s.path_after(at + 1)}"

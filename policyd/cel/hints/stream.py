@@ -85,7 +85,7 @@ class SourcePieces:
         ):
             piece = self[start - 1]
             if piece.text in ("]", ")"):
-                opening = self.opening(start - 1)
+                opening = self.partner(start - 1)
                 if opening is None:
                     break
                 start = opening
@@ -111,12 +111,8 @@ class SourcePieces:
         last = self[end - 1]
         return self.source[self[start].pos : last.pos + len(last.text)]
 
-    def opening(self, index: int) -> int | None:
-        """Return the index of the bracket that a closing one belongs to."""
-        return self._partners.get(index)
-
-    def closing(self, index: int) -> int | None:
-        """Return the index of the bracket that closes an opening one."""
+    def partner(self, index: int) -> int | None:
+        """Return the index of the bracket that closes a bracket, or that it closes."""
         return self._partners.get(index)
 
     def depth(self, index: int) -> int:

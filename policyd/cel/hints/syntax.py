@@ -75,7 +75,7 @@ def macro_mistake(text: str, pos: int, message: str) -> Mistake | None:
 def _has(s: SourcePieces, at: int) -> str:
     """Return what to write for ``has(…)`` of something that is no selection."""
     if s.text(at) == "[":
-        path, close = short(s.path_before(at), "map"), s.closing(at)
+        path, close = short(s.path_before(at), "map"), s.partner(at)
         key = short(s.between(at + 1, close), "KEY") if close is not None else "KEY"
         if key.isdigit():
             return f"write size({path}) > {key}"

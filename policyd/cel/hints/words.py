@@ -27,7 +27,7 @@ def infix(s: SourcePieces, at: int) -> Mistake | None:
         return None
     right = short(s.text(after) + s.path_after(after + 1), "y")
     if s.text(after) == "(":
-        right = short(s.between(after + 1, s.closing(after) or after + 1), "y")
+        right = short(s.between(after + 1, s.partner(after) or after + 1), "y")
     return Mistake(s[at].pos, what, INFIX[key].replace("{0}", left).replace("{1}", right))
 
 

@@ -11,8 +11,7 @@ from contextlib import suppress
 from policyd.cel.syntax.ast import Call, Expr, Ident, ListExpr, Literal, MapExpr, Select, StructExpr
 from policyd.cel.syntax.lexer import EOF, RESERVED, Token
 from policyd.cel.syntax.literals import parse_literal
-from policyd.cel.syntax.recovery import END, GivenUp, Kinds, RuleError
-from policyd.cel.syntax.remains import RemainingTree
+from policyd.cel.syntax.recovery import END, GivenUp, Kinds, RemainingTree, RuleError
 from policyd.cel.syntax.source import NOWHERE, Issue
 from policyd.versions import ESCAPED_IDENTIFIERS, NEWEST, KubernetesVersion
 

@@ -6,7 +6,7 @@ follow cel-go's common/error.go; the policy layer maps places to files.
 """
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from policyd.errors import CelCompileError, Problem
@@ -56,6 +56,11 @@ class Source:
     def offset(self, line: int, column: int) -> int:
         """Return the offset of a line and column, both from 1."""
         return self._starts[min(line, len(self._starts)) - 1] + column - 1
+
+    def at(self, pos: int, problem: Problem) -> Problem:
+        """Return the problem with the place and the marked line of an offset."""
+        line, column = self.place(pos)
+        return replace(problem, line=line, column=column, excerpt=self.marked(pos))
 
     def marked(self, pos: int) -> str:
         """Return the line with a caret below it, for people; cut if it is long."""

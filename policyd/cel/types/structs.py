@@ -1,14 +1,16 @@
 """The struct types of admission: the fields of ``request``, ``namespaceObject``, ``variables`` and
 patches.
 
-Field lists are those that Kubernetes declares (k8s.io/apiserver
+The field lists of ``admission.json`` are those that Kubernetes declares (k8s.io/apiserver
 pkg/admission/plugin/cel/compile.go, pkg/cel/mutation): ``request.uid`` or ``namespaceObject.kind``
 do not exist, ``metadata.UID`` does.
 """
 
 import dataclasses
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from policyd.cel.types.declarations import parse_type
 from policyd.cel.types.messages import MESSAGES
@@ -39,63 +41,12 @@ VARIABLES = Type("kubernetes.variables")
 _VARIABLE_TYPES = (BOOL, BYTES, DOUBLE, DURATION, INT, NULL, STRING, TIMESTAMP, UINT)
 
 
-def _struct(**fields: str) -> dict[str, Type]:
-    return {name: parse_type(text) for name, text in fields.items()}
-
-
+# By the name of the struct, the types of its fields.
 ADMISSION: Mapping[str, Mapping[str, Type]] = {
-    "kubernetes.GroupVersionKind": _struct(group="string", version="string", kind="string"),
-    "kubernetes.GroupVersionResource": _struct(group="string", version="string", resource="string"),
-    "kubernetes.UserInfo": _struct(
-        username="string",
-        uid="string",
-        groups="list(string)",
-        extra="map(string, list(string))",
-    ),
-    REQUEST.name: _struct(
-        kind="kubernetes.GroupVersionKind",
-        resource="kubernetes.GroupVersionResource",
-        subResource="string",
-        requestKind="kubernetes.GroupVersionKind",
-        requestResource="kubernetes.GroupVersionResource",
-        requestSubResource="string",
-        name="string",
-        namespace="string",
-        operation="string",
-        userInfo="kubernetes.UserInfo",
-        dryRun="bool",
-        options="dyn",
-    ),
-    "kubernetes.NamespaceSpec": _struct(finalizers="list(string)"),
-    "kubernetes.NamespaceCondition": _struct(
-        status="string",
-        type="string",
-        lastTransitionTime="timestamp",
-        message="string",
-        reason="string",
-    ),
-    "kubernetes.NamespaceStatus": _struct(
-        conditions="list(kubernetes.NamespaceCondition)", phase="string"
-    ),
-    "kubernetes.NamespaceMetadata": _struct(
-        name="string",
-        generateName="string",
-        namespace="string",
-        labels="map(string, string)",
-        annotations="map(string, string)",
-        UID="string",
-        creationTimestamp="timestamp",
-        deletionGracePeriodSeconds="int",
-        deletionTimestamp="timestamp",
-        generation="int",
-        resourceVersion="string",
-        finalizers="list(string)",
-    ),
-    NAMESPACE.name: _struct(
-        metadata="kubernetes.NamespaceMetadata",
-        spec="kubernetes.NamespaceSpec",
-        status="kubernetes.NamespaceStatus",
-    ),
+    struct: {name: parse_type(text) for name, text in fields.items()}
+    for struct, fields in json.loads(
+        Path(__file__).with_name("admission.json").read_bytes()
+    ).items()
 }
 # Where Kubernetes declares struct types, these names are types too, but cannot be constructed.
 _SCALARS: Mapping[str, Type] = {

@@ -24,7 +24,7 @@ from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.source.loaded_documents import Document
 from policyd.versions import KubernetesVersion
-from policyd.webhooks.calls import called_of, hooks_of
+from policyd.webhooks.calls import called, hooks_of
 from policyd.webhooks.validation import problems
 from policyd.webhooks.validation.go_types import CONFIGURATIONS
 
@@ -107,7 +107,7 @@ def command(
         sent = decode(review).raw
         named = request.namespace(each, several=len(given) > 1)
         known = [*found.namespaces, *namespaces, *([named] if named else [])]
-        calls = called_of(
+        calls = called(
             hooks,
             sent,
             namespaces=known,

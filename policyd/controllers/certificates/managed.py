@@ -23,10 +23,9 @@ from policyd.controllers.certificates.rotation import (
     recovered,
     with_authority,
 )
-from policyd.controllers.controller import Controller
+from policyd.controllers.controller import LookingController, Trouble, reason
 from policyd.controllers.reconciling import Reconciler
 from policyd.controllers.registration.watched_configurations import WatchedConfigurations
-from policyd.controllers.trouble import Trouble, reason
 from policyd.errors import PolicydError
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField, field_path, item
@@ -120,7 +119,7 @@ class BundleAim:
         return f"the caBundle of the {self.name} was written"
 
 
-class ManagedCertificates(Controller):
+class ManagedCertificates(LookingController):
     """The certificates of one replica. ``pair`` is what it serves; ``serve`` is called after it
     changed, and ``noticed`` after anything in the Secret changed.
 
@@ -201,12 +200,11 @@ class ManagedCertificates(Controller):
         """Serve, and write while this replica holds the Lease, until ``stop`` is set."""
         watching = asyncio.get_running_loop().create_task(self._reflector.run(stop))
         try:
-            while not stop.is_set():
-                await self.changed.wait(stop, await self._pass())
+            await super().run(stop)
         finally:
             await watching
 
-    async def _pass(self) -> float:
+    async def look(self) -> float:
         """Look at everything once; return the seconds until it is to be looked at again."""
         if not self._reflector.synced:
             return RETRY_SECONDS

@@ -12,7 +12,6 @@ and one that the API server deleted meanwhile (after an hour, by default) is cre
 import asyncio
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
 from time import monotonic, time
@@ -23,11 +22,10 @@ from policyd.admission.review import AdmissionRequest
 from policyd.bounded_text import encodable_tree
 from policyd.cluster.client import PASSING
 from policyd.cluster.objects import ObjectClient, ObjectError
-from policyd.controllers.controller import Controller
+from policyd.controllers.controller import FORBIDDEN, Controller, Trouble, reason
 from policyd.controllers.events.denials import reported
 from policyd.controllers.events.event_quota import EventQuota
 from policyd.controllers.events.series import EventSeries, EventTable
-from policyd.controllers.trouble import FORBIDDEN, Trouble, reason
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.throttle import Throttle
@@ -137,9 +135,9 @@ class EventWriter(Controller):
     async def _rest(self, stop: asyncio.Event) -> None:
         """Wait for work, or for the next attempt."""
         if self._pause:
-            await _sleep(stop, self._pause)
+            await until_any(stop, seconds=self._pause)
             return
-        await _sleep(stop, SHORTEST_SECONDS)
+        await until_any(stop, seconds=SHORTEST_SECONDS)
         seconds = TICK_SECONDS if self._table.pending else IDLE_SECONDS
         await until_any(stop, self._waiting, seconds=seconds)
 
@@ -217,8 +215,3 @@ def _terminating(error: ObjectError) -> bool:
     """Whether the namespace is being deleted, so that nothing can be created there."""
     causes = (error.body.get("details") or {}).get("causes") or ()
     return any(each.get("reason") == _TERMINATING for each in causes)
-
-
-async def _sleep(stop: asyncio.Event, seconds: float) -> None:
-    with suppress(TimeoutError):
-        await asyncio.wait_for(stop.wait(), seconds)

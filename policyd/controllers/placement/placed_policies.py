@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from time import monotonic
 
-from policyd.controllers.controller import Controller
+from policyd.controllers.controller import LookingController
 from policyd.controllers.placement.watched_documents import WatchedDocuments
 from policyd.export.exported_policies import exported
 from policyd.observability.logs import Log
@@ -39,7 +39,7 @@ class _Derived:
     parts: frozenset[PolicyPart]  # that are left out
 
 
-class PlacedPolicies(Controller):
+class PlacedPolicies(LookingController):
     """The placement as one replica sees it.
 
     ``in_use`` returns the set in use and its sources, ``clock`` the API server's time.
@@ -145,12 +145,7 @@ class PlacedPolicies(Controller):
                 self._derived = None
         self.changed()
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Follow policies and documents until ``stop`` is set."""
-        while not stop.is_set():
-            await self.changed.wait(stop, await self._pass())
-
-    async def _pass(self) -> float:
+    async def look(self) -> float:
         """Look at everything once; return the seconds until it is to be looked at again."""
         found = self._in_use()
         if found is None:

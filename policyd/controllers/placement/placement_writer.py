@@ -4,7 +4,6 @@ The holder of the Lease writes. Documents are deleted only while the webhook has
 their policies for some time; they are left as they are when a server stops.
 """
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -12,11 +11,10 @@ from math import inf
 from time import monotonic
 
 from policyd.cluster.objects import ObjectClient
-from policyd.controllers.controller import Controller
+from policyd.controllers.controller import LookingController, Trouble, reason
 from policyd.controllers.placement.placed_policies import PlacedPolicies
 from policyd.controllers.reconciling import Reconciler
 from policyd.controllers.registration.registrar import Registration
-from policyd.controllers.trouble import Trouble, reason
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField
 from policyd.observability.logs import Log
@@ -104,7 +102,7 @@ class DocumentAim:
         return f"{self.name} was {'deleted' if found is None else 'written'}"
 
 
-class PlacementWriter(Controller):
+class PlacementWriter(LookingController):
     """The writes of one replica. ``holds``: whether it writes; ``writes`` counts results."""
 
     name = "placed documents"
@@ -141,12 +139,7 @@ class PlacementWriter(Controller):
         """Why the documents are not in step; empty if they are."""
         return self._trouble.problem or self._placed.documents.problem
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Keep the documents in step while this replica holds the Lease, until ``stop``."""
-        while not stop.is_set():
-            await self.changed.wait(stop, await self._pass())
-
-    async def _pass(self) -> float:
+    async def look(self) -> float:
         """Look at everything once; return the seconds until it is to be looked at again."""
         if not self._holds():
             self._reconciler.forget_all()

@@ -7,9 +7,7 @@ from functools import partial
 
 from policyd.cluster.objects import ObjectClient, ObjectError
 from policyd.cluster.watching import RELIST_SECONDS, Reflector, Watched
-from policyd.controllers.controller import Controller
-from policyd.controllers.trouble import reason
-from policyd.controllers.wakening import Wakening
+from policyd.controllers.controller import Controller, Wakening, reason
 from policyd.json_types import JSONObject
 from policyd.placement.placed_documents import Key, list_path
 from policyd.placement.served import GROUP_PATH, ServedKinds, served_kinds, version_paths

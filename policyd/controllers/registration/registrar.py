@@ -11,7 +11,7 @@ from http import HTTPStatus
 from time import monotonic
 
 from policyd.cluster.objects import ObjectClient, ObjectError
-from policyd.controllers.controller import Controller
+from policyd.controllers.controller import LookingController, Trouble, reason
 from policyd.controllers.reconciling import Reconciler
 from policyd.controllers.registration import configurations
 from policyd.controllers.registration.configurations import (
@@ -22,7 +22,6 @@ from policyd.controllers.registration.configurations import (
     uncovered,
 )
 from policyd.controllers.registration.watched_configurations import WatchedConfigurations
-from policyd.controllers.trouble import Trouble, reason
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField
@@ -115,7 +114,7 @@ class ConfigurationAim:
         return f"the {self.name} was written: {webhooks or 'no policy needs it'}"
 
 
-class Registration(Controller):
+class Registration(LookingController):
     """The registration by one replica. ``inputs`` returns what to register, or why that must wait;
     ``holds``: whether this replica writes; ``writes`` counts results.
     """
@@ -180,12 +179,7 @@ class Registration(Controller):
         same = known == (policies.generation, str(policies.version), left_out)
         return self._clock() - since if same else -1.0
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Keep the configurations in step while this replica holds the Lease, until ``stop``."""
-        while not stop.is_set():
-            await self.changed.wait(stop, await self._pass())
-
-    async def _pass(self) -> float:
+    async def look(self) -> float:
         """Look at everything once; return the seconds until it is to be looked at again."""
         if not self._holds():
             self._key = self._in_step = None  # the next holder narrows only after some time

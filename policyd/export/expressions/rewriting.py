@@ -9,14 +9,11 @@ from policyd.export.expressions.literals import dyn
 from policyd.export.expressions.occurrences import (
     Occurrence,
     Replacement,
-    Untranslatable,
     occurrences,
     spliced,
 )
 from policyd.json_types import JSON, JSONObject
 from policyd.versions import KubernetesVersion
-
-__all__ = ["InlineParams", "Untranslatable", "free_name"]
 
 _PARAMS = frozenset({"params"})
 

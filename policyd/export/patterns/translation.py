@@ -8,26 +8,23 @@ from policyd.errors import CelSyntaxError
 from policyd.export.model import Reason
 from policyd.export.patterns.loops import ListLoops
 from policyd.export.patterns.places import RowWriter
-from policyd.export.patterns.pods import pod_of, sees_only_spec
 from policyd.export.patterns.text import TRUE, Bool, Path, Rank, every, negated, operand, some
 from policyd.export.patterns.verdicts import admits, holds
 from policyd.export.patterns.wording import Wording
 from policyd.json_types import JSON, FieldPath
 from policyd.pattern import Pattern, compile_pattern
-from policyd.versions import TWO_VARIABLE_MACROS, KubernetesVersion
+from policyd.versions import KubernetesVersion
 
-_NO_POD = "CEL can make a Pod of the template from Kubernetes 1.33 on; name only the spec before"
 _MAX_MESSAGE = 5120  # bytes: Kubernetes does not show a longer one
 _SPACE = "\t\n\v\f\r \x85\xa0"  # of Go's strings.TrimSpace, as far as a message may have it
 
 
 @dataclass(frozen=True, slots=True)
 class PatternTranslation:
-    """The expressions of a validation; ``variables`` are those that they need, in order."""
+    """The expressions of a validation."""
 
     expression: str
     message_expression: str
-    variables: tuple[tuple[str, str], ...] = ()
 
 
 def translate(
@@ -37,28 +34,18 @@ def translate(
     *,
     secret: bool,
     version: KubernetesVersion,
-    pod: str = "",
 ) -> PatternTranslation | list[Reason]:
     """Translate a valid validation, or say why that is impossible.
 
     ``root`` is the expression of the object that is checked, ``shown_root`` what its paths in
-    messages begin with. ``secret``: the object may be a Secret. With ``pod``, ``root`` is the pod
-    template of a controller, or null, and the Pod that it will become is checked; ``pod`` is the
-    name of the variable for it, which is among the ``variables`` if it is needed. The paths of
-    reasons start at the validation.
+    messages begin with. ``secret``: the object may be a Secret. The paths of reasons start at the
+    validation.
     """
     trees = _trees(item)
     reasons = list(_reasons(item, trees))
     if reasons:
         return reasons
-    variables: tuple[tuple[str, str], ...] = ()
-    loops = ListLoops(version)
-    if pod and not sees_only_spec(tree for _, tree in trees):
-        if not loops.has(TWO_VARIABLE_MACROS):
-            return [Reason(_field(trees[0][0][:1]), _NO_POD)]
-        variables = ((pod, pod_of(root)),)
-        root = f"variables.{pod}"
-    root = operand(root)
+    loops, root = ListLoops(version), operand(root)
     patterns = [compile_pattern(tree) for _, tree in trees]
     wording = Wording(root, secret=secret)
     places = [
@@ -69,7 +56,6 @@ def translate(
     translated = PatternTranslation(
         _expression(patterns, root).text,
         wording.message(message, places, numbered=numbered),
-        variables,
     )
     if wording.longest(message, len(patterns)) > _MAX_MESSAGE:
         return [Reason(_field(trees[0][0][:1]), "its messages could be longer than 5 KiB")]

@@ -1,43 +1,90 @@
-"""``/metrics``: what the sources of metrics give, gathered at each scrape."""
+"""``/metrics``: the metrics of ``metrics.json``, gathered at each scrape."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from importlib import import_module
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    InfoMetricFamily,
+)
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 
+from policyd._core.counting.histogram import Histogram
 from policyd.http.limits import InFlight
 from policyd.http.policies_in_use import PoliciesInUse
 from policyd.http.status import Render
 from policyd.observability.metrics.recorder import PrometheusRecorder
-from policyd.observability.metrics.scrape import CountedCache, CountedConnections, Scrape
+from policyd.observability.metrics.scrape import CacheState, CountedConnections, Scrape
 
-# Functions of modules of this package; each is given a Scrape. A new metric is a file and a line
-# here, or a line in one of these; it is documented in docs/run/metrics.md.
-SOURCES = (
-    "request_metrics.answered",
-    "policy_metrics.decided",
-    "policy_metrics.loaded",
-    "policy_metrics.exceptions",
-    "policy_metrics.config_maps",
-    "server_metrics.room",
-    "server_metrics.connections",
-    "request_metrics.mutated",
-    "request_metrics.looked_up",
-    "request_metrics.captured",
-    "request_metrics.traced",
-    "server_metrics.caches",
-    "controller_metrics.registered",
-    "controller_metrics.reported",
-    "placement_metrics.placed",
-    "server_metrics.health",
-    "server_metrics.process",
-)
-# Those with series of each policy. They read only what a Scrape took: another thread makes them.
-LATER = ("policy_metrics.decided", "request_metrics.mutated")
+_FORMS: Mapping[str, Callable[..., Any]] = {
+    "counter": CounterMetricFamily,
+    "gauge": GaugeMetricFamily,
+    "histogram": HistogramMetricFamily,
+}
 
 
+class MetricRow(NamedTuple):
+    """A row of ``metrics.json``: a metric (a counter without the ending _total) and its labels.
+    ``values`` returns its values by their labels, or its one value; None: it is not shown.
+
+    ``optional``: it is not shown without any series. ``later``: it has series of each policy, so
+    another thread makes them; ``values`` reads only what a Scrape took.
+    """
+
+    name: str
+    kind: str
+    about: str
+    values: Callable[[Scrape], Any]
+    labels: Sequence[str] = ()
+    optional: bool = False
+    later: bool = False
+
+    def families(self, scrape: Scrape) -> Iterator[Metric]:
+        """Yield the metric, if it is shown."""
+        found = self.values(scrape)
+        if found is None or (self.optional and not found):
+            return
+        if self.kind == "info":
+            yield InfoMetricFamily(self.name, self.about, value=found)
+            return
+        family = _FORMS[self.kind](self.name, self.about, labels=self.labels)
+        for labels, value in (found if self.labels else {(): found}).items():
+            named = [labels] if isinstance(labels, str) else [*labels]
+            if isinstance(value, Histogram):
+                buckets, count, total = value.snapshot()
+                rows = [(f"{bound:g}", float(below)) for bound, below in buckets]
+                family.add_metric(named, [*rows, ("+Inf", float(count))], total)
+            else:
+                family.add_metric(named, float(value))
+        yield family
+
+
+def _read() -> list[MetricRow]:
+    """Return the table. ``from``: the attribute of a Scrape with the values; ``by``: the function
+    of a module of this package that returns them.
+    """
+    rows = json.loads(Path(__file__).with_name("metrics.json").read_bytes())
+    for row in rows:
+        source, function = row.pop("from", ""), row.pop("by", "")
+        module, _, name = function.rpartition(".")
+        row["values"] = (
+            attrgetter(source)
+            if source
+            else getattr(import_module(f"{__package__}.{module}"), name)
+        )
+    return [MetricRow(**row) for row in rows]
+
+
+@dataclass(eq=False)
 class Exposition:
     """Everything that ``/metrics`` shows, gathered from where it lives when it is asked for.
 
@@ -46,28 +93,19 @@ class Exposition:
     the cluster.
     """
 
-    def __init__(
-        self,
-        recorder: PrometheusRecorder,
-        store: PoliciesInUse,
-        in_flight: InFlight,
-        certificate_expiry: Callable[[], float | None] = lambda: None,
-        *,
-        watches: Callable[[], Mapping[str, bool]] = dict,
-        log_lines_lost: Callable[[], int] = int,
-        connections: Mapping[str, CountedConnections] | None = None,
-        caches: Callable[[], Mapping[str, CountedCache]] = dict,
-    ) -> None:
-        self._recorder = recorder
-        self._store = store
-        self._in_flight = in_flight
-        self._certificate_expiry = certificate_expiry
-        self._watches = watches
-        self._log_lines_lost = log_lines_lost
-        self._connections = connections or {}
-        self._caches = caches
-        self._sources = [(_source(name), name in LATER) for name in SOURCES]
-        self._process = ProcessCollector(registry=None)
+    recorder: PrometheusRecorder
+    store: PoliciesInUse
+    in_flight: InFlight
+    certificate_expiry: Callable[[], float | None] = lambda: None
+    _: KW_ONLY
+    watches: Callable[[], Mapping[str, bool]] = dict
+    log_lines_lost: Callable[[], int] = int
+    connections: Mapping[str, CountedConnections] = field(default_factory=dict)
+    caches: Callable[[], Mapping[str, CacheState]] = dict
+    _rows: Sequence[MetricRow] = field(default_factory=_read, init=False)
+    _process: ProcessCollector = field(
+        default_factory=lambda: ProcessCollector(registry=None), init=False
+    )
 
     def prepare(self, accept: str) -> Render:
         """Return what writes the body of a scrape and its Content-Type: OpenMetrics if accepted,
@@ -75,35 +113,37 @@ class Exposition:
         """
         encode, content_type = choose_encoder(accept)
         parts = self._parts()
-        return lambda: (encode(_Collected(parts)), content_type)
+        return lambda: (encode(Collected(parts)), content_type)
 
     def families(self) -> list[Metric]:
         """What a scrape shows, before it is encoded."""
-        return [*_Collected(self._parts()).collect()]
+        return [*Collected(self._parts()).collect()]
 
     def _parts(self) -> list[Iterable[Metric]]:
         """All metrics of policyd, in the order of docs/run/metrics.md, and those of the process."""
-        recorder, current = self._recorder, self._store.current
+        recorder, current = self.recorder, self.store.current
         scrape = Scrape(
             recorder,
             current,
-            self._in_flight,
-            self._certificate_expiry(),
-            self._store.serves_last_good,
-            self._watches(),
-            self._log_lines_lost(),
-            self._connections,
-            self._caches(),
-            self._store.bundles,
+            self.in_flight,
+            self.certificate_expiry(),
+            self.store.serves_last_good,
+            self.watches(),
+            self.log_lines_lost(),
+            self.connections,
+            self.caches(),
+            self.store.bundles,
             [(each.name, each.snapshot()) for each in current.counters()],
             dict(recorder.patches),
             dict(recorder.conflicts),
         )
-        found = [source(scrape) if later else [*source(scrape)] for source, later in self._sources]
+        found = [
+            row.families(scrape) if row.later else [*row.families(scrape)] for row in self._rows
+        ]
         return [*found, self._process.collect()]
 
 
-class _Collected(CollectorRegistry):
+class Collected(CollectorRegistry):
     """What an encoder of prometheus_client reads."""
 
     def __init__(self, parts: Iterable[Iterable[Metric]]) -> None:
@@ -113,11 +153,3 @@ class _Collected(CollectorRegistry):
     def collect(self) -> Iterator[Metric]:
         for each in self._parts:
             yield from each
-
-
-def _source(name: str) -> Callable[[Scrape], Iterable[Metric]]:
-    module, _, function = name.rpartition(".")
-    found: Callable[[Scrape], Iterable[Metric]] = getattr(
-        import_module(f"{__package__}.{module}"), function
-    )
-    return found

@@ -1,13 +1,9 @@
-"""What metrics are made of at each scrape, and the forms that they have."""
+"""What metrics are made of at each scrape."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
-from prometheus_client.metrics_core import Metric
-
-from policyd._core.counting.histogram import Histogram
 from policyd.http.limits import InFlight
 from policyd.observability.metrics.recorder import PrometheusRecorder
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -28,16 +24,13 @@ class CountedConnections(Protocol):
         """How many connections have no request under way."""
 
 
-class CountedCache(Protocol):
-    """What is kept in step with the cluster: ``server.cluster.followed_lists.CacheState``."""
+class CacheState(NamedTuple):
+    """What is kept in step with the cluster: the seconds since it was last known to be current, and
+    how many objects are kept.
+    """
 
-    @property
-    def staleness(self) -> float:
-        """Seconds since it was last known to be current."""
-
-    @property
-    def objects(self) -> int:
-        """How many objects are kept."""
+    staleness: float
+    objects: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,40 +52,9 @@ class Scrape:
     watches: Mapping[str, bool]
     log_lines_lost: int
     connections: Mapping[str, CountedConnections]
-    caches: Mapping[str, CountedCache]
+    caches: Mapping[str, CacheState]
     bundles: Sequence[BundleState]
     # What each policy decided and spent, by name, and what it changed: snapshots.
     counters: Sequence[tuple[str, Mapping[str, Any]]]
     patches: Mapping[str, int]
     conflicts: Mapping[str, int]
-
-
-def counter(name: str, doc: str, labels: str, rows: Iterable[tuple[list[str], float]]) -> Metric:
-    """A counter, without the ending _total; ``labels`` are words, rows their values and a count."""
-    family = CounterMetricFamily(name, doc, labels=labels.split())
-    for values, count in rows:
-        family.add_metric(values, count)
-    return family
-
-
-def gauge(name: str, doc: str, value: float) -> Metric:
-    """A gauge without labels."""
-    return GaugeMetricFamily(name, doc, value=value)
-
-
-def gauges(name: str, doc: str, labels: str, rows: Iterable[tuple[list[str], float]]) -> Metric:
-    """A gauge with labels."""
-    family = GaugeMetricFamily(name, doc, labels=labels.split())
-    for values, value in rows:
-        family.add_metric(values, value)
-    return family
-
-
-def histogram(name: str, doc: str, label: str, rows: Mapping[Any, Histogram]) -> Metric:
-    """A histogram by the values of one label."""
-    family = HistogramMetricFamily(name, doc, labels=[label])
-    for value, made in rows.items():
-        buckets, count, total = made.snapshot()
-        named = [(f"{bound:g}", float(below)) for bound, below in buckets]
-        family.add_metric([value], [*named, ("+Inf", float(count))], total)
-    return family

@@ -3,18 +3,14 @@ costs a request nothing, and no module of OpenTelemetry is imported.
 """
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Protocol
 
 from policyd.config import Settings
 from policyd.errors import ConfigError
-from policyd.http.evaluators import ReviewEvaluator
-from policyd.http.messages import ASGIScope, Receive, Send
 from policyd.observability.logs import Log
 from policyd.observability.metrics.recorder import PrometheusRecorder
-
-ASGIApp = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
+from policyd.observability.tracing.wrappers import Tracing
 
 _PATH = "/v1/traces"
 # Variables of the OpenTelemetry specification; its exporter reads the others.
@@ -24,46 +20,11 @@ _PROTOCOL = "http/protobuf"
 _DISABLED = "OTEL_SDK_DISABLED"
 
 
-class Tracing(Protocol):
-    """What a server does for tracing."""
-
-    @property
-    def recorder(self) -> PrometheusRecorder:
-        """Counts requests, and what becomes of traces."""
-
-    def app(self, app: ASGIApp) -> ASGIApp:
-        """The ASGI app to serve."""
-
-    def evaluator(self, evaluator: ReviewEvaluator) -> ReviewEvaluator:
-        """What evaluates requests."""
-
-    def close(self) -> None:
-        """Export what is queued, for a limited time: at the end of the server."""
-
-
-class Untraced:
-    """No tracing: everything stays as it is."""
-
-    def __init__(self, log: Log) -> None:
-        self.recorder = PrometheusRecorder(log)
-
-    def app(self, app: ASGIApp) -> ASGIApp:
-        """The same app."""
-        return app
-
-    def evaluator(self, evaluator: ReviewEvaluator) -> ReviewEvaluator:
-        """The same one."""
-        return evaluator
-
-    def close(self) -> None:
-        """Nothing is queued."""
-
-
 def tracing(settings: Settings, log: Log, environment: Mapping[str, str] = os.environ) -> Tracing:
     """Tracing for a server. Raises ConfigError if it is wanted and cannot work."""
     sample = settings.trace_sample
     if not sample or environment.get(_DISABLED, "").strip().lower() == "true":
-        return Untraced(log)
+        return Tracing(PrometheusRecorder(log))
     endpoint = endpoint_of(settings.otlp_endpoint, environment)
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.exporter") is None:
         raise ConfigError("--trace-sample needs the extra otel: pip install 'policyd[otel]'")

@@ -8,7 +8,7 @@ read counts as missing.
 import secrets
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, Decision, ParentBased, TraceIdRatioBased
 from opentelemetry.trace import (
@@ -29,9 +29,9 @@ from policyd.observability.throttle import Throttle
 from policyd.observability.tracing.export import Export, exporter_to
 from policyd.observability.tracing.record import CURRENT, MOST_CHARS, RequestTrace, TracingRecorder
 from policyd.observability.tracing.spans import SpanMaker
+from policyd.observability.tracing.wrappers import ASGIApp, Tracing
 from policyd.policy.model.suite import Webhook
 
-_App = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 # What may be an HTTP method in the name of a span; the endpoints serve POST only.
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT")
@@ -41,13 +41,14 @@ _LINES_SECONDS = 60.0
 _FLUSH_SECONDS = 3.0
 
 
-class TracedRequests:
+class TracedRequests(Tracing):
     """Traces the requests to the port of reviews. ``ratio`` is the part of the requests without
     ``traceparent`` that are sampled; None: none of them.
     """
 
     def __init__(self, endpoint: str, ratio: float | None, log: Log) -> None:
-        self.recorder = TracingRecorder(log)
+        self.recorder: TracingRecorder
+        super().__init__(TracingRecorder(log))
         self.errors = log.errors
         self._log = log
         self._lines = Throttle(_LINES_SECONDS)
@@ -59,7 +60,7 @@ class TracedRequests:
         self._export = Export(exporter, spans, self.recorder.traces, self._lost)
         log.write("info", "tracing", "requests are traced", endpoint=endpoint, ratio=ratio)
 
-    def app(self, app: _App) -> _App:
+    def app(self, app: ASGIApp) -> ASGIApp:
         """``app`` with a trace of each sampled request over TLS."""
 
         async def traced(scope: ASGIScope, receive: Receive, send: Send) -> None:
@@ -121,7 +122,7 @@ class TracedRequests:
         )
 
     async def _traced(
-        self, app: _App, record: RequestTrace, scope: ASGIScope, receive: Receive, send: Send
+        self, app: ASGIApp, record: RequestTrace, scope: ASGIScope, receive: Receive, send: Send
     ) -> None:
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -25,9 +25,7 @@ from policyd.policy.checks.match import (
     invalid,
     required,
 )
-from policyd.policy.checks.pattern import check_forms
-from policyd.policy.checks.policy import check_overlay, check_policy
-from policyd.policy.checks.rollout import check_rollout
+from policyd.policy.checks.policy import check_forms, check_overlay, check_policy, check_rollout
 from policyd.policy.checks.suite import check_suite
 from policyd.policy.model import names
 from policyd.policy.model.findings import FormProblem

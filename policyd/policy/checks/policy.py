@@ -1,21 +1,26 @@
-"""Checks of the fields that only a Policy has."""
+"""Checks of the fields that only a Policy has: patterns, exceptions, rollouts; and of the kind
+Rollout.
+"""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import MAX_DEPTH, too_deep
+from policyd.pattern import Pattern, PatternError, compile_any_pattern, compile_pattern
 from policyd.policy.checks.match import (
+    check_metadata,
     check_selector,
     duplicates,
     invalid,
     required,
 )
-from policyd.policy.checks.rollout import check_policy_rollout
+from policyd.policy.model import names
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.model.kinds import Exception_, Policy
+from policyd.policy.model.kinds import Exception_, Policy, PolicyValidation
 from policyd.policy.model.match import Variable, matches_pods
+from policyd.policy.model.rollout import PolicyRollout, Rollout
 
 MAX_TIMEOUT = 30  # seconds: the longest that the API server waits for a webhook
 _TAKEN_NAMES = ("object", "variables", "_")
@@ -98,3 +103,66 @@ def _check_exceptions(
                     f'Not found: "{name}": no validation has this name',
                     f"named validations: {known}",
                 )
+
+
+def check_forms(validation: PolicyValidation, at: FieldPath) -> Iterator[FormProblem]:
+    """Check that exactly one of ``expression``, ``pattern`` and ``anyPattern`` is set and valid."""
+    given = [
+        name
+        for name, value in (
+            ("expression", validation.expression.strip() or None),
+            ("pattern", validation.pattern),
+            ("anyPattern", validation.any_pattern),
+        )
+        if value is not None
+    ]
+    if not given:
+        yield required(at, "expression, pattern or anyPattern")
+    for name in given[1:]:
+        wrong = f"Forbidden: {given[0]} and {name} are mutually exclusive"
+        yield FormProblem((*at, name), wrong, "use two validations", at_key=True)
+    if validation.pattern is not None:
+        yield from _faults(compile_pattern, validation.pattern, (*at, "pattern"))
+    if validation.any_pattern is not None:
+        path = (*at, "anyPattern")
+        if not validation.any_pattern:
+            yield required(path, "an empty list of patterns never matches")
+        yield from _faults(compile_any_pattern, list(validation.any_pattern), path)
+
+
+def _faults(make: Callable[[Any], Pattern], tree: Any, path: FieldPath) -> Iterator[FormProblem]:
+    try:
+        make(tree)
+    except PatternError as error:
+        for fault in error.faults:
+            yield FormProblem(
+                (*path, *fault.path), fault.message, fault.hint, fault.at_key, rule="pattern"
+            )
+
+
+_WHOLE = 100
+
+
+def check_policy_rollout(rollout: PolicyRollout, path: FieldPath) -> Iterator[FormProblem]:
+    """Check the fields of a rollout."""
+    enforce = rollout.enforce
+    if enforce.namespace_selector is not None:
+        yield from check_selector(
+            enforce.namespace_selector, (*path, "enforce", "namespaceSelector")
+        )
+    if enforce.percent is not None and not 0 <= enforce.percent <= _WHOLE:
+        wrong = f"must be from 0 to {_WHOLE}"
+        yield from invalid((*path, "enforce", "percent"), enforce.percent, [wrong])
+    yield from duplicates((*path, "otherwise"), rollout.otherwise)
+
+
+def check_rollout(rollout: Rollout) -> Iterator[FormProblem]:
+    """Check a document of kind Rollout."""
+    yield from check_metadata(rollout.metadata)
+    path: FieldPath = ("spec", "policyName")
+    name = rollout.spec.policy_name
+    if not name:
+        yield required(path, "the name of the policy to roll out")
+    else:
+        yield from invalid(path, name, names.dns_subdomain(name))
+    yield from check_policy_rollout(rollout.spec, ("spec",))

@@ -17,8 +17,7 @@ from policyd.errors import PolicyError, Problem
 from policyd.json_types import JSON, FieldPath, JSONObject
 from policyd.pattern import Pattern, compile_any_pattern, compile_pattern
 from policyd.policy.compile.bindings import PolicyBindings, problems_of
-from policyd.policy.compile.broken.quarantine import quarantined
-from policyd.policy.compile.broken.unmodelled import expression_problems
+from policyd.policy.compile.broken.quarantine import expression_problems, quarantined
 from policyd.policy.compile.compiled import (
     Binding,
     CompiledMutation,
@@ -100,7 +99,7 @@ def compile_sources(
         breathe()
     mapper, defaults = BUILT_IN.with_definitions(crds), Defaults(kinds.schemas, sources.version)
     return CompiledPolicySet(
-        policies,
+        tuple(policies),
         generation=sources.generation,
         params=ParamStore(_params(others, policies, mapper, defaults), crds),
         namespaces=Namespaces(document.raw for document in others if document.kind == "Namespace"),
@@ -108,7 +107,7 @@ def compile_sources(
         equivalents=Equivalents.of_crds(crds),
         registry=registry,
         mapper=mapper,
-        problems=problems,
+        problems=tuple(problems),
         suites=sources.of_kind("PolicyTest"),
         exemption_ends=ends_of(sources),
         version=sources.version,

@@ -203,13 +203,6 @@ _OBJECTS = frozenset(("object", "oldObject"))
 _NO_VARIABLES = "undeclared reference to 'variables'"
 
 
-def at_offset(problem: Problem, text: str, offset: int) -> Problem:
-    """Move a problem of a part of a string, at an offset, to its place in the string."""
-    source = Source(text)
-    line, column = source.place(offset)
-    return replace(problem, line=line, column=column, excerpt=source.marked(offset))
-
-
 def string_at(raw: Mapping[str, Any], path: FieldPath) -> str:
     """Return the string at a path of a plain document."""
     value: Any = raw
@@ -226,6 +219,5 @@ def _in_string(raw: Mapping[str, Any], each: PolicyExpression, problem: Problem)
     text = string_at(raw, each.path)
     lines = text[each.start :].split("\n")[: problem.line - 1]
     offset = each.start + sum(len(line) + 1 for line in lines) + problem.column - 1
-    return replace(
-        at_offset(problem, text, offset), hint="; ".join(filter(None, (problem.hint, LITERAL)))
-    )
+    hint = "; ".join(filter(None, (problem.hint, LITERAL)))
+    return replace(Source(text).at(offset, problem), hint=hint)

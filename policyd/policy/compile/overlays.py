@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from policyd._core.eval.program import Program
+from policyd.cel.syntax.source import Source
 from policyd.errors import Problem
 from policyd.json_types import FieldPath
 from policyd.mutation import overlay
@@ -14,7 +15,7 @@ from policyd.mutation.overlay import Overlay
 from policyd.mutation.schemas.schemas import Gvk, KindSchema, Schemas
 from policyd.pattern import Pattern, PatternError, compile_pattern
 from policyd.pattern.faults import Fault
-from policyd.policy.compile.expressions import Expressions, at_offset, string_at
+from policyd.policy.compile.expressions import Expressions, string_at
 from policyd.policy.kinds.controllers import CONTROLLERS
 from policyd.policy.kinds.object_types import KindSchemas
 from policyd.policy.model.findings import FormProblem
@@ -82,7 +83,7 @@ class OverlayCompiler:
     def _inside(self, problem: Problem, fault: Fault) -> Problem:
         """Return the problem with its place at the fault's offset in the string."""
         text = string_at(self._document.raw, fault.path)
-        return self._document.placed(at_offset(problem, text, fault.offset), problem.path)
+        return self._document.placed(Source(text).at(fault.offset, problem), problem.path)
 
     def expression(self, text: str, start: int, end: int, path: FieldPath) -> Program | None:
         """See ``policyd.mutation.overlays.tree.Compiler``."""

@@ -3,11 +3,10 @@ nothing.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
-from types import MappingProxyType
 
 from policyd._core.counting.counters import PolicyCounters
 from policyd._core.match.equivalents import Equivalents
@@ -54,6 +53,7 @@ class CounterRegistry:
         return [self._counters[name] for name in sorted(self._counters)]
 
 
+@dataclass(eq=False, repr=False)
 class CompiledPolicySet:
     """An immutable set of compiled policies; ``generation`` is a hash of its sources.
 
@@ -63,36 +63,23 @@ class CompiledPolicySet:
     the classes of documents in each source file (``policy/source/losses.py``).
     """
 
-    def __init__(
-        self,
-        policies: Iterable[CompiledPolicy],
-        *,
-        generation: str,
-        params: ParamStore,
-        namespaces: Namespaces,
-        schemas: Schemas,
-        equivalents: Equivalents,
-        registry: CounterRegistry,
-        mapper: ResourceMapper = BUILT_IN,
-        problems: Iterable[Problem] = (),
-        suites: Iterable[Document] = (),
-        exemption_ends: Iterable[datetime | None] = (),
-        version: KubernetesVersion = NEWEST,
-        files: Mapping[str, frozenset[str]] = MappingProxyType({}),
-    ) -> None:
-        self.policies = tuple(sorted(policies, key=lambda policy: policy.sort_key))
-        self.generation = generation
-        self.params = params
-        self.namespaces = namespaces
-        self.schemas = schemas
-        self.equivalents = equivalents
-        self.registry = registry
-        self.mapper = mapper
-        self.problems = tuple(problems)
-        self.suites = tuple(suites)
-        self.exemption_ends = tuple(exemption_ends)
-        self.version = version
-        self.files = files
+    policies: tuple[CompiledPolicy, ...]
+    _: KW_ONLY
+    generation: str
+    params: ParamStore
+    namespaces: Namespaces
+    schemas: Schemas
+    equivalents: Equivalents
+    registry: CounterRegistry
+    mapper: ResourceMapper = BUILT_IN
+    problems: tuple[Problem, ...] = ()
+    suites: tuple[Document, ...] = ()
+    exemption_ends: tuple[datetime | None, ...] = ()
+    version: KubernetesVersion = NEWEST
+    files: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.policies = tuple(sorted(self.policies, key=lambda policy: policy.sort_key))
         validating = [
             p for p in self.policies if p.validation is not None or "validate" in p.broken_at
         ]
@@ -101,8 +88,8 @@ class CompiledPolicySet:
         self.with_lookups = frozenset(
             webhook
             for webhook, asks in (
-                ("validate", any(_asks(p, p.validation, params) for p in validating)),
-                ("mutate", any(_asks(p, p.mutation, params) for p in mutating)),
+                ("validate", any(_asks(p, p.validation, self.params) for p in validating)),
+                ("mutate", any(_asks(p, p.mutation, self.params) for p in mutating)),
             )
             if asks
         )
@@ -154,38 +141,24 @@ class CompiledPolicySet:
 
     def without(self, parts: Collection[tuple[str, Webhook]]) -> "CompiledPolicySet":
         """Return the same set without what these policies, by name, do at these webhooks."""
-        return self._of(_remaining(self.policies, parts)) if parts else self
+        if not parts:
+            return self
+        return replace(self, policies=tuple(_remaining(self.policies, parts)))
 
     @cached_property
     def enforced(self) -> "CompiledPolicySet":
         """The same set as it is once every rollout is over."""
         if all(policy.rollout is None for policy in self.policies):
             return self
-        return self._of(replace(policy, rollout=None) for policy in self.policies)
+        ended = tuple(replace(policy, rollout=None) for policy in self.policies)
+        return replace(self, policies=ended)
 
     @cached_property
     def staged(self) -> "CompiledPolicySet":
         """The same set before any rollout is over, whatever the time."""
         if all(policy.rollout is None or not policy.rollout.until for policy in self.policies):
             return self
-        return self._of(map(_before_until, self.policies))
-
-    def _of(self, policies: Iterable[CompiledPolicy]) -> "CompiledPolicySet":
-        return CompiledPolicySet(
-            policies,
-            generation=self.generation,
-            params=self.params,
-            namespaces=self.namespaces,
-            schemas=self.schemas,
-            equivalents=self.equivalents,
-            registry=self.registry,
-            mapper=self.mapper,
-            problems=self.problems,
-            suites=self.suites,
-            exemption_ends=self.exemption_ends,
-            version=self.version,
-            files=self.files,
-        )
+        return replace(self, policies=tuple(map(_before_until, self.policies)))
 
     def _with(self, **fields: object) -> "CompiledPolicySet":
         copy = object.__new__(CompiledPolicySet)

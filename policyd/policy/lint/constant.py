@@ -1,24 +1,26 @@
 """Advice on conditions that use the request but have the same value for all requests."""
 
+from collections.abc import Iterator
+
 from policyd._core.eval.layout import Layout
 from policyd.cel.plan.planner import plan
 from policyd.cel.syntax.ast import Checked, Literal
 from policyd.errors import BudgetExceeded, CelCompileError, Problem
 from policyd.policy.lint.run import LintRun
 from policyd.policy.model.expressions import CONDITION, VALIDATION
-from policyd.policy.source.loaded_documents import Document
 
 RULE = "constant-expression"
 
 
-def constant(run: LintRun) -> list[Problem]:
-    """Return the advice for all expressions, in order. The literals true and false are intended."""
-    return [
-        _problem(document, expression.at, outcome)
-        for document, expression, checked in run.expressions
-        if expression.role in (CONDITION, VALIDATION)
-        and (outcome := outcome_of(checked)) is not None
-    ]
+def constant(run: LintRun) -> Iterator[Problem]:
+    """Yield the advice for all expressions, in order. The literals true and false are intended."""
+    for document, expression, checked in run.expressions:
+        known = expression.role in (CONDITION, VALIDATION)
+        outcome = outcome_of(checked) if known else None
+        if outcome is not None:
+            word = str(outcome).lower()
+            message = f"is always {word} and does not depend on the request"
+            yield document.advice(expression.at, RULE, message, f"write {word} if this is intended")
 
 
 def outcome_of(checked: Checked) -> bool | None:
@@ -34,13 +36,3 @@ def outcome_of(checked: Checked) -> bool | None:
     except (CelCompileError, BudgetExceeded):
         return None
     return value if isinstance(value, bool) else None
-
-
-def _problem(document: Document, path: str, outcome: bool) -> Problem:
-    found = Problem(
-        f"is always {str(outcome).lower()} and does not depend on the request",
-        hint=f"write {str(outcome).lower()} if this is intended",
-        rule=RULE,
-        severity="advice",
-    )
-    return document.placed(found, path)

@@ -5,33 +5,29 @@ is large but possible. Above the limit, the evaluation fails for such an object.
 variable is reported at the variable, not at its uses.
 """
 
-from policyd._core.eval.estimates import CALL_LIMIT, Range
+from collections.abc import Iterator
+
+from policyd._core.eval.estimates import CALL_LIMIT
 from policyd.cel.estimate.cost import estimate
 from policyd.cel.estimate.sizes import assumed
 from policyd.errors import Problem
 from policyd.policy.lint.run import LintRun
-from policyd.policy.source.loaded_documents import Document
 
 RULE = "expensive-expression"
 ASSUMED = 100
 
 
-def expensive(run: LintRun) -> list[Problem]:
-    """Return the advice for all expressions, in order."""
-    found: list[Problem] = []
+def expensive(run: LintRun) -> Iterator[Problem]:
+    """Yield the advice for all expressions, in order."""
     for document, expression, checked in run.expressions:
         cost = estimate(checked, assumed(ASSUMED), dyn_fields=True)
         if cost.max > CALL_LIMIT:
-            found.append(_problem(document, expression.at, cost))
-    return found
-
-
-def _problem(document: Document, path: str, cost: Range) -> Problem:
-    found = Problem(
-        f"may cost {cost.max:,} units if lists, maps and strings have {ASSUMED} parts; "
-        f"above {CALL_LIMIT:,} units the evaluation fails",
-        hint="avoid nested lists; evaluate regular expressions and authorizer checks outside loops",
-        rule=RULE,
-        severity="advice",
-    )
-    return document.placed(found, path)
+            message = (
+                f"may cost {cost.max:,} units if lists, maps and strings have {ASSUMED} parts; "
+                f"above {CALL_LIMIT:,} units the evaluation fails"
+            )
+            hint = (
+                "avoid nested lists; evaluate regular expressions and authorizer checks outside"
+                " loops"
+            )
+            yield document.advice(expression.at, RULE, message, hint)

@@ -1,4 +1,5 @@
-"""The rules of ``policyd lint``: a summary of each, and the function that finds it.
+"""The rules of ``policyd lint``: a summary of each, and the function that finds it; and what
+comments and ``--disable`` suppress.
 
 ``lint_rules.json`` is the table; the functions run in its order. The names are stable: comments in
 policies, ``--disable`` and reports refer to them. The page docs/reference/lint-rules.md is
@@ -7,11 +8,12 @@ generated from this table by ``tools/make_lint_docs.py``.
 
 import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from policyd.errors import Severity
+from policyd.errors import Problem, Severity
+from policyd.policy.source.lint_comments import LintComment
 
 
 class LintRule(NamedTuple):
@@ -55,3 +57,29 @@ def refused(name: str) -> str:
     if rule is None:
         return f"there is no rule {name!r}"
     return "" if rule.severity == "advice" else f"{name} is an error: only advice can be disabled"
+
+
+def faults(comments: Iterable[LintComment]) -> Iterator[Problem]:
+    """Yield the problems of the comments: rules that are unknown or cannot be disabled."""
+    for comment in comments:
+        if not comment.rules:
+            hint = "write # policyd-lint: disable=RULE and the reason"
+            yield comment.fault("invalid policyd-lint comment", hint)
+        for name in comment.rules:
+            reason = refused(name)
+            if reason:
+                yield comment.fault(reason, nearest(name) if "no rule" in reason else "")
+
+
+def suppress(
+    problems: Sequence[Problem], comments: Sequence[LintComment], disabled: frozenset[str]
+) -> tuple[list[Problem], list[LintComment]]:
+    """Return the remaining problems, and the comments that disabled none."""
+    kept = []
+    used: set[LintComment] = set()
+    for problem in problems:
+        covering = [comment for comment in comments if comment.covers(problem)]
+        used.update(covering)
+        if not covering and not (problem.severity == "advice" and problem.rule in disabled):
+            kept.append(problem)
+    return kept, [each for each in comments if each not in used and each.rules]

@@ -29,29 +29,25 @@ from policyd.policy.source.loaded_documents import Document
 RULE = "type-check"
 
 
-def type_check(run: LintRun) -> list[Problem]:
-    """Return the advice for all policies, in file order. Skips expressions that do not compile."""
-    return [
-        problem
-        for document, policy in run.policies()
-        for problem in _check(document, policy, run.typed)
-    ]
-
-
-def _check(document: Document, policy: Checkable, typed: TypedPolicies) -> Iterator[Problem]:
-    rules = policy.spec.match_constraints.resource_rules
-    untyped = typed.of(policy, None)
-    kinds = [typed.of(policy, gvk) for gvk in kinds_of(rules, typed.schemas)]
-    for each in typed.expressions(policy):
-        text = each.text
-        if not (each.role.patches or each.role in (VALIDATION, MESSAGE)) or untyped.issues(text):
-            continue
-        issues = {types.gvk: types.issues(text) for types in kinds if types.gvk is not None}
-        reported = {gvk: found for gvk, found in _believable(text, issues).items() if found}
-        if reported:
-            problem = _problem(document, each.at, text, reported, kinds)
-            other = "" if each.role.patches else _other_version(policy, text, reported, typed)
-            yield replace(problem, hint=other or problem.hint)
+def type_check(run: LintRun) -> Iterator[Problem]:
+    """Yield the advice for all policies, in file order. Skips expressions that do not compile."""
+    typed = run.typed
+    for document, policy in run.policies():
+        rules = policy.spec.match_constraints.resource_rules
+        untyped = typed.of(policy, None)
+        kinds = [typed.of(policy, gvk) for gvk in kinds_of(rules, typed.schemas)]
+        for each in typed.expressions(policy):
+            text = each.text
+            if not (each.role.patches or each.role in (VALIDATION, MESSAGE)) or untyped.issues(
+                text
+            ):
+                continue
+            issues = {types.gvk: types.issues(text) for types in kinds if types.gvk is not None}
+            reported = {gvk: found for gvk, found in _believable(text, issues).items() if found}
+            if reported:
+                problem = _problem(document, each.at, text, reported, kinds)
+                other = "" if each.role.patches else _other_version(policy, text, reported, typed)
+                yield replace(problem, hint=other or problem.hint)
 
 
 def _other_version(

@@ -24,7 +24,7 @@ from policyd.policy.lint.guards.forms import Place, Places
 from policyd.policy.lint.mutations.failing import FRAGILE
 from policyd.policy.lint.mutations.parents import WrittenParts, missing_parts
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import Checkable, KindTypes, TypedPolicies
+from policyd.policy.lint.types.kinds import Checkable, KindTypes
 from policyd.policy.model.expressions import (
     CONDITION,
     MESSAGE,
@@ -33,7 +33,6 @@ from policyd.policy.model.expressions import (
     ExpressionRole,
     PolicyExpression,
 )
-from policyd.policy.source.loaded_documents import Document
 
 FIELD, NULL = "unguarded-field", "null-object"
 _EQUALITY = {"_==_": "!", "_!=_": ""}  # with null: whether a field is missing, or there
@@ -59,30 +58,27 @@ class _Hit:
     hint: str
 
 
-def unguarded(run: LintRun) -> list[Problem]:
-    """Return the advice for all policies, in file order."""
-    return [
-        problem
-        for document, policy in run.policies()
-        for problem in _of_policy(document, policy, run.typed)
-    ]
-
-
-def _of_policy(document: Document, policy: Checkable, typed: TypedPolicies) -> Iterator[Problem]:
-    hits: dict[tuple[str, str, int], tuple[_Hit, set[str]]] = {}
-    reported: set[str] = set()
-    for types, case in cases(policy, typed):
-        kind = str(types.gvk) if types.gvk is not None else ""
-        reported.add(kind)
-        expressions = typed.expressions(policy)
-        trees = [types.checked(each.text) for each in expressions if each.role.patches]
-        parsed = [tree.expr for tree in trees if tree is not None]
-        written = WrittenParts.of(policy, document.raw, parsed)
-        for hit in _Walk(policy, expressions, types, case, written).hits():
-            hits.setdefault((hit.rule, hit.text.path, hit.pos), (hit, set()))[1].add(kind)
-    for hit, kinds in hits.values():
-        where = "" if kinds - {""} == reported - {""} else f" ({'; '.join(sorted(kinds - {''}))})"
-        yield _problem(document, hit, where)
+def unguarded(run: LintRun) -> Iterator[Problem]:
+    """Yield the advice for all policies, in file order."""
+    for document, policy in run.policies():
+        hits: dict[tuple[str, str, int], tuple[_Hit, set[str]]] = {}
+        reported: set[str] = set()
+        for types, case in cases(policy, run.typed):
+            kind = str(types.gvk) if types.gvk is not None else ""
+            reported.add(kind)
+            expressions = run.typed.expressions(policy)
+            trees = [types.checked(each.text) for each in expressions if each.role.patches]
+            parsed = [tree.expr for tree in trees if tree is not None]
+            written = WrittenParts.of(policy, document.raw, parsed)
+            for hit in _Walk(policy, expressions, types, case, written).hits():
+                hits.setdefault((hit.rule, hit.text.path, hit.pos), (hit, set()))[1].add(kind)
+        for hit, kinds in hits.values():
+            where = (
+                "" if kinds - {""} == reported - {""} else f" ({'; '.join(sorted(kinds - {''}))})"
+            )
+            found = Problem(hit.message + where, hint=hit.hint, rule=hit.rule, severity="advice")
+            source = Source(hit.text.checked.text)
+            yield document.placed(source.at(hit.pos, found), hit.text.path)
 
 
 class _Walk:
@@ -320,18 +316,3 @@ def _is_made(name: str, loops: Loops) -> bool:
     """Whether a loop variable iterates over a list (of lists) that the expression builds."""
     sources = loops.elements.get(name, ())
     return name.startswith("@") and all(_is_made(source[0], loops) for source in sources)
-
-
-def _problem(document: Document, hit: _Hit, where: str) -> Problem:
-    source = Source(hit.text.checked.text)
-    line, column = source.place(hit.pos)
-    found = Problem(
-        f"{hit.message}{where}",
-        line=line,
-        column=column,
-        hint=hit.hint,
-        excerpt=source.marked(hit.pos),
-        rule=hit.rule,
-        severity="advice",
-    )
-    return document.placed(found, hit.text.path)

@@ -113,10 +113,8 @@ def _newer_apis(sources: Sources, target: KubernetesVersion) -> Iterator[Problem
         since = SERVED.get((document.kind.removesuffix("Binding"), version))
         if since is None or since <= target:
             continue
-        newer = Problem(
-            f"{document.kind} {version} is served since Kubernetes {since}; the target is {target}",
-            hint="policyd evaluates it on every version, if it is loaded from a file",
-            rule=API_RULE,
-            severity="advice",
+        message = (
+            f"{document.kind} {version} is served since Kubernetes {since}; the target is {target}"
         )
-        yield document.placed(newer, "apiVersion")
+        hint = "policyd evaluates it on every version, if it is loaded from a file"
+        yield document.advice("apiVersion", API_RULE, message, hint)

@@ -2,16 +2,38 @@
 
 Generated from the models, so it accepts the same documents. It does not check CEL, names and
 limits; ``policyd lint`` does.
+
+``field_docs.json`` has a line about each field, keyed by model and YAML name; an inherited field is
+found at the model that declares it. The lines explain what fields mean, not which values are valid.
 """
 
+import functools
+import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from policyd.policy.model.base import Model, ModelField
-from policyd.policy.model.field_docs import REQUIRED, field_docs
 from policyd.policy.model.kinds import KINDS
+from policyd.policy.model.mutations import KUBERNETES_KINDS, OWN_KINDS
 from policyd.policy.model.shapes import inner_types
+
+
+@functools.cache
+def field_docs() -> Mapping[str, Mapping[str, str]]:
+    """Return the lines by model and field; those of kinds of mutation are the kinds' own."""
+    found = json.loads(Path(__file__).with_name("field_docs.json").read_bytes())
+    found["Mutation"] |= {kind.field: kind.about for kind in KUBERNETES_KINDS}
+    found["PolicyMutation"] = {kind.field: kind.about for kind in OWN_KINDS}
+    return found  # type: ignore[no-any-return]
+
+
+# The models do not require them, so that all missing fields are reported at once.
+REQUIRED: Mapping[str, list[str]] = json.loads(
+    Path(__file__).with_name("required_fields.json").read_bytes()
+)
+
 
 Schema = dict[str, Any]
 DRAFT = "http://json-schema.org/draft-07/schema#"  # what the YAML servers of editors know
@@ -98,7 +120,7 @@ def _of_model(model: type[Model]) -> Schema:
     schema["description"] = " ".join((model.__doc__ or "").replace("``", "`").split())
     schema["properties"] = {each.alias: _of_field(model, each) for each in model.fields.values()}
     schema["type"] = "object"
-    schema["required"] = list(REQUIRED.get(model.__name__, ()))
+    schema["required"] = REQUIRED.get(model.__name__, [])
     return schema
 
 

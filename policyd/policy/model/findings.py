@@ -2,18 +2,21 @@
 
 It has no file. ``policy/source/loaded_documents.py`` adds the place and converts it to a
 ``Problem``.
+``other_fields.json`` has fields and values that authors know from other kinds and tools, and what
+to write instead; the nearest of misspelt names is found here.
 """
 
+import functools
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from policyd.errors import Fix
 from policyd.json_types import FieldPath
 from policyd.mutation import KINDS
 from policyd.policy.model import shapes
 from policyd.policy.model.base import Model, ModelError, aliases
-from policyd.policy.model.other_fields import field_instead, value_instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,3 +171,31 @@ def _field_model(model: type[Model], alias: str) -> type[Model] | None:
             found = (e for e in shapes.inner_types(field.annotation) if issubclass(e, Model))
             return next(found, None)
     return None
+
+
+@functools.cache
+def _table(section: str) -> Mapping[str, Mapping[str, str]]:
+    """Return what to write instead: of fields of ``spec`` by kind (``elsewhere``), of other fields
+    by the field around them (``habits``), of values in lower case by their field (``values``).
+    """
+    table = json.loads(Path(__file__).with_name("other_fields.json").read_bytes())
+    found: Mapping[str, Mapping[str, str]] = table[section]
+    return found
+
+
+def field_instead(kind: str, path: FieldPath) -> str:
+    """Return the remedy for a field of another kind or tool in a document; empty if unknown."""
+    name, around = str(path[-1]), _field(path[:-1])
+    if len(path) == 2 and around == "spec" and name in _table("elsewhere").get(kind, {}):
+        return _table("elsewhere")[kind][name]
+    return _table("habits").get(around, {}).get(name, "")
+
+
+def value_instead(path: FieldPath, value: str) -> str:
+    """Return the value to write for one of another tool; empty if unknown."""
+    return _table("values").get(_field(path), {}).get(value.lower(), "")
+
+
+def _field(path: FieldPath) -> str:
+    """Return the last field of a path that ends in items of lists."""
+    return next((str(part) for part in reversed(path) if isinstance(part, str)), "")

@@ -1,16 +1,15 @@
 """A loaded document with the place of each of its fields, and the set of all documents."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from policyd.errors import Problem, Severity
-from policyd.json_types import FieldPath
 from policyd.policy.model.base import ModelError
 from policyd.policy.model.findings import FormProblem, path_text
 from policyd.policy.model.kinds import KINDS, MatchResources, PolicyModel
 from policyd.policy.source.lint_comments import LintComment
-from policyd.policy.source.places import Origin, PlainScalar
+from policyd.policy.source.places import Origin
 from policyd.versions import NEWEST, KubernetesVersion
 
 _GROUPS = ("admissionregistration.k8s.io", "policyd.dev")
@@ -86,19 +85,19 @@ class Document:
         """
         return self.origin.find(path, at_key=False)
 
-    def place_in(self, path: str, line: int, column: int) -> tuple[int, int]:
-        """Convert a place in the string at ``path``, as in CEL errors, to a place in the file."""
-        return self.origin.find_in(path, line, column)
-
     def placed(self, problem: Problem, path: str) -> Problem:
         """Convert the place of a problem in the string at ``path`` to its place in the file.
 
         A problem without a line is about the whole string.
         """
-        line, column = self.place_in(path, problem.line, problem.column)
+        line, column = self.origin.find_in(path, problem.line, problem.column)
         return replace(
             problem, file=self.file, line=line, column=column, path=path, document=self.label
         )
+
+    def advice(self, path: str, rule: str, message: str, hint: str = "") -> Problem:
+        """Return advice about the whole string at ``path``."""
+        return self.placed(Problem(message, hint=hint, rule=rule, severity="advice"), path)
 
     def problem(self, finding: FormProblem, severity: Severity = "error") -> Problem:
         """Return the problem with its place in the file and, where it helps, a marked excerpt."""
@@ -117,10 +116,6 @@ class Document:
             fix=finding.fix,
             document=self.label,
         )
-
-    def plain_scalars(self, path: FieldPath) -> Iterator[PlainScalar]:
-        """Yield the scalars without quotes at and below a field."""
-        return self.origin.plain_scalars(path)
 
     def with_problems(self, *more: Problem) -> "Document":
         """Return the document without its model and with more problems."""

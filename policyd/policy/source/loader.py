@@ -29,21 +29,6 @@ from policyd.policy.source.modelling import only_exceptions, with_model
 from policyd.policy.source.splitting import over_budget, read_values, split, split_built
 from policyd.versions import NEWEST, KubernetesVersion
 
-__all__ = [
-    "Document",
-    "Sources",
-    "fixture_names",
-    "load",
-    "load_built",
-    "load_files",
-    "load_named",
-    "load_saved",
-    "load_text",
-    "named_policies",
-    "read_one",
-    "require",
-]
-
 _NO_BUNDLES: Origins = {}
 
 
@@ -100,11 +85,10 @@ def load_files(
     problems: Iterable[Problem],
     *,
     version: KubernetesVersion,
-    breathe: Callable[[], None] = full_speed,
     budget: SourceBudget | None = None,
 ) -> Sources:
     """Load the documents of files that were read; ``problems`` are those of reading them."""
-    return _load([*files], [*problems], version, breathe=breathe, budget=budget)
+    return _load([*files], [*problems], version, budget=budget)
 
 
 def load_text(text: str, name: str = "<text>", *, version: KubernetesVersion = NEWEST) -> Sources:

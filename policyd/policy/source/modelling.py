@@ -83,7 +83,7 @@ def _quoting(document: Document, finding: FormProblem) -> FormProblem:
     """Add the correction of a boolean or number in place of a string."""
     if finding.hint != UNQUOTED:
         return finding
-    plain = next(document.plain_scalars(finding.path), None)
+    plain = next(document.origin.plain_scalars(finding.path), None)
     return replace(finding, fix=Fix(plain.text, plain.text)) if plain is not None else finding
 
 

@@ -62,11 +62,6 @@ class Origin:
     root: int = 0
     within: str = ""
 
-    @property
-    def parts_within(self) -> FieldPath:
-        """Return the names and indexes that lead to the document in its root."""
-        return tuple(int(part) if part.isdigit() else part for part in _parts(self.within))
-
     def find(self, path: str, *, at_key: bool) -> tuple[int, int]:
         """Return line and column, from 1, of the value at ``path``, or of its nearest parent.
 
@@ -120,22 +115,16 @@ class Origin:
             mark = each.node.start_mark
             yield each, each.hint(lines), mark.line + self.chunk.line + 1, mark.column + 1
 
-    def node(self) -> yaml.Node | None:
-        """Return the node of the document, with marks in ``chunk.text``; None if there is none."""
-        roots = _nodes(self.chunk)
-        node = roots[self.root] if self.root < len(roots) else None
-        for part in _parts(self.within):
-            step = None if node is None else _child(node, part)
-            node = None if step is None else step[1]
-        return node
-
     def plain_scalars(self, path: FieldPath) -> Iterator[PlainScalar]:
         """Yield the scalars without quotes at and below a field, each node once."""
         if self.chunk.line != NO_TEXT:
-            node = self._exact(path)
+            node = self.node(path)
             yield from _plain_below(node, path, set()) if node is not None else ()
 
-    def _exact(self, path: FieldPath) -> yaml.Node | None:
+    def node(self, path: FieldPath = ()) -> yaml.Node | None:
+        """Return the node at a path of the document, with marks in ``chunk.text``; None if there is
+        none.
+        """
         roots = _nodes(self.chunk)
         node: yaml.Node | None = roots[self.root] if self.root < len(roots) else None
         for part in (*_parts(self.within), *map(str, path)):

@@ -9,8 +9,8 @@ from policyd.cluster.kubeconfig import configuration
 from policyd.cluster.objects import ObjectClient
 from policyd.config import Settings
 from policyd.controllers.clocks import ServerClock
+from policyd.controllers.controller import Changes
 from policyd.controllers.leases import LeaseHolder
-from policyd.controllers.wakening import Changes
 from policyd.observability.logs import Log
 from policyd.observability.metrics import PrometheusRecorder
 from policyd.server.cluster.live_caches import LiveCaches

@@ -5,21 +5,19 @@ cluster is configured. Decides nothing.
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from traceback import format_exception
 from typing import cast
 from urllib.parse import urlsplit
 
 from policyd.config import Settings
-from policyd.controllers.certificates.bundles import WebhookAddress
+from policyd.controllers.certificates.bundles import MountedBundle, WebhookAddress
 from policyd.controllers.certificates.managed import (
     CertificateOptions,
     ManagedCertificates,
     names_of,
 )
-from policyd.controllers.certificates.mounted import MountedBundle
-from policyd.controllers.controller import Controller
+from policyd.controllers.controller import Controller, Trouble
 from policyd.controllers.events.writer import RESULTS, EventWriter
 from policyd.controllers.placement.placed_policies import PlacedPolicies
 from policyd.controllers.placement.placement_writer import PlacementWriter
@@ -27,7 +25,6 @@ from policyd.controllers.placement.watched_documents import WatchedDocuments
 from policyd.controllers.registration.reach_watch import ReachWatch
 from policyd.controllers.registration.registrar import Registration, RegistrationInputs
 from policyd.controllers.registration.watched_configurations import WatchedConfigurations
-from policyd.controllers.trouble import Trouble
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.policies_in_use import ClusterView, PolicyPlaces
 from policyd.json_types import JSONObject
@@ -41,6 +38,7 @@ from policyd.server.edits.edit_gate import edit_selector
 from policyd.server.health import WatchSupervisor
 from policyd.server.policies.store import Store
 from policyd.tls.certificates import Certificates
+from policyd.waiting import until_any
 from policyd.webhooks.reach.reach_result import Reached
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 
@@ -148,8 +146,7 @@ class ClusterControllers(ClusterView):
                 trace = "".join(format_exception(error))
                 message = f"the controller of the {name} failed and starts again"
                 self._log.write("error", "defect", message, traceback=trace)
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(stop.wait(), RESTART_SECONDS)
+                await until_any(stop, seconds=RESTART_SECONDS)
 
     async def close(self) -> None:
         """Write the Events that are left."""
@@ -178,8 +175,7 @@ class ClusterControllers(ClusterView):
                 trouble.begin(f"cannot watch the webhook configurations for changes: {failing}")
             else:
                 trouble.end("the webhook configurations are watched again")
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), HEALTH_SECONDS)
+            await until_any(stop, seconds=HEALTH_SECONDS)
 
     # How they are made.
 

@@ -5,12 +5,13 @@ What is followed, and for what, belongs to the callers.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterator
-from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from policyd.observability.logs import Log
+from policyd.observability.metrics.scrape import CacheState
 from policyd.server.health import WatchHealth
+from policyd.waiting import until_any
 
 if TYPE_CHECKING:
     from policyd.cluster.watching import Reflector
@@ -23,13 +24,6 @@ FIRST_LIST_SECONDS = 10.0
 TICK_SECONDS = 0.5
 # A problem is logged when it has lasted for this long: a connection that ends is replaced at once.
 LASTING_SECONDS = 3.0
-
-
-class CacheState(NamedTuple):
-    """What metrics show of a cache."""
-
-    staleness: float
-    objects: int
 
 
 class Following:
@@ -68,8 +62,7 @@ class Following:
 
     async def pause(self, seconds: float) -> None:
         """Wait, but not longer than it is wanted."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._stop.wait(), seconds)
+        await until_any(self._stop, seconds=seconds)
 
     @property
     def awaited(self) -> bool:

@@ -12,7 +12,8 @@ from policyd._core.lib.authorization import Failure
 from policyd.admission.lookups.params import KindOf
 from policyd.admission.lookups.wanted import WantedNamespaces, WantedParams, wanted_lookups
 from policyd.observability.logs import Log
-from policyd.server.cluster.followed_lists import CacheState, FollowedLists, Following
+from policyd.observability.metrics.scrape import CacheState
+from policyd.server.cluster.followed_lists import FollowedLists, Following
 
 if TYPE_CHECKING:
     from policyd.cluster.client import ClusterClient

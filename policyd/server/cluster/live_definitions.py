@@ -6,7 +6,6 @@ so that changes load the policies again. Lookups for requests are in ``live_cach
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -138,8 +137,7 @@ class LiveDefinitions:
         """Wait for a definition that changes, for ``stop``, or for these seconds."""
         await until_any(stop, self._changes, seconds=seconds)
         if self._changes.is_set() and not stop.is_set():
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), SETTLE_SECONDS)
+            await until_any(stop, seconds=SETTLE_SECONDS)
         self._changes.clear()
 
     async def _changed(self) -> bool:

@@ -4,6 +4,7 @@ import gzip
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Callable
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 
@@ -21,38 +22,34 @@ MAX_BYTES = 2**20
 MAX_IMAGE_BYTES = 64 * 2**20
 
 
+@dataclass(frozen=True)
 class LastGoodConfigMap:
     """An image in a ConfigMap. ``may_write``: whether this replica is the one that writes."""
 
-    def __init__(
-        self,
-        name: str,
-        namespace: str,
-        kubeconfig: Path | None,
-        timeout: float,
-        may_write: Callable[[], bool] = lambda: True,
-    ) -> None:
-        self._name = name
-        self._namespace = namespace
-        self._kubeconfig = kubeconfig
-        self._timeout = timeout
-        self._may_write = may_write
-        self._path = f"api/v1/namespaces/{namespace}/configmaps/{name}"
+    name: str
+    namespace: str
+    kubeconfig: Path | None
+    timeout: float
+    may_write: Callable[[], bool] = lambda: True
+
+    @property
+    def _path(self) -> str:
+        return f"api/v1/namespaces/{self.namespace}/configmaps/{self.name}"
 
     def __str__(self) -> str:
-        return f"configmap/{self._name}"
+        return f"configmap/{self.name}"
 
     def read(self) -> bytes | None:
         """Return the image; None if there is no ConfigMap."""
         try:
-            with open_objects(self._kubeconfig, None, self._timeout) as objects:
+            with open_objects(self.kubeconfig, None, self.timeout) as objects:
                 return self._stored(objects)
         except (ObjectError, ConfigError) as error:
             raise PlaceError(str(error)) from None
 
     def write(self, image: bytes) -> bool:
         """Replace the image, unless it is the same: another replica may have written it."""
-        if not self._may_write():
+        if not self.may_write():
             return False
         packed = gzip.compress(image, mtime=0)
         if len(packed) > MAX_BYTES:
@@ -61,11 +58,11 @@ class LastGoodConfigMap:
                 f" {MAX_BYTES}; keep them in a file",
                 lasting=True,
             )
-        metadata = {"name": self._name, "namespace": self._namespace, "labels": LABELS}
+        metadata = {"name": self.name, "namespace": self.namespace, "labels": LABELS}
         body: JSONObject = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
         body["binaryData"] = {KEY: b64encode(packed).decode()}
         try:
-            with open_objects(self._kubeconfig, None, self._timeout) as objects:
+            with open_objects(self.kubeconfig, None, self.timeout) as objects:
                 if not self._holds(objects, image):
                     objects.apply(self._path, body, MANAGER, force=True)
         except (ObjectError, ConfigError) as error:

@@ -11,7 +11,7 @@ from typing import Any
 
 from policyd.http.denials import NONE, RecentDenials, merged
 from policyd.http.status import RenderCache
-from policyd.server.workers.messages import WorkerMessage
+from policyd.server.workers.channel import WorkerMessage
 from policyd.server.workers.summing import MetricFamily, Sums
 
 # How long to wait for what a worker has; what it sent last is then used.

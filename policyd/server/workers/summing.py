@@ -3,13 +3,15 @@
 Counters and histograms are sums that never go back. Gauges are combined by their meaning.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.samples import Sample
+
+from policyd.observability.metrics.exposition import Collected
 
 # Gauges of what each worker has of its own.
 SUMMED = frozenset((
@@ -112,7 +114,7 @@ class Sums:
     ) -> tuple[bytes, str]:
         """The body of a scrape and its Content-Type."""
         encode, content_type = choose_encoder(accept)
-        return encode(_Collected(self.metrics(oldest, more))), content_type
+        return encode(Collected([self.metrics(oldest, more)])), content_type
 
     def of_policies(self) -> dict[str, dict[str, Any]]:
         """What each policy decided and spent."""
@@ -143,17 +145,6 @@ _OF_POLICIES: dict[str, tuple[str, type[int] | type[float]]] = {
     "policyd_policy_evaluation_seconds": ("seconds", float),
     "policyd_policy_cost_units": ("cost", int),
 }
-
-
-class _Collected:
-    """Metrics in the form that the encoders of prometheus_client read."""
-
-    def __init__(self, metrics: list[Metric]) -> None:
-        self._metrics = metrics
-
-    def collect(self) -> Iterator[Metric]:
-        """All of them."""
-        return iter(self._metrics)
 
 
 def _series(sample: tuple[str, dict[str, str], float]) -> Series:

@@ -26,9 +26,9 @@ from policyd.server.policy_evaluator import Evaluate
 from policyd.server.signals import Signals
 from policyd.server.workers import processes
 from policyd.server.workers.board import Board
+from policyd.server.workers.channel import MessageDecoder, WorkerMessage, encode
 from policyd.server.workers.dividing import part_of
 from policyd.server.workers.hub import Hub
-from policyd.server.workers.messages import MessageDecoder, WorkerMessage, encode
 from policyd.server.workers.preloading import Preloaded
 from policyd.server.workers.summing import own_process
 from policyd.server.workers.worker import SharedByWorkers, Worker

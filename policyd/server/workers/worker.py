@@ -26,9 +26,8 @@ from policyd.server.policies.loaded_set import LoadedSet
 from policyd.server.policies.policy_loader import PolicyLoader
 from policyd.server.policy_evaluator import Evaluate
 from policyd.server.workers.board import Board
-from policyd.server.workers.channel import Channel
+from policyd.server.workers.channel import Channel, WorkerMessage
 from policyd.server.workers.listening import SharedListener
-from policyd.server.workers.messages import WorkerMessage
 from policyd.server.workers.preloading import Preloaded
 from policyd.server.workers.processes import WriteLock
 from policyd.server.workers.summing import MetricFamily, families_of

@@ -11,35 +11,11 @@ from policyd.admission.lookups.authorizer import Authorizer
 from policyd.json_types import JSONObject
 from policyd.versions import NEWEST, KubernetesVersion
 from policyd.webhooks.calls.deciding import Decider
-from policyd.webhooks.calls.model import Calls, Hook, HookCall, NotCalled, Rejection, hooks_of
+from policyd.webhooks.calls.model import Calls, Hook, HookCall, NotCalled, Rejection
 from policyd.webhooks.validation.hooks import NO_SIDE_EFFECTS
 
 
 def called(
-    configurations: Sequence[JSONObject],
-    request: JSONObject,
-    *,
-    namespaces: Sequence[JSONObject] = (),
-    equivalents: Equivalents = EQUIVALENTS,
-    authorizer: Authorizer | None = None,
-    version: KubernetesVersion = NEWEST,
-) -> Calls:
-    """Return the webhooks that are called for the ``request`` of an AdmissionReview.
-
-    ``namespaces`` are Namespace objects; of any other namespace only its name is known. Raises
-    ConfigError for what is not a webhook configuration.
-    """
-    return called_of(
-        hooks_of(configurations),
-        request,
-        namespaces=namespaces,
-        equivalents=equivalents,
-        authorizer=authorizer,
-        version=version,
-    )
-
-
-def called_of(
     hooks: Sequence[Hook],
     request: JSONObject,
     *,
@@ -48,7 +24,11 @@ def called_of(
     authorizer: Authorizer | None = None,
     version: KubernetesVersion = NEWEST,
 ) -> Calls:
-    """Do the same for webhooks that were read once, by ``hooks_of``, for many requests."""
+    """Return the webhooks that are called for the ``request`` of an AdmissionReview; ``hooks_of``
+    reads them once for many requests.
+
+    ``namespaces`` are Namespace objects; of any other namespace only its name is known.
+    """
     decider = Decider(request, namespaces, equivalents, authorizer, version)
     found = [decider.decide(hook) for hook in hooks]
     dry_run = request.get("dryRun") is True

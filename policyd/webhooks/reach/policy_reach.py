@@ -13,12 +13,13 @@ from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
 from policyd.webhooks.needs.builtin import in_only_version
+from policyd.webhooks.needs.selectors import ALL, Allowed, LabelSelection, within
 from policyd.webhooks.needs.targets import ANY, RequestTarget
 from policyd.webhooks.needs.webhook_needs import Shared, WebhookNeed, policy_needs, webhooks_of
-from policyd.webhooks.reach import limits
 from policyd.webhooks.reach.callers import Caller, callers_of
 from policyd.webhooks.reach.reach_result import Reached, ReachedBy
 from policyd.webhooks.rendering.conditions import derived
+from policyd.webhooks.rendering.configurations import NAMESPACE_NAME
 from policyd.webhooks.rendering.merged_rules import rules_of
 from policyd.webhooks.rendering.policy_conditions import passed
 
@@ -121,7 +122,7 @@ class _Search:
                     others.append(caller)
                     continue
                 gaps = [
-                    *limits.gaps(caller, need, known),
+                    *_selection_gaps(caller, need, known),
                     *_version_gaps(caller, rule, target, need, self.equivalents),
                 ]
                 if best is None or len(gaps) < len(best[0]):
@@ -130,7 +131,7 @@ class _Search:
             gaps, caller, rule = best
             found.by[ReachedBy(caller.kind, caller.configuration, caller.name, rule)] = None
             found.gaps.update(dict.fromkeys(gaps))
-            found.notes.update(dict.fromkeys(limits.notes(caller, need)))
+            found.notes.update(dict.fromkeys(_notes(caller, need)))
         elif others:
             found.elsewhere.setdefault(others[0], []).append(target)
         else:
@@ -186,3 +187,85 @@ def _rule_text(rule: JSONObject) -> str:
         resources += " of every API group" if every else f" of {', '.join(groups)}"
     scope = "" if rule["scope"] == ANY else f" ({rule['scope']})"
     return f"{operations} of {resources}{scope}"
+
+
+def _selection_gaps(caller: Caller, need: WebhookNeed, known: frozenset[str]) -> Iterator[str]:
+    """Yield what the policy matches and the webhook leaves out.
+
+    ``known`` are conditions that are true for all requests that policies of this webhook match.
+    """
+    for key, allowed in caller.namespaces.items():
+        wanted = need.namespaces.get(key, ALL)
+        if key == NAMESPACE_NAME:
+            yield from _namespace_gaps(caller, wanted, allowed)
+        elif not wanted <= allowed:
+            yield f"{caller.name} leaves out namespaces whose label {_outside(key, allowed)}"
+    if not within(need.objects, caller.objects):
+        for key, allowed in caller.objects.items():
+            if not need.objects.get(key, ALL) <= allowed:
+                yield f"{caller.name} leaves out objects whose label {_outside(key, allowed)}"
+    for name, expression in caller.conditions:
+        own = expression in need.conditions and not need.template
+        if not own and expression not in known:
+            yield f"{caller.name} leaves out requests for which its matchCondition {name} is false"
+
+
+def _notes(caller: Caller, need: WebhookNeed) -> Iterator[str]:
+    """Yield what works otherwise than the policy says."""
+    policy = need.policy
+    left = _left_out(need.namespaces.get(NAMESPACE_NAME, ALL), caller.namespaces)
+    if left:
+        yield f"{caller.name} leaves out {_namespaces(left)}"
+    if policy.fail and not caller.fail:
+        yield (
+            f"{caller.name} admits requests while policyd does not answer: its failurePolicy is "
+            "Ignore, that of the policy is Fail"
+        )
+    if not policy.fail and caller.fail:
+        yield (
+            f"{caller.name} denies requests while policyd does not answer: its failurePolicy is "
+            "Fail, that of the policy is Ignore"
+        )
+    if policy.timeout_ns > caller.timeout * 1e9:
+        yield (
+            f"{caller.name} waits {caller.timeout} s, less than the timeoutSeconds of the policy, "
+            f"{policy.timeout_ns / 1e9:g}"
+        )
+    if need.webhook == "mutate" and policy.reinvoke and not caller.reinvoked:
+        yield f"{caller.name} is not called again when a later webhook changes the object"
+
+
+def _namespace_gaps(caller: Caller, wanted: Allowed, allowed: Allowed) -> Iterator[str]:
+    if wanted <= allowed:
+        return
+    if allowed.nothing and not wanted.others:
+        named = sorted(wanted.values)
+        yield f"{caller.name} leaves out {_namespaces(named)}, which the policy selects"
+    elif allowed.nothing:
+        yield f"{caller.name} leaves out every namespace"
+    elif not allowed.others:
+        yield f"{caller.name} calls policyd only for {_namespaces(sorted(allowed.values))}"
+    elif not wanted.others and (named := sorted(wanted.values & allowed.values)):
+        yield f"{caller.name} leaves out {_namespaces(named)}, which the policy selects"
+
+
+def _left_out(wanted: Allowed, selected: LabelSelection) -> list[str]:
+    allowed = selected.get(NAMESPACE_NAME, ALL)
+    if not allowed.others or not wanted.others:
+        return []  # gaps
+    return sorted(allowed.values - wanted.values)
+
+
+def _namespaces(names: list[str]) -> str:
+    word = "namespace" if len(names) == 1 else "namespaces"
+    return f"the {word} {', '.join(names)}"
+
+
+def _outside(key: str, allowed: Allowed) -> str:
+    """Return the values of a label that are not allowed, in words."""
+    values = ", ".join(sorted(allowed.values))
+    if not allowed.others:
+        return f"{key} is not {'one of ' if len(allowed.values) > 1 else ''}{values}"
+    if allowed.values:
+        return f"{key} is {values}" + ("" if allowed.absent else " or missing")
+    return f"{key} is missing"

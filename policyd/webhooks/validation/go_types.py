@@ -1,10 +1,13 @@
 """The Go types of webhook configurations: their fields and the types of these. Decodes nothing.
 
-From k8s.io/api ``admissionregistration/v1`` and apimachinery ``meta/v1``.
+``go_types.json`` has the structs of k8s.io/api ``admissionregistration/v1`` and apimachinery
+``meta/v1``, each after those that it has.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,119 +40,46 @@ class Struct:
     fields: Mapping[str, "GoType"]
     embedded: Mapping[str, str] = field(default_factory=dict)
     kept: frozenset[str] = frozenset()
-    package: str = "v1"
 
     @property
     def go(self) -> str:
         """Return the name of the type."""
-        return f"{self.package}.{self.name}"
+        return f"v1.{self.name}"
 
 
 GoType = Scalar | Items | Struct
 
-STRING = Scalar("string", "string")
-STRINGS = Items(STRING)
-INT32 = Scalar("int32", "int32")
-INT64 = Scalar("int64", "int64")
-BOOL = Scalar("bool", "bool")
-LABELS = Scalar("labels", "map[string]string")
-BYTES = Scalar("bytes", "[]uint8")
-TIME = Scalar("time", "string")
-# managedFields, which the API server replaces.
-ANYTHING = Scalar("anything", "")
-
-
-def _text(name: str) -> Scalar:
-    return Scalar("string", f"v1.{name}")
-
-
-_REQUIREMENT = Struct(
-    "LabelSelectorRequirement",
-    {"key": STRING, "operator": _text("LabelSelectorOperator"), "values": STRINGS},
-)
-SELECTOR = Struct("LabelSelector", {"matchLabels": LABELS, "matchExpressions": Items(_REQUIREMENT)})
-_SERVICE = Struct(
-    "ServiceReference", {"namespace": STRING, "name": STRING, "path": STRING, "port": INT32}
-)
-_CLIENT = Struct(
-    "WebhookClientConfig",
-    {"url": STRING, "service": _SERVICE, "caBundle": BYTES},
-    kept=frozenset({"service"}),
-)
-_RULE = Struct(
-    "RuleWithOperations",
-    {
-        "operations": Items(_text("OperationType")),
-        "apiGroups": STRINGS,
-        "apiVersions": STRINGS,
-        "resources": STRINGS,
-        "scope": _text("ScopeType"),
-    },
-    embedded=dict.fromkeys(("apiGroups", "apiVersions", "resources", "scope"), "Rule"),
-)
-_CONDITION = Struct("MatchCondition", {"name": STRING, "expression": STRING})
-_WEBHOOK: Mapping[str, GoType] = {
-    "name": STRING,
-    "clientConfig": _CLIENT,
-    "rules": Items(_RULE),
-    "failurePolicy": _text("FailurePolicyType"),
-    "matchPolicy": _text("MatchPolicyType"),
-    "namespaceSelector": SELECTOR,
-    "objectSelector": SELECTOR,
-    "sideEffects": _text("SideEffectClass"),
-    "timeoutSeconds": INT32,
-    "admissionReviewVersions": STRINGS,
-    "matchConditions": Items(_CONDITION),
-}
-_KEPT = frozenset({"clientConfig", "namespaceSelector", "objectSelector"})
-_OWNER = Struct(
-    "OwnerReference",
-    {
-        "apiVersion": STRING,
-        "kind": STRING,
-        "name": STRING,
-        "uid": Scalar("string", "types.UID"),
-        "controller": BOOL,
-        "blockOwnerDeletion": BOOL,
-    },
-)
-_METADATA = Struct(
-    "ObjectMeta",
-    {
-        **dict.fromkeys(("name", "generateName", "namespace", "selfLink"), STRING),
-        "uid": Scalar("string", "types.UID"),
-        "resourceVersion": STRING,
-        "generation": INT64,
-        "creationTimestamp": TIME,
-        "deletionTimestamp": TIME,
-        "deletionGracePeriodSeconds": INT64,
-        "labels": LABELS,
-        "annotations": LABELS,
-        "ownerReferences": Items(_OWNER),
-        "finalizers": STRINGS,
-        "managedFields": ANYTHING,
-    },
-)
-
-
-def _configuration(kind: str, webhook: Mapping[str, GoType]) -> Struct:
-    return Struct(
-        f"{kind}Configuration",
-        {
-            "apiVersion": STRING,
-            "kind": STRING,
-            "metadata": _METADATA,
-            "webhooks": Items(Struct(kind, webhook, kept=_KEPT)),
-        },
-        kept=frozenset({"metadata"}),
-    )
-
-
 VALIDATING = "ValidatingWebhookConfiguration"
 MUTATING = "MutatingWebhookConfiguration"
+_SCALARS = {
+    "bool": Scalar("bool", "bool"),
+    "int32": Scalar("int32", "int32"),
+    "int64": Scalar("int64", "int64"),
+    "map[string]string": Scalar("labels", "map[string]string"),
+    "[]byte": Scalar("bytes", "[]uint8"),
+    "Time": Scalar("time", "string"),
+    "any": Scalar("anything", ""),  # managedFields, which the API server replaces
+}
+
+
+def _structs() -> dict[str, Struct]:
+    """Return the structs of ``go_types.json``, by name. A type that is neither a struct nor another
+    scalar is a string.
+    """
+    found: dict[str, Struct] = {}
+
+    def named(go: str) -> GoType:
+        known = _SCALARS.get(go) or found.get(go)
+        if known is None and go.startswith("[]"):
+            return Items(named(go[2:]))
+        return known or Scalar("string", go)
+
+    for name, row in json.loads(Path(__file__).with_suffix(".json").read_bytes()).items():
+        fields = {field: named(go) for field, go in row["fields"].items()}
+        found[name] = Struct(name, fields, row.get("embedded", {}), frozenset(row.get("kept", ())))
+    return found
+
+
 CONFIGURATIONS: Mapping[str, Struct] = {
-    VALIDATING: _configuration("ValidatingWebhook", _WEBHOOK),
-    MUTATING: _configuration(
-        "MutatingWebhook", {**_WEBHOOK, "reinvocationPolicy": _text("ReinvocationPolicyType")}
-    ),
+    name: each for name, each in _structs().items() if name in (VALIDATING, MUTATING)
 }

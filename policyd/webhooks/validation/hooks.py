@@ -1,11 +1,11 @@
-"""Check one webhook of a configuration."""
+"""Check one webhook of a configuration, and where it is: its url, or its Service."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from urllib.parse import unquote
 
+from policyd._core.net.url import ParsedURL, parsed
 from policyd.json_types import JSONObject
 from policyd.versions import KubernetesVersion
-from policyd.webhooks.validation.clients import check_client
 from policyd.webhooks.validation.conditions import check_conditions
 from policyd.webhooks.validation.field_problems import (
     FieldProblem,
@@ -13,30 +13,17 @@ from policyd.webhooks.validation.field_problems import (
     required,
     unsupported,
 )
-from policyd.webhooks.validation.names import label_1035_errors, qualified_name
+from policyd.webhooks.validation.names import label_1035_errors, qualified_name, subdomain_errors
 from policyd.webhooks.validation.rule_checks import check_rule, check_selector
 
 REVIEW_VERSIONS = ("v1", "v1beta1")
 NO_SIDE_EFFECTS = ("None", "NoneOnDryRun")
-SIDE_EFFECTS = ("None", "NoneOnDryRun", "Some", "Unknown")
 MAX_TIMEOUT = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Checks:
-    """What is checked. All of it is when a configuration is created; in an update, what was invalid
-    before may stay so.
-    """
-
-    version: KubernetesVersion
-    conditions: bool = True
-    no_side_effects: bool = True
-    known_reviews: bool = True
-    unique_names: bool = True
-    label_values: bool = True
-
-
-def check_webhook(hook: JSONObject, path: str, checks: Checks) -> Iterator[FieldProblem]:
+def check_webhook(
+    hook: JSONObject, path: str, version: KubernetesVersion
+) -> Iterator[FieldProblem]:
     """Check a decoded webhook with its defaults."""
     yield from qualified_name(f"{path}.name", hook.get("name", ""))
     for index, rule in enumerate(hook.get("rules", ())):
@@ -47,35 +34,27 @@ def check_webhook(hook: JSONObject, path: str, checks: Checks) -> Iterator[Field
     ):
         if hook[field] not in values:
             yield unsupported(f"{path}.{field}", hook[field], values)
-    allowed = NO_SIDE_EFFECTS if checks.no_side_effects else SIDE_EFFECTS
     if "sideEffects" not in hook:
-        yield required(f"{path}.sideEffects", f"must specify one of {', '.join(allowed)}")
-    elif hook["sideEffects"] not in allowed:
-        yield unsupported(f"{path}.sideEffects", hook["sideEffects"], allowed)
+        yield required(f"{path}.sideEffects", f"must specify one of {', '.join(NO_SIDE_EFFECTS)}")
+    elif hook["sideEffects"] not in NO_SIDE_EFFECTS:
+        yield unsupported(f"{path}.sideEffects", hook["sideEffects"], NO_SIDE_EFFECTS)
     timeout = hook["timeoutSeconds"]
     if not 1 <= timeout <= MAX_TIMEOUT:
         wrong = f"the timeout value must be between 1 and {MAX_TIMEOUT} seconds"
         yield from invalid(f"{path}.timeoutSeconds", timeout, [wrong])
     for field in ("namespaceSelector", "objectSelector"):
-        at = f"{path}.{field}"
-        yield from check_selector(hook[field], at, any_values=not checks.label_values)
+        yield from check_selector(hook[field], f"{path}.{field}")
     reinvocation, values = hook.get("reinvocationPolicy", "Never"), ("IfNeeded", "Never")
     if reinvocation not in values:
         yield unsupported(f"{path}.reinvocationPolicy", reinvocation, values)
     yield from check_client(hook["clientConfig"], f"{path}.clientConfig")
-    if checks.conditions:
-        conditions = hook.get("matchConditions", [])
-        yield from check_conditions(conditions, f"{path}.matchConditions", checks.version)
+    conditions = hook.get("matchConditions", [])
+    yield from check_conditions(conditions, f"{path}.matchConditions", version)
     reviews = hook.get("admissionReviewVersions", [])
-    yield from _check_reviews(reviews, f"{path}.admissionReviewVersions", checks)
+    yield from _check_reviews(reviews, f"{path}.admissionReviewVersions")
 
 
-def knows_review(hook: JSONObject) -> bool:
-    """Whether the webhook takes a version of AdmissionReview that the API server sends."""
-    return any(each in REVIEW_VERSIONS for each in hook.get("admissionReviewVersions", ()))
-
-
-def _check_reviews(versions: list[str], path: str, checks: Checks) -> Iterator[FieldProblem]:
+def _check_reviews(versions: list[str], path: str) -> Iterator[FieldProblem]:
     supported = ", ".join(REVIEW_VERSIONS)
     if not versions:
         yield required(path, f"must specify one of {supported}")
@@ -88,5 +67,72 @@ def _check_reviews(versions: list[str], path: str, checks: Checks) -> Iterator[F
             continue
         seen.add(version)
         yield from invalid(at, version, label_1035_errors(version))
-    if checks.known_reviews and seen.isdisjoint(REVIEW_VERSIONS):
+    if seen.isdisjoint(REVIEW_VERSIONS):
         yield from invalid(path, versions, [f"must include at least one of {supported}"])
+
+
+MAX_PORT = 65535
+_ONLY_ASCII = bytes(range(128)) + b"?" * 128
+_FORM = "; desired format: https://host[/path]"
+
+
+def check_client(client: JSONObject, path: str) -> Iterator[FieldProblem]:
+    """Check a clientConfig."""
+    if ("url" in client) == ("service" in client):
+        yield required(path, "exactly one of url or service is required")
+    elif "url" in client:
+        yield from _check_url(client["url"], f"{path}.url")
+    else:
+        yield from _check_service(client["service"], f"{path}.service")
+
+
+def _check_url(url: str, path: str) -> Iterator[FieldProblem]:
+    found = parsed(url)
+    if not isinstance(found, ParsedURL):
+        yield required(path, f"url must be a valid URL: {found}{_FORM}")
+        return
+    if found.scheme != "https":
+        yield from invalid(path, found.scheme, [f"'https' is the only allowed URL scheme{_FORM}"])
+    if not found.host:
+        yield from invalid(path, "", [f"host must be specified{_FORM}"])
+    if found.user is not None:
+        wrong = "user information is not permitted in the URL"
+        yield from invalid(path, found.user, [wrong])
+    if found.fragment:
+        wrong = "fragments are not permitted in the URL"
+        yield from invalid(path, unquote(found.fragment), [wrong])
+    if found.raw_query:
+        wrong = "query parameters are not permitted in the URL"
+        yield from invalid(path, found.raw_query, [wrong])
+
+
+def _check_service(service: JSONObject, path: str) -> Iterator[FieldProblem]:
+    # The API server swaps the two: it reports a missing namespace as a missing name.
+    if not service.get("namespace"):
+        yield required(f"{path}.name")
+    if not service.get("name"):
+        yield required(f"{path}.namespace")
+    port = service["port"]
+    if not 1 <= port <= MAX_PORT:
+        wrong = f"port is not valid: must be between 1 and {MAX_PORT}, inclusive"
+        yield from invalid(f"{path}.port", port, [wrong])
+    yield from _check_path(service.get("path", ""), f"{path}.path")
+
+
+def _check_path(url: str, path: str) -> Iterator[FieldProblem]:
+    if url in ("", "/"):
+        return
+    if url == "//":
+        yield from invalid(path, url, ["segment[0] may not be empty"])
+        return
+    if not url.startswith("/"):
+        yield from invalid(path, url, ["must start with a '/'"])
+    # The API server removes one byte, even if it is not the slash but a part of a character.
+    data = url.encode()[1:].removesuffix(b"/")
+    plain = data.translate(_ONLY_ASCII).decode("ascii")
+    for index, segment in enumerate(plain.split("/")):
+        if not segment:
+            yield from invalid(path, url, [f"segment[{index}] may not be empty"])
+        else:
+            errors = subdomain_errors(segment)
+            yield from invalid(path, url, [f"segment[{index}]: {error}" for error in errors])

@@ -57,10 +57,8 @@ def _check_resources(path: str, resources: list[str]) -> Iterator[FieldProblem]:
             yield from invalid(f"{path}[{index}]", resources[index], [wrong])
 
 
-def check_selector(
-    selector: JSONObject, path: str, *, any_values: bool = False
-) -> Iterator[FieldProblem]:
-    """Check a label selector. ``any_values``: values of requirements need not be valid labels."""
+def check_selector(selector: JSONObject, path: str) -> Iterator[FieldProblem]:
+    """Check a label selector."""
     yield from check_labels(f"{path}.matchLabels", selector.get("matchLabels", {}))
     for index, requirement in enumerate(selector.get("matchExpressions", [])):
         at = f"{path}.matchExpressions[{index}]"
@@ -78,5 +76,5 @@ def check_selector(
             yield FieldProblem(f"{at}.operator", "FieldValueInvalid", text)
         key = requirement.get("key", "")
         yield from invalid(f"{at}.key", key, key_errors(key))
-        for number, value in enumerate(() if any_values else values):
+        for number, value in enumerate(values):
             yield from invalid(f"{at}.values[{number}]", value, value_errors(value))

@@ -247,4 +247,5 @@ print(json.dumps([type(server.app).__name__, type(server.recorder).__name__, *so
     assert [each for each in loaded if "tracing" in each] == [
         "policyd.observability.tracing",
         "policyd.observability.tracing.switch",
+        "policyd.observability.tracing.wrappers",
     ]

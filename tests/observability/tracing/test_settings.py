@@ -13,6 +13,7 @@ from policyd.observability.logs import Log
 from policyd.observability.tracing import switch
 from policyd.observability.tracing import traced_requests as requests
 from policyd.observability.tracing.traced_requests import route_of, trace_headers
+from policyd.observability.tracing.wrappers import Tracing
 
 BASE, TRACES = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 PROTOCOL = "OTEL_EXPORTER_OTLP_PROTOCOL"
@@ -80,7 +81,7 @@ def test_tracing_is_off_unless_it_is_asked_for(
     flags: dict[str, Any], environment: dict[str, str]
 ) -> None:
     found = switch.tracing(resolve(flags, {}), Log(io.BytesIO()), environment)
-    assert isinstance(found, switch.Untraced)
+    assert type(found) is Tracing
     assert found.recorder.traces == {}
 
 

@@ -103,5 +103,5 @@ def test_the_schema_of_the_kind_gives_the_hint(
     document = policy(
         matchConstraints={"resourceRules": [rule]}, validations=[{"expression": expression}]
     )
-    (found,) = type_check(LintRun(loaded(document)))
+    (found,) = list(type_check(LintRun(loaded(document))))
     assert hint in found.hint

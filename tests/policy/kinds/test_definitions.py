@@ -66,7 +66,7 @@ def test_what_is_wrong_is_told_with_its_place(
     assert [(each.path, each.message) for each in found] == [(path, message)]
     assert found[0].line > 0 and found[0].severity == "error"
     assert definitions(sources).documents == ()
-    assert type_check(LintRun(sources)) == []
+    assert list(type_check(LintRun(sources))) == []
 
 
 def test_a_schema_without_end() -> None:

@@ -83,7 +83,7 @@ def test_resources_are_found_by_name() -> None:
 BUILT_IN_ONLY = {
     "policyd/cluster/params.py",
     "policyd/controllers/events/denials.py",
-    "policyd/export/mutating/params.py",
+    "policyd/export/mutating/part.py",
     "policyd/export/policy_views.py",
     "policyd/placement/choosing.py",
     "policyd/policy/compile/params.py",

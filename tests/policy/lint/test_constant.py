@@ -30,8 +30,10 @@ ROWS = [
 @pytest.mark.parametrize(("expression", "told"), ROWS)
 def test_advice(expression: str, told: str) -> None:
     variables = [{"name": "x", "expression": "2 - 1"}]
-    found = constant(
-        LintRun(loaded(policy(variables=variables, validations=[{"expression": expression}])))
+    found = list(
+        constant(
+            LintRun(loaded(policy(variables=variables, validations=[{"expression": expression}])))
+        )
     )
     assert [each.path for each in found] == (["spec.validations[0].expression"] if told else [])
     assert all(each.message.startswith(told) and each.line > 0 for each in found)
@@ -40,7 +42,7 @@ def test_advice(expression: str, told: str) -> None:
 
 def test_match_conditions_are_looked_at() -> None:
     conditions = [{"name": "a", "expression": "object.a == 1 || true"}]
-    found = constant(LintRun(loaded(policy(matchConditions=conditions))))
+    found = list(constant(LintRun(loaded(policy(matchConditions=conditions)))))
     assert [each.path for each in found] == ["spec.matchConditions[0].expression"]
 
 

@@ -48,7 +48,7 @@ ROWS: list[tuple[str, JSONObject, list[str]]] = [
 
 @pytest.mark.parametrize(("document", "paths"), [pytest.param(*row[1:], id=row[0]) for row in ROWS])
 def test_advice(document: JSONObject, paths: list[str]) -> None:
-    found = expensive(LintRun(loaded(document)))
+    found = list(expensive(LintRun(loaded(document))))
     assert [each.path for each in found] == paths
     assert all(each.rule == "expensive-expression" and each.line > 0 for each in found)
     assert all(each.severity == "advice" and "units" in each.message for each in found)

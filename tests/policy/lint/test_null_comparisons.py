@@ -20,5 +20,5 @@ HINTS = {
 @pytest.mark.parametrize(("expression", "hint"), HINTS.items(), ids=HINTS)
 def test_a_comparison_with_null_asks_whether_the_field_is_there(expression: str, hint: str) -> None:
     sources = loaded(policy(validations=[demand(expression, "no")]))
-    (found,) = unguarded(LintRun(sources))
+    (found,) = list(unguarded(LintRun(sources)))
     assert found.hint == hint

@@ -18,7 +18,7 @@ from tests.policy_sets import loaded
 def checked(*rules: JSONObject, **fields: Any) -> list[str]:
     """The advice on a policy with these rules, less the caret."""
     document = policy(matchConstraints={"resourceRules": list(rules)}, **fields)
-    found = type_check(LintRun(loaded(document, gadget_definition())))
+    found = list(type_check(LintRun(loaded(document, gadget_definition()))))
     assert all(each.rule == "type-check" and each.severity == "advice" for each in found)
     assert all(each.line > 0 and "^" in each.excerpt for each in found)
     return [each.message for each in found]
@@ -187,7 +187,9 @@ def test_what_does_not_compile_is_left_to_the_compiler() -> None:
 
 
 def test_a_validating_admission_policy_is_checked_too() -> None:
-    found = type_check(LintRun(loaded(vap(validations=[{"expression": "object.spec.nope == 1"}]))))
+    found = list(
+        type_check(LintRun(loaded(vap(validations=[{"expression": "object.spec.nope == 1"}]))))
+    )
     assert [each.path for each in found] == ["spec.validations[0].expression"]
 
 
@@ -205,5 +207,5 @@ def test_another_version_that_has_the_field_is_suggested(field: str, hint: str) 
     scalers = rule("horizontalpodautoscalers", group="autoscaling", version="v1")
     validations = [{"expression": f"object.spec.{field}.size() > 0", "message": "no"}]
     sources = loaded(policy(matchConstraints={"resourceRules": [scalers]}, validations=validations))
-    (found,) = type_check(LintRun(sources))
+    (found,) = list(type_check(LintRun(sources)))
     assert found.hint == hint

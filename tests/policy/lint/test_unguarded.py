@@ -19,7 +19,7 @@ def found_in(document: JSONObject) -> list[tuple[str, str]]:
     """Path, and what may be missing, of each advice."""
     sources = loaded(document, gadget_definition())
     assert sources.problems == ()
-    found = unguarded(LintRun(sources))
+    found = list(unguarded(LintRun(sources)))
     assert all(each.severity == "advice" and each.line and "^" in each.excerpt for each in found)
     assert all(each.hint.startswith("write ") for each in found)
     return [(each.path, each.message) for each in found]
@@ -383,4 +383,4 @@ def test_params_are_left_out() -> None:
 
 def test_names_of_rules() -> None:
     document = vap(validations=[{"expression": f"{SAME} && object.spec.nodeName == ''"}])
-    assert [each.rule for each in unguarded(LintRun(loaded(document)))] == [NULL, FIELD]
+    assert [each.rule for each in list(unguarded(LintRun(loaded(document))))] == [NULL, FIELD]

@@ -7,8 +7,14 @@ import jsonschema
 import pytest
 
 from policyd.policy.model.base import ObjectMeta
-from policyd.policy.model.editor_schema import all_models, documentation, schema_of, schema_of_all
-from policyd.policy.model.field_docs import REQUIRED, field_docs
+from policyd.policy.model.editor_schema import (
+    REQUIRED,
+    all_models,
+    documentation,
+    field_docs,
+    schema_of,
+    schema_of_all,
+)
 from policyd.policy.model.kinds import KINDS
 from policyd.policy.source.loader import load
 from tests.builders.policies import policy

@@ -3,7 +3,7 @@
 import pytest
 
 from policyd.errors import Problem
-from policyd.policy.lint.disabling import faults, suppress
+from policyd.policy.lint.lint_rules import faults, suppress
 from policyd.policy.source.lint_comments import comments_in
 from policyd.policy.source.loader import load_text
 

@@ -161,15 +161,15 @@ def test_places_inside_texts_are_those_of_the_file(field: str) -> None:
     document = load_text(source).documents[1]
     before, _, _ = str(document.raw[field]).partition("nowhere")
     line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-    row, at = document.place_in(field, line, column)
+    row, at = document.origin.find_in(field, line, column)
     assert source.split("\n")[row - 1][at - 1 :].startswith("nowhere")
 
 
 def test_a_place_outside_of_a_text_is_its_beginning() -> None:
     document = load_text(f"apiVersion: v1\nkind: X\n{IN_TEXTS}").documents[0]
-    assert document.place_in("plain", 9, 9) == document.place("plain")
-    assert document.place_in("plain", 0, 0) == document.place("plain")
-    assert document.place_in("list", 1, 1) == document.place("list")
+    assert document.origin.find_in("plain", 9, 9) == document.place("plain")
+    assert document.origin.find_in("plain", 0, 0) == document.place("plain")
+    assert document.origin.find_in("list", 1, 1) == document.place("list")
 
 
 def test_lists_are_unrolled() -> None:

@@ -9,7 +9,7 @@ from policyd.admission.lookups.authorizer import StaticAuthorizer
 from policyd.errors import ConfigError
 from policyd.json_types import JSON, JSONObject
 from policyd.versions import KubernetesVersion
-from policyd.webhooks.calls import Calls, called
+from policyd.webhooks.calls import Calls, called, hooks_of
 from tests.builders import reviews
 from tests.builders.webhook_configurations import KINDS, RULE, configuration, hook
 
@@ -27,7 +27,7 @@ def request(resource: str = "/v1/pods", kind: str = "Pod", **fields: JSON) -> JS
 
 
 def one(webhook: JSONObject, sent: JSONObject, **options: Any) -> Calls:
-    return called([configuration(VALIDATING, webhook)], sent, **options)
+    return called(hooks_of([configuration(VALIDATING, webhook)]), sent, **options)
 
 
 def selector(key: str, operator: str, *values: str) -> JSONObject:
@@ -208,7 +208,7 @@ def test_the_order_is_that_of_names_and_then_of_the_list() -> None:
         named(several({}), "z"),
         named(several({"name": "z.example.com"}, {}), "b"),
     ]
-    found = called(both, request())
+    found = called(hooks_of(both), request())
     calls = [(call.hook.configuration, call.hook.name) for call in found.mutating]
     assert calls == [("b", "z.example.com"), ("b", "b.example.com"), ("z", "a.example.com")]
     assert [call.hook.configuration for call in found.validating] == ["a", "a"]
@@ -217,7 +217,9 @@ def test_the_order_is_that_of_names_and_then_of_the_list() -> None:
 def test_those_with_reinvocation_are_called_again() -> None:
     again = {"reinvocationPolicy": "IfNeeded"}
     absent = {**again, "rules": []}
-    found = called([several({}, again, absent, {"reinvocationPolicy": "Never"}, again)], request())
+    found = called(
+        hooks_of([several({}, again, absent, {"reinvocationPolicy": "Never"}, again)]), request()
+    )
     assert [call.hook.name[0] for call in found.again] == ["b", "e"]
 
 
@@ -227,7 +229,7 @@ ERROR = "expression 'object.x == 1' resulted in error: no such key: x"
 
 def test_an_error_of_a_mutating_webhook_ends_the_request() -> None:
     found = called(
-        [several({}, BROKEN, {}, {"rules": []}), several({}, kind=VALIDATING)], request()
+        hooks_of([several({}, BROKEN, {}, {"rules": []}), several({}, kind=VALIDATING)]), request()
     )
     assert [call.hook.name[0] for call in found.mutating] == ["a"]
     assert found.validating == ()
@@ -245,7 +247,7 @@ def test_an_error_of_a_mutating_webhook_ends_the_request() -> None:
 
 
 def test_an_error_of_a_validating_webhook_ends_the_request_before_any_is_called() -> None:
-    found = called([several({}), several({}, BROKEN, {}, kind=VALIDATING)], request())
+    found = called(hooks_of([several({}), several({}, BROKEN, {}, kind=VALIDATING)]), request())
     assert [call.hook.name[0] for call in found.mutating] == ["a"]
     assert found.validating == ()
     assert found.rejection is not None and found.rejection.hook.name == "b.example.com"
@@ -262,25 +264,29 @@ def test_the_message_names_the_group_and_what_has_a_name() -> None:
 def test_a_dry_run_is_rejected_by_a_webhook_with_side_effects() -> None:
     effects = {"sideEffects": "Some"}
     text = 'admission webhook "b.example.com" does not support dry run'
-    found = called([several({}, effects, {}), several({}, kind=VALIDATING)], request(dryRun=True))
+    found = called(
+        hooks_of([several({}, effects, {}), several({}, kind=VALIDATING)]), request(dryRun=True)
+    )
     assert [call.hook.name[0] for call in found.mutating] == ["a"]
     assert found.validating == ()
     assert found.rejection is not None
     assert (found.rejection.code, found.rejection.message) == (400, text)
     # Validating webhooks are called at the same time.
-    found = called([several({}, effects, {}, kind=VALIDATING)], request(dryRun=True))
+    found = called(hooks_of([several({}, effects, {}, kind=VALIDATING)]), request(dryRun=True))
     assert [call.hook.name[0] for call in found.validating] == ["a", "c"]
     assert found.rejection is not None and found.rejection.message == text
     for fine in ({"sideEffects": "None"}, {"sideEffects": "NoneOnDryRun"}):
-        assert len(called([several(fine)], request(dryRun=True)).mutating) == 1
-    assert len(called([several(effects)], request()).mutating) == 1
+        assert len(called(hooks_of([several(fine)]), request(dryRun=True)).mutating) == 1
+    assert len(called(hooks_of([several(effects)]), request()).mutating) == 1
 
 
 def test_a_dry_run_of_a_webhook_without_side_effects_follows_its_failure_policy() -> None:
     missing: JSONObject = {"sideEffects": ...}
-    found = called([several(missing)], request(dryRun=True))
+    found = called(hooks_of([several(missing)]), request(dryRun=True))
     assert found.rejection is not None and found.rejection.code == 500
-    found = called([several({**missing, "failurePolicy": "Ignore"}, {})], request(dryRun=True))
+    found = called(
+        hooks_of([several({**missing, "failurePolicy": "Ignore"}, {})]), request(dryRun=True)
+    )
     assert (found.rejection, len(found.mutating)) == (None, 1)
 
 
@@ -294,8 +300,8 @@ def test_a_dry_run_of_a_webhook_without_side_effects_follows_its_failure_policy(
 )  # fmt: skip
 def test_what_is_no_configuration_is_an_error(given: list[JSONObject], message: str) -> None:
     with pytest.raises(ConfigError, match=message.replace("(", "\\(")):
-        called(given, request())
+        called(hooks_of(given), request())
 
 
 def test_fields_of_newer_api_servers_are_ignored() -> None:
-    assert called([configuration(VALIDATING, hook(newField=1))], request()).validating
+    assert called(hooks_of([configuration(VALIDATING, hook(newField=1))]), request()).validating

@@ -5,7 +5,7 @@ from typing import Any
 
 from policyd._core.match.equivalents import Equivalents, Family
 from policyd.json_types import JSONObject
-from policyd.webhooks.calls import Calls, called
+from policyd.webhooks.calls import Calls, called, hooks_of
 from tests.builders.webhook_configurations import KINDS, RULE, configuration, hook
 from tests.shared import CONFORMANCE, conformance, find
 
@@ -33,7 +33,7 @@ def request_of(attributes: Row) -> JSONObject:
 def calls_of(row: Row, webhook: Row, **options: Any) -> Calls:
     given = {"namespaceSelector": {}, "objectSelector": {}, "matchPolicy": "Exact", **webhook}
     return called(
-        [configuration(KINDS[0], hook(**given))], request_of(row["attributes"]), **options
+        hooks_of([configuration(KINDS[0], hook(**given))]), request_of(row["attributes"]), **options
     )
 
 
@@ -123,7 +123,7 @@ def test_match_conditions() -> None:
             "resource": {"group": "", "version": "v1", "resource": "pods"},
             "object": {"metadata": {"name": "web"}},
         }  # fmt: skip
-        found = called([configuration(KINDS[0], webhook)], request)
+        found = called(hooks_of([configuration(KINDS[0], webhook)]), request)
         expect = row["expect"]
         assert bool(found.validating) == expect["matches"], row
         assert (found.rejection is not None) == bool(expect["error"]), row

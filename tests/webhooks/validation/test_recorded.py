@@ -1,4 +1,4 @@
-"""Webhook configurations have the problems, defaults and warnings of real API servers.
+"""Webhook configurations have the problems and defaults of real API servers.
 
 ``python -m tests.e2e.record_webhooks`` recorded the rows.
 """

@@ -155,12 +155,12 @@ class ObjectPlace:
             return f"{self.chain()}.orValue([])"
         return f"({self.no_list()} ? [] : {self.value()})"
 
-    def each(self, at: Field, guard: str = "") -> tuple["ObjectPlace", ItemLoop]:
+    def each(self, at: Field) -> tuple["ObjectPlace", ItemLoop]:
         """Return the place of the items of this list, and the loop over them."""
         depth = len(self.loops) + 1
         suffix = "" if depth == 1 else str(depth)
         index, item = f"index{suffix}", f"item{suffix}"
-        loop = ItemLoop(self.items(at), index, item, guard)
+        loop = ItemLoop(self.items(at), index, item)
         place = ObjectPlace(item, self.pointer.index(index), self.native, (), (*self.loops, loop))
         return place, loop
 

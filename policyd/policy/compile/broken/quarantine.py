@@ -1,16 +1,27 @@
-"""Compile broken policies: requests that they may match follow their failurePolicy."""
+"""Compile broken policies: requests that they may match follow their failurePolicy.
 
-from collections.abc import Iterable
+What cannot be read of their matchConstraints matches more, never less. Of valid matchConstraints
+nothing is changed. Expressions are only checked: their programs are dropped.
+"""
+
+from collections.abc import Callable, Iterable
 from typing import get_args
 
 from policyd._core.counting.counters import PolicyCounters
 from policyd.errors import Problem
-from policyd.json_types import JSONObject
-from policyd.policy.compile.broken.readable import readable_constraints
+from policyd.json_types import JSON, JSONObject
+from policyd.policy.checks.match import check_match_resources
 from policyd.policy.compile.compiled import CompiledPolicy, PolicyKind
+from policyd.policy.compile.expressions import Expressions
 from policyd.policy.compile.match_rules import NOTHING, controller_rules, match_rules
+from policyd.policy.compile.overlays import OverlayCompiler
+from policyd.policy.model import names
+from policyd.policy.model.base import ModelError
+from policyd.policy.model.expressions import mutations_of
+from policyd.policy.model.match import MatchResources
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source.loaded_documents import Document
+from policyd.versions import KubernetesVersion
 
 _KINDS: dict[str, PolicyKind] = {kind: kind for kind in get_args(PolicyKind)}
 _WEBHOOKS: dict[str, tuple[Webhook, ...]] = {
@@ -57,3 +68,100 @@ def _of_policy(spec: JSONObject) -> tuple[Webhook, ...]:
 
 def _shown(problem: Problem) -> str:
     return f"{problem.path}: {problem.message}" if problem.path else problem.message
+
+
+_EVERY = "*"
+_OPERATIONS = frozenset((_EVERY, "CONNECT", "CREATE", "DELETE", "UPDATE"))
+_SCOPES = frozenset((_EVERY, "Cluster", "Namespaced"))
+
+
+def readable_constraints(raw: JSONObject) -> JSONObject | None:
+    """Return the matchConstraints of a policy document as plain JSON.
+
+    None if they are not an object, or have no resourceRules: nothing says what the policy matches.
+    """
+    spec = raw.get("spec")
+    given = spec.get("matchConstraints") if isinstance(spec, dict) else None
+    if not isinstance(given, dict):
+        return None
+    rules = _listed(given.get("resourceRules"))
+    if not rules:
+        return None
+    excludes: list[JSON] = []
+    for each in _listed(given.get("excludeResourceRules")):
+        excludes += _listed(_valid("excludeResourceRules", [each]))
+    return {
+        "resourceRules": [_rule(each) for each in rules],
+        "excludeResourceRules": excludes,
+        "namespaceSelector": _valid("namespaceSelector", given.get("namespaceSelector")),
+        "objectSelector": _valid("objectSelector", given.get("objectSelector")),
+        "matchPolicy": "Exact" if given.get("matchPolicy") == "Exact" else "Equivalent",
+    }
+
+
+def _rule(given: JSON) -> JSONObject:
+    """Return a resource rule, with a wildcard for each field that cannot be read."""
+    rule = given if isinstance(given, dict) else {}
+    scope = rule.get("scope")
+    return {
+        "apiGroups": _words(rule.get("apiGroups"), lambda _: True) or [_EVERY],
+        "apiVersions": _words(rule.get("apiVersions")) or [_EVERY],
+        "operations": _words(rule.get("operations"), _OPERATIONS.__contains__) or [_EVERY],
+        "resources": _words(rule.get("resources")) or ["*/*"],
+        "resourceNames": _words(rule.get("resourceNames"), _is_name),
+        "scope": scope if isinstance(scope, str) and scope in _SCOPES else _EVERY,
+    }
+
+
+def _words(given: JSON, allowed: Callable[[str], bool] = bool) -> list[JSON]:
+    """Return the strings of a field, a list or a single one; empty if one is not allowed."""
+    words: list[JSON] = []
+    for each in _listed(given):
+        word = "" if each is None else each
+        if not isinstance(word, str) or not allowed(word):
+            return []
+        words.append(word)
+    return words
+
+
+def _is_name(word: str) -> bool:
+    return bool(word) and not any(names.path_segment(word))
+
+
+def _listed(given: JSON) -> list[JSON]:
+    """Return a list: an item whose dash is missing is a list of one."""
+    if given is None:
+        return []
+    return given if isinstance(given, list) else [given]
+
+
+def _valid(field: str, given: JSON) -> JSON:
+    """Return the value of a field of MatchResources if it is valid, else None."""
+    if given is None:
+        return None
+    try:
+        found = MatchResources.validated({field: given})
+    except ModelError:
+        return None
+    if any(check_match_resources(found, ())):
+        return None
+    value: JSON = found.plain()[field]
+    return value
+
+
+def expression_problems(document: Document, version: KubernetesVersion) -> list[Problem]:
+    """Return the problems of the readable expressions of a document without a model."""
+    spec = document.raw.get("spec")
+    if not isinstance(spec, dict):
+        return []
+    has_params = "params" in spec or "paramKind" in spec
+    expressions = Expressions(document, has_params=has_params, version=version)
+    try:
+        overlays = OverlayCompiler(document, expressions)
+        for each in mutations_of(document.raw):
+            if each.kind.mutator is None:
+                overlays.compile(each.held, each.path)
+    finally:
+        expressions.close()
+    reported = {problem.path for problem in document.problems}
+    return [problem for problem in expressions.problems if problem.path not in reported]

@@ -87,7 +87,13 @@ class _Subjects:
                 continue
             fails = finding.certain and (finding.general or (everywhere and self.whole))
             where = "" if everywhere else f" ({'; '.join(kinds)})"
-            yield _problem(document, each, finding, where, fails=fails)
+            problem = Problem(
+                finding.message + where,
+                hint=finding.hint,
+                rule=FAILING if fails else FRAGILE,
+                severity="error" if fails else "advice",
+            )
+            yield document.placed(Source(each.text).at(finding.pos, problem), each.at)
 
 
 def _check(
@@ -138,20 +144,3 @@ def _strings(node: Expr, loops: dict[str, Expr], types: KindTypes) -> frozenset[
         value = constant(over)
         listed = value if isinstance(value, list) else [None]
     return frozenset(listed) if all(isinstance(each, str) for each in listed) else None
-
-
-def _problem(
-    document: Document, each: PolicyExpression, finding: MutationFinding, where: str, *, fails: bool
-) -> Problem:
-    source = Source(each.text)
-    line, column = source.place(finding.pos)
-    found = Problem(
-        finding.message + where,
-        line=line,
-        column=column,
-        hint=finding.hint,
-        excerpt=source.marked(finding.pos),
-        rule=FAILING if fails else FRAGILE,
-        severity="error" if fails else "advice",
-    )
-    return document.placed(found, each.at)

@@ -89,7 +89,7 @@ class FieldReader:
 
     def _member(self, of: Expr, name: str) -> FieldRead | None:
         struct = self._type(of)
-        schema = self.types.schema_of(struct, name)
+        schema = self.types.objects.schema_of(struct, name)
         if schema is not None:
             return FieldRead(schema)
         whole = self.read(of)

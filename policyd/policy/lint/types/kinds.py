@@ -15,7 +15,6 @@ from policyd.cel.syntax.source import Issue
 from policyd.cel.types.structs import ADMISSION, VARIABLES, Structs
 from policyd.cel.types.types import DYN, Kind, Type
 from policyd.errors import CelSyntaxError
-from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Gvk
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.object_types import KindSchemas, ObjectTypes
@@ -183,10 +182,6 @@ class KindTypes:
             else:
                 return DYN
         return here
-
-    def schema_of(self, struct: Type, name: str) -> JSONObject | None:
-        """Return the schema of a field of a struct type; None for other types and fields."""
-        return self.objects.schema_of(struct, name)
 
     def checked(self, text: str) -> Checked | None:
         """Return the expression with its types, even with type errors; None for a syntax error."""

@@ -3,13 +3,13 @@ kind that the policy matches. Gives no advice.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr, ListExpr, Literal
 from policyd.cel.syntax.recursion import children
 from policyd.cel.syntax.source import Source
 from policyd.errors import Fix, Problem, Severity
-from policyd.policy.compile.expressions import at_offset, string_at
+from policyd.policy.compile.expressions import string_at
 from policyd.policy.lint.types.fields import FieldRead, FieldReader
 from policyd.policy.lint.types.kinds import KindTypes
 from policyd.policy.model.expressions import PolicyExpression
@@ -94,5 +94,4 @@ def problem_at(
     text = string_at(document.raw, each.path)
     offset = text.index(each.text, each.start) + pos
     found = Problem(message, rule=rule, severity=severity, hint=hint, fix=fix)
-    placed = document.placed(at_offset(found, text, offset), each.at)
-    return replace(placed, excerpt=Source(text).marked(offset))
+    return document.placed(Source(text).at(offset, found), each.at)

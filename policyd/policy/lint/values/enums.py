@@ -13,7 +13,7 @@ from policyd.errors import Fix, Problem
 from policyd.policy.lint.guards.cases import cases
 from policyd.policy.lint.guards.field_presence import RequestCase
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import Checkable, KindTypes, TypedPolicies
+from policyd.policy.lint.types.kinds import KindTypes
 from policyd.policy.lint.values.comparisons import EQUALITIES, Comparison, by_place, problem_at
 from policyd.policy.model.expressions import PolicyExpression
 from policyd.policy.model.findings import quoted
@@ -39,28 +39,23 @@ class _Allowed:
     narrow: bool = False
 
 
-def never_equal(run: LintRun) -> list[Problem]:
-    """Return the problems of all policies, in file order."""
-    return [
-        problem
-        for document, policy in run.policies()
-        for problem in _of_policy(document, policy, run.typed)
-    ]
-
-
-def _of_policy(document: Document, policy: Checkable, typed: TypedPolicies) -> Iterator[Problem]:
-    every = list(cases(policy, typed))
-    kinds = {types.gvk: types for types, _ in every}
-    for each in typed.expressions(policy):
-        placed = by_place(each, kinds.values())
-        compared = {_text(found[0]) for found in placed.values()} - {""}
-        for found in placed.values():
-            value = _text(found[0])
-            allowed = _allowed(found, every) if value else _Allowed()
-            if value and allowed.values and value not in allowed.values:
-                right = _same_but_for_case(value, allowed)
-                if right not in compared and (right or not allowed.narrow):  # 'all' beside 'ALL'
-                    yield _problem(document, each, found[0], right, allowed)
+def never_equal(run: LintRun) -> Iterator[Problem]:
+    """Yield the problems of all policies, in file order."""
+    for document, policy in run.policies():
+        every = list(cases(policy, run.typed))
+        kinds = {types.gvk: types for types, _ in every}
+        for each in run.typed.expressions(policy):
+            placed = by_place(each, kinds.values())
+            compared = {_text(found[0]) for found in placed.values()} - {""}
+            for found in placed.values():
+                value = _text(found[0])
+                allowed = _allowed(found, every) if value else _Allowed()
+                if value and allowed.values and value not in allowed.values:
+                    right = _same_but_for_case(value, allowed)
+                    if right not in compared and (
+                        right or not allowed.narrow
+                    ):  # 'all' beside 'ALL'
+                        yield _problem(document, each, found[0], right, allowed)
 
 
 def _text(comparison: Comparison) -> str:

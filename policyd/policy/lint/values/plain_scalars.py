@@ -36,7 +36,7 @@ def unquoted(run: LintRun) -> list[Problem]:
     found: list[Problem] = []
     for document in run.sources.documents:
         for path, roots in _open_values(document, run, schemas):
-            for each in document.plain_scalars(path):
+            for each in document.origin.plain_scalars(path):
                 types = _types(roots, each.path[len(path) :])
                 finding = _advise(each, types, in_data=document.kind == "ConfigMap")
                 if finding is not None:

@@ -12,9 +12,7 @@ from policyd.mutation.schemas.type_builder import QUANTITY
 from policyd.policy.lint.guards.cases import cases
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.fields import FieldRead
-from policyd.policy.lint.types.kinds import Checkable, TypedPolicies
 from policyd.policy.lint.values.comparisons import ORDERS, Comparison, by_place, problem_at
-from policyd.policy.source.loaded_documents import Document
 
 RULE = "quantity-comparison"
 EITHER_RULE = "int-or-string"
@@ -31,28 +29,21 @@ _RIGHT = {
 }
 
 
-def compared_quantities(run: LintRun) -> list[Problem]:
-    """Return the advice for all policies, in file order."""
-    return [
-        problem
-        for document, policy in run.policies()
-        for problem in _of_policy(document, policy, run.typed)
-    ]
-
-
-def _of_policy(document: Document, policy: Checkable, typed: TypedPolicies) -> Iterator[Problem]:
-    kinds = {types.gvk: types for types, _ in cases(policy, typed)}
-    for each in typed.expressions(policy):
-        done: set[frozenset[int]] = set()
-        for nodes, found in by_place(each, kinds.values()).items():
-            advice = None if frozenset(nodes) in done else _advise(found, each.text)
-            if advice is not None:
-                done.add(frozenset(nodes))
-                rule, message, hint = advice
-                pos = min(found[0].node.pos, found[0].other.pos)
-                yield problem_at(
-                    document, each, pos, message, rule=rule, severity="advice", hint=hint
-                )
+def compared_quantities(run: LintRun) -> Iterator[Problem]:
+    """Yield the advice for all policies, in file order."""
+    for document, policy in run.policies():
+        kinds = {types.gvk: types for types, _ in cases(policy, run.typed)}
+        for each in run.typed.expressions(policy):
+            done: set[frozenset[int]] = set()
+            for nodes, found in by_place(each, kinds.values()).items():
+                advice = None if frozenset(nodes) in done else _advise(found, each.text)
+                if advice is not None:
+                    done.add(frozenset(nodes))
+                    rule, message, hint = advice
+                    pos = min(found[0].node.pos, found[0].other.pos)
+                    yield problem_at(
+                        document, each, pos, message, rule=rule, severity="advice", hint=hint
+                    )
 
 
 def _advise(found: Sequence[Comparison], text: str) -> tuple[str, str, str] | None:

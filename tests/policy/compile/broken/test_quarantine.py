@@ -6,7 +6,7 @@ import pytest
 
 from policyd._core.match.matcher import MatchInput
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.compile.broken.readable import readable_constraints
+from policyd.policy.compile.broken.quarantine import readable_constraints
 from policyd.policy.compile.compiler import compile_sources
 from policyd.policy.compile.match_rules import match_rules
 from policyd.policy.compile.policy_set import CompiledPolicySet, MatchIndex

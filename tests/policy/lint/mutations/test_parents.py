@@ -27,7 +27,7 @@ def told(*texts: str, rules: tuple[JSONObject, ...] = (), **spec: Any) -> list[t
     mutations = [*spec.pop("before", []), *map(json_patch, texts)]
     sources = loaded(policy("p", *rules, mutations=mutations, **spec))
     assert sources.problems == ()
-    found = unguarded(LintRun(sources))
+    found = list(unguarded(LintRun(sources)))
     assert all(each.severity == "advice" and each.line and "^" in each.excerpt for each in found)
     return [(each.message, each.hint) for each in found if each.rule == "fragile-mutation"]
 
@@ -134,7 +134,7 @@ def test_labels_of_any_kind_may_be_missing() -> None:
 
 
 def test_mutating_admission_policies() -> None:
-    found = unguarded(LintRun(loaded(map_("m", mutations=[json_patch(LABEL)]))))
+    found = list(unguarded(LintRun(loaded(map_("m", mutations=[json_patch(LABEL)])))))
     assert [each.message for each in found] == [NO_LABELS]
 
 

@@ -123,7 +123,7 @@ def test_a_field_that_one_of_the_kinds_lacks_is_not_checked() -> None:
     expression = "!has(object.spec.type) || object.spec.type == 'loadbalancer'"
     both = {"resourceRules": [SERVICES, DEPLOYMENTS]}
     sources = loaded(policy(matchConstraints=both, validations=[demand(expression, "no")]))
-    assert never_equal(LintRun(sources)) == []
+    assert list(never_equal(LintRun(sources))) == []
 
 
 def test_variables_conditions_and_mutations_are_checked_where_they_are_written() -> None:
@@ -136,7 +136,7 @@ def test_variables_conditions_and_mutations_are_checked_where_they_are_written()
             mutations=[apply_configuration(patch)],
         )
     )
-    found = [(each.path, each.fix) for each in never_equal(LintRun(sources))]
+    found = [(each.path, each.fix) for each in list(never_equal(LintRun(sources)))]
     assert found == [
         ("spec.matchConditions[0].expression", Fix("create", "CREATE")),
         ("spec.validations[0].expression", Fix("always", "Always")),
@@ -156,11 +156,11 @@ def test_an_enumeration_that_lists_no_strings_is_ignored(enum: JSON) -> None:
         policy(matchConstraints=match, validations=[expression]),
         definition("Engine", "example.com", schema),
     )
-    assert never_equal(LintRun(sources)) == []
+    assert list(never_equal(LintRun(sources))) == []
 
 
 def found_in(matched: JSONObject, expression: str) -> list[Problem]:
     match = {"resourceRules": [matched]}
     sources = loaded(policy(matchConstraints=match, validations=[demand(expression, "no")]), ENGINE)
     assert sources.problems == ()
-    return never_equal(LintRun(sources))
+    return list(never_equal(LintRun(sources)))

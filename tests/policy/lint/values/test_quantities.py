@@ -70,4 +70,4 @@ def found_in(matched: JSONObject, expression: str) -> list[Problem]:
         policy(matchConstraints=match, validations=[demand(expression, "no")]), gadget_definition()
     )
     assert sources.problems == ()
-    return compared_quantities(LintRun(sources))
+    return list(compared_quantities(LintRun(sources)))
