@@ -26,6 +26,7 @@ SOURCES = (
     "request_metrics.mutated",
     "request_metrics.looked_up",
     "request_metrics.captured",
+    "request_metrics.unauthenticated",
     "request_metrics.traced",
     "server_metrics.caches",
     "controller_metrics.registered",

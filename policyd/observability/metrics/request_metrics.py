@@ -32,6 +32,20 @@ def answered(scrape: Scrape) -> Iterator[Metric]:
     )
 
 
+def unauthenticated(scrape: Scrape) -> Iterator[Metric]:
+    """Requests of clients that did not show that they are an API server; nothing if they need
+    not.
+    """
+    if not scrape.recorder.unauthenticated:
+        return
+    yield counter(
+        "policyd_unauthenticated_requests",
+        "Requests refused because they had no valid token of the API server, by cause.",
+        "cause",
+        [([cause], count) for cause, count in scrape.recorder.unauthenticated.items()],
+    )
+
+
 def mutated(scrape: Scrape) -> Iterator[Metric]:
     """What policies changed."""
     yield counter(
