@@ -6,8 +6,8 @@ file. ``cli/serve.py`` passes the flags and the content of the file.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from policyd import option_values as values
 from policyd import versions
 from policyd.errors import ConfigError
 from policyd.option_values import Address, ConfigMapName, ServicePort
+from policyd.setting_fields import camel, read_value, setting
 from policyd.versions import NEWEST, SPAN, KubernetesVersion
 
 PREFIX = "POLICYD_"
@@ -25,11 +26,6 @@ RESERVED = frozenset({"port", "service_host", "service_port"})
 
 # Bounds of single connections, which only policyd's own server has.
 _OF_OWN_SERVER = ("max_connections", "head_timeout", "write_timeout")
-
-
-def setting(default: Any, read: Callable[[str], Any], doc: str, *, many: bool = False) -> Any:
-    """A field of Settings: its default, the parser of its string, its help; ``many``: a list."""
-    return field(default=default, metadata={"read": read, "doc": doc, "many": many})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +104,37 @@ class Settings:
     )
     client_name: tuple[str, ...] = setting(
         (), str, "Accept only client certificates with this name; may be repeated.", many=True
+    )
+    require_api_server_token: bool = setting(
+        False,
+        values.switch,
+        "Experimental: answer only reviews that have a token of the API server, bound to this "
+        "webhook (KEP-6060, Kubernetes 1.37). Needs the extra tokens.",
+    )
+    token_audience: tuple[str, ...] = setting(
+        (),
+        values.https_url,
+        "Accept tokens for this address of policyd, without a path; may be repeated. Defaults to "
+        "--webhook-url, or to --webhook-service in --namespace.",
+        many=True,
+    )
+    token_configuration: tuple[str, ...] = setting(
+        (),
+        values.object_name,
+        "Accept tokens bound to the webhook configurations with this name; may be repeated. "
+        "Defaults to --webhook-name.",
+        many=True,
+    )
+    token_keys: Path | None = setting(
+        None,
+        values.file,
+        "Verify tokens with the public keys in this file, a JSON Web Key Set, instead of those "
+        "that the cluster publishes; it is reloaded when it changes.",
+    )
+    token_issuer: str = setting(
+        "",
+        str,
+        "Accept tokens of this issuer. Defaults to the one that the cluster publishes.",
     )
     timeout: float = setting(
         10.0, values.positive_duration, "Answer within this time, even if the request allows more."
@@ -277,6 +304,18 @@ class Settings:
             self.client_name and not self.client_ca,
             "--client-name needs --client-ca to verify client certificates",
         )
+        required = self.require_api_server_token
+        for given, flag in (
+            (self.token_audience, "--token-audience"),
+            (self.token_configuration, "--token-configuration"),
+            (self.token_keys, "--token-keys"),
+            (self.token_issuer, "--token-issuer"),
+        ):
+            yield given and not required, f"{flag} needs --require-api-server-token"
+        yield (
+            self.token_keys and not self.token_issuer,
+            "--token-keys needs --token-issuer: a file of keys does not name the issuer",
+        )
 
     def _without_cluster(self) -> Iterator[tuple[object, str]]:
         """Yield the same of what needs a cluster and, mostly, a namespace of its own."""
@@ -289,6 +328,11 @@ class Settings:
             (self.policy_configmaps, "--policy-configmaps", True),
             (in_config_map, f"--last-good {self.last_good}", True),
             (self.events, "--events", False),
+            (
+                self.require_api_server_token and not self.token_keys,
+                "--require-api-server-token without --token-keys",
+                False,
+            ),
             (self.exception_configmaps, "--exception-configmaps", False),
         ):
             yield needed and not connected, f"{flag} needs --cluster or --kubeconfig"
@@ -323,7 +367,7 @@ def resolve(
             source = f"{file}: {key}"
         else:
             continue
-        values[each.name] = _read(value, source, each.metadata)
+        values[each.name] = read_value(value, source, each.metadata)
         sources[each.name] = source
     settings = Settings(**values)
     for name in _OF_OWN_SERVER if settings.server == "hypercorn" else ():
@@ -343,34 +387,10 @@ def _by_field(document: Mapping[str, object], file: str) -> dict[str, tuple[str,
     for key, value in document.items():
         name = names.get(str(key).replace("-", "").replace("_", "").lower())
         if name is None:
-            known = ", ".join(sorted(_camel(each.name) for each in fields(Settings)))
+            known = ", ".join(sorted(camel(each.name) for each in fields(Settings)))
             raise ConfigError(f"{file}: unknown key {key!r}; expected one of {known}")
         if name in found:
             raise ConfigError(f"{file}: {found[name][0]!r} and {key!r} are the same setting")
         if value is not None:
             found[name] = (str(key), value)
     return found
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)
-
-
-def _read(value: object, source: str, how: Mapping[str, Any]) -> Any:
-    """A value from its string; a list is a list, or a string with commas in the environment."""
-    if not how["many"]:
-        return _read_one(value, source, how["read"])
-    items = value.split(",") if isinstance(value, str) else value
-    if not isinstance(items, list | tuple):
-        raise ConfigError(f"{source}: expected a list, got {value!r}")
-    return tuple(_read_one(item, source, how["read"]) for item in items)
-
-
-def _read_one(value: object, source: str, read: Callable[[str], Any]) -> Any:
-    if not isinstance(value, str | int | float):
-        raise ConfigError(f"{source}: expected a string or a number, got {value!r}")
-    try:
-        return read(str(value))
-    except ValueError as error:
-        raise ConfigError(f"{source}: expected {error}, got {value!r}") from None

@@ -164,5 +164,19 @@ class UnreadableReview(ReviewError):
     """
 
 
+class CallerRefused(ReviewError):
+    """The client has not shown that it is an API server that may send this review. ``cause`` is a
+    label of metrics.
+    """
+
+    def __init__(self, cause: str, message: str, status: int = 401) -> None:
+        super().__init__(message, status)
+        self.cause = cause
+
+
+class UnknownIssuerKey(CallerRefused):
+    """The key that signed the token is not known; it may be a new one."""
+
+
 class InternalError(PolicydError):
     """A defect of policyd itself."""

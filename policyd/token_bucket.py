@@ -5,6 +5,8 @@ from time import monotonic
 
 # A token that is whole but for the rounding of times.
 _WHOLE = 1 - 1e-6
+# Addresses remembered before quiet ones are forgotten.
+REMEMBERED = 1024
 
 
 class TokenBucket:
@@ -42,4 +44,29 @@ class TokenBucket:
         if self.tokens < _WHOLE:
             return False
         self._tokens -= 1
+        return True
+
+
+class AddressPace:
+    """A bucket for each client address: ``burst`` at once, ``rate`` in a second after that."""
+
+    def __init__(self, burst: float, rate: float, clock: Callable[[], float] = monotonic) -> None:
+        self._burst = burst
+        self._rate = rate
+        self._clock = clock
+        # When each address has paid for what it took so far, at ``rate`` (a leaky bucket).
+        self._paid_at: dict[str, float] = {}
+
+    def __len__(self) -> int:
+        return len(self._paid_at)
+
+    def take(self, address: str) -> bool:
+        """Take a token of an address if it has one."""
+        now = self._clock()
+        even = max(now, self._paid_at.get(address, 0.0)) + 1 / self._rate
+        if even - now > self._burst / self._rate:
+            return False
+        if len(self._paid_at) >= REMEMBERED:
+            self._paid_at = {each: then for each, then in self._paid_at.items() if then > now}
+        self._paid_at[address] = even
         return True

@@ -44,6 +44,7 @@ OTHERS = {
     "--post-renderer": "helm",
     "--prefix": "kubectl",
     "--previous": "kubectl",
+    "--raw": "kubectl",
     "--replicas": "kubectl",
     "--repo": "helm",
     "--requests": "tools/crossover",

@@ -19,6 +19,7 @@ import orjson
 
 from policyd.errors import ConfigError
 from policyd.http.messages import App, ASGIScope, Header, Receive, Send, respond
+from policyd.token_bucket import AddressPace
 
 # Set in scope["state"]: whether the client may see denials, error messages and file names.
 TRUSTED = "policyd.trusted"
@@ -27,8 +28,6 @@ GUARDED = ("/metrics", "/policies", "/denials")
 # Requests of one address: per second, and in a burst. A probe or scrape is one every few seconds.
 RATE = 200.0
 BURST = 400
-# Addresses remembered before quiet ones are forgotten.
-REMEMBERED = 1024
 
 
 class AdminGate:
@@ -44,9 +43,7 @@ class AdminGate:
         self._app = app
         self._hosts = {name.lower().rstrip(".") for name in (*hosts, "localhost", _own_name())}
         self._token_file = token_file
-        self._clock = clock
-        # When each address has paid for its requests so far, at RATE (a leaky bucket).
-        self._paid_at: dict[str, float] = {}
+        self._pace = AddressPace(BURST, RATE, clock)
         if token_file is not None:
             self._token(token_file)
 
@@ -56,7 +53,7 @@ class AdminGate:
             await self._app(scope, receive, send)
             return
         address = (scope.get("client") or ("", 0))[0]
-        if not self._in_time(address):
+        if not self._pace.take(address):
             await _refuse(scope, send, 429, "too many requests", ((b"retry-after", b"1"),))
             return
         headers = dict(scope["headers"])
@@ -78,16 +75,6 @@ class AdminGate:
                 return
         scope.setdefault("state", {})[TRUSTED] = trusted
         await self._app(scope, receive, send)
-
-    def _in_time(self, address: str) -> bool:
-        now = self._clock()
-        even = max(now, self._paid_at.get(address, 0.0)) + 1 / RATE
-        if even - now > BURST / RATE:
-            return False
-        if len(self._paid_at) >= REMEMBERED:
-            self._paid_at = {each: then for each, then in self._paid_at.items() if then > now}
-        self._paid_at[address] = even
-        return True
 
     def _known(self, host: bytes) -> bool:
         """Whether a Host header is allowed; browsers always send one, HTTP/1.0 clients may not."""

@@ -5,6 +5,8 @@ TLS port only, everything else on the plain port only.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -37,6 +39,9 @@ from policyd.http.policies_in_use import ClusterView, PoliciesInUse
 from policyd.http.routes import ROUTES, route_of_policy
 from policyd.http.status import MetricsRenderer, ProcessView, Status
 from policyd.webhooks.configuration_paths import EDIT_PATH
+
+if TYPE_CHECKING:
+    from policyd.http.callers import CallerCheck
 
 
 class Application:
@@ -111,13 +116,19 @@ def create_app(
     check_edit: ReviewEvaluator | None = None,
     cluster: ClusterView | None = None,
     process: ProcessView | None = None,
+    callers: "CallerCheck | None" = None,
 ) -> Application:
     """Create the app for one store. ``capture`` records requests; ``unready`` returns why the
     server is not ready, beside its policies and ports; ``check_edit`` answers the reviews of
-    ConfigMaps with policies.
+    ConfigMaps with policies; ``callers`` decides which clients may send reviews.
     """
     process = process or ProcessView()
-    reviews = Reviews(
+    make: Callable[..., Reviews] = Reviews
+    if callers is not None:
+        from policyd.http.callers import CheckedReviews
+
+        make = partial(CheckedReviews, callers)
+    reviews = make(
         evaluator,
         recorder,
         in_flight,
@@ -144,5 +155,5 @@ def create_app(
     gate = AdminGate(admin, settings.admin_host, settings.admin_token_file)
     edits = None
     if check_edit is not None:
-        edits = edit_reviews(settings, check_edit, recorder, in_flight, lifecycle)
+        edits = edit_reviews(settings, check_edit, recorder, in_flight, lifecycle, make=make)
     return Application(reviews, gate, store, lifecycle, recorder, process=process, edits=edits)

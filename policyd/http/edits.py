@@ -2,6 +2,8 @@
 review within the limits of all reviews; checks nothing.
 """
 
+from collections.abc import Callable
+
 from policyd.admission.recorder import Recorder, ShedReason
 from policyd.config import Settings
 from policyd.http.endpoints import Reviews
@@ -33,9 +35,11 @@ def edit_reviews(
     recorder: Recorder,
     in_flight: InFlight,
     lifecycle: Lifecycle,
+    *,
+    make: Callable[..., Reviews],
 ) -> Reviews:
-    """Return the endpoint; ``check`` answers one review."""
-    return Reviews(
+    """Return the endpoint, of the class that ``make`` is of; ``check`` answers one review."""
+    return make(
         check,
         EditRecorder(recorder),
         in_flight,

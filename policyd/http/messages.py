@@ -23,6 +23,7 @@ Header = tuple[bytes, bytes]
 JSON_TYPE = b"application/json"
 CLOSE: Header = (b"connection", b"close")
 RETRY: Header = (b"retry-after", b"1")
+CHALLENGE: Header = (b"www-authenticate", b'Bearer realm="policyd"')
 
 # After a response that is sent before the body was read, this much is read for this long, so that a
 # client that is still sending can see the response: closing a socket with unread data resets the
@@ -172,6 +173,8 @@ async def refuse(
         headers = (RETRY,)
     elif error.status == 405:
         headers = ((b"allow", b"POST"),)
+    elif error.status == 401:
+        headers = (CHALLENGE,)
     closing = closing or body.stalled
     linger = not body.complete and not body.stalled
     await respond(scope, send, error.status, content, headers=headers, closing=closing, more=linger)

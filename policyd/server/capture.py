@@ -21,7 +21,10 @@ from policyd.admission.review import (
     AdmissionResponse,
     to_dict,
 )
+from policyd.config import Settings
 from policyd.errors import ConfigError
+from policyd.observability.logs import Log
+from policyd.observability.metrics import PrometheusRecorder
 from policyd.observability.recording import RecordingErrors, unfailing
 from policyd.policy.source.json_text.encoding import json_bytes
 
@@ -40,6 +43,19 @@ class _Item(NamedTuple):
     response: AdmissionResponse
     size: int
     time: datetime
+
+
+def capturing(settings: Settings, recorder: PrometheusRecorder, log: Log) -> "Capture | None":
+    """Return what records requests as the settings want it; None if they do not."""
+    if settings.capture is None:
+        return None
+
+    def done(outcome: CaptureOutcome, error: Exception | None) -> None:
+        recorder.captured(outcome)
+        if error is not None:
+            log.write("error", "capture", f"cannot record requests: {error}")
+
+    return Capture(settings.capture, settings.capture_max_bytes, done, log.errors, settings.workers)
 
 
 class Capture:

@@ -38,7 +38,8 @@ from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.wanted_definitions import Fetch
 from policyd.policy.source.files import Bundle
 from policyd.server import allocator, signals
-from policyd.server.capture import Capture, CaptureOutcome
+from policyd.server.callers.switch import keys_known, required_tokens
+from policyd.server.capture import capturing
 from policyd.server.config_map_policies import ConfigMapPolicies
 from policyd.server.health import WatchSupervisor
 from policyd.server.loop_errors import unhandled
@@ -120,6 +121,7 @@ class Server:
         if certificate is None and self.cluster is not None:
             certificate = self.cluster.pair
         self.certificates = Certificates(settings, refusals, certificate)
+        self.callers = required_tokens(settings, self.cluster, self.recorder, self.log)
         self.watches = WatchSupervisor(settings.watch_grace, FailureLog(self.log))
         self.watcher = Watcher(
             self.store,
@@ -128,20 +130,13 @@ class Server:
             self.log,
             watches=self.watches,
             cluster=self.cluster,
+            callers=self.callers,
         )
         self.in_cluster = self._cluster_controllers()
         self.controllers = [] if self.in_cluster is None else self.in_cluster.controllers
         self._stop, self._certified = asyncio.Event(), asyncio.Event()
         self._filled = asyncio.Event()  # there are policies, or there need not be any
-        self.capture: Capture | None = None
-        if settings.capture is not None:
-            self.capture = Capture(
-                settings.capture,
-                settings.capture_max_bytes,
-                self._captured,
-                self.log.errors,
-                settings.workers,
-            )
+        self.capture = capturing(settings, self.recorder, self.log)
         self._turn = turn or nullcontext()
         self._process = process or ProcessView(self.denials.recent)
         self.app = self.tracing.app(self._app(evaluate, in_flight))
@@ -210,6 +205,7 @@ class Server:
             check_edit=self.config_maps.edit_gate(self.store, self.recorder.edited, self._turn),
             cluster=self.in_cluster,
             process=self._process,
+            callers=self.callers,
         )
 
     def _evaluated(self) -> CompiledPolicySet:
@@ -282,7 +278,7 @@ class Server:
         admin.start()  # for probes, even if there are no policies yet
         if await self.config_maps.ready(self._stop) and await self._certificate():
             watches += self.watcher.start(self._stop, self.signals)
-            if await self._policies():
+            if await self._policies() and await keys_known(self.callers, self.log, self._stop):
                 reviews.start()
                 self._listening(*sockets)
         await self._stop.wait()
@@ -393,8 +389,3 @@ class Server:
         """Tell the controllers that there are other policies, or that the server listens."""
         for each in self.controllers:
             each.changed()
-
-    def _captured(self, outcome: CaptureOutcome, error: Exception | None) -> None:
-        self.recorder.captured(outcome)
-        if error is not None:
-            self.log.write("error", "capture", f"cannot record requests: {error}")

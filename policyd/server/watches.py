@@ -22,6 +22,7 @@ from policyd.server.signals import Signals
 from policyd.tls.certificates import CertificateReload, Certificates
 
 if TYPE_CHECKING:
+    from policyd.server.callers.required_tokens import RequiredTokens
     from policyd.server.cluster.cluster_connection import ClusterConnection
 
 # Expiry of the serving certificate: a warning a day in its last week, or in the last tenth of its
@@ -61,11 +62,13 @@ class Watcher:
         *,
         watches: WatchSupervisor,
         cluster: "ClusterConnection | None",
+        callers: "RequiredTokens | None" = None,
     ) -> None:
         self._store = store
         self._certificates = certificates
         self._connections = connections
         self._cluster = cluster
+        self._callers = callers
         self._log = log
         self._watches = watches
         self._warned = Throttle(WARN_AGAIN_SECONDS)
@@ -88,6 +91,8 @@ class Watcher:
             works["definitions"] = partial(self._cluster.definitions.watch, self._store)
             works["namespaces"] = caches.namespaces.run
             works["params"] = caches.params.run
+        if self._callers is not None:
+            works["token-keys"] = self._callers.run
         tasks = []
         for name, work in works.items():
             watch = self._watches.add(name)
@@ -100,7 +105,8 @@ class Watcher:
     def unready(self) -> list[str]:
         """Why the server is not ready: watches that failed for too long, and lists not yet read."""
         waiting = () if self._cluster is None else self._cluster.caches.waiting()
-        return [*self._watches.stale(), *waiting]
+        keyless = () if self._callers is None else self._callers.unready()
+        return [*self._watches.stale(), *waiting, *keyless]
 
     async def _policies(self, stop: asyncio.Event, watch: WatchHealth) -> None:
         await self._store.watch(stop, watch.succeeded, partial(self._degraded, watch.name))

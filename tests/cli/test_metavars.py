@@ -86,5 +86,5 @@ def test_a_setting_of_a_path_says_which() -> None:
     assert {name for name, text in found.items() if text == "DIR"} == {"capture"}
     assert {name for name, text in found.items() if text == "PATH"} == {"policies"}
     assert {name for name, text in found.items() if text == "FILE"} == {
-        "admin_token_file", "client_ca", "kubeconfig", "tls_cert", "tls_key",
+        "admin_token_file", "client_ca", "kubeconfig", "tls_cert", "tls_key", "token_keys",
     }  # fmt: skip

@@ -23,6 +23,9 @@ PROFILES: dict[str, tuple[str, ...]] = {
     "everything": (
         "inTree.mode=auto",
         "events=true",
+        "apiServerToken.required=true",
+        "apiServerToken.keysConfigMap=keys",
+        "apiServerToken.issuer=https://issuer.example",
         "report.enabled=true",
         "report.suspend=true",
         "report.args={--qps=20}",

@@ -50,6 +50,14 @@ def test_objects_of_a_component_with_a_right_are_the_same(
     assert len(by_helm[role]["rules"]) == len(off[role]["rules"]) + 1, "one rule, if it is on"
 
 
+def test_objects_that_require_tokens_are_the_same(tmp_path: Path) -> None:
+    by_helm = normalised(chart("apiServerToken.required=true"))
+    by_kustomize = normalised(with_component("api-server-token", folder=tmp_path))
+    assert by_kustomize.keys() == by_helm.keys()
+    for key, expected in by_helm.items():
+        assert by_kustomize[key] == expected, key
+
+
 def test_objects_for_exceptions_of_teams_are_the_same(tmp_path: Path) -> None:
     by_helm = normalised(chart("exceptions.namespaces={team-*}"))
     by_kustomize = normalised(with_component("exceptions", folder=tmp_path))

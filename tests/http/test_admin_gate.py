@@ -9,10 +9,11 @@ from threading import Event
 import pytest
 
 from policyd.errors import ConfigError
-from policyd.http.admin_gate import BURST, RATE, REMEMBERED, TRUSTED, AdminGate
+from policyd.http.admin_gate import BURST, RATE, TRUSTED, AdminGate
 from policyd.http.messages import ASGIScope, Receive, Send, respond
 from policyd.http.status import RENDERING_SECONDS, RenderCache
 from policyd.server.policies.store import Store
+from policyd.token_bucket import REMEMBERED
 from tests.builders.reviews import body
 from tests.http.asking import POD, admin_app, ask
 from tests.server.fakes import load
@@ -111,7 +112,7 @@ def test_addresses_that_were_quiet_are_forgotten() -> None:
     for number in range(3 * REMEMBERED):
         now[0] += 1
         ask(gate, client=f"10.0.{number >> 8}.{number & 255}")
-    assert len(gate._paid_at) <= REMEMBERED
+    assert len(gate._pace) <= REMEMBERED
 
 
 def test_rendering_takes_no_more_than_its_part_of_the_time() -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from policyd.server.callers.required_tokens import CAUSES
+
 # Metrics that a server has only in a cluster, with the values of their labels that queries may name.
 IN_CLUSTER: dict[str, dict[str, set[str]]] = {
     "policyd_cluster_cache_staleness_seconds": {"cache": set()},
@@ -23,6 +25,8 @@ IN_CLUSTER: dict[str, dict[str, set[str]]] = {
     "policyd_placements_total": {"result": {"success", "error", "conflict"}},
     "policyd_certificate_rotations_total": {"result": {"success", "error"}},
     "policyd_events_total": {"result": {"written", "dropped", "failed"}},
+    # With --require-api-server-token.
+    "policyd_unauthenticated_requests_total": {"cause": {*CAUSES}},
 }
 # Values of labels that others have there only.
 MORE_VALUES: dict[str, dict[str, set[str]]] = {
@@ -64,6 +68,7 @@ OTHERS: dict[str, dict[str, set[str]]] = {
 # What there is only with --in-tree, of policyd and of the API server, or with --events.
 ON_REQUEST = (
     "policyd_events_total",
+    "policyd_unauthenticated_requests_total",
     "policyd_policies_placed",
     "policyd_placements_total",
     *(name for name in OTHERS if "_admission_policy_check_" in name),

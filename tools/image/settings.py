@@ -105,9 +105,10 @@ def version() -> str:
 
 
 def dependencies() -> list[str]:
-    """What the wheel requires, with the extras ``cluster`` and ``otel``."""
+    """What the wheel requires, with the extras ``cluster``, ``otel`` and ``tokens``."""
     extras = _project()["optional-dependencies"]
-    return [*_project()["dependencies"], *extras["cluster"], *extras["otel"]]
+    more = (each for name in ("cluster", "otel", "tokens") for each in extras[name])
+    return [*_project()["dependencies"], *more]
 
 
 def development() -> list[str]:

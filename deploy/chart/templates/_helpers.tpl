@@ -87,6 +87,21 @@ true
 {{- if .Values.events -}}true{{- end -}}
 {{- end -}}
 
+{{- /* "true" if reviews need a token of the API server. */ -}}
+{{- define "policyd.requiresToken" -}}
+{{- with .Values.apiServerToken -}}
+{{- if .required -}}
+{{- if and .keysConfigMap (not .issuer) -}}
+{{- fail "apiServerToken.keysConfigMap needs apiServerToken.issuer: keys do not name their issuer" -}}
+{{- end -}}
+{{- if not (or .keysConfigMap (include "policyd.connects" $)) -}}
+{{- fail "apiServerToken.required needs the keys of the API server: with static.enabled, set apiServerToken.keysConfigMap or static.clusterLookups" -}}
+{{- end -}}
+true
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{- /* "true" if policyd makes its own certificate. */ -}}
 {{- define "policyd.certifies" -}}
 {{- if not (or .Values.static.enabled .Values.certManager.enabled) -}}true{{- end -}}

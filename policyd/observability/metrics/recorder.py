@@ -122,6 +122,8 @@ class PrometheusRecorder(Recorder):
         self.conflicts: dict[str, int] = {}
         # What became of traced requests; empty without tracing.
         self.traces: dict[str, int] = {}
+        # Requests without a valid token of an API server, by cause; empty if none is required.
+        self.unauthenticated: dict[str, int] = {}
         # What became of denials that are reported as Events; empty without --events.
         self.events: dict[str, int] = {}
         # What controllers count, and what they know; None without such a controller.

@@ -1,0 +1,106 @@
+"""Reviews of clients that have to show that they are an API server, before their body is read.
+
+How they show it is up to the ``CallerCheck``. Without one nothing here is imported.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from policyd.errors import CallerRefused, ReviewError, UnknownIssuerKey
+from policyd.http.endpoints import ReviewRequest, Reviews
+from policyd.http.evaluators import ReviewCall
+from policyd.http.messages import ASGIScope, Header, Receive, Send
+from policyd.policy.compile.compiled import PolicyFilter
+from policyd.policy.model.suite import Webhook
+
+# What a caller may ask about: all API groups.
+ALL_GROUPS = "*"
+
+
+class CallerCheck(Protocol):
+    """Decides whether a client is an API server: ``server.callers.required_tokens``."""
+
+    def check(self, headers: Sequence[Header], webhook: Webhook, path: str, address: str) -> str:
+        """Return the API group about which the client may ask this webhook, ``*`` for all. Raises
+        CallerRefused. ``address`` is that of the client.
+        """
+
+    async def renewed(self, address: str, deadline: int) -> bool:
+        """Wait until an UnknownIssuerKey may be known, until a ``perf_counter_ns`` time at most;
+        False if it will not be.
+        """
+
+    def refused(self, cause: str) -> None:
+        """Count a request that is refused."""
+
+
+class CheckedReviews(Reviews):
+    """Reviews whose callers are checked."""
+
+    def __init__(self, callers: CallerCheck, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.callers = callers
+
+    def begin(
+        self, scope: ASGIScope, webhook: Webhook, only: PolicyFilter | None
+    ) -> "CheckedReview":
+        """Return the request that begins with this head."""
+        return CheckedReview(self, scope, webhook, only)
+
+
+class CheckedReview(ReviewRequest):
+    """One request whose caller is checked: the head before anything else, and once the body is
+    decoded whether the caller may ask about it.
+    """
+
+    __slots__ = ("_callers", "_group", "_unacceptable")
+
+    def __init__(
+        self, of: CheckedReviews, scope: ASGIScope, webhook: Webhook, only: PolicyFilter | None
+    ) -> None:
+        super().__init__(of, scope, webhook, only)
+        self._callers = of.callers
+        self._group = ""
+        # What is wrong with the head otherwise: nobody learns of it who may not ask.
+        self._unacceptable: ReviewError | None = self._refusal
+        self._check_caller()
+
+    async def later(self, receive: Receive, send: Send) -> None:
+        """Go on, after waiting for another key if the token needs one."""
+        waits = isinstance(self._refusal, UnknownIssuerKey) and self._unacceptable is None
+        if waits and await self._callers.renewed(self._peer.address, self._deadline):
+            self._check_caller()
+        if isinstance(self._refusal, CallerRefused):
+            self._callers.refused(self._refusal.cause)
+        await super().later(receive, send)
+
+    def _check_caller(self) -> None:
+        scope = self._scope
+        try:
+            self._group = self._callers.check(
+                scope["headers"], self._webhook, scope["path"], self._peer.address
+            )
+        except CallerRefused as error:
+            self._refusal = error
+        else:
+            self._refusal = self._unacceptable
+
+    def _decode(self, data: bytes) -> ReviewCall:
+        call = super()._decode(data)
+        if self._group != ALL_GROUPS:
+            self._check_group(call)
+        return call
+
+    def _check_group(self, call: ReviewCall) -> None:
+        """Refuse a review of another API group. A server that is aggregated asks about its own
+        resources only, so the requested one (of ``matchPolicy: Equivalent``) is of the same group.
+        """
+        request = call.request
+        for group in (request.resource[0], request.request_resource[0]):
+            if group != self._group:
+                self._callers.refused("group")
+                raise CallerRefused(
+                    "group",
+                    f"the token is for the API group {self._group!r}, the review of {group!r}",
+                    403,
+                )

@@ -1,0 +1,1 @@
+"""The check of callers in a server: keys that change, and requests over TLS."""

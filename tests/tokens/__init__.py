@@ -1,0 +1,1 @@
+"""Tokens of API servers: keys, verification, and what is remembered."""
