@@ -8,6 +8,7 @@ from policyd._core.plan.mutators import DirectConfiguration
 from policyd._core.schema.merge import MergeError, atomics, flawless, live_problems, merge, problems
 from policyd._core.schema.types import SchemaType
 from policyd._core.values.mutation_json import ConversionError, object_value
+from policyd._core.values.read_trees import ReadTrees
 from policyd._core.values.types import StructValue
 from policyd.cel.types.types import OBJECT
 from policyd.errors import MutationError, StatusError
@@ -35,7 +36,7 @@ class ApplyConfiguration:
         value: object,
         obj: JSONObject,
         target: Target,
-        sources: tuple[object, ...] | None = None,
+        sources: ReadTrees | None = None,
     ) -> JSONObject:
         if not isinstance(value, StructValue):
             raise MutationError(

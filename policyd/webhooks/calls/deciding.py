@@ -12,6 +12,7 @@ from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.review import AdmissionRequest
 from policyd.admission.subject import Subjects
 from policyd.json_types import JSONObject
+from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.compile.params import NAME_LABEL, Namespaces
 from policyd.versions import KubernetesVersion
 from policyd.webhooks.calls.conditions import UnknownPermissions, evaluate
@@ -59,7 +60,10 @@ class Decider:
             request, self._namespaces.labels, equivalents=equivalents, never=exempt
         )
         self._subjects = Subjects(
-            AdmissionRequest(request), self._namespaces, authorizer or UnknownPermissions()
+            AdmissionRequest(request),
+            self._namespaces,
+            authorizer or UnknownPermissions(),
+            schemas=Schemas.builtin(),
         )
 
     def decide(self, hook: Hook) -> HookCall | NotCalled | Rejection:

@@ -38,6 +38,7 @@ COMPILED = (
     Bound(r"plan\.configured:Configured\.\w+", MADE),
     Bound(r"plan\.edited:EditedObject\.\w+", "the patch, which is merged before"),
     Bound(r"plan\.overlay:change_of", STACK),
+    Bound(r"plan\.typed_values:(note|same_(members|value))", STACK),
     Bound(r"plan\.overlay:(\w+\.)?(merged|applied|keyed|key_of)", POLICY),
     Bound(r"schema\.decode:(Decoder\.\w+|note_maps)", STACK),
     Bound(r"schema\.go_json:write", STACK),
@@ -45,7 +46,7 @@ COMPILED = (
     Bound(r"values\.cel_format:\w+", "100 levels: deeper ones are cut"),
     Bound(r"values\.go_format:\w+", "100 levels: deeper ones are cut"),
     Bound(r"values\.equality:\w+", STACK),
-    Bound(r"values\.mutation_json:\w+(\.\w+)?", STACK),
+    Bound(r"values\.(mutation_json|read_trees):\w+(\.\w+)?", STACK),
     Bound(r"values\.overlay_json:\w+", STACK),
 )
 INTERPRETED = (
