@@ -114,12 +114,12 @@ REFUSED = "could not marshal to JSON: type conversion error from "
 # Mutations of policies in their order, each with or without a matchCondition; the error of the last.
 MUTATIONS: tuple[tuple[tuple[tuple[str, bool], ...], str], ...] = (
     (((LABELS, False),), ""),
-    (((LABELS, True),), f"{REFUSED}'map' to '*structpb.Value'"),
+    (((LABELS, True),), f"{REFUSED}'map(dyn, dyn)' to '*structpb.Value'"),
     (((STRUCT, True),), f"{REFUSED}struct type v1.DeploymentSpec to *structpb.Value"),
     (((OWN, True),), ""),
     # The first matchCondition of a round decides for all that follow.
-    (((OWN, True), (LABELS, False)), f"{REFUSED}'map' to '*structpb.Value'"),
-    (((OWN, False), (LABELS, True)), f"{REFUSED}'map' to '*structpb.Value'"),
+    (((OWN, True), (LABELS, False)), f"{REFUSED}'map(dyn, dyn)' to '*structpb.Value'"),
+    (((OWN, False), (LABELS, True)), f"{REFUSED}'map(dyn, dyn)' to '*structpb.Value'"),
     # An object that was read as JSON stays JSON until it is changed.
     ((("[JSONPatch{op: object.nothing, path: '/x'}]", False), (LABELS, True)), ""),
 )  # fmt: skip

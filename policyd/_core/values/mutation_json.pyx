@@ -361,7 +361,7 @@ cdef class Converter:
 
 cdef str unsuitable(object container, ReadTrees sources):
     """The error for a list or map of Go in a JSON Patch."""
-    cdef str kind = "'list'" if type(container) is list else "'map'"
+    cdef str kind = "'list(dyn)'" if type(container) is list else "'map(dyn, dyn)'"
     if sources.form(container) == STRUCT:
         kind = f"struct type {sources.go_type(container)}"
         return f"type conversion error from {kind} to *structpb.Value"
@@ -369,9 +369,10 @@ cdef str unsuitable(object container, ReadTrees sources):
 
 
 cdef object go_value(object container, ReadTrees sources):
-    """A list or map of Go inside one that the expression wrote."""
-    shown, go = plain(container), sources.go_type(container)
-    return Foreign(shown, f"{go}{shown}", go)
+    """A list or map of Go inside one that the expression wrote. Structs are printed as maps."""
+    go = sources.go_type(container)
+    generic = "[]interface {}" if type(container) is list else "map[string]interface {}"
+    return Foreign(plain(container), go + syntax(container).removeprefix(generic), go)
 
 
 cdef object foreign(object value):
