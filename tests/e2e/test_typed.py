@@ -137,7 +137,10 @@ MUTATIONS = tuple(
         ),
     )
 )
-CONDITIONS = ({}, {"matchConditions": [{"name": "t", "expression": "true"}]})
+CONDITIONS: tuple[JSONObject, JSONObject] = (
+    {},
+    {"matchConditions": [{"name": "t", "expression": "true"}]},
+)
 
 
 def test_mutations_write_values_of_built_in_kinds_as_the_version_does(
