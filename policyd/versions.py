@@ -113,6 +113,13 @@ LEADING_DOT_IS_GLOBAL = _since(
     "inside a macro whose variable is x, .x means the variable x of the policy, not the macro's",
     "cel-go 0.29 checker/env.go: resolveSimpleIdent",
 )
+TYPED_VALUES = _since(
+    37,
+    "typed-values",
+    "objects and params of built-in kinds, request and namespaceObject are Go's structs, maps and "
+    "lists: a key that is no string and an index that is no int are errors",
+    "apiserver pkg/cel/common/valuesschemalesstyped.go: SchemalessTypedToVal",
+)
 TWO_VARIABLE_MACROS = _since(
     32,
     "two-variable-macros",

@@ -51,4 +51,5 @@ def go(module: Path, version: str, command: str, *arguments: str) -> Sequence[st
     program = shutil.which("go")
     if program is None:
         raise Unavailable(f"no Go to build tests/{module.name} with")
-    return [program, command, f"-modfile=kubernetes-{version}.mod", *arguments]
+    tags = f"kubernetes_{version.replace('.', '_')}"  # for files of some versions
+    return [program, command, f"-modfile=kubernetes-{version}.mod", "-tags", tags, *arguments]

@@ -8,6 +8,7 @@ from policyd.versions import (
     OPTIONAL_OR_CHECKS,
     OPTIONALS_KEEP_VALUES,
     TYPE_NAMES_HOLD_DYN,
+    TYPED_VALUES,
     Feature,
     KubernetesVersion,
 )
@@ -19,6 +20,7 @@ FEATURES = (
     TYPE_NAMES_HOLD_DYN,
     OPTIONALS_KEEP_VALUES,
     OPTIONAL_OR_CHECKS,
+    TYPED_VALUES,
 )
 
 

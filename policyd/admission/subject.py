@@ -14,7 +14,10 @@ from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.lookups.sources import NamespaceSource
 from policyd.admission.review import AdmissionRequest
 from policyd.json_types import JSON
+from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.kinds.controllers import pod_of, template_path
+
+POD = ("", "v1", "Pod")
 
 
 class Subjects:
@@ -27,11 +30,14 @@ class Subjects:
         request: AdmissionRequest,
         namespaces: NamespaceSource,
         authorizer: Authorizer | None = None,
+        *,
+        schemas: Schemas,
     ) -> None:
         self.request = request
         self.object: JSON = request.object
         self.namespaces = namespaces
         self.authorizer = authorizer
+        self.schemas = schemas
         # Few policies see it.
         self._namespace = partial(_namespace, namespaces, request) if request.namespace else None
         self._made: dict[tuple[GvkTuple, GvkTuple, bool], Subject] = {}
@@ -56,7 +62,15 @@ class Subjects:
             if why:
                 obj, old = _unreadable(obj, why), _unreadable(old, why)
             made = self._made[key] = subject_of(
-                hit, obj, old, request, self._namespace, self.authorizer, within
+                hit,
+                obj,
+                old,
+                request,
+                self._namespace,
+                self.authorizer,
+                within,
+                POD if as_pod else hit.kind,
+                self.schemas,
             )
         return made
 

@@ -42,7 +42,9 @@ async def review_with(
     """
     recorder = recorder or Recorder()
     tasks = LookupTasks(client, recorder)
-    subjects = Subjects(request, LookedUpNamespaces(tasks.namespace), tasks)
+    subjects = Subjects(
+        request, LookedUpNamespaces(tasks.namespace), tasks, schemas=policy_set.schemas
+    )
     params = LookedUpParams(policy_set.params, tasks.kind, tasks.params)
     applicable = Applicable(policy_set, subjects, params, webhook)
     findings = Findings(request, webhook, policy_set.generation, recorder, verdict=verdict)

@@ -10,6 +10,7 @@ from policyd._core.schema.merge import merge
 from policyd._core.schema.problems import atomics, flawless, live_problems, problems
 from policyd._core.schema.types import SchemaType
 from policyd._core.values.mutation_json import ConversionError, object_value
+from policyd._core.values.read_trees import ReadTrees
 from policyd._core.values.types import StructValue
 from policyd.cel.types.types import OBJECT
 from policyd.errors import MutationError, StatusError
@@ -37,7 +38,7 @@ class ApplyConfiguration:
         value: object,
         obj: JSONObject,
         target: Target,
-        sources: tuple[object, ...] | None = None,
+        sources: ReadTrees | None = None,
     ) -> JSONObject:
         if not isinstance(value, StructValue):
             raise MutationError(

@@ -2,6 +2,7 @@
 
 from policyd._core.patch.json_patch import apply, operations_of
 from policyd._core.plan.mutators import DirectPatch
+from policyd._core.values.read_trees import ReadTrees
 from policyd.cel.types.types import JSON_PATCH, list_of
 from policyd.errors import MutationError
 from policyd.json_types import JSONObject
@@ -20,7 +21,7 @@ class JSONPatch:
         value: object,
         obj: JSONObject,
         target: Target,
-        sources: tuple[object, ...] | None = None,
+        sources: ReadTrees | None = None,
     ) -> JSONObject:
         if not isinstance(value, list):
             raise MutationError("type mismatch: JSONPatchType.expression should evaluate to array")

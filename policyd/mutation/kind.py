@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from policyd._core.plan.mutators import DirectMutator
+from policyd._core.values.read_trees import ReadTrees
 from policyd.cel.types.types import Type
 from policyd.mutation.schemas.schemas import Target
 
@@ -24,14 +25,14 @@ class Mutator(Protocol):
         value: object,
         obj: dict[str, Any],
         target: Target,
-        sources: tuple[object, ...] | None = None,
+        sources: ReadTrees | None = None,
     ) -> dict[str, Any]:
         """Return the mutated object, or ``obj`` itself if nothing changed.
 
         ``value`` is the result of the expression, ``target`` the kind (``Schemas.target``).
-        ``sources`` are the JSON trees that the expression could read: Kubernetes treats maps from
-        JSON and maps that the expression wrote differently; without ``sources`` all maps and lists
-        are accepted. ``obj`` is never changed; the result shares unchanged parts. Raises
+        ``sources`` are the trees that the expression could read: Kubernetes treats maps from
+        there and maps that the expression wrote differently; without ``sources`` all maps and
+        lists are accepted. ``obj`` is never changed; the result shares unchanged parts. Raises
         MutationError (failurePolicy decides; the message follows "denied request: ") or StatusError
         (the request fails).
         """

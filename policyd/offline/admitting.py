@@ -188,7 +188,7 @@ class Admitter:
         held: list[UnappliedMutation] = []
 
         def call(request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
-            subjects = Subjects(request, namespaces, self.authorizer)
+            subjects = Subjects(request, namespaces, self.authorizer, schemas=policies.schemas)
             applicable = Applicable(policies, subjects, self.params or policies.params, webhook)
             matches = applicable.match(only)
             matched.update((policy.name, None) for policy, _ in matches)

@@ -141,7 +141,7 @@ class Explainer:
             self._plain, request, webhook=webhook, authorizer=authorizer, recorder=recorder
         )
         policies, observer = self._traced, StoryObserver(self._tracer)
-        subjects = Subjects(request, policies.namespaces, authorizer)
+        subjects = Subjects(request, policies.namespaces, authorizer, schemas=policies.schemas)
         applicable = Applicable(policies, subjects, policies.params, webhook)
         matches = applicable.match(None)
         sent = _Sent(

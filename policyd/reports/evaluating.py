@@ -58,7 +58,9 @@ class ObjectEvaluator:
     def evaluate(self, review: JSONObject, only: frozenset[PolicyKey]) -> ObjectResults:
         """Evaluate these policies for the request of a review."""
         request = decode(review)
-        subjects = Subjects(request, self._namespaces, self._authorizer)
+        subjects = Subjects(
+            request, self._namespaces, self._authorizer, schemas=self._policies.schemas
+        )
         applicable = Applicable(self._policies, subjects, self._params, "validate")
         matches = applicable.match(lambda policy: policy.sort_key in only)
         noted = self._noted(applicable, matches)

@@ -3,7 +3,7 @@
 import sys
 
 from tests import kubernetes
-from tests.fuzz import compare, questions
+from tests.fuzz import compare, go_values, questions
 
 MAKERS = (
     questions.typed,
@@ -11,6 +11,7 @@ MAKERS = (
     questions.misfits,
     questions.admission,
     questions.spliced,
+    *([go_values.questions] if kubernetes.chosen() != "1.36" else []),
 )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests import kubernetes
-from tests.fuzz import compare, oracle, questions
+from tests.fuzz import compare, go_values, oracle, questions
 from tests.sampling import examples
 
 SEED = 1
@@ -26,6 +26,8 @@ SEED = 1
         # Made of recorded rows: each new row makes others of them. What is still found once in
         # 20,000 must not fail whoever adds one; ``make fuzz-cel`` shows it.
         (questions.spliced, 3_000, 3),
+        # Which member of a struct Go compares first is random.
+        (go_values.questions, 4_000, 4),
     ],
 )
 def test_random_expressions_answer_as_in_kubernetes(
@@ -35,6 +37,8 @@ def test_random_expressions_answer_as_in_kubernetes(
         oracle.program(kubernetes.chosen())
     except kubernetes.Unavailable as reason:
         pytest.skip(str(reason))
+    if make is go_values.questions and kubernetes.chosen() == "1.36":
+        pytest.skip("1.36 reads built-in kinds as JSON")
     count = examples(count)
     wrong = list(compare.differences(list(make(count, SEED))))
     print(f"{count - len(wrong)} passed of {count}", *wrong[:20], sep="\n")

@@ -11,6 +11,7 @@ import yaml
 from policyd._core.patch.diff import diff
 from policyd._core.plan.mutated_tree import MutatedTree
 from policyd._core.plan.mutation_steps import ExpressionStep
+from policyd._core.values.read_trees import ReadTrees
 from policyd._core.values.types import StructValue
 from policyd.errors import MutationError, StatusError
 from policyd.json_types import JSONObject
@@ -107,9 +108,9 @@ def mutated(
     assert mutator is not None
     root = None if target.schema is None else target.schema.root
     tree = MutatedTree(obj, root)
-    general = outcome(lambda: mutator.apply(value, obj, target, sources))
+    general = outcome(lambda: mutator.apply(value, obj, target, ReadTrees(sources)))
     step = ExpressionStep(0, mutator)
-    found = outcome(lambda: step.apply(value, obj, target, sources, tree))
+    found = outcome(lambda: step.apply(value, obj, target, ReadTrees(sources), tree))
     if isinstance(general, Exception):
         assert (type(found), str(found)) == (type(general), str(general))
         raise general

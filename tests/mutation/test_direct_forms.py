@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from policyd._core.plan.mutated_tree import MutatedTree
 from policyd._core.plan.mutation_steps import ExpressionStep
 from policyd._core.plan.mutators import DirectMutator
+from policyd._core.values.read_trees import ReadTrees
 from policyd._core.values.types import Optional, StructValue
 from policyd.errors import MutationError, StatusError
 from policyd.json_types import JSONObject
@@ -202,5 +203,5 @@ def test_what_is_common_needs_no_general_form(kind: str, value: object) -> None:
     assert target.schema is not None
     step = ExpressionStep(0, OnlyDirect(mutator.direct))
     tree = MutatedTree(obj, target.schema.root)
-    assert tree.accept(step.apply(value, obj, target, (obj,), tree)) is None
+    assert tree.accept(step.apply(value, obj, target, ReadTrees((obj,)), tree)) is None
     assert tree.changes == 1

@@ -45,6 +45,10 @@ type question struct {
 	// Version is a Kubernetes version, "1.33": what new expressions may use there. Without it, or with
 	// the oracle's own: all that stored expressions may use.
 	Version string `json:"version"`
+	// Kinds are those of the variables that are Go's values, by name: "apps/v1/Deployment", "v1/Pod".
+	Kinds map[string]string `json:"kinds"`
+	// Canonical asks how Go prints each variable; there is no expression then.
+	Canonical bool `json:"canonical"`
 	// List asks what the environment declares; there is no expression then.
 	List bool `json:"list"`
 }
@@ -99,6 +103,13 @@ func ask(environments map[string]*cel.Env, line []byte) (result any) {
 	if asked.List {
 		return declarationsOf(env)
 	}
+	if asked.Canonical {
+		printed, err := canonical(asked)
+		if err != nil {
+			return answer{Error: err.Error(), Stage: "question"}
+		}
+		return answer{Value: printed}
+	}
 	return evaluate(env, asked)
 }
 
@@ -113,6 +124,12 @@ func evaluate(env *cel.Env, asked question) answer {
 	}
 	activation := map[string]any{}
 	for name, value := range asked.Variables {
+		if kind := asked.Kinds[name]; kind != "" && value != nil {
+			if activation[name], err = typed(value, kind); err != nil {
+				return answer{Error: err.Error(), Stage: "question"}
+			}
+			continue
+		}
 		activation[name] = fromJSON(value)
 	}
 	value, details, err := program.Eval(activation)

@@ -3,7 +3,6 @@
 
 cimport cython
 from cpython.object cimport PyObject
-from libc.stdint cimport INT64_MAX, uint64_t
 
 from policyd._core.system.c_stack cimport descend
 from policyd._core.values.activation cimport charge
@@ -15,6 +14,7 @@ from policyd._core.values.errors cimport (
     no_such_key,
 )
 from policyd._core.values.equality cimport find
+from policyd._core.values.elements cimport element, qualifier_of, refused
 from policyd._core.eval.nodes cimport unset
 from policyd._core.values.cel_format cimport string_of
 from policyd._core.eval.rereading cimport reread_held
@@ -26,10 +26,7 @@ from policyd._core.values.types cimport (
     UInt,
     go_name,
     some,
-    type_name,
 )
-
-from policyd._core.values.types import qualifier_type
 
 #: from policyd._core.eval.nodes import Node
 
@@ -239,7 +236,7 @@ cdef class RawKey(Node):
         key = self.node.eval(act)
         if type(key) is CelError or _is_key(key):
             return key
-        return error(f"invalid qualifier type: {qualifier_type(key, True)}")
+        return error(f"invalid qualifier type: {qualifier_of(act, key, True)}")
 
 
 @cython.final
@@ -278,7 +275,7 @@ cdef class Chain(Node):
 
     cdef object _walk(self, Activation act):
         cdef ChainStep step
-        cdef bint optional = False
+        cdef bint optional = False, held = False
         value = self.base.eval(act)
         if type(value) is Optional:
             if (<Optional>value).held is MISSING:
@@ -293,8 +290,8 @@ cdef class Chain(Node):
             return value
         for step in self.steps:
             optional = optional or step.optional
-            value = _take(act, step, value, optional)
-            if type(value) is CelError:
+            value = _take(act, step, value, optional, &held)
+            if type(value) is CelError and not held:
                 return value
             if value is MISSING:
                 return False if self._tests() else NONE
@@ -307,13 +304,17 @@ cdef class Chain(Node):
         return len(self.steps) > 0 and (<ChainStep>self.steps[-1]).test
 
 
-cdef object _take(Activation act, ChainStep step, object value, bint optional):
-    """The value of one step, a CelError, or MISSING if the chain is optional; a bool for has()."""
+cdef object _take(Activation act, ChainStep step, object value, bint optional, bint* held):
+    """The value of one step, a CelError, or MISSING if the chain is optional; a bool for has().
+    ``held``: the error is a value, on which the next step fails.
+    """
+    cdef bint failed = held[0]
     key = step.key
+    held[0] = False
     if step.node is not None:
         key = step.node.eval(act)
         if type(key) is not CelError and not _is_key(key):
-            key = error(f"invalid qualifier type: {qualifier_type(key)}")
+            key = error(f"invalid qualifier type: {qualifier_of(act, key, False)}")
         if type(key) is CelError:
             if not optional:
                 charge(act, 1)
@@ -322,9 +323,13 @@ cdef object _take(Activation act, ChainStep step, object value, bint optional):
         charge(act, 1)
     if step.declared and type(value) is StructValue:
         value = _declared_field(value, key, optional, step.test)
+    elif failed:
+        return value
     else:
-        value = select(value, key, optional or step.test)
-    if type(value) is CelError:
+        problem = None if type(key) is str or act.typing is None else refused(act, value, key)
+        held[0] = problem is not None and type(value) is list
+        value = select(value, key, optional or step.test) if problem is None else problem
+    if type(value) is CelError and not held[0]:
         return value
     if optional and value is not MISSING:
         charge(act, 1)
@@ -362,7 +367,7 @@ cdef object select(object value, object key, bint test):
     if type(value) is dict:
         found = find(<dict>value, key)
     elif type(value) is list:
-        found = _element(<list>value, key)
+        found = element(<list>value, key)
         if found is MISSING and not test:
             return index_out_of_bounds(key)
     elif type(value) is StructValue and (<StructValue>value).type_name == JSON_PATCH:
@@ -411,18 +416,3 @@ cdef object _operation_field(StructValue operation, object name, bint test):
     if test:
         return MISSING if found is MISSING or (empty is not None and not found) else found
     return empty if found is MISSING else found
-
-
-cdef object _element(list items, object key):
-    """The element, MISSING if the index is out of range, or the error for an invalid index."""
-    if type(key) is UInt:
-        if (<UInt>key).value > <uint64_t>INT64_MAX:
-            return error(f"unsupported index value {(<UInt>key).value} in list")
-        key = (<UInt>key).value
-    elif type(key) is float:
-        if key != key or abs(key) >= 2.0**63 or key != int(key):
-            return error(f"unsupported index value {string_of(key)} in list")
-        key = int(key)
-    elif type(key) is not int:
-        return error(f"unsupported index type '{type_name(key)}' in list")
-    return items[key] if 0 <= key < len(items) else MISSING

@@ -4,7 +4,7 @@ cimport cython
 
 from policyd._core.values.activation cimport charge
 from policyd._core.values.errors cimport CelError, not_bool
-from policyd._core.values.equality cimport equal
+from policyd._core.values.equality cimport equal, unlike
 from policyd._core.eval.functions cimport tenths
 from policyd._core.values.types cimport Opaque, UInt, map_key, size_of
 
@@ -126,8 +126,11 @@ cdef class EqualConst(Node):
                 return value
             if isinstance(value, Opaque):
                 same = (<Opaque>value).equals(self.constant)
-                return same is not True if self.negated else same
-            return self.negated
+            elif type(value) is list or type(value) is dict:
+                same = unlike(act, value, self.constant)
+            else:
+                same = False
+            return same is not True if self.negated else same
         size = len(<str>value)
         other = len(self.constant)
         if other < size:

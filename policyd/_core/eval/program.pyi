@@ -14,12 +14,18 @@ class Program:
         result_type: Any,
         rereads: bool = False,
         nesting: int = 0,
+        hands_on: bool = True,
     ) -> None: ...
     def evaluate(
         self, variables: Mapping[str, Any], *, cost_limit: int = ..., deadline: int = 0
     ) -> Any: ...
     def evaluate_with_cost(
-        self, variables: Mapping[str, Any], *, cost_limit: int = ..., deadline: int = 0
+        self,
+        variables: Mapping[str, Any],
+        *,
+        cost_limit: int = ...,
+        deadline: int = 0,
+        typing: Any = None,
     ) -> tuple[Any, int]: ...
     @property
     def text(self) -> str: ...
@@ -27,6 +33,8 @@ class Program:
     def result_type(self) -> Any: ...
     @property
     def nesting(self) -> int: ...
+    @property
+    def hands_on(self) -> bool: ...
     @property
     def layout(self) -> Slots: ...
 

@@ -20,11 +20,19 @@ from policyd.errors import CelPanic, CostExceeded, EvaluationError
 cdef class Program:
     #: layout: Slots
     def __init__(
-        self, str text not None, Node root not None, layout, result_type, rereads=False, nesting=0
+        self,
+        str text not None,
+        Node root not None,
+        layout,
+        result_type,
+        rereads=False,
+        nesting=0,
+        hands_on=True,
     ):
-        #: (str, Node, Slots, Any, bool, int) -> None
+        #: (str, Node, Slots, Any, bool, int, bool) -> None
         self.text = text
         self.rereads = rereads
+        self.hands_on = hands_on
         self.nesting = nesting
         self.root = root
         self.layout = layout
@@ -54,10 +62,14 @@ cdef class Program:
             raise EvaluationError(value.message)
         return value
 
-    def evaluate_with_cost(self, variables, *, cost_limit=1_000_000, deadline=0):
-        #: (Mapping[str, Any], int, int) -> tuple[Any, int]
-        """The value or CelError, and the cost in units. Raises BudgetExceeded."""
+    def evaluate_with_cost(self, variables, *, cost_limit=1_000_000, deadline=0, typing=None):
+        #: (Mapping[str, Any], int, int, Any) -> tuple[Any, int]
+        """The value or CelError, and the cost in units. Raises BudgetExceeded.
+
+        ``typing`` is what ``plan.typing_of`` says of the variables: which are Go's values.
+        """
         cdef Activation act = activation(self.layout.size, cost_limit, deadline)
+        act.typing = typing
         for name, value in variables.items():
             slot = self.layout.slots.get(name)
             if slot is not None:

@@ -7,7 +7,7 @@
 from libc.math cimport INFINITY, NAN
 from libc.stdint cimport INT64_MIN, int64_t, uint64_t
 
-from policyd._core.values.activation cimport Activation, take, work
+from policyd._core.values.activation cimport PLAIN, Activation, form_of, take, work
 from policyd._core.values.errors cimport (
     DIVISION_BY_ZERO,
     INTEGER_OVERFLOW,
@@ -70,10 +70,11 @@ cdef object add(Activation act, object left, object right):
 
 cdef object concatenate(Activation act, object left, object right):
     cdef Py_ssize_t size = len(right), width = 1
-    if size == 0:  # values are immutable and may be shared
+    # Values are immutable and may be shared. But what is added to a list of Go is plain.
+    if size == 0 and (type(left) is not list or form_of(act, left) == PLAIN):
         return left
     size += len(left)
-    if size == len(right):
+    if size == len(right) and (type(left) is not list or form_of(act, left) == PLAIN):
         return right
     kind = type(left)
     if kind is str:

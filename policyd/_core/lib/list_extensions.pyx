@@ -13,14 +13,13 @@ from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport MOST_TAKEN, Activation, charge, take, work
 from policyd._core.values.errors cimport NO_OVERLOAD, CelError, error
-from policyd._core.values.equality cimport compare, equal
+from policyd._core.values.equality cimport compare, equal, go_name_of
 from policyd._core.eval.functions cimport binary, outer_size, ternary, unary
 from policyd._core.values.types cimport (
     Duration,
     Optional,
     Timestamp,
     UInt,
-    go_name,
     size_of,
     type_name,
 )
@@ -247,9 +246,9 @@ cdef object distinct(Activation act, object items):
 # Costs
 
 
-cdef str given_name(object value):
+cdef str given_name(Activation act, object value):
     """The Go type of an argument, which may be an error."""
-    return "*types.Err" if type(value) is CelError else go_name(value)
+    return "*types.Err" if type(value) is CelError else go_name_of(act, value)
 
 
 cdef int64_t output_size(Activation act, object first, object second, object result) except -1:
@@ -272,7 +271,7 @@ cdef int64_t depth_times_size_before_37(
     Activation act, object first, object second, object result
 ) except? -1:
     if type(second) is not int:
-        raise CelPanic(f"interface conversion: ref.Val is {given_name(second)}, not types.Int")
+        raise CelPanic(f"interface conversion: ref.Val is {given_name(act, second)}, not types.Int")
     cdef double cost = <double> <int64_t> second * outer_size(first) + CALL_AND_LIST
     return <int64_t> max(-UNPAYABLE, min(cost, UNPAYABLE))
 
@@ -281,7 +280,7 @@ cdef int64_t self_compare(Activation act, object first, object second, object re
     if type(first) is not list:  # the argument may have another type or be an error
         method = "Contains" if type(first) in ADDABLE else "Add"
         raise CelPanic(
-            f"interface conversion: {given_name(first)} is not traits.Lister: "
+            f"interface conversion: {given_name(act, first)} is not traits.Lister: "
             f"missing method {method}"
         )
     cdef double size = size_of(first)

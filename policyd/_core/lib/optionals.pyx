@@ -9,7 +9,7 @@ for ``or`` and ``orValue`` that evaluate the argument only if it is needed; the 
 values. Everything costs 1 unit.
 """
 
-from policyd._core.values.activation cimport Activation, take, work
+from policyd._core.values.activation cimport PLAIN, Activation, form_of, take, work
 from policyd._core.values.errors cimport NO_OVERLOAD, error
 from policyd._core.eval.functions cimport binary, nullary, unary
 from policyd._core.values.go_format cimport printed
@@ -38,7 +38,12 @@ cdef object none(Activation act):
 
 
 cdef object of_non_zero(Activation act, object value):
-    return NONE if is_zero(value) else some(value)
+    return NONE if is_zero(value) and not is_go(act, value) else some(value)
+
+
+cdef bint is_go(Activation act, object value) except -1:
+    """Whether this is a list or map of Go. Those have no zero value."""
+    return (type(value) is list or type(value) is dict) and form_of(act, value) != PLAIN
 
 
 cdef bint is_zero(object value):

@@ -1,5 +1,7 @@
 """JSON Patch as the API server applies it."""
 
+from policyd._core.values.read_trees cimport ReadTrees
+
 
 cdef class PatchOperation:
     cdef readonly str op
@@ -8,6 +10,6 @@ cdef class PatchOperation:
     cdef readonly object value
 
 
-cdef list operations_in(list items, tuple sources, list values)
+cdef list operations_in(list items, ReadTrees sources, list values)
 
 cdef object patched(list operations, object document)

@@ -1,6 +1,7 @@
 from collections.abc import Sequence
 from typing import Any, final
 
+from policyd._core.values.read_trees import ReadTrees
 from policyd.errors import MutationError
 
 ABSENT: Any
@@ -21,6 +22,6 @@ class PatchOperation:
 class JSONPatchError(MutationError): ...
 
 def operations_of(
-    items: list[Any], sources: tuple[object, ...] | None = None
+    items: list[Any], sources: ReadTrees | None = None
 ) -> tuple[list[PatchOperation], list[Any]]: ...
 def apply(operations: Sequence[PatchOperation], document: Any) -> Any: ...

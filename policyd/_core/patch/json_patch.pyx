@@ -23,6 +23,7 @@ from policyd._core.json import encoded_size
 from policyd._core.patch.containers import KeyProblem
 from policyd._core.values.mutation_json import ConversionError
 
+#: from policyd._core.values.read_trees import ReadTrees
 #: ABSENT: Any
 #: COPY_LIMIT: int
 
@@ -55,8 +56,8 @@ class _TestFailed(Exception):
     """A ``test`` operation did not hold."""
 
 
-def operations_of(list items not None, tuple sources=None):
-    #: (list[Any], tuple[object, ...] | None) -> tuple[list[PatchOperation], list[Any]]
+def operations_of(list items not None, ReadTrees sources=None):
+    #: (list[Any], ReadTrees | None) -> tuple[list[PatchOperation], list[Any]]
     """Convert the value of a CEL expression, a list of JSONPatch{...}, and return the operations
     and their values. Raises MutationError.
     """
@@ -64,7 +65,7 @@ def operations_of(list items not None, tuple sources=None):
     return operations_in(items, sources, values), values
 
 
-cdef list operations_in(list items, tuple sources, list values):
+cdef list operations_in(list items, ReadTrees sources, list values):
     """The operations of a list of JSONPatch{...}; ``values`` (if not None) gets theirs. Raises
     MutationError.
     """
@@ -82,7 +83,7 @@ cdef list operations_in(list items, tuple sources, list values):
     return operations
 
 
-cdef PatchOperation operation_of(object item, Py_ssize_t size, tuple sources):
+cdef PatchOperation operation_of(object item, Py_ssize_t size, ReadTrees sources):
     cdef PatchOperation made = PatchOperation.__new__(PatchOperation)
     cdef dict fields
     if type(item) is not StructValue:

@@ -2,12 +2,13 @@
 
 from policyd._core.schema.edits cimport Edits
 from policyd._core.schema.types cimport Field, SchemaType
+from policyd._core.values.read_trees cimport ReadTrees
 from policyd._core.values.types cimport StructValue
 
 
 cdef class Configured:
     cdef Edits edits
-    cdef tuple sources
+    cdef ReadTrees sources
     cdef Py_ssize_t room    # bytes that the value may have yet
 
     cdef dict struct(self, StructValue value, str expected, dict live, SchemaType type)
@@ -20,4 +21,4 @@ cdef class Configured:
     cdef int check(self, object value, Py_ssize_t size, Field field) except -1
 
 
-cdef dict configured(StructValue value, dict live, Field root, tuple sources, Edits edits)
+cdef dict configured(StructValue value, dict live, Field root, ReadTrees sources, Edits edits)

@@ -25,7 +25,7 @@ class NotDirect(Exception):
     """The value is for the general form."""
 
 
-cdef dict configured(StructValue value, dict live, Field root, tuple sources, Edits edits):
+cdef dict configured(StructValue value, dict live, Field root, ReadTrees sources, Edits edits):
     """The object that a value makes of ``live``, not decoded yet, and ``edits`` learns what
     changed. ``live`` itself if nothing changes; None if something is wrong: the general form says
     what.

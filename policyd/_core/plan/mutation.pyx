@@ -4,11 +4,15 @@ cimport cython
 from cpython.time cimport PyTime_PerfCounterRaw as now
 from libc.stdint cimport int64_t
 
+from policyd._core.values.activation cimport Activation
 from policyd._core.values.errors cimport CelError
+from policyd._core.values.read_trees cimport ReadTrees, read_trees
 from policyd._core.counting.counters cimport PolicyCounters
 from policyd._core.plan.overlay cimport BoundOverlay, run_of
 from policyd._core.plan.overlay_run cimport OverlayRun
-from policyd._core.plan.plan cimport LATE, POLICY_BUDGET, Frame, Plan, Subject, error_message, run
+from policyd._core.plan.plan cimport (
+    LATE, POLICY_BUDGET, ROOTS_COUNT, Frame, Plan, Subject, error_message, run,
+)
 from policyd._core.eval.program cimport Program
 
 from policyd._core.schema.list_items import MergeError
@@ -54,16 +58,14 @@ cdef class MutationPlan(Plan):
         finally:
             self.counters.evaluation_ns += now() - started
 
-    cdef object evaluated(
-        self, Py_ssize_t index, Subject subject, object params, int64_t deadline
-    ):
-        """The value of a mutation's expression. Variables are computed anew for each mutation, and
-        each mutation has a whole budget. Raises MutationError or Stopped.
+    cdef object evaluated(self, Py_ssize_t index, Activation act):
+        """The value of a mutation's expression, with a new activation: variables are computed anew
+        for each mutation, and each mutation has a whole budget. Raises MutationError or Stopped.
         """
         cdef int64_t started = now(), budget = POLICY_BUDGET
         cdef Program program = self.programs[index]
         try:
-            value = run(program, self.activation(subject, params, deadline), &budget)
+            value = run(program, act, &budget)
         finally:
             self.counters.evaluation_ns += now() - started
             self.counters.cost_units += POLICY_BUDGET - budget
@@ -71,13 +73,10 @@ cdef class MutationPlan(Plan):
             raise MutationError(error_message(program, value))
         return value
 
-    cdef tuple sources(self, Subject subject, object params):
-        """The JSON trees that the mutation's expression could read."""
-        cdef object namespace = subject.namespace_object
-        if namespace is not None and callable(namespace):
-            # It has been looked up, and returns the same value again.
-            namespace = namespace() if self.frame.sees_namespace else None
-        return subject.object, subject.old_object, subject.request, namespace, params
+    cdef ReadTrees sources(self, Py_ssize_t index, Activation act):
+        """What the mutation's expression could read when it was evaluated."""
+        cdef Program program = self.programs[index]
+        return read_trees(tuple(act.slots[:ROOTS_COUNT]), act, program.hands_on)
 
     cdef object merged(
         self,

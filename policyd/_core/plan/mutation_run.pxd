@@ -11,6 +11,12 @@ from policyd._core.plan.mutation_steps cimport MutationStep
 from policyd._core.plan.plan cimport Subject
 
 
+cdef enum ReadAs:
+    UNREAD
+    JSON
+    GO
+
+
 cdef class TreeView:
     cdef Subject first      # with the tree at the time of matching
     cdef object matched     # that tree
@@ -19,8 +25,12 @@ cdef class TreeView:
     cdef object target      # the kind of the object that they see
     cdef object lens
     cdef str mismatch
+    cdef bint typed         # a matchCondition has been evaluated in this round
+    cdef ReadAs object_as   # the object since it was last changed
+    cdef ReadAs old_as      # oldObject
 
     cdef Subject subject(self, object tree)
+    cdef int read(self, Subject subject, bint conditions) except -1
 
 
 cdef class MutationInvocation:

@@ -46,6 +46,21 @@ cdef class TreeView:
             self.latest, self.tree = self.first.seen_with(seen), tree
         return self.latest
 
+    cdef int read(self, Subject subject, bint conditions) except -1:
+        """Settle as what the next expressions read the objects, if values of built-in kinds are
+        Go's: matchConditions read those, mutations JSON until the first matchCondition of a round.
+        An object that has been read stays what it was (LazyObject in k8s.io/apiserver,
+        admission/conversion.go).
+        """
+        if subject.typed is None:
+            return 0
+        self.typed = self.typed or conditions
+        if self.object_as == UNREAD:
+            self.object_as = GO if self.typed else JSON
+        if self.old_as == UNREAD:
+            self.old_as = GO if self.typed else JSON
+        return subject.typed.read_as(self.object_as == JSON, self.old_as == JSON)
+
 
 @cython.final
 @cython.auto_pickle(False)
@@ -226,6 +241,8 @@ cdef class MutationRun:
         if view.mismatch and not outcome.passed_over:
             return outcome.fail(f"failed to convert object version: {view.mismatch}")
         subject = view.subject(now)
+        if invocation.plan.conditions and invocation.plan.frame.typed:
+            view.read(subject, True)
         matched = invocation.plan.conditions_hold(subject, invocation.params, deadline)
         if matched is not True:
             return 0 if matched is False else outcome.fail(matched)
@@ -258,6 +275,8 @@ cdef class MutationRun:
         cdef object refusal = None
         if type(seen) is not dict or type(now) is not dict:
             return 0
+        if invocation.plan.frame.typed:
+            view.read(subject, False)
         try:
             after = step.changed(
                 invocation.plan, subject, invocation.params, view.target, deadline, tree
@@ -275,6 +294,8 @@ cdef class MutationRun:
             outcome.steps.append((number, seen, after, "" if failure is None else str(failure)))
         if refusal is not None and not invocation.held:
             raise refusal
+        if failure is None:
+            view.object_as = UNREAD
         if after is seen:
             return 0
         if view.lens is not None:

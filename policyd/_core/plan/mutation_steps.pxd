@@ -8,6 +8,7 @@ from policyd._core.plan.mutators cimport DirectMutator
 from policyd._core.plan.overlay cimport BoundOverlay
 from policyd._core.plan.plan cimport Subject
 from policyd._core.schema.types cimport Field
+from policyd._core.values.read_trees cimport ReadTrees
 
 
 cdef class MutationStep:
@@ -31,7 +32,7 @@ cdef class ExpressionStep(MutationStep):
     cdef DirectMutator direct   # None: the mutator has none
 
     cdef object applied(
-        self, object value, dict obj, object target, tuple sources, MutatedTree tree
+        self, object value, dict obj, object target, ReadTrees sources, MutatedTree tree
     )
     cdef Field direct_type(self, object target)
 

@@ -5,6 +5,7 @@ from policyd._core.plan.mutation import MutationPlan
 from policyd._core.plan.mutators import DirectMutator
 from policyd._core.plan.overlay import BoundOverlay
 from policyd._core.plan.plan import Subject
+from policyd._core.values.read_trees import ReadTrees
 
 class _Mutator(Protocol):
     @property
@@ -14,7 +15,7 @@ class _Mutator(Protocol):
         value: object,
         obj: dict[str, Any],
         target: Any,
-        sources: tuple[object, ...] | None,
+        sources: ReadTrees | None,
     ) -> dict[str, Any]: ...
 
 class _Overlay(Protocol):
@@ -42,7 +43,7 @@ class ExpressionStep(MutationStep):
         value: object,
         obj: dict[str, Any],
         target: Any,
-        sources: tuple[object, ...] | None,
+        sources: ReadTrees | None,
         tree: MutatedTree,
     ) -> dict[str, Any]: ...
 

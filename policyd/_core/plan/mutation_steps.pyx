@@ -3,12 +3,14 @@
 cimport cython
 
 from policyd._core.schema.edits cimport Edits
+from policyd._core.values.activation cimport Activation
 
 #: from policyd._core.plan.mutated_tree import MutatedTree
 #: from policyd._core.plan.mutation import MutationPlan
 #: from policyd._core.plan.mutators import DirectMutator
 #: from policyd._core.plan.overlay import BoundOverlay
 #: from policyd._core.plan.plan import Subject
+#: from policyd._core.values.read_trees import ReadTrees
 #: class _Mutator(Protocol):
 #:
 #:     @property
@@ -20,7 +22,7 @@ from policyd._core.schema.edits cimport Edits
 #:         value: object,
 #:         obj: dict[str, Any],
 #:         target: Any,
-#:         sources: tuple[object, ...] | None,
+#:         sources: ReadTrees | None,
 #:     ) -> dict[str, Any]:
 #:         ...
 #: class _Overlay(Protocol):
@@ -92,16 +94,17 @@ cdef class ExpressionStep(MutationStep):
         int64_t deadline,
         MutatedTree tree,
     ):
-        value = plan.evaluated(self.index, subject, params, deadline)
-        return self.applied(value, subject.object, target, plan.sources(subject, params), tree)
+        cdef Activation act = plan.activation(subject, params, deadline)
+        value = plan.evaluated(self.index, act)
+        return self.applied(value, subject.object, target, plan.sources(self.index, act), tree)
 
-    def apply(self, value, dict obj not None, target, tuple sources, MutatedTree tree not None):
-        #: (object, dict[str, Any], Any, tuple[object, ...] | None, MutatedTree) -> dict[str, Any]
+    def apply(self, value, dict obj not None, target, ReadTrees sources, MutatedTree tree not None):
+        #: (object, dict[str, Any], Any, ReadTrees | None, MutatedTree) -> dict[str, Any]
         """The same as ``change`` of the value of the expression."""
         return self.applied(value, obj, target, sources, tree)
 
     cdef object applied(
-        self, object value, dict obj, object target, tuple sources, MutatedTree tree
+        self, object value, dict obj, object target, ReadTrees sources, MutatedTree tree
     ):
         """The same of the value of the expression."""
         cdef Edits edits

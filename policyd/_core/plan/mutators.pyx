@@ -16,7 +16,7 @@ cdef class DirectMutator:
     says what is wrong where this one cannot.
     """
 
-    cdef object applied(self, object value, dict obj, Field root, tuple sources, Edits edits):
+    cdef object applied(self, object value, dict obj, Field root, ReadTrees sources, Edits edits):
         """The changed object, not decoded yet, and ``edits`` learns what changed; or ``obj``
         itself. None: it is for the general form. Raises MutationError.
         """
@@ -28,7 +28,7 @@ cdef class DirectMutator:
 cdef class DirectPatch(DirectMutator):
     """A list of JSONPatch{...}."""
 
-    cdef object applied(self, object value, dict obj, Field root, tuple sources, Edits edits):
+    cdef object applied(self, object value, dict obj, Field root, ReadTrees sources, Edits edits):
         cdef list operations
         if type(value) is not list:
             return None
@@ -82,7 +82,7 @@ cdef class DirectConfiguration(DirectMutator):
     def __cinit__(self):
         self.merges = True
 
-    cdef object applied(self, object value, dict obj, Field root, tuple sources, Edits edits):
+    cdef object applied(self, object value, dict obj, Field root, ReadTrees sources, Edits edits):
         if type(value) is not StructValue:
             return None
         return configured(<StructValue>value, obj, root, sources, edits)

@@ -8,11 +8,15 @@ from policyd._core.counting.counters cimport PolicyCounters
 from policyd._core.json.request cimport AdmissionRequest
 from policyd._core.match.match_resources cimport Hit
 from policyd._core.eval.program cimport Program
+from policyd._core.plan.typed_values cimport TypedValues
 
 cdef enum:  # k8s.io/apiserver pkg/apis/cel/config.go
     PER_CALL_LIMIT = 1000000
     POLICY_BUDGET = 10000000
     CONDITIONS_BUDGET = 2500000
+
+cdef enum:
+    ROOTS_COUNT = 5  # the first slots of every policy: object, oldObject, request ...
 
 cdef str LATE  # the message if the deadline passed before the policy was evaluated
 
@@ -31,6 +35,7 @@ cdef class Subject:
     cdef list roots                 # the first slots of every policy, without request and params
     cdef Activation last            # of the policy that was evaluated last
     cdef dict shared                # values of variables that several validating policies have
+    cdef TypedValues typed          # which of the values are Go's, for policies that see those
 
     cdef object seen_request(self)
     cdef object seen_by_conditions(self)
@@ -43,6 +48,8 @@ cdef class Frame:
     cdef readonly bint uses_authorizer  # whether an expression uses the authorizer
     cdef readonly bint sees_namespace  # whether an expression uses namespaceObject
     cdef bint sees_request   # whether an expression uses request
+    cdef bint typed          # whether values of built-in kinds are Go's
+    cdef tuple params_kind   # group, version and kind of params
     cdef int authorizer      # slots, or -1
     cdef int request_resource
     cdef readonly int variables
@@ -55,6 +62,7 @@ cdef class Plan:
     cdef PolicyCounters counters
 
     cdef Activation activation(self, Subject subject, object params, int64_t deadline)
+    cdef Activation reading(self, Activation act, Subject subject)
     cdef Activation next_activation(self, Subject subject, object params, int64_t deadline)
     cdef int fill(self, list slots, Subject subject, object params) except -1
     cdef int authorize(self, list slots, Subject subject) except -1

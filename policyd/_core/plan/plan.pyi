@@ -1,12 +1,16 @@
 from collections.abc import Container, Iterable
-from typing import Any, final
+from typing import Any, Protocol, final
 
 from policyd._core.counting.counters import PolicyCounters
 from policyd._core.eval.program import Program
 from policyd._core.json.request import AdmissionRequest
 from policyd._core.match.matcher import Hit
+from policyd._core.schema.types import Field
 
 ROOTS: tuple[str, ...]
+
+class GoTypes(Protocol):
+    def go_type(self, gvk: tuple[str, str, str]) -> Field | None: ...
 
 class Stopped(Exception): ...
 class TimedOut(Stopped): ...
@@ -50,12 +54,21 @@ def subject_of(
     namespace_object: Any,
     authorizer: Any,
     within: str,
+    kind: tuple[str, str, str],
+    go_types: GoTypes,
 ) -> Subject: ...
+def typing_of(go_types: GoTypes, roots: tuple[tuple[Any, tuple[str, str, str]], ...]) -> Any: ...
 
 @final
 class Frame:
     def __init__(
-        self, slots: int, names: dict[str, int], variables: int, used: Container[str]
+        self,
+        slots: int,
+        names: dict[str, int],
+        variables: int,
+        used: Container[str],
+        typed: bool = False,
+        params_kind: tuple[str, str, str] | None = None,
     ) -> None: ...
     @property
     def uses_authorizer(self) -> bool: ...

@@ -14,13 +14,19 @@ from policyd._core.json.request cimport AdmissionRequest
 from policyd._core.lib.authz cimport AuthorizerValue, authorizer_for, request_resource
 from policyd._core.match.match_resources cimport Hit
 from policyd._core.eval.program cimport Program
+from policyd._core.plan.typed_values cimport TypedValues, typed_values
 from policyd._core.values.types cimport MISSING
 
 from policyd._core.json.shared_keys import shared_key
 from policyd.errors import CostExceeded, DeadlineExceeded
 
 #: from policyd._core.match.matcher import Hit
+#: from policyd._core.schema.types import Field
 #: ROOTS: tuple[str, ...]
+#: class GoTypes(Protocol):
+#:
+#:     def go_type(self, gvk: tuple[str, str, str]) -> Field | None:
+#:         ...
 
 cdef str GROUP = shared_key("group")
 cdef str VERSION = shared_key("version")
@@ -53,7 +59,6 @@ cdef enum:
     REQUEST = 2
     NAMESPACE_OBJECT = 3
     PARAMS = 4
-    ROOTS_COUNT = 5
 
 
 @cython.final
@@ -143,6 +148,8 @@ cdef class Subject:
         other.roots = self.roots[:]
         other.roots[0] = object
         other.shared = {}
+        if self.typed is not None:
+            other.typed = typed_values(self.typed.types, self.typed.kind)
         return other
 
 
@@ -154,10 +161,13 @@ def subject_of(
     namespace_object,
     authorizer,
     str within not None,
+    tuple kind not None,
+    go_types not None,
 ):
-    #: (Hit, Any, Any, AdmissionRequest, Any, Any, str) -> Subject
+    #: (Hit, Any, Any, AdmissionRequest, Any, Any, str, tuple[str, str, str], GoTypes) -> Subject
     """The Subject of policies matched by ``hit``. ``request`` is the one ``sent``; policies see the
-    kind and resource that they match in it.
+    kind and resource that they match in it. ``kind`` is that of the objects, ``go_types`` are the
+    types of what is read of Go's values.
     """
     cdef Subject made = Subject.__new__(Subject)
     made.object, made.old_object = object, old_object
@@ -166,6 +176,17 @@ def subject_of(
     made.within, made.unreadable = within, sent.unreadable
     made.roots = [object, old_object, None, namespace_object, None]
     made.shared = {}
+    made.typed = typed_values(go_types, kind)
+    return made
+
+
+def typing_of(go_types not None, tuple roots not None):
+    #: (GoTypes, tuple[tuple[Any, tuple[str, str, str]], ...]) -> Any
+    """Which values are Go's, for ``Program.evaluate_with_cost``: ``roots`` are those of variables,
+    each with its group, version and kind.
+    """
+    cdef TypedValues made = typed_values(go_types, None)
+    made.roots = roots
     return made
 
 
@@ -187,8 +208,16 @@ cdef dict with_name(dict shown, str field, str last, tuple value):
 cdef class Frame:
     """The slots of the programs of one policy after the roots; the number of ``variables.*``."""
 
-    def __init__(self, int slots, dict names not None, int variables, used):
-        #: (int, dict[str, int], int, Container[str]) -> None
+    def __init__(
+        self,
+        int slots,
+        dict names not None,
+        int variables,
+        used,
+        bint typed=False,
+        tuple params_kind=None,
+    ):
+        #: (int, dict[str, int], int, Container[str], bool, tuple[str, str, str] | None) -> None
         if tuple(names)[: len(ROOTS)] != ROOTS:
             raise ValueError(f"the first slots must be those of {ROOTS}")
         self.others = [MISSING] * (slots - len(ROOTS))
@@ -198,6 +227,8 @@ cdef class Frame:
         self.variables = variables
         self.sees_namespace = "namespaceObject" in used
         self.sees_request = "request" in used
+        self.typed = typed
+        self.params_kind = params_kind
 
 
 cdef object run(Program program, Activation act, int64_t* budget):
@@ -242,7 +273,13 @@ cdef class Plan:
     cdef Activation activation(self, Subject subject, object params, int64_t deadline):
         cdef list slots = subject.roots + self.frame.others
         self.fill(slots, subject, params)
-        return fresh(slots, PER_CALL_LIMIT, deadline)
+        return self.reading(fresh(slots, PER_CALL_LIMIT, deadline), subject)
+
+    cdef Activation reading(self, Activation act, Subject subject):
+        """The activation, which says what of the subject's values is Go's."""
+        act.typing = subject.typed if self.frame.typed else None
+        act.params_kind = self.frame.params_kind
+        return act
 
     cdef int fill(self, list slots, Subject subject, object params) except -1:
         """Set the roots that this policy sees beside the objects."""
@@ -269,7 +306,7 @@ cdef class Plan:
         for i in range(ROOTS_COUNT, size):
             act.slots[i] = MISSING
         self.fill(act.slots, subject, params)
-        return act
+        return self.reading(act, subject)
 
     cdef int authorize(self, list slots, Subject subject) except -1:
         """Set the variables ``authorizer`` and ``authorizer.requestResource`` for the user."""

@@ -8,6 +8,20 @@ cdef enum:
     MOST_TAKEN = 64 << 20
 
 
+cdef enum Form:
+    PLAIN   # as JSON: of a custom resource, or made by the expression
+    TYPED   # Go's list or map
+    STRUCT  # Go's struct
+
+
+cdef class Typing:
+    # What expressions read of built-in kinds since Kubernetes 1.37: Go's structs, maps and lists.
+    # Values stay plain dicts and lists, so their identity decides.
+    cdef Form form(self, Activation act, object container) except *
+    cdef bint same(self, Activation act, dict left, dict right) except -1
+    cdef str go_type(self, object container)
+
+
 cdef class Activation:
     cdef list slots             # values by slot number; MISSING: not set (yet)
     cdef int64_t spent          # cost units of the current expression
@@ -21,11 +35,17 @@ cdef class Activation:
     # memory; None: nothing is shared.
     cdef dict shared
     cdef bint rereads           # optionals as before 1.37 (eval/rereading.pyx); set by the program
+    cdef Typing typing          # None: all values are plain
+    cdef tuple params_kind      # group, version and kind of params
 
     cdef int count_from(self, int64_t spent) except -1
     cdef int check(self) except -1
     cdef int refuse(self) except -1
 
+
+# The form of a list or map that an expression sees.
+cdef inline Form form_of(Activation act, object container) except *:
+    return PLAIN if act.typing is None else act.typing.form(act, container)
 
 cdef Activation activation(Py_ssize_t slots, int64_t limit, int64_t deadline)
 cdef Activation over(list slots, int64_t limit, int64_t deadline)

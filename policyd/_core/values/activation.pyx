@@ -16,6 +16,21 @@ from policyd.errors import CostExceeded, DeadlineExceeded
 cdef int64_t STRIDE = 1_000  # units between two reads of the clock: some 20 us
 
 
+@cython.auto_pickle(False)
+cdef class Typing:
+    cdef Form form(self, Activation act, object container) except *:
+        """The form of a list or map."""
+        return PLAIN
+
+    cdef bint same(self, Activation act, dict left, dict right) except -1:
+        """Whether two structs are of one type and equal, as Go's types compare them."""
+        return False
+
+    cdef str go_type(self, object container):
+        """The Go type of a list or map that is not plain."""
+        return ""
+
+
 @cython.final
 @cython.freelist(8)
 @cython.auto_pickle(False)

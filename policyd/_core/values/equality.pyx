@@ -3,8 +3,8 @@
 from libc.stdint cimport int64_t
 
 from policyd._core.system.c_stack cimport descend
-from policyd._core.values.activation cimport work
-from policyd._core.values.errors cimport NO_SUCH_OVERLOAD, CelError
+from policyd._core.values.activation cimport PLAIN, STRUCT, Form, form_of, work
+from policyd._core.values.errors cimport NO_SUCH_OVERLOAD, CelError, error
 from policyd._core.values.types cimport (
     MISSING,
     Duration,
@@ -14,6 +14,7 @@ from policyd._core.values.types cimport (
     StructValue,
     Timestamp,
     UInt,
+    go_name,
     uint,
 )
 
@@ -25,8 +26,8 @@ cdef object UINT64_END = 1 << 64
 
 
 cdef object equal(Activation act, object left, object right):
-    """True or False; a CelError if the type does not support it (Kubernetes' types). bool and int
-    are never equal.
+    """True or False; a CelError if the type of ``left`` does not support it (Kubernetes' types, and
+    lists and maps of Go). bool and int are never equal.
     """
     kind = type(left)
     if kind is type(right):
@@ -49,7 +50,16 @@ cdef object equal(Activation act, object left, object right):
         return _order_numbers(left, right) == 0
     if isinstance(left, Opaque) and right is not None:
         return (<Opaque>left).equals(right)
+    if (kind is list or kind is dict) and right is not None:
+        return unlike(act, left, right)
     return False
+
+
+cdef object unlike(Activation act, object container, object other):
+    """``container == other`` of a list or map and a value that is neither null nor of its type."""
+    if form_of(act, container) == PLAIN:
+        return False
+    return other if type(other) is CelError else NO_SUCH_OVERLOAD
 
 
 cdef inline bint _is_number(object value):
@@ -69,22 +79,34 @@ cdef object _lists_equal(Activation act, list left, list right):
     descend()
     for i in range(size):
         work(act, 1)
-        if equal(act, left[i], right[i]) is False:  # an error counts as equal, as in cel-go
+        same = equal(act, left[i], right[i])
+        if same is True:
+            continue
+        # An error counts as equal, as in cel-go, but not in Go's lists.
+        if same is False or form_of(act, left) != PLAIN:
             return False
     return True
 
 
 cdef object _maps_equal(Activation act, dict left, dict right):
+    cdef Form form
     if len(left) != len(right):
         return False
     descend()
+    form = form_of(act, left)
+    if form == STRUCT and form_of(act, right) == STRUCT:
+        return act.typing.same(act, left, right)
     for key, value in left.items():
         work(act, 2)
         other = find(right, (<MapKey>key).value if type(key) is MapKey else key)
         if other is MISSING:
             return False
-        if equal(act, value, other) is False:
-            return False
+        same = equal(act, value, other)
+        if same is True:
+            continue
+        # An error counts as equal, as in cel-go; but not in Go's maps, and structs return it.
+        if same is False or form != PLAIN:
+            return same if form == STRUCT else False
     return True
 
 
@@ -196,12 +218,34 @@ cdef bint all_strings(dict entries) except -1:
 cdef object contains(Activation act, object container, object value):
     """Whether a list or the keys of a map contain a value; NO_SUCH_OVERLOAD for other containers.
     """
+    cdef bint typed
     if type(container) is dict:
+        if type(value) is not str and form_of(act, container) != PLAIN:
+            return no_key(act, value)
         return find(<dict>container, value) is not MISSING
     if type(container) is not list:
         return NO_SUCH_OVERLOAD
+    # Equality of scalars has no sides.
+    typed = type(value) in (list, dict) and form_of(act, container) != PLAIN
     for item in <list>container:
         work(act, 1)
-        if equal(act, value, item) is True:  # an error is not equal, as in cel-go
+        same = equal(act, item, value) if typed else equal(act, value, item)
+        if same is True:  # an error is not equal, as in cel-go
             return True
     return False
+
+
+cdef CelError no_key(Activation act, object value):
+    """The error for a value that is no key of Go's maps and structs, whose keys are strings."""
+    return error(f"unsupported map key type: {go_name_of(act, value)}")
+
+
+cdef str go_name_of(Activation act, object value):
+    """The name of the Go type that Kubernetes uses for a value that an expression sees."""
+    cdef Form form = PLAIN
+    if type(value) is list or type(value) is dict:
+        form = form_of(act, value)
+    if form == PLAIN:
+        return go_name(value)
+    name = "Struct" if form == STRUCT else "Map" if type(value) is dict else "List"
+    return f"*common.reflectSchemalessTyped{name}"

@@ -6,10 +6,11 @@
 Both check that the type names inside ``Object{...}`` match the field names, and raise
 ConversionError with Kubernetes' message. JSON trees are shared, never changed.
 
-``sources`` are the trees that came as JSON (object, oldObject, params ...). Kubernetes converts a
+``sources`` are what the expression could read (object, oldObject, params). Kubernetes converts a
 map or list that an expression read from there, but not one that the expression created inside
-another: that one has no native form. Both are plain dicts and lists here, so their identity
-decides. Without ``sources`` all are converted.
+another: that one has no native form. Since 1.37 it does not convert Go's values where it takes JSON
+only: as the value of a JSON Patch, and inside a list or map of the expression. Without ``sources``
+all are converted.
 """
 
 cimport cython
@@ -21,6 +22,7 @@ from policyd._core.go import printing as go_printing
 from policyd._core.go.printing import Foreign, moment, plain, span, syntax
 from policyd._core.go.strings cimport quote
 from policyd._core.system.c_stack cimport descend
+from policyd._core.values.activation cimport PLAIN, STRUCT
 from policyd._core.values.cel_format cimport string_of
 from policyd._core.values.errors cimport CelError
 from policyd._core.values.types cimport (
@@ -28,6 +30,8 @@ from policyd._core.values.types cimport (
     type_name,
 )
 from policyd._core.values.weight cimport has_more_values
+
+#: from policyd._core.values.read_trees import ReadTrees
 
 cdef enum:
     MOST_VALUES = 1_000_000  # of one mutation; the same bound as for `copy`
@@ -60,12 +64,12 @@ class _Unnamed(Exception):
 cdef dict known_paths = {}  # of ``path_of``: by the struct, then by the field
 
 
-def json_value(value, tuple sources=None):
-    #: (object, tuple[object, ...] | None) -> Any
+def json_value(value, ReadTrees sources=None):
+    #: (object, ReadTrees | None) -> Any
     return json_of(value, -1, sources)
 
 
-cdef object json_of(object value, Py_ssize_t size, tuple sources):
+cdef object json_of(object value, Py_ssize_t size, ReadTrees sources):
     """``json_value`` of a value whose size as JSON is known: ``size`` bytes (-1: unknown)."""
     cdef Converter converter
     if type(value) is str:
@@ -83,15 +87,15 @@ cdef object json_of(object value, Py_ssize_t size, tuple sources):
     return to_json(value, sources)
 
 
-def object_value(StructValue value not None, tuple sources=None, Py_ssize_t size=-1):
-    #: (StructValue, tuple[object, ...] | None, int) -> dict[str, Any]
+def object_value(StructValue value not None, ReadTrees sources=None, Py_ssize_t size=-1):
+    #: (StructValue, ReadTrees | None, int) -> dict[str, Any]
     """``size``: that of the value as JSON in bytes, if it is known."""
     if not 0 <= size <= LIGHT:
         weigh(value)
     return inner_of(value, value.type_name, sources)
 
 
-cdef dict inner_of(StructValue value, str expected, tuple sources):
+cdef dict inner_of(StructValue value, str expected, ReadTrees sources):
     """The same of an ``Object{...}`` in a field, whose type name must be ``expected``."""
     try:
         return Converter(sources).root(value, expected)
@@ -108,7 +112,7 @@ cdef int weigh(object value) except -1:
 
 # JSON Patch values, converted through google.protobuf.Value.
 
-cdef object to_json(object value, tuple sources):
+cdef object to_json(object value, ReadTrees sources):
     cdef object kind = type(value)
     if kind is str or kind is bool or value is None:
         return value
@@ -117,12 +121,11 @@ cdef object to_json(object value, tuple sources):
         return number if -EXACT <= number <= EXACT else str(number)
     if kind is float:
         return json_number(value)
-    if kind is list:
+    if kind is list or kind is dict:
+        if sources is not None and sources.form(value) != PLAIN:
+            raise ConversionError(NO_JSON + unsuitable(value, sources))
         descend()
-        return json_list(value, sources)
-    if kind is dict:
-        descend()
-        return json_dict(value, sources)
+        return json_list(value, sources) if kind is list else json_dict(value, sources)
     if kind is bytes:
         return base64.b64encode(value).decode()
     if kind is Timestamp or kind is Duration:
@@ -156,7 +159,7 @@ cdef object json_number(double value):
     return value
 
 
-cdef list json_list(list value, tuple sources):
+cdef list json_list(list value, ReadTrees sources):
     cdef list out = value
     cdef Py_ssize_t index
     for index in range(len(value)):
@@ -168,7 +171,7 @@ cdef list json_list(list value, tuple sources):
     return out
 
 
-cdef dict json_dict(dict value, tuple sources):
+cdef dict json_dict(dict value, ReadTrees sources):
     cdef dict out = value
     for key, item in value.items():
         if type(key) is not str:
@@ -236,11 +239,10 @@ cdef str path_of(str struct, str name):
 @cython.internal
 @cython.auto_pickle(False)
 cdef class Converter:
-    cdef tuple sources
-    cdef set known        # ids of the containers of the sources, set at first use
+    cdef ReadTrees sources
     cdef list mismatches
 
-    def __cinit__(self, tuple sources):
+    def __cinit__(self, ReadTrees sources):
         self.sources = sources
 
     cdef object root(self, StructValue value, str name):
@@ -278,19 +280,19 @@ cdef class Converter:
     cdef list items(self, list value, str expected):
         for item in value:
             if item is None or type(item) is list or type(item) is dict:
-                if self.came_as_json(value):
-                    return value
+                if self.was_read(value):
+                    return self.read(value)
                 break
         if not value:
-            return value if self.came_as_json(value) else EMPTY
+            return self.read(value) if self.was_read(value) else EMPTY
         return [self.inner(item, expected) for item in value]
 
     cdef dict entries(self, dict value, str expected):
         cdef dict out = {}
         for item in value.values():
             if item is None or type(item) is list or type(item) is dict:
-                if self.came_as_json(value):
-                    return value
+                if self.was_read(value):
+                    return self.read(value)
                 break
         for key, item in value.items():
             if type(key) is not str:
@@ -309,9 +311,9 @@ cdef class Converter:
             except _Unnamed as problem:
                 return Foreign(str(problem), str(problem), "*types.Err")
         if kind is list or kind is dict:
-            if self.came_as_json(value):
-                return value
-            return self.written(value, expected)
+            if not self.was_read(value):
+                return self.written(value, expected)
+            return value if self.sources.form(value) == PLAIN else go_value(value, self.sources)
         if kind is Optional:
             held = (<Optional>value).held
             return None if held is MISSING else self.inner(held, expected)
@@ -332,24 +334,45 @@ cdef class Converter:
         shown = ", ".join([f"{quote(key)}:{syntax(item)}" for key, item in members.items()])
         return Foreign(plain(members), f"map[ref.Val]ref.Val{{{shown}}}", "map[ref.Val]ref.Val")
 
-    cdef bint came_as_json(self, object container):
-        if self.sources is None:
-            return False
-        if self.known is None:
-            self.known = set()
-            for source in self.sources:
-                collect(source, self.known)
-        return id(container) in self.known
+    cdef bint was_read(self, object container) except -1:
+        return self.sources is not None and self.sources.came_as_json(container)
 
-
-cdef int collect(object value, set known) except -1:
-    """Add the ids of all containers of the tree. The tree outlives the set."""
-    if type(value) is dict or type(value) is list:
+    cdef object read(self, object value):
+        """A list or map that was read, as the value of a field. Since 1.37 its lists and maps are
+        made anew, so that an empty list becomes Go's nil, and null is no JSON.
+        """
+        cdef object kind = type(value), out = value
+        if self.sources.act is None:
+            return value
+        if value is None:
+            return foreign(None)
+        if kind is not list and kind is not dict:
+            return value
+        if kind is list and not value:
+            return EMPTY
         descend()
-        known.add(id(value))
-        for item in (<dict>value).values() if type(value) is dict else <list>value:
-            collect(item, known)
-    return 0
+        for key, item in value.items() if kind is dict else enumerate(value):
+            after = self.read(item)
+            if after is not item:
+                out = value.copy() if out is value else out
+                out[key] = after
+        return out
+
+
+cdef str unsuitable(object container, ReadTrees sources):
+    """The error for a list or map of Go in a JSON Patch."""
+    cdef str kind = "'list(dyn)'" if type(container) is list else "'map(dyn, dyn)'"
+    if sources.form(container) == STRUCT:
+        kind = f"struct type {sources.go_type(container)}"
+        return f"type conversion error from {kind} to *structpb.Value"
+    return f"type conversion error from {kind} to '*structpb.Value'"
+
+
+cdef object go_value(object container, ReadTrees sources):
+    """A list or map of Go inside one that the expression wrote. Structs are printed as maps."""
+    go = sources.go_type(container)
+    generic = "[]interface {}" if type(container) is list else "map[string]interface {}"
+    return Foreign(plain(container), go + syntax(container).removeprefix(generic), go)
 
 
 cdef object foreign(object value):

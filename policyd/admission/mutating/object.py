@@ -20,14 +20,13 @@ from policyd.admission.lookups.deadlines import deadline_of, evaluation_deadline
 from policyd.admission.lookups.evaluations import Evaluation, answered
 from policyd.admission.mutating import rounds
 from policyd.admission.mutating.conflicts import Conflicts
-from policyd.admission.subject import Subjects
+from policyd.admission.subject import POD, Subjects
 from policyd.errors import StatusError, Unanswered
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.compile.compiled import Binding, CompiledPolicy, InvocationKey
 from policyd.policy.kinds.controllers import with_pod
 
 _Arguments = TypeVarTuple("_Arguments")
-_POD = ("", "v1", "Pod")
 
 
 class Lens(NamedTuple):
@@ -176,7 +175,7 @@ class MutatedObject:
         subject = applicable.subjects.subject(hit, as_pod)
         view = self._views.get(subject)
         if view is None:
-            target = applicable.policies.schemas.target(_POD if as_pod else hit.kind)
+            target = applicable.policies.schemas.target(POD if as_pod else hit.kind)
             lens = Lens(applicable.subjects, hit, as_pod) if as_pod or hit.api_version else None
             view = TreeView(subject, applicable.object, target, lens, hit.mismatch)
             self._views[subject] = view

@@ -7,9 +7,6 @@ from policyd.cel.syntax.recursion cimport children
 from policyd.cel.types.types cimport Type
 
 
-cdef tuple _FLAT
-
-
 cdef class _Levels:
     cdef dict types
     cdef dict variables

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from policyd.cel.plan.calls import refuse
+from policyd.cel.plan.reads import FLAT
 from policyd.cel.syntax.ast import Call, Comprehension, Expr, Ident, Literal, Select
 from policyd.cel.syntax.recursion import children
 from policyd.cel.types.declarations import parse_signature
@@ -17,8 +18,6 @@ from policyd.cel.types.types import Kind, Type
 # that a request may have, no value has more than 1,500.
 MAX_NESTING = 500
 _VARIABLES = ("variables", ".variables")
-# Kinds of types whose values contain no others.
-_FLAT = (Kind.PRIMITIVE, Kind.NULL, Kind.WELL_KNOWN, Kind.WRAPPER, Kind.TYPE)
 
 
 def nesting(expr: Expr, types: Mapping[int, Type], variables: Mapping[str, int]) -> int:
@@ -44,7 +43,7 @@ class _Levels:
         if levels > MAX_NESTING:
             raise refuse(f"it makes values nested deeper than {MAX_NESTING} levels")
         known = self.types.get(node.id)
-        return 0 if known is not None and known.kind in _FLAT else levels
+        return 0 if known is not None and known.kind in FLAT else levels
 
     def _of(self, node: Expr, names: dict[str, int]) -> int:
         if isinstance(node, Ident):

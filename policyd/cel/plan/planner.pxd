@@ -27,6 +27,7 @@ cdef tuple _KEYS
 cdef class Planner:
     cdef readonly object layout
     cdef readonly bint folds
+    cdef readonly bint hands_on
     cdef object _version
     cdef bint _dot_is_global
     cdef object _functions

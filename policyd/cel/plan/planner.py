@@ -28,7 +28,7 @@ from policyd.cel.plan.attributes import Attribute, Hop, Mode, NodeBase, SlotBase
 from policyd.cel.plan.calls import all_const, computed, make_call, membership, refuse
 from policyd.cel.plan.folds import FoldSlots, plan_fold
 from policyd.cel.plan.nesting import nesting
-from policyd.cel.plan.reads import only_reads
+from policyd.cel.plan.reads import makes, only_reads
 from policyd.cel.plan.specialise import conjunction
 from policyd.cel.syntax.ast import (
     Call,
@@ -67,7 +67,8 @@ def plan(checked: Checked, layout: Layout, *, fold: bool = True) -> Program:
         root = planner.node(checked.expr)
         levels = nesting(checked.expr, checked.types, layout.nesting)
     before = rereads(checked.version)
-    return Program(checked.text, root, layout, checked.result_type, before, levels)
+    hands_on = planner.hands_on
+    return Program(checked.text, root, layout, checked.result_type, before, levels, hands_on)
 
 
 def plan_unchecked(
@@ -106,6 +107,7 @@ class Planner:
         self.folds = fold
         self._types = types
         self._references = references
+        self.hands_on = False  # whether a field of a JSONPatch or Object may hold what was read
 
     def node(self, expr: Expr, counted: bool = True) -> Node:
         """Return the node of an expression; ``counted`` is False for a direct branch of ``?:``."""
@@ -341,6 +343,8 @@ class Planner:
         names = tuple([field.name for field in expr.fields])
         values = tuple([self.node(field.value) for field in expr.fields])
         optional = frozenset([i for i, field in enumerate(expr.fields) if field.optional])
+        if not all(makes(field.value, self._types) for field in expr.fields):
+            self.hands_on = True
         return StructNode(expr.type_name.removeprefix("."), names, values, optional)
 
 

@@ -2,7 +2,7 @@
 
 cimport cython
 
-from policyd.cel.syntax.ast cimport Call, Expr, Ident, Literal, Select
+from policyd.cel.syntax.ast cimport Call, Expr, Ident, ListExpr, Literal, MapExpr, Select, StructExpr
 
 
 @cython.locals(base=Expr, index=Expr, yes=Expr, no=Expr)

@@ -257,15 +257,22 @@ def evaluate(
     user_authorizer: UserAuthorizer | None = None,
     mode: str = "",
     version: KubernetesVersion = NEWEST,
+    typing: object = None,
 ) -> JSONObject:
     """Return ``{value, type, cost}`` of an expression, or ``{error, stage}``.
 
     ``with_cost`` adds ``estimate`` if the expression compiles. ``user_authorizer`` provides
-    ``authorizer``. ``mode`` is one of ``MODES``.
+    ``authorizer``. ``mode`` is one of ``MODES``. ``typing`` is that of ``Program``.
     """
     try:
         return _evaluate(
-            expression, variables, with_cost, user_authorizer, mode=mode, version=version
+            expression,
+            variables,
+            with_cost,
+            user_authorizer,
+            mode=mode,
+            version=version,
+            typing=typing,
         )
     except CelCompileError as error:
         return {"error": error.text.removeprefix("compilation failed: "), "stage": "compile"}
@@ -279,6 +286,7 @@ def _evaluate(
     *,
     mode: str = "",
     version: KubernetesVersion,
+    typing: object = None,
 ) -> JSONObject:
     """Evaluate an expression; raises CelCompileError if it does not compile."""
     environment = _environment(frozenset(variables) - set(_NAMES), mode, version)
@@ -287,6 +295,7 @@ def _evaluate(
     answer = run(
         program,
         given if user_authorizer is None else given | user_authorizer.variables(given["request"]),
+        typing,
     )
     if with_cost:
         checked = environment.check(expression)
@@ -294,10 +303,10 @@ def _evaluate(
     return answer
 
 
-def run(program: Program, given: JSONObject) -> JSONObject:
+def run(program: Program, given: JSONObject, typing: object = None) -> JSONObject:
     """Return ``{value, type, cost}`` of a program, or ``{error, stage}``."""
     try:
-        value, cost = program.evaluate_with_cost(given)
+        value, cost = program.evaluate_with_cost(given, typing=typing)
     except BudgetExceeded as exceeded:
         return {"error": str(exceeded), "stage": "run"}
     if isinstance(value, CelError):

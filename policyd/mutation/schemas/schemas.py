@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from policyd._core.schema.types import Field, SchemaType
 from policyd.json_types import JSONObject
+from policyd.mutation.schemas.request_type import REQUEST_KIND, request_type
 from policyd.mutation.schemas.type_builder import Builder
 
 TABLE = Path(__file__).parent / "kubernetes-1.36.jsonl.gz"
@@ -103,6 +104,13 @@ class Schemas:
         gvk = Gvk(group, version, kind)
         found = self._custom.get(gvk)
         return found or (self._table.kind(gvk) if self._table else None)
+
+    def go_type(self, gvk: tuple[str, str, str]) -> Field | None:
+        """Return the Go type of a kind, or of ``request`` (``REQUEST_KIND``); None: it has none."""
+        if gvk == REQUEST_KIND:
+            return request_type()
+        found = self.lookup(*gvk)
+        return found.root if found is not None and found.native else None
 
     def target(self, gvk: tuple[str, str, str]) -> Target:
         """Return what mutators need to know about the kind of their object."""

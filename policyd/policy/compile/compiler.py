@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from policyd._core.eval.program import Program
 from policyd._core.eval.tracing import Tracer
-from policyd._core.match.equivalents import Equivalents
+from policyd._core.match.equivalents import Equivalents, GvkTuple
 from policyd._core.match.matcher import MatchRules
 from policyd._core.plan.mutation import MutationPlan
 from policyd._core.plan.mutation_steps import ExpressionStep, OverlayStep
@@ -194,6 +194,7 @@ class _Compiler:
         expressions = Expressions(
             self.document,
             has_params=_has_params(policy),
+            params_kind=_params_kind(policy),
             version=self.version,
             tracer=self.tracer,
             repeated=self.shared.expressions,
@@ -359,6 +360,15 @@ def _has_params(policy: AnyPolicy) -> bool:
 def _param_kind(policy: AnyPolicy) -> tuple[str, str] | None:
     kind = policy.spec.param_kind
     return None if kind is None else (kind.api_version, kind.kind)
+
+
+def _params_kind(policy: AnyPolicy) -> GvkTuple | None:
+    """Return group, version and kind of params that are objects."""
+    found = _param_kind(policy)
+    if found is None:
+        return None
+    group, _, version = found[0].rpartition("/")
+    return group, version, found[1]
 
 
 def _param_ref(ref: model.ParamRef | None) -> CompiledParamRef | None:

@@ -35,7 +35,7 @@ from policyd.policy.model.expressions import (
     expressions_of,
 )
 from policyd.policy.source.loaded_documents import Document
-from policyd.versions import NEWEST, KubernetesVersion
+from policyd.versions import NEWEST, TYPED_VALUES, KubernetesVersion
 
 
 class Expressions:
@@ -48,12 +48,15 @@ class Expressions:
         document: Document,
         *,
         has_params: bool,
+        params_kind: tuple[str, str, str] | None = None,
         version: KubernetesVersion = NEWEST,
         tracer: Tracer | None = None,
         repeated: RepeatedExpressions | None = None,
     ) -> None:
         self.document = document
         self._has_params = has_params
+        self._params_kind = params_kind
+        self._typed = version.has(TYPED_VALUES)
         self._repeated = repeated or RepeatedExpressions()
         self._tracer = tracer
         self.problems: list[Problem] = []
@@ -82,7 +85,14 @@ class Expressions:
     def frame(self) -> Frame:
         """Return the slots of all expressions."""
         layout = self._layout
-        return Frame(layout.size, layout.slots, len(layout.variables), layout.used)
+        return Frame(
+            layout.size,
+            layout.slots,
+            len(layout.variables),
+            layout.used,
+            self._typed,
+            self._params_kind,
+        )
 
     def program(self, path: FieldPath, start: int = 0) -> Program | None:
         """Return the program of the expression at a path and offset in its string; None if there

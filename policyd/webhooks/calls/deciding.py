@@ -19,6 +19,7 @@ from policyd.admission.review import AdmissionRequest
 from policyd.admission.subject import Subjects
 from policyd.errors import CelCompileError, CostExceeded, Unanswered
 from policyd.json_types import JSON, JSONObject
+from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.compile.params import NAME_LABEL, Namespaces
 from policyd.versions import KubernetesVersion
 from policyd.webhooks.calls.model import Hook, HookCall, NotCalled, Rejection
@@ -53,7 +54,10 @@ class Decider:
             request, self._namespaces.labels, equivalents=equivalents, never=exempt
         )
         self._subjects = Subjects(
-            AdmissionRequest(request), self._namespaces, authorizer or UnknownPermissions()
+            AdmissionRequest(request),
+            self._namespaces,
+            authorizer or UnknownPermissions(),
+            schemas=Schemas.builtin(),
         )
 
     def decide(self, hook: Hook) -> HookCall | NotCalled | Rejection:

@@ -30,6 +30,7 @@ from policyd._core.schema.merge import merge
 from policyd._core.schema.problems import live_problems, problems
 from policyd._core.schema.types import Field
 from policyd._core.values.mutation_json import json_value, object_value
+from policyd._core.values.read_trees import ReadTrees
 from policyd._core.values.types import Optional, StructValue
 from policyd.admission.confidential import is_confidential, redacted
 from policyd.admission.review import decode
@@ -144,7 +145,9 @@ def value_attacks() -> Iterator[Attack]:
     for op in ("add", "replace", "test"):
         yield Attack(f"json patch {op}", partial(patched, op))
     yield Attack("json_value", json_value, (*SHAPES,))
-    yield Attack("sources", lambda value: json_value(made([value]), (other(value),)), (*SHAPES,))
+    yield Attack(
+        "sources", lambda value: json_value(made([value]), ReadTrees((other(value),))), (*SHAPES,)
+    )
     yield Attack("object_value", lambda value: object_value(made(value)), (*SHAPES,))
     yield Attack("settled", settled)
     yield Attack("go_json", go_json)

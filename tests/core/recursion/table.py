@@ -39,13 +39,14 @@ COMPILED = (
     Bound(r"plan\.edited:EditedObject\.\w+", "the patch, which is merged before"),
     Bound(r"plan\.overlay:change_of", STACK),
     Bound(r"plan\.overlay(_lists)?:(\w+\.)?(merged|applied|keyed|key_of)", POLICY),
+    Bound(r"plan\.typed_values:(note|same_(members|value))", STACK),
     Bound(r"schema\.decode:(Decoder\.\w+|note_maps)", STACK),
     Bound(r"schema\.go_json:write", STACK),
     Bound(r"schema\.(list_items|merge|problems):\w+", STACK),
     Bound(r"values\.cel_format:\w+", "100 levels: deeper ones are cut"),
     Bound(r"values\.go_format:\w+", "100 levels: deeper ones are cut"),
     Bound(r"values\.equality:\w+", STACK),
-    Bound(r"values\.mutation_json:\w+(\.\w+)?", STACK),
+    Bound(r"values\.(mutation_json|read_trees):\w+(\.\w+)?", STACK),
     Bound(r"values\.overlay_json:\w+", STACK),
 )
 INTERPRETED = (

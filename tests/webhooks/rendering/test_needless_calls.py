@@ -65,7 +65,9 @@ def matches(policies: CompiledPolicySet, request: JSONObject, webhook: Webhook) 
     """Return the policies whose rules match a request, as policyd sees it."""
     if webhook == "mutate" and request["operation"] in ("DELETE", "CONNECT"):
         return []
-    subjects = Subjects(AdmissionRequest(request, ""), policies.namespaces)
+    subjects = Subjects(
+        AdmissionRequest(request, ""), policies.namespaces, schemas=policies.schemas
+    )
     view = Applicable(policies, subjects, policies.params, webhook)
     found = []
     for policy, hit in view.match(None):

@@ -1,0 +1,21 @@
+"""Which values that expressions read are Go's structs, maps and lists (Kubernetes 1.37)."""
+
+from policyd._core.values.activation cimport Activation, Form, Typing
+
+
+cdef class TypedValues(Typing):
+    cdef object types       # GoTypes: the types of the roots
+    cdef tuple kind         # group, version and kind of object and oldObject
+    cdef dict known         # by the id of each container that was found: its type, a schema.types.Field
+    cdef tuple roots        # None: the slots of the activation; otherwise these, and their kinds
+    cdef list found         # the roots whose containers are known, which keeps their ids
+    cdef bint plain_object  # object is read as JSON, and the same of oldObject
+    cdef bint plain_old
+
+    cdef int read_as(self, bint plain_object, bint plain_old) except -1
+    cdef int note_roots(self, Activation act) except -1
+    cdef int note_objects(self, Activation act) except -1
+    cdef int note_root(self, object value, tuple kind) except -1
+
+
+cdef TypedValues typed_values(object types, tuple kind)

@@ -1,0 +1,17 @@
+"""What an expression could read, and as what it reads it."""
+
+from policyd._core.values.activation cimport Activation, Form
+
+
+cdef class ReadTrees:
+    cdef tuple trees
+    cdef Activation act    # of the expression, if values of built-in kinds are Go's
+    cdef bint hands_on     # whether its value may hold a list or map that it read
+    cdef set known         # ids of the containers of the trees, set at first use
+
+    cdef bint came_as_json(self, object container) except -1
+    cdef Form form(self, object container) except *
+    cdef str go_type(self, object container)
+
+
+cdef ReadTrees read_trees(tuple trees, Activation act, bint hands_on)

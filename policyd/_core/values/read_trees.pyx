@@ -1,0 +1,51 @@
+"""What an expression could read, and as what it reads it."""
+
+cimport cython
+from policyd._core.system.c_stack cimport descend
+from policyd._core.values.activation cimport PLAIN, form_of
+
+
+cdef ReadTrees read_trees(tuple trees, Activation act, bint hands_on):
+    """``act`` is the activation that the expression was evaluated with."""
+    cdef ReadTrees made = ReadTrees.__new__(ReadTrees)
+    made.trees, made.hands_on = trees, hands_on
+    made.act = None if act.typing is None else act
+    return made
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class ReadTrees:
+    """The trees that an expression could read (object, oldObject, params ...). Values that it read
+    and values that it made are plain dicts and lists both, so their identity decides.
+    """
+
+    def __init__(self, tuple trees not None):
+        #: (tuple[object, ...]) -> None
+        self.trees = trees
+
+    cdef bint came_as_json(self, object container) except -1:
+        """Whether this is a part of one of the trees."""
+        if self.known is None:
+            self.known = set()
+            for source in self.trees:
+                collect(source, self.known)
+        return id(container) in self.known
+
+    cdef Form form(self, object container) except *:
+        """The form of a list or map in the value of the expression."""
+        return form_of(self.act, container) if self.hands_on and self.act is not None else PLAIN
+
+    cdef str go_type(self, object container):
+        """The Go type of a list or map whose form is not plain."""
+        return self.act.typing.go_type(container)
+
+
+cdef int collect(object value, set known) except -1:
+    """Add the ids of all containers of the tree. The tree outlives the set."""
+    if type(value) is dict or type(value) is list:
+        descend()
+        known.add(id(value))
+        for item in (<dict>value).values() if type(value) is dict else <list>value:
+            collect(item, known)
+    return 0
