@@ -75,6 +75,7 @@ def recorder() -> PrometheusRecorder:
     recorder.placed = lambda: [("p", "validate", "api-server"), ("m", "mutate", "webhook")]
     recorder.placements["success"] = 2
     recorder.events = {"written": 4, "dropped": 0, "failed": 1}
+    recorder.unauthenticated = {"missing": 3, "expired": 0}
     recorder.unreached = lambda: 2
     return recorder
 
@@ -171,6 +172,7 @@ WANT: list[tuple[str, dict[str, str], float]] = [
     ("policyd_placements_total", {"result": "error"}, 0),
     ("policyd_events_total", {"result": "written"}, 4),
     ("policyd_events_total", {"result": "dropped"}, 0),
+    ("policyd_unauthenticated_requests_total", {"cause": "missing"}, 3),
     ("policyd_certificate_expiry_timestamp_seconds", {}, 1_800_000_000),
 ]
 
