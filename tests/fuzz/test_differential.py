@@ -11,7 +11,7 @@ import pytest
 
 from tests import kubernetes
 from tests.fuzz import compare, oracle, questions
-from tests.sampling import examples
+from tests.sampling import portion
 
 SEED = 1
 
@@ -35,7 +35,7 @@ def test_random_expressions_answer_as_in_kubernetes(
         oracle.program(kubernetes.chosen())
     except kubernetes.Unavailable as reason:
         pytest.skip(str(reason))
-    count = examples(count)
+    count = portion(count)
     wrong = list(compare.differences(list(make(count, SEED))))
     print(f"{count - len(wrong)} passed of {count}", *wrong[:20], sep="\n")
     assert len(wrong) <= rare, "\n".join(map(str, wrong[:20]))
