@@ -1,7 +1,6 @@
 """Broken policies at the start of a real server: no former set can stay in use instead."""
 
 import json
-import subprocess
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,8 @@ from tests.builders.policies import (
 )
 from tests.builders.reviews import body
 from tests.sampling import paired
-from tests.server.process import Process, until
+from tests.server.process import Process, ended, until
 from tests.server.serve import command, serving
-from tests.shared import ROOT
 
 GOOD = policy("good", CONFIG_MAPS, validations=[demand("!has(object.data.bad)", "no bad data")])
 FORM_ERROR: JSONObject = {"validations": ..., "validation": []}
@@ -187,16 +185,9 @@ def test_where_nothing_can_be_served_the_log_says_so(
     tmp_path: Path, content: str, form: str
 ) -> None:
     sources = write(tmp_path / "policies", bad=content)
-    done = subprocess.run(
-        command(sources, "--log-format", form),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    (line,) = done.stderr.splitlines()
+    status, errors = ended(command(sources, "--log-format", form))
+    assert status == 2
+    (line,) = errors.splitlines()
     assert "nothing to serve" in line and "bad.yaml:" in line
     if form == "json":
         assert (json.loads(line)["level"], json.loads(line)["event"]) == ("error", "start")
