@@ -84,7 +84,7 @@ def test_a_killed_worker_loses_only_its_own_requests(tmp_path: Path, victim: int
         all_serve(server)
         killed = server.children()[victim]
         others = sockets(killed)
-        with Load(server, threads=6) as load:
+        with Load(server, threads=6, pause=0.02) as load:
             until(lambda: len(load.answers) > 200, "some load")
             before = allowed_total(server)
             time.sleep(2.5)  # so that these counts are known to the supervisor
