@@ -30,11 +30,18 @@ SERVERS = (
     "policyd.cli.serve", "policyd.admission.engine", "policyd.server.composition",
     "policyd.server.policies.policy_loader", "policyd.server.workers.supervisor", "policyd.cluster",
     "policyd.server.network.hypercorn_port", "policyd.cli.shared.terminal.color",
+    "policyd.server.cluster.cluster_connection", "policyd.server.cluster.cluster_controllers",
+    "policyd.cluster.client", "policyd.observability.metrics.exposition",
+    "policyd.observability.metrics.server_metrics", "policyd.observability.metrics.policy_metrics",
+    "policyd.observability.metrics.request_metrics", "lightkube",
 )  # fmt: skip
 COMMANDS = (
     "policyd.cli.apply.command", "policyd.cli.explain.command", "policyd.cli.lint",
     "policyd.cli.test.command", "policyd.cli.denials.command", "policyd.cli.export.command",
     "policyd.cli.review", "policyd.cli.eval.command", "policyd.policy.suite.runner",
+    "policyd.cli.replay", "policyd.cli.importing.command", "policyd.cli.configmap",
+    "policyd.cli.webhooks", "policyd.cli.bench", "policyd.policy.lint.run",
+    "policyd.cel.hints.explaining",
 )  # fmt: skip
 # Variables that an interpreter reads when it starts, or that libraries read when they are loaded.
 READ_AT_START = ("PYTHON", "LC_", "LANG", "OPENSSL", "MALLOC", "GLIBC", "LD_")

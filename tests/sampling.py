@@ -19,6 +19,8 @@ SEED = "POLICYD_SEED"
 EXPLORE = "POLICYD_EXPLORE"
 SHARE = "POLICYD_SAMPLE"
 DEFAULT_SHARE = 0.25
+# Of a property, in a run that takes the same ones as every other run.
+SAME_EXAMPLES = 50
 # Which server the processes of a test use: one of both where a sample is run with the other one.
 SERVER = "TESTED_SERVER"
 
@@ -64,6 +66,16 @@ def paired(items: Sequence[T], others: Sequence[U]) -> list[tuple[T, U]]:
     ]
 
 
-def examples(most: int, least: int = 25) -> int:
-    """Return how many examples a property is tried with, of the ``most`` that all would be."""
+def portion(most: int, least: int = 25) -> int:
+    """Return how many of ``most`` inputs of the same kind are checked."""
     return min(most, max(least, ceil(most * share())))
+
+
+def examples(most: int, least: int = 25) -> int:
+    """Return how many examples a property is tried with, of the ``most`` that all would be.
+
+    Examples that are the same ones in every run find little after the first: an exploring run has all of
+    its portion.
+    """
+    count = portion(most, least)
+    return count if explores() or share() == 1 else min(count, max(least, SAME_EXAMPLES))

@@ -1,5 +1,6 @@
 """Try each row of "Where things are added" in docs/architecture.md in a copy of the tree."""
 
+import json
 import os
 import re
 import shutil
@@ -98,10 +99,23 @@ cases:
     allowed: true
     patch: [{op: add, path: /metadata/annotations, value: {note: by CREATE}}]
 """
-SCRAPE = """
+# What is run in that tree, in one process: commands by the names of their outcomes, and a scrape.
+COMMANDS = {
+    "test": ["test", "suite.yaml"],
+    "schema": ["schema"],
+    "wrong": ["lint", "wrong.yaml"],
+    "lint": ["lint", "policy.yaml"],
+    "rules": ["lint", "--rules"],
+}
+PROGRAM = """
+import json
+import sys
 from types import SimpleNamespace
 
+from click.testing import CliRunner
+
 import policyd
+from policyd import cli
 from policyd.http.limits import InFlight
 from policyd.observability.metrics import Exposition, PrometheusRecorder
 from policyd.policy.compile.compiler import compile_sources
@@ -110,8 +124,11 @@ from policyd.policy.source.loader import load_text
 current = compile_sources(load_text(open("policy.yaml").read(), "f"))
 store = SimpleNamespace(current=current, serves_last_good=False, bundles=())
 exposition = Exposition(PrometheusRecorder(), store, InFlight(1, 1))
-print(policyd.__file__)
-print(exposition.prepare("")()[0].decode())
+found = {"file": (0, policyd.__file__), "scrape": (0, exposition.prepare("")()[0].decode())}
+for name, arguments in json.loads(sys.argv[1]).items():
+    done = CliRunner().invoke(cli.policyd, arguments)
+    found[name] = done.exit_code, done.output
+print(json.dumps(found))
 """
 
 
@@ -138,10 +155,14 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def run(tree: Path, *arguments: str) -> str:
+@pytest.fixture(scope="module")
+def outcomes(tree: Path) -> dict[str, tuple[int, str]]:
+    """The exit status and the output of each command, and what else the program finds."""
+    wrong = POLICY.replace("'by ' + request.operation", "1 + 1")
+    (tree / "wrong.yaml").write_text(wrong)
     environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
-        [sys.executable, *arguments],
+        [sys.executable, "-c", PROGRAM, json.dumps(COMMANDS)],
         check=False,
         cwd=tree,
         env=environment,
@@ -149,32 +170,21 @@ def run(tree: Path, *arguments: str) -> str:
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    found: dict[str, tuple[int, str]] = json.loads(done.stdout)
+    assert found["file"][1].startswith(str(tree))
+    return found
 
 
-def test_a_policy_of_the_new_kind_mutates_a_pod(tree: Path) -> None:
-    run(tree, "-m", "policyd", "test", "suite.yaml")
-
-
-def test_editors_know_the_new_kind(tree: Path) -> None:
-    schema = run(tree, "-m", "policyd", "schema")
-    assert "CEL that makes a note." in schema
-    assert re.search(r'"Note",\s*"Overlay"', schema)
-
-
-def test_the_expression_of_the_new_kind_is_checked(tree: Path) -> None:
-    wrong = POLICY.replace("'by ' + request.operation", "1 + 1")
-    (tree / "wrong.yaml").write_text(wrong)
-    with pytest.raises(AssertionError, match=r"note\.expression: must evaluate to string"):
-        run(tree, "-m", "policyd", "lint", "wrong.yaml")
-
-
-def test_lint_reports_the_new_rule(tree: Path) -> None:
-    assert "the name says nothing [vague]" in run(tree, "-m", "policyd", "lint", "policy.yaml")
-    assert "a vague name" in run(tree, "-m", "policyd", "lint", "--rules")
-
-
-def test_metrics_show_the_new_one(tree: Path) -> None:
-    shown = run(tree, "-c", SCRAPE)
-    assert shown.startswith(str(tree))
-    assert "\npolicyd_quarantined_policies 0.0\n" in shown
+def test_each_addition_works(outcomes: dict[str, tuple[int, str]]) -> None:
+    """A policy of the new kind mutates a Pod, editors know it, and its expression is checked; lint reports
+    the new rule; metrics show the new one.
+    """
+    assert {name: status for name, (status, _) in outcomes.items() if status} == {"wrong": 1}
+    output = {name: text for name, (_, text) in outcomes.items()}
+    assert "1 case" in output["test"]
+    assert "CEL that makes a note." in output["schema"]
+    assert re.search(r'"Note",\s*"Overlay"', output["schema"])
+    assert re.search(r"note\.expression: must evaluate to string", output["wrong"])
+    assert "the name says nothing [vague]" in output["lint"]
+    assert "a vague name" in output["rules"]
+    assert "\npolicyd_quarantined_policies 0.0\n" in output["scrape"]

@@ -101,9 +101,9 @@ def test_end_to_end_tests_must_pass(
     (tmp_path / "test_it.py").write_text(tests)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-ra", "-p", "tests.e2e.required", "-p", "no:cacheprovider",
-         "-n", processes, "test_it.py"],
+         "-p", "xdist", "-n", processes, "test_it.py"],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,

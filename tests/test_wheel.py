@@ -109,9 +109,10 @@ def test_the_wheel_holds_what_it_should(wheel: Path) -> None:
 
 def test_the_wheel_runs_without_the_source_tree(wheel: Path, tmp_path: Path) -> None:
     environment = tmp_path / "venv"
-    venv.create(environment, with_pip=True)
+    venv.create(environment)
     python = environment / "bin" / "python"
-    run(python, "-m", "pip", "install", "-q", wheel, cwd=tmp_path)
+    pip = (sys.executable, "-m", "pip", "--python", python)
+    run(*pip, "install", "-q", "--no-compile", wheel, cwd=tmp_path)
     version = run(environment / "bin" / "policyd", "--version", cwd=tmp_path)
     assert policyd.__version__ in version
     (tmp_path / "policy.yaml").write_text(POLICY, encoding="utf-8")

@@ -27,6 +27,7 @@ from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.metrics.recorder import WRITES
 from tests.controllers.contested import FOREIGN, Contested, SpecAim, at_once
+from tests.sampling import examples
 
 HERE = "things/a"
 SPEC = {"a": 1, "b": 2}
@@ -366,4 +367,4 @@ class Fight(RuleBasedStateMachine):
 
 
 TestFight = Fight.TestCase
-TestFight.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestFight.settings = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)

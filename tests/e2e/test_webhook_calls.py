@@ -9,7 +9,7 @@ import pytest
 from policyd.versions import KubernetesVersion
 from tests.builders.called_rows import OBSERVER, PROD, compare
 from tests.builders.objects import config_map
-from tests.builders.product_webhooks import rule
+from tests.builders.policies import rule
 from tests.e2e.cluster import Cluster
 from tests.e2e.live_calls import Live, labelled, live_calls, requests, simple
 from tests.e2e.webhook_answers import forget, store
@@ -50,7 +50,7 @@ def test_a_dry_run_meets_side_effects(live: Live) -> None:
         **live.given[0]["webhooks"][0],
         "name": "effects.example.com",
         "sideEffects": "Some",
-        "rules": [rule(["configmaps"])],
+        "rules": [rule("configmaps", operations=["CREATE"])],
         "objectSelector": {"matchLabels": {"effects": "yes"}},
         "reinvocationPolicy": "Never",
     }

@@ -5,29 +5,16 @@ from pathlib import Path
 import pytest
 
 from policyd.admission.lookups.authorizer import Authorizer
-from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.export.exported_policies import exported
 from policyd.json_types import JSONObject
-from policyd.offline.admitting import in_turn
-from policyd.offline.suite_policies import (
-    SuitePolicies,
-    authorizer_in,
-    suite_authorizer,
-    together,
-    with_state,
-)
 from policyd.policy.compile.compiler import compile_strict
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.model.suite import Webhook
 from policyd.policy.source import loader
 from policyd.policy.source.loaded_documents import Document, Sources
-from policyd.policy.suite import runner
-from policyd.policy.suite.expectations import CaseAnswer
-from policyd.policy.suite.state import CaseState
 from policyd.versions import NEWEST, KubernetesVersion
 from tests.builders.reviews import admission_review
 from tests.export.comparing import NOW, answer, exported_set
-from tests.export.template_requests import in_controllers
+from tests.export.library import compare_cases
 from tests.sampling import sampled
 from tests.shared import ROOT
 
@@ -41,36 +28,14 @@ def path_id(suite: Path) -> str:
     return str(suite.parent.relative_to(ROOT / "policies"))
 
 
-class _Compared:
-    """Answers the cases of a suite; the export must answer each validating call alike."""
-
-    def __init__(
-        self, source: CompiledPolicySet, export: CompiledPolicySet, authorizer: Authorizer | None
-    ) -> None:
-        self.source, self.export, self.authorizer = source, export, authorizer
-        self.policies = SuitePolicies(source, authorizer)
-
-    def call(self, request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
-        if webhook == "validate":
-            for each in (request.raw, *in_controllers(request.raw)):
-                review = admission_review(each)
-                expected = answer(self.source, review, self.authorizer)
-                assert answer(self.export, review, self.authorizer) == expected
-        return self.policies.call(request, webhook)
-
-    def admit(
-        self, review: JSONObject, webhooks: tuple[Webhook, ...], completed: runner.Completed
-    ) -> CaseAnswer:
-        defaults = self.policies.defaults if completed else None
-        return together(
-            in_turn(review, webhooks, self.call, defaults, built=completed == "manifests"),
-            None,
-            defaults,
-        )
-
-    def admitting(self, state: CaseState) -> runner.Admit:
-        source, export = with_state(self.source, state), with_state(self.export, state)
-        return _Compared(source, export, authorizer_in(state, self.authorizer)).admit
+def compare(
+    source: CompiledPolicySet,
+    export: CompiledPolicySet,
+    request: JSONObject,
+    authorizer: Authorizer | None,
+) -> None:
+    review = admission_review(request)
+    assert answer(export, review, authorizer) == answer(source, review, authorizer)
 
 
 def sources_of(suite: Document, version: KubernetesVersion) -> Sources:
@@ -86,11 +51,8 @@ def test_export_answers_every_case_like_its_source(file: Path) -> None:
     sources = sources_of(suite, NEWEST)
     policies = exported(sources, now=lambda: NOW)
     assert [part.reasons for policy in policies for part in policy.parts] == [()] * len(policies)
-    source, export = compile_strict(sources), exported_set(sources, policies)
-    compared = _Compared(source, export, suite_authorizer(suite))
-    found = runner.run(suite, compared.admit, within=compared.admitting)
-    assert len(found) >= 4
-    assert [(each.name, each.error) for each in found if each.error] == []
+    sets = compile_strict(sources), exported_set(sources, policies)
+    compare_cases(suite, sets, "validate", compare)
 
 
 # What other versions cannot: their functions and macros are too new.

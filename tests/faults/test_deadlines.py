@@ -26,6 +26,7 @@ from tests.server.serve import serving, write_policy
 LONG = "object.data.list.all(i, object.data.list.all(j, i + j != 'xy'))"
 LIST = ["x" * 10] * 280
 COPIES = 200  # policies that do the same, together a multiple of the timeout
+WAITING = 20  # policies that wait for the same, beside each other
 TIMES = 6  # expressions in each of them; conditions have a third of their budget
 TIMEOUT = 0.6
 LAST = f"p{COPIES - 1}"
@@ -84,9 +85,11 @@ FAILURES = ["Fail", "Ignore"]
 
 
 @contextmanager
-def policies(folder: Path, slow: str, failure: str, *flags: str) -> Iterator[Process]:
+def policies(
+    folder: Path, slow: str, failure: str, *flags: str, copies: int = COPIES
+) -> Iterator[Process]:
     """A server of some policies that do the same, but not so that one could do it for all."""
-    for number in range(COPIES):
+    for number in range(copies):
         own = slow.replace("'xy'", f"'{number}'")
         write_policy(folder / "policies", f"p{number:03}", own, failure)
     with serving(folder, folder / "policies", *flags) as server:
@@ -176,7 +179,7 @@ def test_lookups_without_an_answer_end_at_the_deadline(
 ) -> None:
     with lying(hang) as cluster:
         flags = ["--kubeconfig", str(cluster.kubeconfig(tmp_path)), "--kubernetes-version", "1.37"]
-        with policies(tmp_path, LOOKUPS[lookup], failure, *flags) as server:
+        with policies(tmp_path, LOOKUPS[lookup], failure, *flags, copies=WAITING) as server:
             asked = ask(server, f"/validate?timeout={TIMEOUT}s", body())
             lines = until(lambda: all_of_them(server), "an error for each policy")
     assert asked.took < TIMEOUT
@@ -188,7 +191,7 @@ def all_of_them(server: Process) -> list[JSONObject]:
     """The errors in the log, if there is one for each policy."""
     lines = server.lines("error")
     named = {each["policy"] for each in lines}
-    return lines if named == {f"p{number:03}" for number in range(COPIES)} else []
+    return lines if named == {f"p{number:03}" for number in range(WAITING)} else []
 
 
 @pytest.mark.parametrize("failure", sampled(FAILURES))

@@ -11,7 +11,7 @@ import pytest
 
 from tests import kubernetes
 from tests.fuzz import compare, go_values, oracle, questions
-from tests.sampling import examples
+from tests.sampling import portion
 
 SEED = 1
 
@@ -39,7 +39,7 @@ def test_random_expressions_answer_as_in_kubernetes(
         pytest.skip(str(reason))
     if make is go_values.questions and kubernetes.chosen() == "1.36":
         pytest.skip("1.36 reads built-in kinds as JSON")
-    count = examples(count)
+    count = portion(count)
     wrong = list(compare.differences(list(make(count, SEED))))
     print(f"{count - len(wrong)} passed of {count}", *wrong[:20], sep="\n")
     assert len(wrong) <= rare, "\n".join(map(str, wrong[:20]))

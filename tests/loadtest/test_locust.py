@@ -42,7 +42,7 @@ def statistics(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, An
     return {row["name"]: row for row in rows}
 
 
-@pytest.mark.parametrize("option", [(), ("--new-connections",), ("--corpus", PODS)])
+@pytest.mark.parametrize("option", [(), ("--new-connections", "--corpus", PODS)])
 def test_recorded_reviews_are_answered_without_failure(
     server: Server, option: tuple[str, ...]
 ) -> None:

@@ -19,9 +19,11 @@ class Load:
     the server closes with ``Connection: close`` is replaced, as Go's client does.
     """
 
-    def __init__(self, server: Process, threads: int = 4, path: str = "/validate") -> None:
+    def __init__(
+        self, server: Process, threads: int = 4, path: str = "/validate", pause: float = PAUSE
+    ) -> None:
         self._server = server
-        self._path = path
+        self._path, self._pause = path, pause
         self._stop = threading.Event()
         self.answers: list[Any] = []
         self.failures: list[str] = []
@@ -44,7 +46,7 @@ class Load:
 
     def _run(self) -> None:
         connection: HTTPSConnection | None = None
-        while not self._stop.wait(PAUSE):
+        while not self._stop.wait(self._pause):
             if connection is None:
                 connection = self._server.connect()
                 try:

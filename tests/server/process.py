@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Any
 
 from tests import forking
@@ -26,13 +27,15 @@ PATIENCE = 180.0
 
 
 def until(condition: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
-    """Poll until ``condition`` gives something true, and return that."""
+    """Poll until ``condition`` gives something true, and return that; the longer it takes, the less often."""
     end = time.monotonic() + seconds
+    pause = 0.01
     while time.monotonic() < end:
         found = condition()
         if found:
             return found
-        time.sleep(0.01)
+        time.sleep(pause)
+        pause = min(0.1, pause * 1.2)
     raise AssertionError(f"waited in vain for {what}")
 
 
@@ -53,6 +56,25 @@ def spawn(
         streams = (stdin.fileno(), 1, stderr.fileno())
         command = command if flag == "-m" else [flag, *command]
         return forking.popen(command, ROOT, environment, streams)
+
+
+def ended(arguments: list[str]) -> tuple[int, str]:
+    """Run a Python module that ends by itself, forked where it can be: its exit status, and what it wrote to
+    standard error. Raises AssertionError for anything on standard output.
+    """
+    _, flag, *command = arguments
+    with (
+        Path(os.devnull).open("rb") as stdin,
+        TemporaryFile("w+") as stdout,
+        TemporaryFile("w+") as stderr,
+    ):
+        streams = (stdin.fileno(), stdout.fileno(), stderr.fileno())
+        command = command if flag == "-m" else [flag, *command]
+        child = forking.popen(command, ROOT, _environment(), streams)
+        status = child.wait(PATIENCE)
+        assert (stdout.seek(0), stdout.read()) == (0, "")
+        stderr.seek(0)
+        return status, stderr.read()
 
 
 class Process:

@@ -1,7 +1,7 @@
 """Broken policies at the start of a real server: no former set can stay in use instead."""
 
 import json
-import subprocess
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,9 @@ from tests.builders.policies import (
     vap_binding,
 )
 from tests.builders.reviews import body
-from tests.server.process import Process, until
+from tests.sampling import paired
+from tests.server.process import Process, ended, until
 from tests.server.serve import command, serving
-from tests.shared import ROOT
 
 GOOD = policy("good", CONFIG_MAPS, validations=[demand("!has(object.data.bad)", "no bad data")])
 FORM_ERROR: JSONObject = {"validations": ..., "validation": []}
@@ -57,34 +57,39 @@ def states(server: Process) -> dict[str, str]:
     return {each["name"]: each["state"] for each in shown(server)["policies"]}
 
 
-@FAILURES
-@pytest.mark.parametrize(
-    "errors",
-    [
-        FORM_ERROR,
-        {"validations": ...},
-        {"validations": [{"expression": 5}]},
-        {"validations": [{"expression": "object.data.("}]},
-        {"validationActions": ["Audit"], "validations": {}},
-    ],
-)
-def test_a_broken_policy_acts_by_its_failure_policy(
-    tmp_path: Path, failure: str, allowed: bool, errors: JSONObject
-) -> None:
-    broken = policy("broken", CONFIG_MAPS, failurePolicy=failure, **errors)
-    with serving(tmp_path, write(tmp_path / "policies", broken=broken)) as server:
-        said = answer(server)
-        assert said["allowed"] is allowed
-        if not allowed:
-            text = "policy 'broken' denied request: failed to configure policy: "
-            assert said["status"]["message"].startswith(text)
+ERRORS: dict[str, JSONObject] = {
+    "misspelled": FORM_ERROR,
+    "without-validations": {"validations": ...},
+    "no-string": {"validations": [{"expression": 5}]},
+    "no-cel": {"validations": [{"expression": "object.data.("}]},
+    "audited": {"validationActions": ["Audit"], "validations": {}},
+}
+
+
+def test_a_broken_policy_acts_by_its_failure_policy(tmp_path: Path) -> None:
+    cases = {
+        f"{name}-{failure.lower()}": policy(
+            f"{name}-{failure.lower()}", CONFIG_MAPS, failurePolicy=failure, **errors
+        )
+        for name, errors in ERRORS.items()
+        for failure in ("Fail", "Ignore")
+    }
+    with serving(tmp_path, write(tmp_path / "policies", **cases)) as server:
+        for name, document in cases.items():
+            said = answer(server, f"/validate/policy/{name}")
+            assert said["allowed"] is (document["spec"]["failurePolicy"] == "Ignore"), name
+            if not said["allowed"]:
+                text = f"policy '{name}' denied request: failed to configure policy: "
+                assert said["status"]["message"].startswith(text)
+        assert answer(server)["allowed"] is False
         assert server.post("/validate", body(operation="DELETE"))[1]["response"]["allowed"] is True
-        assert states(server) == {"broken": "quarantined"}
-        assert server.metric('policyd_policies{kind="Policy",state="quarantined"}') == 1
+        assert states(server) == dict.fromkeys(cases, "quarantined")
+        count = server.metric('policyd_policies{kind="Policy",state="quarantined"}')
+        assert count == len(cases)
         assert server.metric('policyd_reloads_total{result="error"}') == 1
         assert server.get("/readyz") == (200, "ok")
         (line,) = server.lines("reload")
-        assert (line["level"], line["quarantined"]) == ("error", ["broken"])
+        assert (line["level"], sorted(line["quarantined"])) == ("error", sorted(cases))
         assert line["errors"] == shown(server)["lastReload"]["errors"] != []
 
 
@@ -109,94 +114,80 @@ def test_a_broken_policy_stops_no_other(tmp_path: Path, failure: str, allowed: b
         until(lambda: said in server.lines("reload")[-1]["message"], "the line of the log")
 
 
-@FAILURES
-@pytest.mark.parametrize("binding_errors", [{}, {"validationActions": ["Refuse"]}])
-@pytest.mark.parametrize("policy_errors", [{}, FORM_ERROR])
-def test_a_validating_admission_policy_with_a_binding(
-    tmp_path: Path,
-    failure: str,
-    allowed: bool,
-    binding_errors: JSONObject,
-    policy_errors: JSONObject,
-) -> None:
-    documents = [
-        vap("p", CONFIG_MAPS, failurePolicy=failure, **policy_errors),
-        vap_binding(**{"validationActions": ["Audit"], **binding_errors}),
-    ]
-    broken = bool(policy_errors or binding_errors)
-    with serving(tmp_path, write(tmp_path / "policies", both=documents)) as server:
-        said = answer(server)
-        assert said["allowed"] is (allowed or not broken)
-        if not said["allowed"]:
-            assert "failed to configure policy: " in said["status"]["message"]
-        assert states(server) == {"p": "quarantined" if broken else "active"}
+def test_policies_of_kubernetes_with_a_binding(tmp_path: Path) -> None:
+    """Each part may be broken, or both; a binding that cannot be read may have been a strict one."""
+    rows = product(("Fail", "Ignore"), ({}, FORM_ERROR), ({}, {"validationActions": ["Refuse"]}))
+    documents, want = [], {}
+    for number, (failure, policy_errors, binding_errors) in enumerate(rows):
+        name = f"p{number}"
+        documents += [
+            vap(name, CONFIG_MAPS, failurePolicy=failure, **policy_errors),
+            vap_binding(
+                name, **{"policyName": name, "validationActions": ["Audit"], **binding_errors}
+            ),
+        ]
+        want[name] = (failure, "quarantined" if policy_errors or binding_errors else "active")
+    for failure in ("Fail", "Ignore"):
+        name = f"m-{failure.lower()}"
+        documents.append(map_(name, CONFIG_MAPS, failurePolicy=failure, mutation=[]))
+        documents.append(map_binding(name, policyName=name))
+        want[name] = (failure, "quarantined")
+    with serving(tmp_path, write(tmp_path / "policies", all=documents)) as server:
+        assert states(server) == {name: state for name, (_, state) in want.items()}
+        for name, (failure, state) in want.items():
+            webhook = "/mutate" if name.startswith("m") else "/validate"
+            said = answer(server, f"{webhook}/policy/{name}")
+            assert said["allowed"] is (state == "active" or failure == "Ignore"), name
+            if not said["allowed"]:
+                assert said["status"]["message"].count("failed to configure policy: ") == 1
 
 
-@FAILURES
-def test_a_mutating_admission_policy_with_a_binding(
-    tmp_path: Path, failure: str, allowed: bool
-) -> None:
-    documents = [map_("m", CONFIG_MAPS, failurePolicy=failure, mutation=[]), map_binding()]
-    with serving(tmp_path, write(tmp_path / "policies", both=documents)) as server:
-        said = answer(server, "/mutate")
-        assert said["allowed"] is allowed
-        if not allowed:
-            assert said["status"]["message"].count("failed to configure policy: ") == 1
-        assert answer(server, "/validate")["allowed"] is True
+LOST = {
+    "broken-yaml": "kind: [",
+    "no-api-version": "kind: Policy\nmetadata: {name: x}\n",
+    "other-group": json.dumps({**policy("other", CONFIG_MAPS), "apiVersion": "policyd.io/v1"}),
+    "no-constraints": json.dumps(policy("other", CONFIG_MAPS, matchConstraints=...)),
+    "no-name-of-a-policy": json.dumps(vap_binding(policyName=5)),
+}
 
 
-@pytest.mark.parametrize(
-    "lost",
-    [
-        "kind: [",
-        "kind: Policy\nmetadata: {name: x}\n",
-        json.dumps({**policy("other", CONFIG_MAPS), "apiVersion": "policyd.io/v1"}),
-        json.dumps(policy("other", CONFIG_MAPS, matchConstraints=...)),
-        json.dumps(vap_binding(policyName=5)),
-    ],
-)
-def test_what_cannot_be_read_at_all_is_reported_and_the_rest_is_served(
-    tmp_path: Path, lost: str
-) -> None:
-    sources = write(tmp_path / "policies", good=GOOD, lost=lost)
+def test_what_cannot_be_read_at_all_is_reported_and_the_rest_is_served(tmp_path: Path) -> None:
+    sources = write(tmp_path / "policies", good=GOOD, **LOST)
     with serving(tmp_path, sources) as server:
         assert states(server) == {"good": "active"}
         assert answer(server, bad="x")["allowed"] is False
         assert answer(server)["allowed"] is True
         (line,) = server.lines("reload")
         assert line["level"] == "error" and "quarantined" not in line
-        assert all(error.startswith(f"{sources}/lost.yaml:") for error in line["errors"])
+        files = {error.removeprefix(f"{sources}/").partition(":")[0] for error in line["errors"]}
+        assert files == {f"{name}.yaml" for name in LOST}
         assert shown(server)["lastReload"]["errors"] == line["errors"]
         assert server.metric('policyd_reloads_total{result="error"}') == 1
         assert server.get("/readyz") == (200, "ok")
-        write(sources, lost=[policy("found", CONFIG_MAPS), vap_binding()])
-        until(lambda: shown(server)["lastReload"]["succeeded"], "the mended file")
-        assert states(server) == {"found": "active", "good": "active"}
+        for name in LOST:
+            write(sources, **{name: [policy(name, CONFIG_MAPS), vap_binding(name)]})
+        until(lambda: shown(server)["lastReload"]["succeeded"], "the mended files")
+        assert states(server) == dict.fromkeys((*LOST, "good"), "active")
 
 
-@pytest.mark.parametrize("form", ["json", "text"])
 @pytest.mark.parametrize(
-    "content",
-    [
-        "kind: [",
-        "apiVersion: policyd.dev/v1\nkind: Policy\nmetadata: {name: x}\nspec: {}\n",
-        json.dumps({**policy("other"), "apiVersion": "policyd.io/v1"}),
-    ],
+    ("content", "form"),
+    paired(
+        [
+            "kind: [",
+            "apiVersion: policyd.dev/v1\nkind: Policy\nmetadata: {name: x}\nspec: {}\n",
+            json.dumps({**policy("other"), "apiVersion": "policyd.io/v1"}),
+        ],
+        ["json", "text"],
+    ),
 )
 def test_where_nothing_can_be_served_the_log_says_so(
     tmp_path: Path, content: str, form: str
 ) -> None:
     sources = write(tmp_path / "policies", bad=content)
-    done = subprocess.run(
-        command(sources, "--log-format", form),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    (line,) = done.stderr.splitlines()
+    status, errors = ended(command(sources, "--log-format", form))
+    assert status == 2
+    (line,) = errors.splitlines()
     assert "nothing to serve" in line and "bad.yaml:" in line
     if form == "json":
         assert (json.loads(line)["level"], json.loads(line)["event"]) == ("error", "start")

@@ -20,7 +20,7 @@ from tests.builders.recording import unlogged
 from tests.builders.reviews import body
 from tests.server import pair
 from tests.server.fakes import FakeLoader
-from tests.server.process import Process, sockets, until, write_sources
+from tests.server.process import Process, ended, sockets, until, write_sources
 from tests.shared import ROOT
 
 SERVE = """\
@@ -54,11 +54,9 @@ def command(sources: Path, change: str, **settings: str) -> list[str]:
 def test_gives_up_when_workers_keep_dying_at_start(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="allow a")
     dying = "supervisor.Worker = lambda *_, **__: os._exit(3)"
-    ended = subprocess.run(
-        command(sources, dying), cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert ended.returncode == 1
-    messages = [json.loads(line)["message"] for line in ended.stderr.splitlines()]
+    status, errors = ended(command(sources, dying))
+    assert status == 1
+    messages = [json.loads(line)["message"] for line in errors.splitlines()]
     assert messages[0] == "worker 0 ended with status 3; it is started again"
     assert messages[4] == "workers ended 5 times before they served; giving up"
 
@@ -74,12 +72,10 @@ class Dying(Worker):
         super().run()
 supervisor.Worker = Dying
 """
-    ended = subprocess.run(
-        command(sources, dying), cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert ended.returncode == 1
-    assert "workers ended 5 times before they served; giving up" in ended.stderr
-    assert "all connections are closed" in ended.stderr  # the other one drained
+    status, errors = ended(command(sources, dying))
+    assert status == 1
+    assert "workers ended 5 times before they served; giving up" in errors
+    assert "all connections are closed" in errors  # the other one drained
 
 
 def test_an_invalid_certificate_is_reported_once_and_ends_the_server(tmp_path: Path) -> None:
@@ -88,9 +84,9 @@ def test_an_invalid_certificate_is_reported_once_and_ends_the_server(tmp_path: P
     flags = ("--workers", "3", "--bind", "127.0.0.1:0", "--admin-bind", "127.0.0.1:0")
     arguments = [sys.executable, "-m", "policyd", "serve", "-p", "policies/best-practices"]
     arguments += [*flags, "--tls-cert", pair, "--tls-key", pair]
-    ended = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert ended.stderr.count("not a usable pair") == 1
-    assert ended.returncode == 2
+    status, errors = ended(arguments)
+    assert errors.count("not a usable pair") == 1
+    assert status == 2
 
 
 def test_a_worker_that_hangs_is_replaced(tmp_path: Path) -> None:
@@ -172,11 +168,11 @@ def test_each_worker_has_an_equal_part() -> None:
 
 def test_one_process_knows_nothing_of_workers() -> None:
     code = "import sys, policyd.server.composition; print(*sys.modules)"
-    ended = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert "policyd.server.watches" in ended.stdout
-    assert "policyd.server.workers" not in ended.stdout
+    assert "policyd.server.watches" in done.stdout
+    assert "policyd.server.workers" not in done.stdout
 
 
 def test_turns_on_the_board() -> None:

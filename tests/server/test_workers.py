@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import time
 from http.client import HTTPException
 from pathlib import Path
@@ -15,9 +14,8 @@ import pytest
 from policyd.json_types import JSON
 from tests.builders.reviews import body
 from tests.server.load import Load
-from tests.server.process import Process, sockets, until
+from tests.server.process import Process, ended, sockets, until
 from tests.server.serve import DENY, command, serving, write_policy
-from tests.shared import ROOT
 
 FORBIDDEN: dict[str, JSON] = {"object": {"data": {"forbidden": "x"}}}
 
@@ -86,7 +84,7 @@ def test_a_killed_worker_loses_only_its_own_requests(tmp_path: Path, victim: int
         all_serve(server)
         killed = server.children()[victim]
         others = sockets(killed)
-        with Load(server, threads=6) as load:
+        with Load(server, threads=6, pause=0.02) as load:
             until(lambda: len(load.answers) > 200, "some load")
             before = allowed_total(server)
             time.sleep(2.5)  # so that these counts are known to the supervisor
@@ -280,9 +278,9 @@ def test_errors_of_the_policies_are_logged_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("flag", ["--max-connections", "--max-in-flight"])
 def test_limits_that_cannot_be_divided_are_refused(tmp_path: Path, flag: str) -> None:
     arguments = command(policies(tmp_path), "--workers", "4", flag, "3")
-    ended = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert ended.returncode == 2
-    assert f"{flag} 3 cannot be divided among 4 workers" in ended.stderr
+    status, errors = ended(arguments)
+    assert status == 2
+    assert f"{flag} 3 cannot be divided among 4 workers" in errors
 
 
 def test_each_worker_has_its_part_of_the_limits(tmp_path: Path) -> None:

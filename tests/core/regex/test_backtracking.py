@@ -9,8 +9,6 @@ from policyd._core.regex import program
 from policyd._core.regex.backtracking import Backtracking
 from policyd._core.regex.syntax import parse
 from policyd.errors import CostExceeded
-from tests import policy_sets
-from tests.builders.policies import demand, policy
 from tests.core.lib.evaluate import evaluate
 from tests.core.regex import re2
 from tests.core.regex.patterns import PATTERNS, TEXTS, UNICODE
@@ -120,12 +118,3 @@ def test_what_only_re2_can_search_has_a_bound() -> None:
     assert program.machine(parse(LARGE).text) is None
     with pytest.raises(CostExceeded, match="finding all matches"):
         evaluate(f"t.findAll('{LARGE}')", t="0" * LONG + "ä")
-
-
-def test_the_bound_is_an_error_of_the_policy() -> None:
-    name = "object.metadata.annotations.x.findAll"
-    policies = policy_sets.load(policy(validations=[demand(f"{name}('{LARGE}') == []", "no")]))
-    annotated = {"apiVersion": "v1", "kind": "Pod", "metadata": {"annotations": {"x": "0" * LONG}}}
-    answer = policy_sets.ask(policies, annotated)
-    assert not answer["allowed"]
-    assert "finding all matches of a regular expression is too expensive" in str(answer["status"])

@@ -9,28 +9,16 @@ import pytest
 
 from policyd.admission import engine
 from policyd.admission.lookups.authorizer import Authorizer
-from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode
+from policyd.admission.review import decode
 from policyd.export.exported_policies import exported
 from policyd.json_types import JSONObject
-from policyd.offline.admitting import in_turn
-from policyd.offline.suite_policies import (
-    SuitePolicies,
-    authorizer_in,
-    suite_authorizer,
-    together,
-    with_state,
-)
 from policyd.policy.compile.compiler import compile_strict
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.model.suite import Webhook
 from policyd.policy.source import loader
-from policyd.policy.suite import runner
-from policyd.policy.suite.expectations import CaseAnswer
-from policyd.policy.suite.state import CaseState
 from tests.builders.reviews import admission_review
 from tests.export.comparing import NOW, exported_set
+from tests.export.library import compare_cases
 from tests.export.mutating.builders import as_printed
-from tests.export.template_requests import in_controllers
 from tests.mutation.builders import SCHEMAS
 from tests.shared import ROOT
 
@@ -39,53 +27,16 @@ SUITES = {
 }
 
 
-class _Compared:
-    """Answers the cases of a suite; the export must answer each mutating call alike."""
-
-    def __init__(
-        self, source: CompiledPolicySet, export: CompiledPolicySet, authorizer: Authorizer | None
-    ) -> None:
-        self.source, self.export, self.authorizer = source, export, authorizer
-        self.policies = SuitePolicies(source, authorizer)
-        self.changed: list[JSONObject] = []
-
-    def call(self, request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
-        if webhook == "mutate":
-            for each in map(printed, (request.raw, *in_controllers(request.raw))):
-                want = self.mutated(self.source, each)
-                assert self.mutated(self.export, each) == want
-                if want is not None and want != each["object"]:
-                    self.changed.append(want)
-        return self.policies.call(request, webhook)
-
-    def mutated(self, policies: CompiledPolicySet, request: JSONObject) -> JSONObject | None:
-        """The object after the mutations; None if the request is denied."""
-        response = engine.review(
-            policies,
-            decode(admission_review(request)),
-            webhook="mutate",
-            authorizer=self.authorizer,
-        )
-        if not response.allowed:
-            return None
-        found: JSONObject = jsonpatch.apply_patch(request["object"], response.patch or [])
-        return found
-
-    def admit(
-        self, review: JSONObject, webhooks: tuple[Webhook, ...], completed: runner.Completed
-    ) -> CaseAnswer:
-        defaults = self.policies.defaults if completed else None
-        return together(
-            in_turn(review, webhooks, self.call, defaults, built=completed == "manifests"),
-            None,
-            defaults,
-        )
-
-    def admitting(self, state: CaseState) -> runner.Admit:
-        source, export = with_state(self.source, state), with_state(self.export, state)
-        within = _Compared(source, export, authorizer_in(state, self.authorizer))
-        within.changed = self.changed
-        return within.admit
+def mutated(
+    policies: CompiledPolicySet, request: JSONObject, authorizer: Authorizer | None
+) -> JSONObject | None:
+    """The object after the mutations; None if the request is denied."""
+    review = decode(admission_review(request))
+    response = engine.review(policies, review, webhook="mutate", authorizer=authorizer)
+    if not response.allowed:
+        return None
+    found: JSONObject = jsonpatch.apply_patch(request["object"], response.patch or [])
+    return found
 
 
 def printed(request: JSONObject) -> JSONObject:
@@ -109,9 +60,20 @@ def test_export_makes_of_every_case_what_its_source_makes(name: str) -> None:
         reason.message for each in policies for part in each.parts for reason in part.reasons
     ]
     assert reasons == []
-    export = exported_set(sources, policies, "mutate")
-    compared = _Compared(compile_strict(sources), export, suite_authorizer(suite))
-    found = runner.run(suite, compared.admit, within=compared.admitting)
-    assert len(found) >= 4
-    assert [(each.name, each.error) for each in found if each.error] == []
-    assert compared.changed
+    changed: list[JSONObject] = []
+
+    def compare(
+        source: CompiledPolicySet,
+        export: CompiledPolicySet,
+        request: JSONObject,
+        authorizer: Authorizer | None,
+    ) -> None:
+        sent = printed(request)
+        want = mutated(source, sent, authorizer)
+        assert mutated(export, sent, authorizer) == want
+        if want is not None and want != sent["object"]:
+            changed.append(want)
+
+    sets = compile_strict(sources), exported_set(sources, policies, "mutate")
+    compare_cases(suite, sets, "mutate", compare)
+    assert changed

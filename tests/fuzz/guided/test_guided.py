@@ -4,7 +4,7 @@ import pytest
 
 from tests.fuzz.guided import corpus, running, table
 from tests.fuzz.guided.target import FuzzTarget
-from tests.sampling import examples, sampled
+from tests.sampling import portion, sampled
 
 ROWS = {row.name: row for row in table.TARGETS}
 
@@ -25,7 +25,7 @@ def test_the_corpus_is_answered(row: table.Row, target: FuzzTarget) -> None:
 
 
 def test_random_inputs_are_answered(row: table.Row, target: FuzzTarget) -> None:
-    for data in running.inputs(target, examples(row.inputs), row.longest, corpus.kept(row.name)):
+    for data in running.inputs(target, portion(row.inputs), row.longest, corpus.kept(row.name)):
         running.bounded(target.check, data)
 
 

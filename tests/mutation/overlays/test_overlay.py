@@ -1,5 +1,6 @@
 """What an overlay makes of an object: how things merge, null, $patch and marks."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,244 +23,14 @@ def widget(**spec: Any) -> JSONObject:
     return {"apiVersion": "example.com/v1", "kind": "Widget", "spec": spec}
 
 
-# (name, overlay, where to look, what is there)
-MERGES: list[tuple[str, str, str, Any]] = [
-    ("a new key", "metadata: {annotations: {a: b}}", "metadata.annotations", {"a": "b"}),
-    (
-        "a key among others",
-        "metadata: {labels: {team: x}}",
-        "metadata.labels",
-        {"app": "web", "tier": "front", "team": "x"},
-    ),
-    ("another value", "metadata: {labels: {app: x}}", "metadata.labels.app", "x"),
-    (
-        "null removes",
-        "metadata: {labels: {app: null}}",
-        "metadata.labels",
-        {"tier": "front"},
-    ),
-    ("null of a whole map", "metadata: {labels: null}", "metadata", {"name": "web"}),
-    ("null of nothing", "metadata: {annotations: {a: null}}", "metadata.annotations", None),
-    (
-        "null among new keys",
-        "metadata: {annotations: {a: null, b: c}}",
-        "metadata.annotations",
-        {"b": "c"},
-    ),
-    (
-        "an atomic map merges by key",
-        "spec: {nodeSelector: {zone: a}}",
-        "spec.nodeSelector",
-        {"disk": "ssd", "zone": "a"},
-    ),
-    (
-        "an atomic list is replaced",
-        "spec: {tolerations: [{operator: Exists}]}",
-        "spec.tolerations",
-        [{"operator": "Exists"}],
-    ),
-    ("an empty list replaces too", "spec: {tolerations: []}", "spec.tolerations", None),
-    (
-        "null inside of a replaced list",
-        "spec: {tolerations: [{operator: Exists, key: null}]}",
-        "spec.tolerations",
-        [{"operator": "Exists"}],
-    ),
-    ("a quantity as it is printed", "spec: {overhead: {cpu: 2}}", "spec.overhead", {"cpu": "2"}),
-    (
-        "an item by its key",
-        "spec: {containers: [{name: side, image: s:2}]}",
-        "spec.containers.1",
-        {"name": "side", "image": "s:2", "env": [{"name": "A", "value": "1"}]},
-    ),
-    (
-        "a new item",
-        "spec: {containers: [{name: new, image: n}]}",
-        "spec.containers.2",
-        {"name": "new", "image": "n"},
-    ),
-    (
-        "a list in an item",
-        "spec: {containers: [{name: side, env: [{name: B, value: '2'}]}]}",
-        "spec.containers.1.env",
-        [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}],
-    ),
-    (
-        "a key with a default",
-        "spec: {containers: [{name: app, ports: [{containerPort: 80, name: web}]}]}",
-        "spec.containers.0.ports",
-        [{"containerPort": 80, "protocol": "TCP", "name": "web"}],
-    ),
-    (
-        "$patch: delete",
-        "spec: {containers: [{name: side, $patch: delete}]}",
-        "spec.containers.*.name",
-        ["app"],
-    ),
-    (
-        "$patch: delete of nothing",
-        "spec: {containers: [{name: none, $patch: delete}]}",
-        "spec.containers.*.name",
-        ["app", "side"],
-    ),
-    (
-        "deleted before others are added",
-        "spec: {containers: [{name: new, image: n}, {name: app, $patch: delete}]}",
-        "spec.containers.*.name",
-        ["side", "new"],
-    ),
-    (
-        "a condition that all fulfil",
-        'spec: {containers: [{(name): "*", imagePullPolicy: Always}]}',
-        "spec.containers.*.imagePullPolicy",
-        ["Always", "Always"],
-    ),
-    (
-        "a condition that one fulfils",
-        'spec: {containers: [{(image): "*:latest", imagePullPolicy: Always}]}',
-        "spec.containers.*.imagePullPolicy",
-        ["Always", None],
-    ),
-    (
-        "a condition and a key",
-        'spec: {containers: [{name: side, (image): "s:*", imagePullPolicy: Never}]}',
-        "spec.containers.*.imagePullPolicy",
-        [None, "Never"],
-    ),
-    (
-        "a key whose condition fails is not added",
-        'spec: {containers: [{name: new, (image): "s:*", imagePullPolicy: Never}]}',
-        "spec.containers.*.name",
-        ["app", "side"],
-    ),
-    (
-        "$patch: delete of all that fulfil a condition",
-        'spec: {containers: [{(name): "s*", $patch: delete}]}',
-        "spec.containers.*.name",
-        ["app"],
-    ),
-    (
-        "conditions see what items with keys made",
-        'spec: {containers: [{(name): "*", imagePullPolicy: Always}, {name: new, image: n}]}',
-        "spec.containers.*.imagePullPolicy",
-        ["Always", "Always", "Always"],
-    ),
-    (
-        "a condition deeper in an item",
-        'spec: {containers: [{resources: {(limits): {cpu: "*"}, requests: {cpu: 1}}}]}',
-        "spec.containers.*.resources",
-        [None, None],
-    ),
-    (
-        "a condition of a map holds for all of the overlay",
-        "metadata: {labels: {(app): web, tier: back}}\nspec: {hostNetwork: true}",
-        "spec.hostNetwork",
-        True,
-    ),
-    (
-        "and fails for all of it",
-        "metadata: {labels: {(app): other, tier: back}}\nspec: {hostNetwork: true}",
-        "spec.hostNetwork",
-        None,
-    ),
-    (
-        "a condition on what is not there fails",
-        "spec: {securityContext: {(runAsUser): 0, runAsNonRoot: true}}",
-        "spec.securityContext",
-        None,
-    ),
-    (
-        "X() holds of what is not there",
-        "spec: {securityContext: {X(runAsUser): null, runAsNonRoot: true}}",
-        "spec.securityContext",
-        {"runAsNonRoot": True},
-    ),
-    (
-        "X() fails",
-        "metadata: {labels: {X(app): null, tier: back}}",
-        "metadata.labels.tier",
-        "front",
-    ),
-    (
-        "=() holds of what is not there",
-        "metadata: {labels: {=(none): a, tier: back}}",
-        "metadata.labels.tier",
-        "back",
-    ),
-    (
-        "=() fails",
-        "metadata: {labels: {=(app): a, tier: back}}",
-        "metadata.labels.tier",
-        "front",
-    ),
-    (
-        "^() holds if one item does",
-        'spec: {^(containers): [{image: "*:latest"}], hostNetwork: true}',
-        "spec.hostNetwork",
-        True,
-    ),
-    (
-        "^() fails if none does",
-        'spec: {^(containers): [{image: "*:none"}], hostNetwork: true}',
-        "spec.hostNetwork",
-        None,
-    ),
-    (
-        "() of a list asks for all of its items",
-        'spec: {(containers): [{image: "*:latest"}], hostNetwork: true}',
-        "spec.hostNetwork",
-        None,
-    ),
-    (
-        "<() is a condition of the whole overlay",
-        'metadata: {labels: {tier: back}}\nspec: {containers: [{<(image): "*:latest"}]}',
-        "metadata.labels.tier",
-        "back",
-    ),
-    (
-        "<() fails if no item fulfils it",
-        'metadata: {labels: {tier: back}}\nspec: {containers: [{<(image): "*:none"}]}',
-        "metadata.labels.tier",
-        "front",
-    ),
-    (
-        "+() adds",
-        "metadata: {labels: {+(team): x}}",
-        "metadata.labels.team",
-        "x",
-    ),
-    ("+() leaves", "metadata: {labels: {+(app): x}}", "metadata.labels.app", "web"),
-    (
-        "+() of a map leaves all of it",
-        "spec: {+(nodeSelector): {zone: a}}",
-        "spec.nodeSelector",
-        {"disk": "ssd"},
-    ),
-    (
-        "+() below what is not there",
-        "spec: {securityContext: {+(runAsNonRoot): true}}",
-        "spec.securityContext",
-        {"runAsNonRoot": True},
-    ),
-    (
-        "+() in every item",
-        'spec: {containers: [{(name): "*", +(env): [{name: B, value: "2"}]}]}',
-        "spec.containers.*.env",
-        [[{"name": "B", "value": "2"}], [{"name": "A", "value": "1"}]],
-    ),
-    (
-        "items of a list that is not there",
-        'spec: {initContainers: [{(name): "*", image: x}]}',
-        "spec.initContainers",
-        None,
-    ),
-]
+MERGES = yaml.safe_load((Path(__file__).parent / "merges.yaml").read_text())
 
 
 @pytest.mark.parametrize(
-    ("overlay", "path", "want"), [row[1:] for row in MERGES], ids=[r[0] for r in MERGES]
+    ("overlay", "path", "want"),
+    [pytest.param(row["overlay"], row["at"], row["want"], id=row["name"]) for row in MERGES],
 )
-def test_what_becomes_of_a_pod(overlay: str, path: str, want: Any) -> None:
+def test_what_becomes_of_a_pod(overlay: JSONObject, path: str, want: Any) -> None:
     before = live_pod()
     after = merged(overlay, before, POD)
     assert looked_up(after, path) == want
@@ -292,7 +63,11 @@ def test_what_becomes_of_a_custom_resource(
     assert merged(overlay, after, WIDGET) == after
 
 
-UNCHANGED = [row[1] for row in MERGES if row[0] in ("X() fails", "+() leaves", "null of nothing")]
+UNCHANGED = [
+    row["overlay"]
+    for row in MERGES
+    if row["name"] in ("X() fails", "+() leaves", "null of nothing")
+]
 
 
 @pytest.mark.parametrize(
@@ -303,7 +78,7 @@ UNCHANGED = [row[1] for row in MERGES if row[0] in ("X() fails", "+() leaves", "
         "spec: {containers: [{name: app, image: a:latest}]}",
     ],
 )
-def test_no_change_is_the_same_object(overlay: str) -> None:
+def test_no_change_is_the_same_object(overlay: JSONObject | str) -> None:
     before = live_pod()
     assert merged(overlay, before, POD) is before
 

@@ -24,6 +24,7 @@ from policyd.policy.source.yaml_text.sizes import YamlSize, size_of
 from policyd.versions import NEWEST
 from tests.builders.policies import policy
 from tests.policy.source.hostile import EXCEPTION, FORMS
+from tests.sampling import examples
 
 SMALL = SourceLimits(size=4000, documents=5, nodes=100)
 
@@ -260,7 +261,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(values, min_size=1, max_size=3), st.integers(0, 7), st.booleans())
 def test_a_set_within_its_budget_is_what_it_is_without(
     made: list[Any], repeated: int, flow: bool
@@ -283,7 +284,7 @@ def test_a_set_within_its_budget_is_what_it_is_without(
         assert problem.rule == TOO_LARGE and short.exceeded
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.lists(st.integers(0, 30), max_size=4), min_size=1, max_size=12))
 def test_the_size_is_that_of_what_is_built(graph: list[list[int]]) -> None:
     """Each list holds some of those before it."""

@@ -41,12 +41,13 @@ def without_lists(answer: Callable[[Call], Reply]) -> Callable[[Call], Reply]:
 
 @contextmanager
 def asking(
-    folder: Path, *flags: str, spec: str = ASKING, failure: str = "Fail"
+    folder: Path, *flags: str, spec: str = ASKING, failure: str = "Fail", fresh: bool = False
 ) -> Iterator[tuple[Process, ApiServer]]:
     policies = write_policy(folder / "policies", "asks", spec, failure).parent
     with api_server(folder, by_user) as cluster:
         file = str(cluster.kubeconfig())
-        server = Process(command(policies, "--kubeconfig", file, *flags), folder / "server.log")
+        arguments = command(policies, "--kubeconfig", file, *flags)
+        server = Process(arguments, folder / "server.log", fresh=fresh)
         try:
             yield server, cluster
         finally:
@@ -151,9 +152,9 @@ def test_without_a_cluster_nothing_of_its_client_is_loaded(tmp_path: Path) -> No
         """Whether the compiled part of what the client needs is in the process."""
         return "/msgspec/" in Path(f"/proc/{server.child.pid}/maps").read_text()
 
-    with asking(tmp_path) as (server, _):
+    with asking(tmp_path, fresh=True) as (server, _):
         assert loaded(server)
-    without = Process(command(tmp_path / "policies"), tmp_path / "without.log")
+    without = Process(command(tmp_path / "policies"), tmp_path / "without.log", fresh=True)
     try:
         assert not loaded(without)
         refused = answer(without)
