@@ -7,7 +7,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from policyd._core.schema import merge
+from policyd._core.schema import problems as schema_problems
 from policyd.cli import policyd
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
@@ -36,7 +36,7 @@ def problems(schemas: Schemas, document: JSONObject) -> list[tuple[str, str]]:
         pytest.skip(
             f"needs the definition of {document['kind']}: cert-manager-crds in {programs.folder()}"
         )
-    return merge.problems(document, schema.root.type) or []
+    return schema_problems.problems(document, schema.root.type) or []
 
 
 @pytest.mark.parametrize("profile", PROFILES)

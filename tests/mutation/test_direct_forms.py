@@ -174,7 +174,7 @@ class OnlyDirect:
         value: object,
         obj: JSONObject,
         target: Target,
-        sources: tuple[object, ...] | None = None,
+        sources: ReadTrees | None,
     ) -> JSONObject:
         raise AssertionError("the general form was needed")
 
