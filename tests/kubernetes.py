@@ -9,13 +9,15 @@ same sources.
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 VARIABLE = "POLICYD_KUBERNETES"
 # What runs as each version; the newest comes last.
 RELEASES = {"1.36": "v1.36.3", "1.37": "v1.37.1"}
 NEWEST = list(RELEASES)[-1]
+# Kubernetes versions that need a newer Go than the others (1.26).
+TOOLCHAINS = {"1.38": "go1.27.3"}
 
 
 class Unavailable(Exception):
@@ -38,6 +40,7 @@ def build(module: Path, version: str, target: Path, *packages: str, link: str = 
     built = subprocess.run(
         [*command, "-o", f"{target}/" if len(packages) > 1 else str(target), *packages],
         cwd=module,
+        env=go_environment(version),
         capture_output=True,
         text=True,
         check=False,
@@ -48,7 +51,20 @@ def build(module: Path, version: str, target: Path, *packages: str, link: str = 
 
 def go(module: Path, version: str, command: str, *arguments: str) -> Sequence[str]:
     """Return the command line of ``go build`` or ``go run`` for a Kubernetes version."""
+    return [go_command(), command, f"-modfile=kubernetes-{version}.mod", *arguments]
+
+
+def go_command() -> str:
+    """Return the path of the go command of this machine."""
     program = shutil.which("go")
     if program is None:
-        raise Unavailable(f"no Go to build tests/{module.name} with")
-    return [program, command, f"-modfile=kubernetes-{version}.mod", *arguments]
+        raise Unavailable("there is no Go on this machine")
+    return program
+
+
+def go_environment(version: str) -> Mapping[str, str]:
+    """Return the environment of the go command for a Kubernetes version: with the toolchain that it
+    needs, which an older go command downloads from the module proxy.
+    """
+    toolchain = {"GOTOOLCHAIN": TOOLCHAINS[version]} if version in TOOLCHAINS else {}
+    return {**os.environ, **toolchain}

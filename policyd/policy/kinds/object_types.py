@@ -16,6 +16,7 @@ from policyd.mutation.schemas.type_builder import QUANTITY
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.enums import built_in_enum
 from policyd.policy.kinds.plural import plural
+from policyd.versions import NEWEST, KubernetesVersion
 
 _Gvk = tuple[str, str, str]
 _SCALARS = {"boolean": BOOL, "integer": INT, "number": DOUBLE, "string": STRING}
@@ -195,8 +196,10 @@ def _with_enum(schema: JSONObject, values: frozenset[str]) -> JSONObject:
 class KindSchemas:
     """The OpenAPI schemas of kinds, and the kind of each resource."""
 
-    def __init__(self, crds: Iterable[Mapping[str, Any]]) -> None:
-        self._table: Table = builtin_table()
+    def __init__(
+        self, crds: Iterable[Mapping[str, Any]], version: KubernetesVersion = NEWEST
+    ) -> None:
+        self._table: Table = builtin_table(version)
         self._found: dict[_Gvk, JSONObject | None] = {}
         self._resources: dict[_Gvk, _Gvk] = {}
         self._by_name: dict[tuple[str, ...], list[_Gvk]] | None = None
