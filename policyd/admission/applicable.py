@@ -286,7 +286,9 @@ def _selectable(changed: JSON) -> JSON:
     string, which only custom resources can have (apimachinery, Unstructured.GetLabels).
     """
     metadata = changed.get("metadata") if isinstance(changed, dict) else None
-    labels = metadata.get("labels") if isinstance(metadata, dict) else None
+    if not isinstance(changed, dict) or not isinstance(metadata, dict):
+        return changed
+    labels = metadata.get("labels")
     if not isinstance(labels, dict) or all(isinstance(each, str) for each in labels.values()):
         return changed
     return {**changed, "metadata": {**metadata, "labels": {}}}

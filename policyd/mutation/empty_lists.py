@@ -65,8 +65,8 @@ def _empty_lists(
             if item is EMPTY:
                 yield parent, key, below
             elif isinstance(item, dict | list):
-                parent[key] = item.copy()  # type: ignore[index]
-                rest.append((parent[key], below))  # type: ignore[index]
+                parent[key] = item.copy()
+                rest.append((parent[key], below))
 
 
 def _below(schema: JSONObject | None, key: object) -> JSONObject | None:

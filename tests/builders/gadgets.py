@@ -12,56 +12,38 @@ from policyd.json_types import JSONObject
 from tests.builders.policies import apply_configuration, json_patch, map_, map_binding, rule
 
 GROUP = "gadgets.example.com"
+_SET: JSONObject = {
+    "type": "array",
+    "x-kubernetes-list-type": "set",
+    "items": {"type": "string"},
+}
+_FIELDS: JSONObject = {
+    "tags": _SET,
+    "maybe": {**_SET, "nullable": True},
+    "usual": {**_SET, "default": ["a"]},
+    "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+}
+_SCHEMA: JSONObject = {
+    "type": "object",
+    "properties": {"spec": {"type": "object", "properties": _FIELDS}},
+}
+_VERSION: JSONObject = {
+    "name": "v1",
+    "served": True,
+    "storage": True,
+    "schema": {"openAPIV3Schema": _SCHEMA},
+}
+_NAMES: JSONObject = {
+    "kind": "Gadget",
+    "listKind": "GadgetList",
+    "plural": "gadgets",
+    "singular": "gadget",
+}
 DEFINITION: JSONObject = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
     "metadata": {"name": f"gadgets.{GROUP}"},
-    "spec": {
-        "group": GROUP,
-        "names": {
-            "kind": "Gadget",
-            "listKind": "GadgetList",
-            "plural": "gadgets",
-            "singular": "gadget",
-        },
-        "scope": "Namespaced",
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "properties": {
-                            "spec": {
-                                "type": "object",
-                                "properties": {
-                                    name: {
-                                        "type": "array",
-                                        "x-kubernetes-list-type": "set",
-                                        "items": {"type": "string"},
-                                        **more,
-                                    }
-                                    for name, more in {
-                                        "tags": {},
-                                        "maybe": {"nullable": True},
-                                        "usual": {"default": ["a"]},
-                                    }.items()
-                                }
-                                | {
-                                    "free": {
-                                        "type": "object",
-                                        "x-kubernetes-preserve-unknown-fields": True,
-                                    }
-                                },
-                            }
-                        },
-                    }
-                },
-            }
-        ],
-    },
+    "spec": {"group": GROUP, "names": _NAMES, "scope": "Namespaced", "versions": [_VERSION]},
 }
 SIZE = "Object{metadata: Object.metadata{annotations: {'s': string(size(object.spec.tags))}}}"
 TAGS = "Object{spec: Object.spec{tags: []}}"

@@ -66,8 +66,8 @@ def every_kind(version: KubernetesVersion = NEWEST) -> "list[Samples]":
     """The kinds of the built-in schemas of a Kubernetes version."""
     found = []
     for key, definition in builtin_table(version).kinds.items():
-        group, version, kind = key.split("/")
-        found.append(Samples(f"{group}/{version}" if group else version, kind, definition))
+        group, served, kind = key.split("/")
+        found.append(Samples(f"{group}/{served}" if group else served, kind, definition))
     return found
 
 

@@ -28,6 +28,7 @@ def both(
     documents: Sequence[JSONObject],
     folder: Path,
     called: str = "",
+    *,
     others: Sequence[JSONObject] = (),
     **settings: str,
 ) -> Iterator[Callable[[str, str], str]]:

@@ -52,7 +52,7 @@ def test_gadgets(api: Cluster, client: Client, tmp_path: Path) -> None:
     client.made(DEFINITION)
     until(lambda: client.create(gadget(), dryRun="All").status == 201, "gadgets are served")
     documents = [each for case in CASES for each in case.documents()]
-    with both(api, client, documents, tmp_path, "gadgets-", [DEFINITION]) as namespace:
+    with both(api, client, documents, tmp_path, "gadgets-", others=[DEFINITION]) as namespace:
         for case in CASES:
             send = partial(sent, client, gadget, namespace, case.name)
             if case.error:

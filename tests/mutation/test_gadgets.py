@@ -8,6 +8,7 @@ import pytest
 
 from policyd import PolicySet, build_review
 from policyd._core.go.printing import EMPTY
+from policyd.json_types import JSONObject
 from policyd.mutation.empty_lists import printed, stored
 from tests.builders.gadgets import CASES, DEFINITION, Case, gadget
 
@@ -63,5 +64,5 @@ def test_a_json_patch_sees_null() -> None:
     obj = {"a": EMPTY, "b": {"c": [EMPTY, []]}, "d": []}
     assert printed(obj) == {"a": None, "b": {"c": [None, []]}, "d": []}
     assert obj["a"] is EMPTY
-    plain = {"a": [], "b": {}}
+    plain: JSONObject = {"a": [], "b": {}}
     assert printed(plain) is plain

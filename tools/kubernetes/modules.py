@@ -30,12 +30,17 @@ RELEASES = {
     "1.35": "1.35.4",
     "1.36": "1.36.3",
     "1.37": "1.37.2",
+    "1.38": "1.38.0-beta.0",
 }
 GOTYPES = Path(__file__).parent / "gotypes"
 # The optional parts of ``gotypes``: a file, and the module that it needs.
 PARTS = {
     "apiextensions": "k8s.io/apiextensions-apiserver",
     "apiregistration": "k8s.io/kube-aggregator",
+}
+# Modules of a version that the module proxy does not serve, and what stands for them.
+REPLACED = {
+    "1.38": ("sigs.k8s.io/structured-merge-diff/v7=sigs.k8s.io/structured-merge-diff/v7@v7.0.0",),
 }
 _DOCUMENT = "_openapi.json"
 
@@ -75,8 +80,8 @@ def go_types(version: str) -> tuple[dict[str, JSONObject], dict[str, str]]:
     if found is not None:
         return found, {}
     missing = {}
-    for part in PARTS:
-        alone, reason = built_types(version, {part: PARTS[part]})
+    for part, path in PARTS.items():
+        alone, reason = built_types(version, {part: path})
         if alone is None:
             missing[part] = reason
     found, reason = built_types(version, {p: PARTS[p] for p in PARTS if p not in missing})
@@ -94,6 +99,8 @@ def built_types(version: str, parts: Mapping[str, str]) -> tuple[dict[str, JSONO
             shutil.copy(GOTYPES / f"{name}.go", module)
         try:
             go(module, version, "mod", "init", "policyd.dev/gotypes")
+            for replacement in REPLACED.get(version, ()):
+                go(module, version, "mod", "edit", f"-replace={replacement}")
             paths = ("k8s.io/client-go", *parts.values())
             go(module, version, "get", *(f"{path}@{staging}" for path in paths))
             printed = go(module, version, "run", "-mod=mod", ".")

@@ -204,12 +204,12 @@ class KindSchemas:
         self._resources: dict[_Gvk, _Gvk] = {}
         self._by_name: dict[tuple[str, ...], list[_Gvk]] | None = None
         for api_version, kind in BUILTIN_KINDS:
-            group, _, version = api_version.rpartition("/")
-            self._resources[group, version, plural(kind)] = (group, version, kind)
+            group, _, served = api_version.rpartition("/")
+            self._resources[group, served, plural(kind)] = (group, served, kind)
         for key in self._table.kinds:  # versions that a cluster can be configured to serve
-            group, version, kind = key.split("/")
-            if f"{group}/{version}".removeprefix("/") not in _SERVED_VERSIONS:
-                self._resources[group, version, plural(kind)] = (group, version, kind)
+            group, served, kind = key.split("/")
+            if f"{group}/{served}".removeprefix("/") not in _SERVED_VERSIONS:
+                self._resources[group, served, plural(kind)] = (group, served, kind)
         for crd in crds:
             self._add(crd.get("spec") or {})
 

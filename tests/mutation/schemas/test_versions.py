@@ -84,7 +84,7 @@ def test_fields_of_a_newer_api_server_do_not_stop_a_mutation(kind: Samples) -> N
 
 
 def test_a_copy_keeps_the_fields_of_a_newer_api_server() -> None:
-    sent = {
+    sent: JSONObject = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": "x"},
@@ -102,5 +102,5 @@ def test_a_copy_keeps_the_fields_of_a_newer_api_server() -> None:
 
 def test_a_field_that_nobody_knows_is_still_an_error() -> None:
     sent = {"apiVersion": "v1", "kind": "Pod", "metadata": {"x": 1}, "spec": {"containers": []}}
-    with pytest.raises(StatusError, match='unknown field "spec.x"'):
+    with pytest.raises(StatusError, match=r'unknown field "spec\.x"'):
         apply([patch("add", "/spec/x", value=1)], sent, POD)
