@@ -5,7 +5,7 @@ ifdef K8S
 export POLICYD_KUBERNETES = $(K8S)
 endif
 
-.PHONY: acceptance demo test explore fuzz-cel fuzz asan differential check build bench bench-compare bench-released loadtest cov helm e2e node image audit tls-scan matrix clean
+.PHONY: kubernetes acceptance demo test explore fuzz-cel fuzz asan differential check build bench bench-compare bench-released loadtest cov helm e2e node image audit tls-scan matrix clean
 
 demo: build            # a real server, real reviews, the answers explained
 	$(RUN)python tools/demo/run.py
@@ -27,6 +27,9 @@ asan: build            # the tests of the core with AddressSanitizer and Undefin
 
 differential: build    # the tests that ask Kubernetes' own CEL, of the version K8S=1.36
 	$(RUN)python -m pytest tests/fuzz
+
+kubernetes: build      # all that a new version needs: VERSION=1.38; prints what is left for a person (needs Go)
+	$(RUN)python -m tools.kubernetes $(VERSION)
 
 check: build           # lint, format, types, layout, stubs
 	tools/check

@@ -36,11 +36,14 @@ class KubernetesVersion:
 
 
 OLDEST = KubernetesVersion(1, 30)
+# The newest release, which is the default.
 NEWEST = KubernetesVersion(1, 37)
-SUPPORTED = tuple(KubernetesVersion(1, minor) for minor in range(OLDEST.minor, NEWEST.minor + 1))
+# The newest version that is known: a pre-release, or the newest release.
+LATEST = KubernetesVersion(1, 38)
+SUPPORTED = tuple(KubernetesVersion(1, minor) for minor in range(OLDEST.minor, LATEST.minor + 1))
 # Versions whose responses were recorded. Older ones differ from 1.36 only in their functions.
 RECORDED = (KubernetesVersion(1, 36), NEWEST)
-SPAN = f"{OLDEST} to {NEWEST}"
+SPAN = f"{OLDEST} to {LATEST}"
 
 
 def supported(string: str) -> KubernetesVersion:
@@ -53,10 +56,10 @@ def supported(string: str) -> KubernetesVersion:
 
 def nearest(version: KubernetesVersion) -> tuple[KubernetesVersion, str]:
     """The supported version nearest to that of a cluster, and a warning if they differ."""
-    if version > NEWEST:
-        return NEWEST, (
+    if version > LATEST:
+        return LATEST, (
             f"the cluster runs Kubernetes {version}, which is newer than supported ({SPAN}); "
-            f"policies are evaluated as in {NEWEST}"
+            f"policies are evaluated as in {LATEST}"
         )
     if version < OLDEST:
         return OLDEST, (

@@ -8,6 +8,7 @@ from policyd.config import resolve
 from policyd.errors import ConfigError
 from policyd.versions import (
     ESCAPED_IDENTIFIERS,
+    LATEST,
     NEWEST,
     OLDEST,
     RECORDED,
@@ -38,14 +39,14 @@ def test_versions_are_read(text: str, version: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "1", "1.x", "latest", "1.37x", "-1.2", "1.37\n1.36"])
 def test_other_texts_are_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"a Kubernetes version, 1\.30 to 1\.37"):
+    with pytest.raises(ValueError, match=r"a Kubernetes version, 1\.30 to 1\.38"):
         KubernetesVersion.parse(text)
 
 
 def test_only_supported_versions_may_be_named() -> None:
     assert supported("v1.30.2") == OLDEST
-    for text in ("1.29", "1.38", "2.0"):
-        with pytest.raises(ValueError, match=r"1\.30 to 1\.37"):
+    for text in ("1.29", "1.39", "2.0"):
+        with pytest.raises(ValueError, match=r"1\.30 to 1\.38"):
             supported(text)
 
 
@@ -58,11 +59,11 @@ def test_versions_are_ordered_by_number() -> None:
 def test_a_cluster_of_another_version_is_treated_as_the_next_one_with_a_warning() -> None:
     assert nearest(KubernetesVersion(1, 34)) == (KubernetesVersion(1, 34), "")
     version, warning = nearest(KubernetesVersion(1, 40))
-    assert version == NEWEST
-    assert "Kubernetes 1.40, which is newer than supported (1.30 to 1.37)" in warning
+    assert version == LATEST
+    assert "Kubernetes 1.40, which is newer than supported (1.30 to 1.38)" in warning
     version, warning = nearest(KubernetesVersion(1, 28))
     assert version == OLDEST
-    assert "Kubernetes 1.28, which is older than supported (1.30 to 1.37)" in warning
+    assert "Kubernetes 1.28, which is older than supported (1.30 to 1.38)" in warning
 
 
 def test_features_say_since_when_and_where() -> None:

@@ -261,6 +261,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row("prefixLength", "The length of the prefix.", "cidr('10.0.0.0/8').prefixLength()"),
         Row("masked", "The network with the bits beyond its prefix cleared.",
             "cidr('10.1.2.3/8').masked() == cidr('10.0.0.0/8')"),
+        Row("isMask", "Whether the bits beyond its prefix are 0.", "cidr('10.1.2.3/8').isMask()"),
     ),
     "URLs": (
         Row("url", "An absolute URI, or an absolute path.",

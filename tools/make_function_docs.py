@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from policyd.cel.syntax.macros import INTRODUCED
 from policyd.cel.types.functions import Declaration, declarations
 from policyd.cli import policyd
-from policyd.versions import OLDEST
+from policyd.versions import LATEST, OLDEST
 from tools.function_table import OPERATORS, POD, SECTIONS, Row
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "functions.md"
@@ -67,6 +67,7 @@ def _run(rows: Iterable[Row]) -> list[dict[str, Any]]:
         rules = Path(folder) / "rules.yaml"
         rules.write_text(RULES)
         flags = ["--jsonl", "--cost", "--authorizer", str(rules), "--user", "alice"]
+        flags += ["--kubernetes-version", str(LATEST)]
         done = CliRunner().invoke(policyd, ["eval", *flags], input="\n".join(lines))
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     for row, answer in zip(rows, answers, strict=True):

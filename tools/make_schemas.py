@@ -1,33 +1,37 @@
-"""Generate the table of built-in schemas in policyd/mutation/schemas from a real kube-apiserver.
+"""Generate the tables of built-in schemas in policyd/mutation/schemas, one for each version.
 
-python -m tools.make_schemas
+python -m tools.make_schemas            # all versions
+python -m tools.make_schemas 1.38       # one
 
-Starts the API server of ``tests/e2e`` with all API versions enabled and reads /openapi/v3;
-``tests/e2e/apiserver/gotypes`` adds what OpenAPI leaves out. The file is JSON Lines. The first line
-holds ``version``, ``kinds`` ({"group/version/kind": definition}, the kinds that ApplyConfiguration
-can merge) and ``decoded`` (the same for kinds that only occur in subresources of other groups, such
-as Scale: their results can be checked). Each other line is one ``{"name", "schema"}``: the OpenAPI
-schema without descriptions and value rules, with these additions:
+They are from the OpenAPI documents and Go types that the modules of a version publish
+(``tools/kubernetes``). A table is JSON Lines. The first line holds ``version``, ``kinds``
+({"group/version/kind": definition}, the kinds that ApplyConfiguration can merge) and ``decoded``
+(the same for kinds that only occur in subresources of other groups, such as Scale: their results
+can be checked). Each other line is one ``{"name", "schema"}``: the OpenAPI schema without
+descriptions and value rules, with these additions:
 
 - ``go``: the Go type as error messages print it, without the star of a pointer;
 - ``pointer``: true if Go has a pointer, so that zero differs from absent;
 - ``via``: the embedded Go structs that contain the field (``VolumeSource.``), also part of
   messages;
 - ``omit``: ``empty`` or ``zero``: Go's omitempty or omitzero, so that such values are not printed.
+
+The table of the default version is whole. Those of the other versions have only the schemas that
+differ from it, so after a change of the default version all are made anew.
 """
 
 import gzip
 import json
-import subprocess
-from collections.abc import Iterable, Set
-from pathlib import Path
+import sys
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 from policyd.json_types import JSONObject
-from tests import kubernetes
-from tests.e2e.cluster import MODULE, cluster
+from policyd.mutation.schemas.tables import lines_of, table_path
+from policyd.versions import NEWEST, KubernetesVersion
+from tools.kubernetes import modules
 
-TARGET = Path(__file__).resolve().parent.parent / "policyd" / "mutation" / "schemas"
+BASE = str(NEWEST)
 KEPT = {
     "type",
     "format",
@@ -43,15 +47,19 @@ KEPT = {
 NOT_OBJECTS = ("List", "WatchEvent", "DeleteOptions", "Status")
 
 
-def main() -> None:
-    with cluster(
-        flags=["--runtime-config=api/all=true", "--feature-gates=AllAlpha=true,AllBeta=true"]
-    ) as server:
-        documents = dict(server.schemas())
+def main(versions: list[str]) -> None:
+    if not versions or BASE in versions:
+        versions = [BASE, *(version for version in modules.RELEASES if version != BASE)]
+    for version in versions:
+        write(version, *table(version))
+
+
+def table(version: str) -> tuple[JSONObject, dict[str, JSONObject]]:
+    """Return the first line of a version's table, and its schemas by name."""
     kinds: dict[str, str] = {}
     elsewhere: dict[str, str] = {}
     definitions: dict[str, JSONObject] = {}
-    for group_version, document in documents.items():
+    for group_version, document in modules.openapi(version):
         for name, schema in document.get("components", {}).get("schemas", {}).items():
             # DeleteOptions and WatchEvent differ by group only in the kinds they claim.
             definitions[name] = pruned(schema, keys_of_items(name, document))
@@ -61,11 +69,15 @@ def main() -> None:
                 home = "/".join(filter(None, (kind["group"], kind["version"])))
                 key = f"{kind['group']}/{kind['version']}/{kind['kind']}"
                 (kinds if home == group_version else elsewhere)[key] = name
-    add_go_types(definitions, server.version)
+    structs, missing = modules.go_types(version)
+    for part, reason in missing.items():
+        print(f"{version}: no Go types of {part}, those of {BASE} are used: {reason}")
+        structs = {**modules.go_types(BASE)[0], **structs}
+    add_go_types(definitions, structs)
     decoded = {kind: name for kind, name in sorted(elsewhere.items()) if kind not in kinds}
     used = reachable(definitions, [*kinds.values(), *decoded.values()])
-    head = {"version": kubernetes.RELEASES[server.version], "kinds": dict(sorted(kinds.items()))}
-    write(server.version, {**head, "decoded": decoded}, used)
+    release = f"v{modules.RELEASES[version]}"
+    return {"version": release, "kinds": dict(sorted(kinds.items())), "decoded": decoded}, used
 
 
 def keys_of_items(name: str, document: JSONObject) -> set[str]:
@@ -104,23 +116,14 @@ def reference(schema: JSONObject) -> str:
     return path.rpartition("/")[2]
 
 
-def add_go_types(definitions: dict[str, JSONObject], version: str) -> None:
-    command = kubernetes.go(MODULE, version, "run", "./gotypes")
-    printed = subprocess.run(command, cwd=MODULE, check=True, capture_output=True).stdout
-    for line in printed.splitlines():
-        struct = json.loads(line)
-        definition = definitions.get(definition_name(struct["name"]))
-        if definition is None:
+def add_go_types(definitions: dict[str, JSONObject], structs: Mapping[str, JSONObject]) -> None:
+    for name, definition in definitions.items():
+        struct = structs.get(name)
+        if struct is None:
             continue
         definition["go"] = struct["name"].rpartition(".")[2]
-        for name, member in definition.get("properties", {}).items():
-            annotate(member, struct["fields"][name])
-
-
-def definition_name(go_name: str) -> str:
-    """``k8s.io/api/core/v1.PodSpec`` -> ``io.k8s.api.core.v1.PodSpec``."""
-    host, _, rest = go_name.partition("/")
-    return ".".join([*reversed(host.split(".")), *rest.split("/")])
+        for field, member in definition.get("properties", {}).items():
+            annotate(member, struct["fields"][field])
 
 
 def annotate(schema: JSONObject, field: JSONObject) -> None:
@@ -159,15 +162,19 @@ def references(schema: Any) -> list[str]:
 
 
 def write(version: str, head: JSONObject, definitions: dict[str, JSONObject]) -> None:
-    lines: list[JSONObject] = [head]
-    lines += [{"name": name, "schema": schema} for name, schema in definitions.items()]
-    text = "\n".join(json.dumps(line, separators=(",", ":")) for line in lines)
-    TARGET.mkdir(exist_ok=True)
-    # Without a time stamp, so that the same server produces the same bytes.
-    packed = gzip.compress(text.encode(), 9, mtime=0)
-    (TARGET / f"kubernetes-{version}.jsonl.gz").write_bytes(packed)
-    print(f"{len(head['kinds'])} kinds, {len(definitions)} definitions, {len(packed)} bytes")
+    lines = {name: line({"name": name, "schema": each}) for name, each in definitions.items()}
+    if version != BASE:
+        whole = lines_of(table_path(NEWEST).read_bytes())[1]
+        lines = {name: each for name, each in lines.items() if each != whole.get(name)}
+    # Without a time stamp, so that the same modules produce the same bytes.
+    packed = gzip.compress(b"\n".join([line(head), *lines.values()]), 9, mtime=0)
+    table_path(KubernetesVersion.parse(version)).write_bytes(packed)
+    print(f"{version}: {len(head['kinds'])} kinds, {len(lines)} schemas, {len(packed)} bytes")
+
+
+def line(value: JSONObject) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -77,7 +77,7 @@ class Applicable:
         self.object, self.subjects = changed, self.subjects.showing(changed)
         if self.policies.steady and self.request.resource[2] not in CONTROLLERS:
             return self._found
-        self.view = self._view(changed, self.request.old_object)
+        self.view = self._view(_selectable(changed), self.request.old_object)
         self.by_template = _NONE
         return self._matches(MatchIndex.AGAIN)
 
@@ -279,3 +279,16 @@ class Applicable:
         if not isinstance(labels, dict):
             return None
         return labels if all(isinstance(each, str) for each in labels.values()) else None
+
+
+def _selectable(changed: JSON) -> JSON:
+    """Return the object as selectors see it after mutations: without labels if one of them is not a
+    string, which only custom resources can have (apimachinery, Unstructured.GetLabels).
+    """
+    metadata = changed.get("metadata") if isinstance(changed, dict) else None
+    if not isinstance(changed, dict) or not isinstance(metadata, dict):
+        return changed
+    labels = metadata.get("labels")
+    if not isinstance(labels, dict) or all(isinstance(each, str) for each in labels.values()):
+        return changed
+    return {**changed, "metadata": {**metadata, "labels": {}}}

@@ -32,9 +32,11 @@ def _apply(value: JSON, kind: SchemaType, version: KubernetesVersion) -> None:
         for each in value:
             _apply(each, _type(kind.item), version)
     elif isinstance(value, dict) and kind.decoding == Decoding.STRUCT:
-        name = builtin_table().definition_of(kind)
+        name = builtin_table(version).definition_of(kind)
         for field, default in VALUES.get(name, {}).items():
-            schema = kind.fields[field]
+            schema = kind.fields.get(field)
+            if schema is None:
+                continue  # the version does not have the field
             if field not in value or (not schema.pointer and not value[field]):
                 value[field] = decode(default, schema)
         for function in FUNCTIONS.get(name, ()):

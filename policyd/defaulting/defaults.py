@@ -10,17 +10,15 @@ from policyd.defaulting.placing import FIELDS, in_namespace
 from policyd.defaulting.written import written
 from policyd.json_types import JSON, JSONObject, is_deeper
 from policyd.mutation.schemas.schemas import Schemas
-from policyd.versions import NEWEST, KubernetesVersion
 
 _DEEPEST = 1_000  # levels of an object
 
 
 class Defaults:
-    """The defaults of the kinds in these schemas, as a Kubernetes version has them."""
+    """The defaults of the kinds in these schemas, as their Kubernetes version has them."""
 
-    def __init__(self, schemas: Schemas, version: KubernetesVersion = NEWEST) -> None:
+    def __init__(self, schemas: Schemas) -> None:
         self._schemas = schemas
-        self._version = version
 
     def applied(self, obj: JSON) -> JSON:
         """Return an object as webhooks see it; as it is if its kind is unknown, or if it is deeper
@@ -34,7 +32,7 @@ class Defaults:
             return obj
         with deep_recursion():
             if kind.native:
-                return with_defaults(obj, kind, self._version)
+                return with_defaults(obj, kind, self._schemas.version)
             return with_structural_defaults(obj, kind)
 
     def request(self, request: Mapping[str, JSON]) -> JSONObject:

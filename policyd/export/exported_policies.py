@@ -39,7 +39,7 @@ def exported(
 def _exported(sources: Sources, time: datetime) -> Iterator[ExportedPolicy]:
     bindings, attachments = PolicyBindings(sources), Attachments(sources)
     known = definitions(sources).documents
-    kinds, crds = KnownKinds(known), [definition.raw for definition in known]
+    kinds, crds = KnownKinds(known, sources.version), [definition.raw for definition in known]
     rollouts = PolicyRollouts(sources)
     for document in sources.of_kind("Policy", *verbatim.KINDS):
         attached, _ = attachments.of(document)

@@ -1,8 +1,5 @@
 """The mutation kind ApplyConfiguration: ``Object{...}`` merged like server-side apply."""
 
-from typing import Any
-
-from policyd._core.go.printing import EMPTY
 from policyd._core.json.encoded_size import MAX_PATCH_BYTES, TOO_LARGE, json_bytes
 from policyd._core.plan.mutators import DirectConfiguration
 from policyd._core.schema.list_items import MergeError
@@ -87,7 +84,7 @@ def merged_object(obj: JSONObject, patch: JSONObject, schema: KindSchema) -> JSO
         merged: JSONObject = merge(obj, patch, kind)  # type: ignore[assignment]
     except MergeError as error:
         raise MutationError(NOT_MERGED + str(error)) from None
-    return merged if schema.native or merged is obj else without_empty(merged)
+    return merged
 
 
 def check(patch: JSONObject, kind: SchemaType) -> None:
@@ -103,23 +100,6 @@ def check(patch: JSONObject, kind: SchemaType) -> None:
 def listed(found: list[tuple[str, str]]) -> str:
     lines = [f"{path}: {message}" if path else message for path, message in found]
     return lines[0] if len(lines) == 1 else "errors:\n  " + "\n  ".join(lines)
-
-
-def without_empty(value: Any) -> Any:
-    """Replace empty lists that an expression wrote by null, as in custom resources (fact 62).
-    Without recursion: the object may have 1,000 levels.
-    """
-    root = [value]
-    rest: list[Any] = [root]
-    while rest:
-        node = rest.pop()
-        for key, item in [*(node.items() if isinstance(node, dict) else enumerate(node))]:
-            if item is EMPTY:
-                node[key] = None
-            elif isinstance(item, dict | list):
-                node[key] = item.copy()
-                rest.append(node[key])
-    return root[0]
 
 
 KIND = MutationKind(

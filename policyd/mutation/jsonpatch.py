@@ -7,6 +7,7 @@ from policyd.cel.types.types import JSON_PATCH, list_of
 from policyd.errors import MutationError
 from policyd.json_types import JSONObject
 from policyd.mutation.decoding import decoded
+from policyd.mutation.empty_lists import printed
 from policyd.mutation.kind import MutationKind
 from policyd.mutation.schemas.schemas import Target
 
@@ -26,8 +27,9 @@ class JSONPatch:
         if not isinstance(value, list):
             raise MutationError("type mismatch: JSONPatchType.expression should evaluate to array")
         operations, given = operations_of(value, sources)
-        after = apply(operations, obj)
-        return obj if after is obj else decoded(after, obj, target, given)
+        before = obj if target.native is not None else printed(obj)
+        after = apply(operations, before)
+        return obj if after is before else decoded(after, before, target, given)
 
 
 KIND = MutationKind(

@@ -12,6 +12,7 @@ import yaml
 
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import OBJECT_META, builtin_table
+from policyd.versions import NEWEST, KubernetesVersion
 from tests.shared import ROOT
 
 DATA = ROOT / "tests/defaulting/data"
@@ -61,12 +62,12 @@ def rows_of(version: str) -> Path:
     return DATA / f"defaults-{version}.jsonl.gz"
 
 
-def every_kind() -> "list[Samples]":
-    """The kinds of the built-in schemas."""
+def every_kind(version: KubernetesVersion = NEWEST) -> "list[Samples]":
+    """The kinds of the built-in schemas of a Kubernetes version."""
     found = []
-    for key, definition in builtin_table().kinds.items():
-        group, version, kind = key.split("/")
-        found.append(Samples(f"{group}/{version}" if group else version, kind, definition))
+    for key, definition in builtin_table(version).kinds.items():
+        group, served, kind = key.split("/")
+        found.append(Samples(f"{group}/{served}" if group else served, kind, definition))
     return found
 
 

@@ -57,7 +57,7 @@ def live(server: ApiServer, sink: Sink) -> Iterator[LiveDefinitions]:
     [
         ("v1.37.1", ("1.37", "")),
         ("v1.34.8-eks-1234", ("1.34", "")),
-        ("v1.41.0", ("1.37", "which is newer than supported (1.30 to 1.37)")),
+        ("v1.41.0", ("1.38", "which is newer than supported (1.30 to 1.38)")),
         ("v1.29.3", ("1.30", "which is older than supported")),
         ("dev", ("1.37", "is not known (it reported 'dev')")),
         ("", ("1.37", "is not known (the API server answered 404")),

@@ -39,15 +39,17 @@ CASES = [(version, kind) for version in RECORDED for kind in recorded(str(versio
 def test_defaults_are_those_of_the_api_server(
     version: KubernetesVersion, kind: tuple[str, str]
 ) -> None:
-    defaults = Defaults(Schemas.builtin().with_crds(DEFINITIONS), version)
+    defaults = Defaults(Schemas.builtin(version).with_crds(DEFINITIONS))
     for row in recorded(str(version))[kind]:
         found = defaults.applied(row["manifest"])
         assert comparable(found) == comparable(row["object"]), row["manifest"]
         assert comparable(defaults.applied(found)) == comparable(found), "applied twice"
 
 
-def test_every_kind_of_the_schemas_was_recorded() -> None:
-    kinds = {(each.api_version, each.kind) for each in every_kind()}
-    assert kinds <= set(recorded("1.36"))
-    written = {(each["apiVersion"], each["kind"]) for each in MANIFESTS}
-    assert written <= set(recorded("1.36"))
+@pytest.mark.parametrize("version", RECORDED, ids=str)
+def test_every_kind_of_the_schemas_was_recorded(version: KubernetesVersion) -> None:
+    kinds = {(each.api_version, each.kind) for each in every_kind(version)}
+    kinds |= {(each["apiVersion"], each["kind"]) for each in MANIFESTS}
+    if version >= KubernetesVersion(1, 37):  # which sends no reviews of users to webhooks
+        kinds = {each for each in kinds if not each[1].endswith("Review")}
+    assert kinds <= set(recorded(str(version)))

@@ -125,6 +125,8 @@ def binaries() -> tuple[Path, str]:
     if named:
         return Path(named), version_of(Path(named))
     version = kubernetes.chosen()
+    if version in kubernetes.AHEAD:
+        raise kubernetes.Unavailable(f"the API server of {version} cannot be built yet")
     target = BUILT / version
     if not all((target / name).exists() for name in PROGRAMS):
         release = kubernetes.RELEASES[version]

@@ -28,13 +28,16 @@ def both(
     documents: Sequence[JSONObject],
     folder: Path,
     called: str = "",
+    *,
+    others: Sequence[JSONObject] = (),
     **settings: str,
 ) -> Iterator[Callable[[str, str], str]]:
     """Policies in force on both sides; gives the namespace of a side and a policy's name.
 
     In the namespace of one policy only that one applies, in that of ``ALL`` every one does. The
     documents differ in nothing but the side that their bindings select. ``called`` sets the
-    namespaces apart from those of other tests; ``settings`` are flags of ``policyd serve``.
+    namespaces apart from those of other tests; ``others`` are further documents of policyd;
+    ``settings`` are flags of ``policyd serve``.
     """
     names = [each["metadata"]["name"] for each in documents if not _is_binding(each)]
     kinds = called + "-".join(sorted({each["kind"].lower()[:3] for each in documents}))
@@ -49,7 +52,9 @@ def both(
             for name in [*names, ALL]
         ]
         stack.enter_context(in_force(client, [_selecting(each, TREE) for each in documents]))
-        sources = write(folder / kinds, [*made, *(_selecting(each, HOOK) for each in documents)])
+        sources = write(
+            folder / kinds, [*made, *others, *(_selecting(each, HOOK) for each in documents)]
+        )
         server = stack.enter_context(serving(api, [sources], folder / f"{kinds}.log", **settings))
         selected = {"matchLabels": {"side": HOOK, "kinds": kinds}}
         probed = namespace(HOOK, ALL)

@@ -53,7 +53,7 @@ def test_random_manifests_get_the_same_defaults(
 ) -> None:
     if (kind.api_version, kind.kind) not in capture.kinds or kind.api_version.startswith(EXEMPT):
         return  # the recorded rows have what there is of it
-    defaults = Defaults(Schemas.builtin(), KubernetesVersion.parse(server.version))
+    defaults = Defaults(Schemas.builtin(KubernetesVersion.parse(server.version)))
     for seed in SEEDS:
         manifest = kind.random(seed, 0.3 + 0.1 * (seed % 5))
         try:

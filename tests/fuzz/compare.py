@@ -30,6 +30,14 @@ ALLOWED = {
     "lists made by +": "a key that is one is named *types.concatList; not asked often enough to matter",
     "panic": "cel-go panics: no answer to compare with",
 }
+# The same for versions that are not released (docs/reference/kubernetes-versions.md).
+ALLOWED_AHEAD = {
+    "undeclared names": "cel-go 0.33 leaves the container out, and suggests names",
+    "panics": "cel-go 0.33 returns an error where flatten, distinct and sort panicked",
+    "qualifier types": "cel-go 0.33 has other Go types of lists and maps",
+    "cost of errors": "cel-go 0.33 charges nothing for a call of which an argument is an error",
+}
+_PANICKED = "internal error: interface conversion: "
 _REFUSED = "program instantiation failed: "
 
 
@@ -82,9 +90,23 @@ def differences(questions: Sequence[JSONObject]) -> Iterator[Difference]:
 
 
 def same(question: JSONObject, got: JSONObject, want: JSONObject) -> bool:
+    if question["version"] in kubernetes.AHEAD:
+        got, want = _ahead(got), _ahead(want)
+        if "error" in want and str(got.get("error", "")).startswith(_PANICKED):
+            got = {**got, "error": want["error"]}
     if "Object" in question["expression"] and "value" in got and "value" in want:
         got, want = got | {"value": None}, want | {"value": None}  # see "parts of Object"
     return _text(got) == _text(want)
+
+
+def _ahead(found: JSONObject) -> JSONObject:
+    """An answer without what ALLOWED_AHEAD lists."""
+    error = str(found.get("error", ""))
+    if "undeclared reference" in error:
+        return {**found, "error": "undeclared reference"}
+    if error.startswith("invalid qualifier type: "):
+        found = {**found, "error": "invalid qualifier type"}
+    return {**found, "cost": None}
 
 
 def _shown(value: Any) -> Any:

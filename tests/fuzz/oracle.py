@@ -91,7 +91,8 @@ def ask(questions: Iterable[JSONObject]) -> list[JSONObject]:
         for question in questions:
             version = question.get("version") or kubernetes.chosen()
             # One of an older version than any oracle's is put to the newest, which knows them all.
-            of = version if version in kubernetes.RELEASES else kubernetes.NEWEST
+            known = version in kubernetes.RELEASES or version in kubernetes.AHEAD
+            of = version if known else kubernetes.NEWEST
             if of not in conversations:
                 conversations[of] = Conversation(of)
             answers += conversations[of].ask([question])

@@ -133,7 +133,7 @@ VALUES: list[tuple[str, Any, Any]] = [
     ("text", Optional("x"), "x"),
     ("labels", {"a": "b"}, {"old": "l", "a": "b"}),
     ("free", {"l": [9]}, {"l": [9], "m": 1}),
-    ("tags", [], None),
+    ("tags", [], []),
 ]
 
 

@@ -8,6 +8,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.math cimport isfinite
 
 from policyd._core.json.sendable cimport has_surrogate
+from policyd._core.system.c_stack cimport descend
 
 from policyd.errors import ReviewError, UnreadableReview
 
@@ -100,6 +101,29 @@ cdef object _normal(object value, Py_ssize_t left):
     if kind is list:
         return _normal_list(<list>value, left - 1)
     raise ReviewError(f"the review holds a Python {kind.__name__}, which is not a JSON value")
+
+
+def contains(value, wanted) -> bool:
+    #: (object, object) -> bool
+    """Whether a map or list of the tree is ``wanted`` itself."""
+    return holds(value, wanted)
+
+
+cdef bint holds(object value, object wanted) except -1:
+    cdef object kind = type(value)
+    if value is wanted:
+        return True
+    if kind is dict:
+        descend()
+        for member in (<dict>value).values():
+            if holds(member, wanted):
+                return True
+    elif kind is list:
+        descend()
+        for member in <list>value:
+            if holds(member, wanted):
+                return True
+    return False
 
 
 cdef double as_double(object value) except? -1.0:

@@ -1,7 +1,7 @@
 """Networks: ``cidr("10.0.0.0/8")``, ``isCIDR("10.0.0.0/8")``, ``string(cidr("10.0.0.0/8"))``.
 
 ``c.containsIP("10.0.0.1")``, ``c.containsIP(ip("10.0.0.1"))``, ``c.containsCIDR("10.1.0.0/16")``,
-``c.containsCIDR(d)``, ``c.ip()``, ``c.prefixLength()``, ``c.masked()``.
+``c.containsCIDR(d)``, ``c.ip()``, ``c.prefixLength()``, ``c.masked()``, ``c.isMask()``.
 
 Cost: a tenth of the length of a string to parse it; ``containsIP`` and ``containsCIDR`` by the
 bytes of the prefix; 1 unit for everything else.
@@ -89,6 +89,13 @@ cdef object without_host(Activation act, object network):
     return cidr_of(masked(given.address, given.length), given.length)
 
 
+cdef object is_mask(Activation act, object network):
+    if type(network) is not CIDR:
+        return NO_OVERLOAD
+    cdef CIDR given = <CIDR> network
+    return masked(given.address, given.length).number == given.address.number
+
+
 # Costs
 
 
@@ -174,4 +181,8 @@ LIBRARY = Library("cidr", (
         "masked", "net.CIDR.masked() -> net.CIDR", "cidr_masked", without_host,
         "cidr('10.0.0.1/8').masked() == cidr('10.0.0.0/8') // true",
     ),
+    unary(
+        "isMask", "net.CIDR.isMask() -> bool", "cidr_is_mask", is_mask,
+        "cidr('10.0.0.1/8').isMask() // false",
+    ).since(38),
 ))

@@ -14,6 +14,7 @@ cdef class Decoder:
     cdef str failure        # the first wrong type takes precedence over unknown fields
     cdef bint over          # Go does not continue after the failure
     cdef list unknown
+    cdef set sent           # second pass: fields that the schemas lack, but the object had before
     cdef set written        # second pass: ids of the maps into which the patch wrote nothing
 
     cdef bint failed(self)

@@ -49,15 +49,19 @@ def decode(new, old, Field root not None, *, convert=False, kept=None, given=Non
     out = decoder.value(new, old, root)
     if not decoder.failed():
         return out
-    # Again, now noting where it is.
+    # Again, now noting where it is, and with the fields that only the API server knows.
     decoder = new_decoder(convert, True)
+    decoder.sent = set()
+    note_unknown(old, root.type, decoder.sent)
     if not convert:
         # And in the order of the document, because only the first error is reported.
         decoder.written = set()
         note_maps(old if kept is None else kept, decoder.written)
         note_maps(given, given_maps)
         decoder.written -= given_maps
-    decoder.value(new, old, root)
+    out = decoder.value(new, old, root)
+    if not decoder.failed():
+        return out
     if decoder.failure is not None:
         raise DecodeError(decoder.failure)
     listed = ", ".join([f'unknown field "{path}"' for path in decoder.unknown[:MOST_UNKNOWN]])
@@ -94,6 +98,27 @@ cdef int note_maps(object value, set noted) except -1:
     elif kind is list:
         for member in <list>value:
             note_maps(member, noted)
+    return 0
+
+
+cdef int note_unknown(object value, SchemaType type, set noted) except -1:
+    """Add the fields of structs that their types lack: (type, name). An API server that is newer
+    than the schemas has them.
+    """
+    cdef object kind = kind_of(value)
+    cdef Field field
+    if kind is dict or kind is list:
+        descend()
+    if kind is list and type.decoding == LIST:
+        for member in <list>value:
+            note_unknown(member, type.item.type, noted)
+    elif kind is dict and (type.decoding == STRUCT or type.decoding == MAP):
+        for name, member in (<dict>value).items():
+            field = type.extra if type.decoding == MAP else type.fields.get(name)
+            if field is not None:
+                note_unknown(member, field.type, noted)
+            else:
+                noted.add((type, name))
     return 0
 
 
@@ -171,6 +196,8 @@ cdef class Decoder:
         cdef Field field = type.fields.get(name)
         cdef str outer = self.struct
         if field is None:
+            if self.sent is not None and (type, name) in self.sent:
+                return member
             if self.unknown is None:
                 self.unknown = []
             self.unknown.append(path_string(self.path))

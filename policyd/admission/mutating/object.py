@@ -23,6 +23,7 @@ from policyd.admission.mutating.conflicts import Conflicts
 from policyd.admission.subject import POD, Subjects
 from policyd.errors import StatusError, Unanswered
 from policyd.json_types import JSON, JSONObject
+from policyd.mutation.empty_lists import stored
 from policyd.policy.compile.compiled import Binding, CompiledPolicy, InvocationKey
 from policyd.policy.kinds.controllers import with_pod
 
@@ -52,7 +53,16 @@ class Lens(NamedTuple):
 class MutatedObject:
     """The object during mutation."""
 
-    __slots__ = ("_conflicts", "_views", "applicable", "deadline", "findings", "log", "tree")
+    __slots__ = (
+        "_conflicts",
+        "_schema",
+        "_views",
+        "applicable",
+        "deadline",
+        "findings",
+        "log",
+        "tree",
+    )
 
     def __init__(self, applicable: Applicable, findings: Findings, deadline: int) -> None:
         self.applicable = applicable
@@ -60,6 +70,7 @@ class MutatedObject:
         self.deadline = deadline
         schema = applicable.policies.schemas.target(findings.request.kind).schema
         original: JSON = findings.request.object
+        self._schema = schema
         self.tree = MutatedTree(original, None if schema is None else schema.root)
         self._conflicts = Conflicts(original, None if schema is None else schema.list_keys)
         self.log = self._conflicts.log
@@ -228,6 +239,12 @@ class MutatedObject:
 
     def patch(self) -> list[JSONObject]:
         """Return the patch from the object in the request to the mutated object."""
+        tree, schema = self.tree, self._schema
+        if schema is not None and not schema.native:
+            settled = stored(tree.current, schema.structural)
+            if settled is not tree.current:
+                tree.restore(settled)
+                return tree.patch()
         if len(self.log.changes) == 1:
             return self.log.changes[0][1]
-        return self.tree.patch()
+        return tree.patch()

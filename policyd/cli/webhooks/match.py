@@ -99,7 +99,7 @@ def command(
     given, namespaces, more = request.read(file, mapper)
     definitions = [*found.definitions, *more]
     equivalents = Equivalents.of_crds(definitions)
-    defaults = Defaults(Schemas.builtin().with_crds(definitions), version)
+    defaults = Defaults(Schemas.builtin(version).with_crds(definitions))
     for number, each in enumerate(given):
         review = each.review
         if request.defaults and each.is_built:

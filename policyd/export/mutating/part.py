@@ -46,7 +46,7 @@ def mutation_part(
     reasons = [*found.reasons, *hidden_fields(document, policy, version)]
     raw = plain_spec(document, policy)
     translator = MutationTranslator(
-        document, policy, version, mutated_kinds(policy, kinds or KnownKinds([]))
+        document, policy, version, mutated_kinds(policy, kinds or KnownKinds([], version))
     )
     specs = []
     for view in found.views:

@@ -7,19 +7,18 @@
 """
 
 import functools
-import gzip
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple
 
 from policyd._core.schema.types import Field, SchemaType
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.request_type import REQUEST_KIND, request_type
+from policyd.mutation.schemas.tables import read_table
 from policyd.mutation.schemas.type_builder import Builder
+from policyd.versions import NEWEST, KubernetesVersion
 
-TABLE = Path(__file__).parent / "kubernetes-1.36.jsonl.gz"
 ListKeys = Callable[[tuple[str | int, ...]], tuple[str, ...] | None]
 OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
@@ -75,30 +74,37 @@ class Target:
 
 
 class Schemas:
-    """Kinds by group, version and kind. Immutable: ``with_crds`` returns a new object."""
+    """Kinds by group, version and kind, as a Kubernetes version has them. Immutable: ``with_crds``
+    returns a new object.
+    """
 
     def __init__(
-        self, table: "Table | None", custom: Mapping[Gvk, KindSchema], served: frozenset[str]
+        self,
+        table: "Table | None",
+        custom: Mapping[Gvk, KindSchema],
+        served: frozenset[str],
+        version: KubernetesVersion = NEWEST,
     ) -> None:
+        self.version = version
         self._table = table
         self._custom = custom
         self._served = served
         self._targets: dict[tuple[str, str, str], Target] = {}
 
     @classmethod
-    def builtin(cls) -> "Schemas":
+    def builtin(cls, version: KubernetesVersion = NEWEST) -> "Schemas":
         """Return the kinds of Kubernetes itself, read at first use."""
-        return cls(builtin_table(), {}, frozenset())
+        return cls(builtin_table(version), {}, frozenset(), version)
 
     def with_crds(self, documents: Iterable[JSONObject]) -> "Schemas":
         """Add the kinds that CustomResourceDefinitions (plain documents) serve."""
         custom = dict(self._custom)
         served = set(self._served)
         for document in documents:
-            for kind in custom_kinds(document, self._table or builtin_table()):
+            for kind in custom_kinds(document, self._table or builtin_table(self.version)):
                 custom[kind.gvk] = kind
                 served.add(f"{kind.gvk.group}/{kind.gvk.version}")
-        return Schemas(self._table, custom, frozenset(served))
+        return Schemas(self._table, custom, frozenset(served), self.version)
 
     def lookup(self, group: str, version: str, kind: str) -> KindSchema | None:
         gvk = Gvk(group, version, kind)
@@ -138,22 +144,19 @@ class Schemas:
 
 
 @functools.cache
-def builtin_table() -> "Table":
-    return Table(TABLE.read_bytes())
+def builtin_table(version: KubernetesVersion = NEWEST) -> "Table":
+    return Table(version)
 
 
 class Table:
-    """The file from ``tools/make_schemas.py``. A kind's types are built at first use."""
+    """The table of a Kubernetes version. A kind's types are built at first use."""
 
-    def __init__(self, packed: bytes) -> None:
-        lines = gzip.decompress(packed).split(b"\n")
-        head = json.loads(lines[0])
+    def __init__(self, version: KubernetesVersion) -> None:
+        head, self._lines = read_table(version)
         self.version: str = head["version"]
         self.kinds: dict[str, str] = head["kinds"]
         self._decoded: dict[str, str] = head["decoded"]
         self.versions = frozenset(key.rpartition("/")[0] for key in self.kinds)
-        prefix = len(b'{"name":"')
-        self._lines = {line[prefix : line.index(b'"', prefix)].decode(): line for line in lines[1:]}
         self._builder = Builder(self.definition)
         self._built: dict[Gvk, KindSchema] = {}
 

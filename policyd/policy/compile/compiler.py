@@ -82,7 +82,7 @@ def compile_sources(
     others = [document for document in sources.documents if not document.is_policy]
     defined = definitions(sources)
     crds = [document.raw for document in defined.documents]
-    kinds = KnownKinds(defined.documents)
+    kinds = KnownKinds(defined.documents, sources.version)
     rollouts = PolicyRollouts(sources)
     problems = [*sources.problems, *defined.problems, *rollouts.problems()]
     policies = []
@@ -97,7 +97,7 @@ def compile_sources(
         if policy is not None:
             policies.append(_exempted(policy, document, attachments))
         breathe()
-    mapper, defaults = BUILT_IN.with_definitions(crds), Defaults(kinds.schemas, sources.version)
+    mapper, defaults = BUILT_IN.with_definitions(crds), Defaults(kinds.schemas)
     return CompiledPolicySet(
         tuple(policies),
         generation=sources.generation,

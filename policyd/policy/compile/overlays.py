@@ -22,6 +22,7 @@ from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy
 from policyd.policy.model.match import NamedRuleWithOperations
 from policyd.policy.source.loaded_documents import Document
+from policyd.versions import NEWEST, KubernetesVersion
 
 MISSING_SCHEMA = "missing-schema"
 
@@ -29,22 +30,24 @@ MISSING_SCHEMA = "missing-schema"
 class KnownKinds:
     """The schemas of all kinds, and the kind of each resource; read on first use."""
 
-    def __init__(self, definitions: Iterable[Document]) -> None:
+    def __init__(
+        self, definitions: Iterable[Document], version: KubernetesVersion = NEWEST
+    ) -> None:
         self.definitions = list(definitions)
         self._crds = [document.raw for document in self.definitions]
         self._kinds: KindSchemas | None = None
-        self.schemas = Schemas.builtin().with_crds(self._crds)
+        self.schemas = Schemas.builtin(version).with_crds(self._crds)
 
     def of_resource(self, group: str, version: str, resource: str) -> KindSchema | None:
         """Return the schema of a resource's objects, if they can be merged."""
-        self._kinds = self._kinds or KindSchemas(self._crds)
+        self._kinds = self._kinds or KindSchemas(self._crds, self.schemas.version)
         gvk = self._kinds.of_resource(group, version, resource)
         schema = self.schemas.lookup(*gvk) if gvk is not None else None
         return schema if schema is not None and schema.mergeable else None
 
     def versions(self, group: str, resource: str) -> list[str]:
         """Return the versions in which a resource is served."""
-        self._kinds = self._kinds or KindSchemas(self._crds)
+        self._kinds = self._kinds or KindSchemas(self._crds, self.schemas.version)
         return self._kinds.versions(group, resource)
 
 

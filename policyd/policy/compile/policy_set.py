@@ -137,7 +137,7 @@ class CompiledPolicySet:
     @property
     def defaults(self) -> Defaults:
         """The defaults of the kinds that the policies know, in their version of Kubernetes."""
-        return Defaults(self.schemas, self.version)
+        return Defaults(self.schemas)
 
     def without(self, parts: Collection[tuple[str, Webhook]]) -> "CompiledPolicySet":
         """Return the same set without what these policies, by name, do at these webhooks."""

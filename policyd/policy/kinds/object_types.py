@@ -16,6 +16,7 @@ from policyd.mutation.schemas.type_builder import QUANTITY
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.enums import built_in_enum
 from policyd.policy.kinds.plural import plural
+from policyd.versions import NEWEST, KubernetesVersion
 
 _Gvk = tuple[str, str, str]
 _SCALARS = {"boolean": BOOL, "integer": INT, "number": DOUBLE, "string": STRING}
@@ -195,18 +196,20 @@ def _with_enum(schema: JSONObject, values: frozenset[str]) -> JSONObject:
 class KindSchemas:
     """The OpenAPI schemas of kinds, and the kind of each resource."""
 
-    def __init__(self, crds: Iterable[Mapping[str, Any]]) -> None:
-        self._table: Table = builtin_table()
+    def __init__(
+        self, crds: Iterable[Mapping[str, Any]], version: KubernetesVersion = NEWEST
+    ) -> None:
+        self._table: Table = builtin_table(version)
         self._found: dict[_Gvk, JSONObject | None] = {}
         self._resources: dict[_Gvk, _Gvk] = {}
         self._by_name: dict[tuple[str, ...], list[_Gvk]] | None = None
         for api_version, kind in BUILTIN_KINDS:
-            group, _, version = api_version.rpartition("/")
-            self._resources[group, version, plural(kind)] = (group, version, kind)
+            group, _, served = api_version.rpartition("/")
+            self._resources[group, served, plural(kind)] = (group, served, kind)
         for key in self._table.kinds:  # versions that a cluster can be configured to serve
-            group, version, kind = key.split("/")
-            if f"{group}/{version}".removeprefix("/") not in _SERVED_VERSIONS:
-                self._resources[group, version, plural(kind)] = (group, version, kind)
+            group, served, kind = key.split("/")
+            if f"{group}/{served}".removeprefix("/") not in _SERVED_VERSIONS:
+                self._resources[group, served, plural(kind)] = (group, served, kind)
         for crd in crds:
             self._add(crd.get("spec") or {})
 

@@ -44,8 +44,8 @@ PlacedMisfit = tuple[FieldPath, Misfit]
 def misfitting(run: LintRun) -> list[Problem]:
     """Return the advice for all policies, in file order."""
     crds = [each.raw for each in definitions(run.sources).documents]
-    resources = KindSchemas(crds)
-    schemas = Schemas.builtin().with_crds(crds)
+    resources = KindSchemas(crds, run.sources.version)
+    schemas = Schemas.builtin(run.sources.version).with_crds(crds)
     found: list[Problem] = []
     for document in run.sources.documents:
         if isinstance(document.model, Policy):

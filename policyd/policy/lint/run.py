@@ -37,7 +37,8 @@ class LintRun:
     @cached_property
     def schemas(self) -> Schemas:
         """Return the schemas by which mutations merge."""
-        return Schemas.builtin().with_crds(each.raw for each in definitions(self.sources).documents)
+        crds = (each.raw for each in definitions(self.sources).documents)
+        return Schemas.builtin(self.sources.version).with_crds(crds)
 
     @cached_property
     def typed(self) -> TypedPolicies:

@@ -68,7 +68,9 @@ class TypedPolicies:
     """The types of all policies of some sources, each built on first use."""
 
     def __init__(self, sources: Sources) -> None:
-        self.schemas = KindSchemas(each.raw for each in definitions(sources).documents)
+        self.schemas = KindSchemas(
+            (each.raw for each in definitions(sources).documents), sources.version
+        )
         self.version = sources.version
         self._expressions = {
             id(document.model): tuple(expressions_of(document.raw))

@@ -13,7 +13,6 @@ from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.pattern.marks import UnknownMark, split
-from policyd.policy.kinds.definitions import definitions
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import kinds_of
 from policyd.policy.model.expressions import mutations_of
@@ -32,7 +31,7 @@ _Roots = Sequence[SchemaType]
 
 def unquoted(run: LintRun) -> list[Problem]:
     """Return the advice for all documents, in file order."""
-    schemas = Schemas.builtin().with_crds(each.raw for each in definitions(run.sources).documents)
+    schemas = run.schemas
     found: list[Problem] = []
     for document in run.sources.documents:
         for path, roots in _open_values(document, run, schemas):

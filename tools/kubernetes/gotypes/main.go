@@ -10,10 +10,8 @@ import (
 	"sort"
 	"strings"
 
-	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
-	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
 // Field is one JSON field: its Go type as reflect prints it, whether zero values are left out, the
@@ -29,13 +27,15 @@ type Field struct {
 	Via       string `json:"via,omitempty"`
 }
 
+// groups add the types of API groups to a scheme; each other file of this package appends one whose
+// module some versions of Kubernetes lack.
+var groups = []func(*runtime.Scheme) error{scheme.AddToScheme}
+
 type visitor map[string]map[string]Field
 
 func main() {
 	all := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		scheme.AddToScheme, apiextensions.AddToScheme, apiregistration.AddToScheme,
-	} {
+	for _, add := range groups {
 		if err := add(all); err != nil {
 			panic(err)
 		}
