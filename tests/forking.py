@@ -32,8 +32,8 @@ SERVERS = (
     "policyd.server.network.hypercorn_port", "policyd.cli.shared.terminal.color",
     "policyd.server.cluster.cluster_connection", "policyd.server.cluster.cluster_controllers",
     "policyd.cluster.client", "policyd.observability.metrics.exposition",
-    "policyd.observability.metrics.server_metrics", "policyd.observability.metrics.policy_metrics",
-    "policyd.observability.metrics.request_metrics", "lightkube",
+    "policyd.observability.metrics.rows",
+    "lightkube",
 )  # fmt: skip
 COMMANDS = (
     "policyd.cli.apply.command", "policyd.cli.explain.command", "policyd.cli.lint",
