@@ -70,8 +70,9 @@ cdef object add(Activation act, object left, object right):
 
 cdef object concatenate(Activation act, object left, object right):
     cdef Py_ssize_t size = len(right), width = 1
-    # Values are immutable and may be shared. But what is added to a list of Go is plain.
-    if size == 0 and (type(left) is not list or form_of(act, left) == PLAIN):
+    # Values are immutable and may be shared. But the sum of a list of Go and another is plain; to
+    # ask whether this is one takes more than to copy it.
+    if size == 0 and (act.typing is None or type(left) is not list):
         return left
     size += len(left)
     if size == len(right) and (type(left) is not list or form_of(act, left) == PLAIN):
