@@ -310,7 +310,8 @@ cdef object _take(Activation act, ChainStep step, object value, bint optional, b
     """
     cdef bint failed = held[0]
     key = step.key
-    held[0] = False
+    if failed:
+        held[0] = False
     if step.node is not None:
         key = step.node.eval(act)
         if type(key) is not CelError and not _is_key(key):
@@ -325,8 +326,10 @@ cdef object _take(Activation act, ChainStep step, object value, bint optional, b
         value = _declared_field(value, key, optional, step.test)
     elif failed:
         return value
+    elif type(key) is str or act.typing is None:
+        value = select(value, key, optional or step.test)
     else:
-        problem = None if type(key) is str or act.typing is None else refused(act, value, key)
+        problem = refused(act, value, key)
         held[0] = problem is not None and type(value) is list
         value = select(value, key, optional or step.test) if problem is None else problem
     if type(value) is CelError and not held[0]:

@@ -29,6 +29,10 @@ from policyd._core.values.types cimport Duration, UInt, duration, size_of, uint
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(object value)
+    object PyList_GetSlice(object items, Py_ssize_t start, Py_ssize_t end)
+
 #: LIBRARY: Library
 
 cdef extern from "Python.h":
@@ -71,9 +75,12 @@ cdef object add(Activation act, object left, object right):
 cdef object concatenate(Activation act, object left, object right):
     cdef Py_ssize_t size = len(right), width = 1
     # Values are immutable and may be shared. But the sum of a list of Go and another is plain; to
-    # ask whether this is one takes more than to copy it.
-    if size == 0 and (act.typing is None or type(left) is not list):
-        return left
+    # ask whether this is one takes more than to copy it. A list that only the caller holds is none.
+    if size == 0:
+        if act.typing is None or type(left) is not list or Py_REFCNT(left) == 1:
+            return left
+        take(act, len(<list>left) * sizeof(void*))
+        return PyList_GetSlice(left, 0, len(<list>left))
     size += len(left)
     if size == len(right) and (type(left) is not list or form_of(act, left) == PLAIN):
         return right

@@ -277,8 +277,13 @@ cdef class Plan:
 
     cdef Activation reading(self, Activation act, Subject subject):
         """The activation, which says what of the subject's values is Go's."""
-        act.typing = subject.typed if self.frame.typed else None
-        act.params_kind = self.frame.params_kind
+        if self.frame.typed:
+            if act.typing is not subject.typed:
+                act.typing = subject.typed
+            if act.params_kind is not self.frame.params_kind:
+                act.params_kind = self.frame.params_kind
+        elif act.typing is not None:
+            act.typing = None
         return act
 
     cdef int fill(self, list slots, Subject subject, object params) except -1:
