@@ -1,4 +1,4 @@
-"""The kinds that kube-apiserver 1.36 serves, and which of them are namespaced. Only data.
+"""The kinds that kube-apiserver 1.37 serves, and which of them are namespaced. Only data.
 
 ``discovery.json`` is from its API discovery (``tools/make_discovery.py``); a star marks a
 cluster-scoped kind. Versions that are not served by default (alpha, beta) are left out.

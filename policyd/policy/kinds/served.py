@@ -1,4 +1,4 @@
-"""The resources of Kubernetes (1.36) and of CustomResourceDefinitions, with their versions,
+"""The resources of Kubernetes (1.37) and of CustomResourceDefinitions, with their versions,
 subresources and operations. Data and lookups only.
 """
 
