@@ -45,7 +45,7 @@ def test_what_a_version_does_not_know_does_not_load(tmp_path: Path) -> None:
     assert policies.review(build_review(pod(name="a")))["response"]["allowed"]
     with pytest.raises(PolicyError, match="undeclared reference to 'includes'"):
         PolicySet.load([file], kubernetes_version="1.36")
-    with pytest.raises(ValueError, match=r"1\.30 to 1\.37"):
+    with pytest.raises(ValueError, match=r"1\.30 to 1\.38"):
         PolicySet.load([file], kubernetes_version="1.29")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from policyd.json_types import JSONObject
-from policyd.versions import NEWEST, KubernetesVersion
+from policyd.versions import NEWEST, RECORDED, KubernetesVersion
 
 _FOLDER = Path(__file__).parent
 _NAME = len(b'{"name":"')
@@ -23,6 +23,16 @@ def read_table(version: KubernetesVersion) -> tuple[JSONObject, Mapping[str, byt
         head, changed = lines_of(table_path(version).read_bytes())
         lines |= changed
     return head, lines
+
+
+def recent_kinds() -> Mapping[str, str]:
+    """Return the kinds of the recorded versions ("group/version/kind"), with their definitions. What
+    earlier versions had is in ``policy/kinds/removed.json``.
+    """
+    found: dict[str, str] = {}
+    for version in RECORDED:
+        found |= lines_of(table_path(version).read_bytes())[0]["kinds"]
+    return found
 
 
 def table_path(version: KubernetesVersion) -> Path:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from policyd.mutation.schemas.schemas import builtin_table
+from policyd.mutation.schemas.tables import recent_kinds
 from policyd.policy.kinds.builtin import BUILTIN_KINDS, SHORT_NAMES, SUBRESOURCES
 from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.kinds.plural import plural
@@ -138,7 +138,7 @@ def _builtin() -> Resources:
         aliases[group, plural(kind)] = frozenset({kind.lower(), *short})
     usual = {key: tuple(listed) for key, listed in versions.items()}
     served = {api_version for api_version, _ in BUILTIN_KINDS}
-    for key in builtin_table().kinds:  # versions that a cluster can be configured to serve
+    for key in recent_kinds():  # versions that a cluster can be configured to serve
         group, version, kind = key.split("/")
         if f"{group}/{version}".removeprefix("/") not in served:
             versions.setdefault((group, plural(kind)), []).append(version)
