@@ -26,8 +26,9 @@ def read_table(version: KubernetesVersion) -> tuple[JSONObject, Mapping[str, byt
 
 
 def recent_kinds() -> Mapping[str, str]:
-    """Return the kinds of the recorded versions ("group/version/kind"), with their definitions. What
-    earlier versions had is in ``policy/kinds/removed.json``.
+    """Return the kinds of the recorded versions ("group/version/kind"), with their definitions.
+
+    What earlier versions had is in ``policy/kinds/removed.json``.
     """
     found: dict[str, str] = {}
     for version in RECORDED:
