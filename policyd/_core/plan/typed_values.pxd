@@ -6,7 +6,7 @@ from policyd._core.values.activation cimport Activation, Form, Typing
 cdef class TypedValues(Typing):
     cdef object types       # GoTypes: the types of the roots
     cdef tuple kind         # group, version and kind of object and oldObject
-    cdef dict known         # by the id of each container that was found: its type, a schema.types.Field
+    cdef dict known         # by the id of each container that was found: its schema.types.Field
     cdef tuple roots        # None: the slots of the activation; otherwise these, and their kinds
     cdef list found         # the roots whose containers are known, which keeps their ids
     cdef bint plain_object  # object is read as JSON, and the same of oldObject

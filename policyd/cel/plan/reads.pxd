@@ -2,7 +2,9 @@
 
 cimport cython
 
-from policyd.cel.syntax.ast cimport Call, Expr, Ident, ListExpr, Literal, MapExpr, Select, StructExpr
+from policyd.cel.syntax.ast cimport (
+    Call, Expr, Ident, ListExpr, Literal, MapExpr, Select, StructExpr,
+)
 
 
 @cython.locals(base=Expr, index=Expr, yes=Expr, no=Expr)
