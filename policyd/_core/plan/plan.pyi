@@ -9,7 +9,7 @@ from policyd._core.schema.types import Field
 
 ROOTS: tuple[str, ...]
 
-class GoTypes(Protocol):
+class _GoTypes(Protocol):
     def go_type(self, gvk: tuple[str, str, str]) -> Field | None: ...
 
 class Stopped(Exception): ...
@@ -55,9 +55,9 @@ def subject_of(
     authorizer: Any,
     within: str,
     kind: tuple[str, str, str],
-    go_types: GoTypes,
+    go_types: _GoTypes,
 ) -> Subject: ...
-def typing_of(go_types: GoTypes, roots: tuple[tuple[Any, tuple[str, str, str]], ...]) -> Any: ...
+def typing_of(go_types: _GoTypes, roots: tuple[tuple[Any, tuple[str, str, str]], ...]) -> Any: ...
 
 @final
 class Frame:

@@ -23,7 +23,7 @@ from policyd.errors import CostExceeded, DeadlineExceeded
 #: from policyd._core.match.matcher import Hit
 #: from policyd._core.schema.types import Field
 #: ROOTS: tuple[str, ...]
-#: class GoTypes(Protocol):
+#: class _GoTypes(Protocol):
 #:
 #:     def go_type(self, gvk: tuple[str, str, str]) -> Field | None:
 #:         ...
@@ -164,7 +164,7 @@ def subject_of(
     tuple kind not None,
     go_types not None,
 ):
-    #: (Hit, Any, Any, AdmissionRequest, Any, Any, str, tuple[str, str, str], GoTypes) -> Subject
+    #: (Hit, Any, Any, AdmissionRequest, Any, Any, str, tuple[str, str, str], _GoTypes) -> Subject
     """The Subject of policies matched by ``hit``. ``request`` is the one ``sent``; policies see the
     kind and resource that they match in it. ``kind`` is that of the objects, ``go_types`` are the
     types of what is read of Go's values.
@@ -181,7 +181,7 @@ def subject_of(
 
 
 def typing_of(go_types not None, tuple roots not None):
-    #: (GoTypes, tuple[tuple[Any, tuple[str, str, str]], ...]) -> Any
+    #: (_GoTypes, tuple[tuple[Any, tuple[str, str, str]], ...]) -> Any
     """Which values are Go's, for ``Program.evaluate_with_cost``: ``roots`` are those of variables,
     each with its group, version and kind.
     """

@@ -4,7 +4,7 @@ from policyd._core.values.activation cimport Activation, Form, Typing
 
 
 cdef class TypedValues(Typing):
-    cdef object types       # GoTypes: the types of the roots
+    cdef object types       # the Go types of kinds
     cdef tuple kind         # group, version and kind of object and oldObject
     cdef dict known         # by the id of each container that was found: its schema.types.Field
     cdef tuple roots        # None: the slots of the activation; otherwise these, and their kinds

@@ -30,7 +30,7 @@ cdef str QUANTITY = "resource.Quantity"
 
 
 cdef TypedValues typed_values(object types, tuple kind):
-    """``types`` are GoTypes (``plan``); ``kind`` is that of the objects."""
+    """``types`` are the Go types of kinds; ``kind`` is that of the objects."""
     cdef TypedValues made = TypedValues.__new__(TypedValues)
     made.types, made.kind = types, kind
     return made
