@@ -3,6 +3,7 @@
 cimport cython
 
 from policyd._core.values.activation cimport charge
+from policyd._core.values.elements cimport NO_ITEMS
 from policyd._core.values.errors cimport CelError, error
 from policyd._core.values.go_format cimport printed
 from policyd._core.eval.rereading cimport native_string, native_type
@@ -31,6 +32,9 @@ cdef class ListNode(Node):
     cdef object eval(self, Activation act):
         cdef list made = []
         cdef Py_ssize_t i
+        if not self.elements:
+            charge(act, LIST_COST)
+            return NO_ITEMS
         for i in range(len(self.elements)):
             value = (<Node>self.elements[i]).eval(act)
             if type(value) is CelError:

@@ -8,6 +8,7 @@ from libc.math cimport INFINITY, NAN
 from libc.stdint cimport INT64_MIN, int64_t, uint64_t
 
 from policyd._core.values.activation cimport PLAIN, Activation, form_of, take, work
+from policyd._core.values.elements cimport NO_ITEMS
 from policyd._core.values.errors cimport (
     DIVISION_BY_ZERO,
     INTEGER_OVERFLOW,
@@ -82,7 +83,9 @@ cdef object concatenate(Activation act, object left, object right):
         take(act, len(<list>left) * sizeof(void*))
         return PyList_GetSlice(left, 0, len(<list>left))
     size += len(left)
-    if size == len(right) and (type(left) is not list or form_of(act, left) == PLAIN):
+    if size == len(right) and (
+        left is NO_ITEMS or type(left) is not list or form_of(act, left) == PLAIN
+    ):
         return right
     kind = type(left)
     if kind is str:

@@ -10,6 +10,8 @@ from policyd._core.values.types cimport MISSING, UInt, go_name, type_name
 
 from policyd._core.values.types import qualifier_type
 
+NO_ITEMS = []
+
 
 cdef object element(list items, object key):
     """The element, MISSING if the index is out of range, or the error for an invalid index."""

@@ -16,7 +16,7 @@ KNOWN = {
         resource serviceAccount subresource
     """,
     "cidr": """
-        cidr containsCIDR containsIP ip isCIDR masked prefixLength string
+        cidr containsCIDR containsIP ip isCIDR isMask masked prefixLength string
     """,
     "conversions": """
         bool bytes double dyn int string type uint
