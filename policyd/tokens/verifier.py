@@ -36,8 +36,7 @@ LEEWAY_SECONDS = 60.0
 MAX_VERIFIED = 1024
 # How long at most: as long as a token that is bound to a webhook configuration lives.
 REMEMBERED_SECONDS = 600.0
-# An API group in ``attestations`` that stands for all.
-ALL_GROUPS = "*"
+# The list of API groups in ``attestations``; ``*`` stands for all.
 ATTESTED_GROUPS = "admissionReviewAPIGroups"
 # The claim of the configuration that a token is bound to, by the webhook.
 BOUND = {
