@@ -1,8 +1,10 @@
 """The same policies inside the API server and in policyd, each for namespaces of its own. No tests here."""
 
 import copy
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,6 @@ from tests.server.process import until
 
 TREE, HOOK = "tree", "hook"
 ALL = "all"
-MARKER = "zz-marker"
 
 
 @contextmanager
@@ -83,43 +84,50 @@ def _selecting(document: JSONObject, side: str) -> JSONObject:
 def in_force(client: Client, documents: Sequence[JSONObject]) -> Iterator[None]:
     """Documents applied to the API server, from when it uses them until they are deleted."""
     kind = next(each["kind"] for each in documents if not _is_binding(each))
-    ordered = sorted([*documents, *marker(kind)], key=_is_binding)
+    marker = Marker(kind)
+    ordered = sorted([*documents, *marker.documents()], key=_is_binding)
     with ExitStack() as stack:
         for each in ordered:
             client.made(each)
             stack.callback(client.delete, each)
         # The marker is the last of its kind: once it acts, so do the others.
-        until(partial(marked, client, kind), f"{kind} in force")
+        until(partial(marker.acts, client), f"{kind} in force")
         yield
 
 
-def marker(kind: str) -> list[JSONObject]:
-    """A policy that denies, or labels, the ConfigMaps of its own name."""
-    expression = "[JSONPatch{op: 'add', path: '/data', value: {'marked': 'yes'}}]"
-    acts: JSONObject = {"validations": [{"expression": "false"}]}
-    bound: JSONObject = {"policyName": MARKER, "validationActions": ["Deny"]}
-    if kind == "MutatingAdmissionPolicy":
-        patch = {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
-        acts = {"mutations": [patch], "reinvocationPolicy": "Never", "failurePolicy": "Fail"}
-        bound = {"policyName": MARKER}
-    constraints = {
-        "resourceRules": [rule("configmaps")],
-        "objectSelector": {"matchLabels": {"marker": kind}},
-    }
-    metadata = {"name": MARKER}
-    spec = {"matchConstraints": constraints, **acts}
-    return [
-        {"apiVersion": ADMISSION, "kind": kind, "metadata": metadata, "spec": spec},
-        {"apiVersion": ADMISSION, "kind": f"{kind}Binding", "metadata": metadata, "spec": bound},
-    ]
+@dataclass(frozen=True)
+class Marker:
+    """A policy that denies, or labels, the ConfigMaps of its own name. Each has a new name: one that was
+    deleted may act a moment longer.
+    """
 
+    kind: str
+    name: str = field(default_factory=lambda: f"zz-marker-{secrets.token_hex(4)}")
 
-def marked(client: Client, kind: str) -> bool:
-    """Whether the marker of a kind acts."""
-    marking = config_map("marker", "default")
-    marking["metadata"]["labels"] = {"marker": kind}
-    answer = client.create(marking, dryRun="All")
-    return answer.status == 422 or "marked" in answer.body.get("data", {})
+    def documents(self) -> list[JSONObject]:
+        expression = "[JSONPatch{op: 'add', path: '/data', value: {'marked': 'yes'}}]"
+        acts: JSONObject = {"validations": [{"expression": "false"}]}
+        bound: JSONObject = {"policyName": self.name, "validationActions": ["Deny"]}
+        if self.kind == "MutatingAdmissionPolicy":
+            patch = {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
+            acts = {"mutations": [patch], "reinvocationPolicy": "Never", "failurePolicy": "Fail"}
+            bound = {"policyName": self.name}
+        constraints = {
+            "resourceRules": [rule("configmaps")],
+            "objectSelector": {"matchLabels": {"marker": self.name}},
+        }
+        spec = {"matchConstraints": constraints, **acts}
+        metadata = {"name": self.name}
+        return [
+            {"apiVersion": ADMISSION, "kind": kind, "metadata": metadata, "spec": each}
+            for kind, each in ((self.kind, spec), (f"{self.kind}Binding", bound))
+        ]
+
+    def acts(self, client: Client) -> bool:
+        marking = config_map("marker", "default")
+        marking["metadata"]["labels"] = {"marker": self.name}
+        answer = client.create(marking, dryRun="All")
+        return answer.status == 422 or "marked" in answer.body.get("data", {})
 
 
 def stored(thing: Any) -> Any:

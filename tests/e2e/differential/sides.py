@@ -18,7 +18,7 @@ from tests.e2e.client import MERGE, Answer, Client, path_of
 from tests.e2e.cluster import Cluster
 from tests.e2e.differential.asking import Question, is_binding
 from tests.e2e.differential.comparing import Seen, in_words_of_kubernetes
-from tests.e2e.in_tree import marked, marker
+from tests.e2e.in_tree import Marker
 from tests.e2e.kubectl import kubeconfig_document
 from tests.e2e.webhook import registered, serving, write
 from tests.server.process import until
@@ -93,25 +93,28 @@ def answered(exposition: str) -> list[str]:
 @contextmanager
 def in_tree(client: Client, documents: Sequence[JSONObject]) -> Iterator[None]:
     """The documents in the API server, from when it uses them until it has forgotten them all."""
-    kinds = sorted({each["kind"] for each in documents if not is_binding(each)})
+    markers = [
+        Marker(kind)
+        for kind in sorted({each["kind"] for each in documents if not is_binding(each)})
+    ]
     # The markers are made last and deleted last: when they act, or no longer, so do the others.
     ordered = [
         *sorted(documents, key=is_binding),
-        *(each for kind in kinds for each in marker(kind)),
+        *(each for marker in markers for each in marker.documents()),
     ]
 
-    def forgotten(kind: str) -> bool:
-        return not marked(client, kind)
+    def forgotten(marker: Marker) -> bool:
+        return not marker.acts(client)
 
     with ExitStack() as stack:
-        for kind in kinds:
-            stack.callback(until, partial(forgotten, kind), f"{kind} forgotten")
+        for marker in markers:
+            stack.callback(until, partial(forgotten, marker), f"{marker.kind} forgotten")
         for each in reversed(ordered):
             stack.callback(client.delete, each)
         for each in ordered:
             client.made(each)
-        for kind in kinds:
-            until(partial(marked, client, kind), f"{kind} in force")
+        for marker in markers:
+            until(partial(marker.acts, client), f"{marker.kind} in force")
         yield
 
 
