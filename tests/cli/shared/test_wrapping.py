@@ -23,6 +23,7 @@ LINES: dict[str, tuple[str, int, str]] = {
     "colors have no width": (f"{RED} {'a' * 28}", 40, f"{RED} {'a' * 28}"),
     "wide characters have two columns": ("\u6771" * 15 + " " + "\u4eac" * 15, 40,
         "\u6771" * 15 + "\n    " + "\u4eac" * 15),
+    "a mark without a letter is a word": ("\u0301 " + "b" * 40, 40, "\u0301\n    " + "b" * 40),
     "each line for itself": ("a" * 30 + " " + "b" * 30 + "\nnext", 40,
         "a" * 30 + "\n    " + "b" * 30 + "\nnext"),
     "a caret and its line": ("    - a: " + "b " * 30 + "\n" + " " * 50 + "^", 40,

@@ -78,20 +78,25 @@ def table_row(cells: Sequence[str], last: str, width: int | None) -> str:
 def _rows(line: str, width: int, indent: int) -> Iterator[str]:
     """Yield the rows of a line, without their indents. The blanks at its start are kept."""
     words = line.split(" ")
-    made, used, blank = words[0], _columns(words[0]), not _columns(words[0])
+    made, used, blank = words[0], _columns(words[0]), _is_blank(words[0])
     for word in words[1:]:
         size = _columns(word)
         if blank or used + 1 + size <= width:
-            made, used, blank = f"{made} {word}", used + 1 + size, blank and not size
+            made, used, blank = f"{made} {word}", used + 1 + size, blank and _is_blank(word)
         else:
             yield made
-            made, used, blank = word, indent + size, not size
+            made, used, blank = word, indent + size, _is_blank(word)
     yield made
 
 
 def _is_excerpt(line: str, following: str) -> bool:
     """Whether a line is from a source or has its caret, which is below it."""
     return any(map(_CARET.fullmatch, (line, following))) or bool(_QUOTED.match(line))
+
+
+def _is_blank(word: str) -> bool:
+    """Whether a word only changes the color. A mark without a letter has no columns but is seen."""
+    return not click.unstyle(word)
 
 
 def _columns(text: str) -> int:
