@@ -35,6 +35,7 @@ def run(folder: Path, **programs: str) -> tuple[int, list[str], str]:
         "make": "",
         "python3": "",
         "valgrind": "",
+        "git": "exit 128",
         **programs,
     }
     stubs["make"] = f'echo "$*" >> {made}\n{stubs["make"]}'
@@ -68,6 +69,17 @@ def test_with_go_everything_runs(tmp_path: Path) -> None:
 def test_without_go_it_is_installed(tmp_path: Path, version: str) -> None:
     status, targets, printed = run(tmp_path, go=GO[version], python3=INSTALLS)
     assert (status, targets) == (0, EVERYTHING), printed
+
+
+@pytest.mark.parametrize(("object_name", "seed"), [("0000ff" + "a" * 34, "255"), (None, "chosen")])
+def test_a_tree_has_a_seed(tmp_path: Path, object_name: str | None, seed: str) -> None:
+    git = f"echo {object_name}" if object_name else "exit 128"
+    make = 'echo "the seed is ${POLICYD_SEED:-chosen}"'
+    status, _, printed = run(tmp_path, go=GO["new"], git=git, make=make)
+    assert status == 0
+    assert {each for each in printed.splitlines() if each.startswith("the seed")} == {
+        f"the seed is {seed}"
+    }
 
 
 @pytest.mark.parametrize("version", ["old", "no"])
