@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from http.client import HTTPResponse, HTTPSConnection
+from time import monotonic
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -15,6 +16,8 @@ WARNING = re.compile(r'299 - "((?:[^"\\]|\\.)*)"')
 APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
 PATIENCE = 240.0  # seconds for one answer
+# API servers close a connection that is idle for 90 s; on a busy machine a test may do that.
+REUSED_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,7 @@ class Client:
         at = urlsplit(cluster.server)
         context = cluster.client_context()
         self._connection = HTTPSConnection(at.netloc, context=context, timeout=PATIENCE)
+        self._used = monotonic()
 
     def close(self) -> None:
         """Hang up; the next request connects again."""
@@ -83,13 +87,17 @@ class Client:
     ) -> tuple[HTTPResponse, bytes]:
         if query:
             path += ("&" if "?" in path else "?") + urlencode(query)
+        if monotonic() - self._used > REUSED_SECONDS:
+            self._connection.close()
         self._connection.putrequest(method, path)
         for name, value in (("Content-Type", content), *self._headers):
             self._connection.putheader(name, value)
         self._connection.putheader("Content-Length", str(len(sent)))
         self._connection.endheaders(sent)
         answer = self._connection.getresponse()
-        return answer, answer.read()
+        text = answer.read()
+        self._used = monotonic()
+        return answer, text
 
     def create(self, thing: Mapping[str, Any], **query: str) -> Answer:
         """POST of an object."""
