@@ -10,7 +10,9 @@ from policyd.cel.hints.names import consequences, field_hint, undeclared_hint
 from policyd.cel.hints.overloads import overload_hint
 from policyd.cel.hints.results import (
     INVALID,
+    INVALID_PATTERN,
     mismatch_hint,
+    pattern_hint,
     range_hint,
     selection_hint,
     struct_hint,
@@ -24,6 +26,8 @@ from policyd.errors import Problem
 
 _SYNTAX = "Syntax error: "
 _UNDECLARED = "undeclared reference to '"
+# The type of an operand whose own error is another problem.
+_ERRONEOUS = "!error!"
 
 
 def syntax_explained(text: str, problems: Sequence[Problem]) -> list[Problem]:
@@ -68,7 +72,8 @@ def types_explained(
 ) -> list[Problem]:
     """Return the problems of an expression that does not check, with hints.
 
-    Names that are undeclared only because the macro around them is unknown are left out.
+    What only follows from another problem is left out: names that are undeclared because the macro
+    around them is unknown, and operators with an operand that has an error.
     """
     with deep_recursion():
         whole = tree()
@@ -76,7 +81,8 @@ def types_explained(
         source, explained = Source(text), []
         for problem in problems:
             pos = source.offset(problem.line, problem.column)
-            if (pos, _quoted(problem.message, _UNDECLARED)) in follow and len(problems) > 1:
+            name = _quoted(problem.message, _UNDECLARED)
+            if len(problems) > 1 and ((pos, name) in follow or _ERRONEOUS in problem.message):
                 continue
             hint = problem.hint or hint_at(whole, pos, problem.message)
             explained.append(replace(problem, hint=hint))
@@ -114,4 +120,6 @@ def hint_at(tree: Tree, pos: int, message: str) -> str:
         return range_hint(over)
     if message.endswith("does not support field selection"):
         return selection_hint(tree, pos)
+    if message == INVALID_PATTERN:
+        return pattern_hint(tree, pos)
     return INVALID.get(message, "")

@@ -17,6 +17,7 @@ MACROS: Mapping[str, str] = {
     "filter": "list.filter(x, CONDITION)",
     "map": "list.map(x, VALUE)",
 }
+_SIZE = "size({0})"
 _SENTENCES = ("CEL in", "math is")
 
 
@@ -28,6 +29,8 @@ def alias(name: str, operands: Iterable[str]) -> str:
     if template.startswith(_SENTENCES):
         return template
     given = list(operands)
+    if len(given) > 2 and template == _SIZE:  # of the items that a condition selects
+        template = "size({0}.filter(x, …))"
     if len(given) > 2:  # a macro: its arguments stay
         template = template.replace("x, …", ", ".join(given[1:]))
     return f"write {filled(template, [*given, *'xyz'[len(given) :]])}"

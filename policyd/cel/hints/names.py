@@ -194,8 +194,10 @@ def _takes_name(call: Call) -> bool:
     """Whether a call of an unknown function is probably meant as a macro."""
     if call.function in _MACRO_NAMES:
         return True
-    known = "(x, …)" in alias(call.function, ()) or bool(near(call.function, MACROS))
-    return known and call.target is not None and isinstance(call.args[0], Ident)
+    if call.target is None or not call.args or not isinstance(call.args[0], Ident):
+        return False
+    written = alias(call.function, ("x", *("…" for _ in call.args)))
+    return "(…, …)" in written or bool(near(call.function, MACROS))
 
 
 def _inside(tree: Tree, args: Iterable[Expr]) -> set[tuple[int, str]]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from policyd.cel.hints.quantities import QUANTITY
 from policyd.cel.hints.tree import filled, held, shown
 from policyd.cel.syntax.ast import Call
 from policyd.cel.types.types import (
@@ -20,7 +21,7 @@ from policyd.cel.types.types import (
     is_optional,
 )
 
-QUANTITY, SEMVER = "kubernetes.Quantity", "kubernetes.Semver"
+SEMVER = "kubernetes.Semver"
 NUMBERS = (INT, UINT, DOUBLE)
 _ORDERED: Mapping[str, str] = {
     "_>_": "{0}.isGreaterThan({1})",
@@ -32,12 +33,9 @@ _OF_QUANTITIES: Mapping[str, str] = {
     **_ORDERED,
     "_+_": "{0}.add({1})",
     "_-_": "{0}.sub({1})",
-    "_*_": "{0} * {1}",
-    "_/_": "{0} / {1}",
     "_==_": "{0} == {1}",
     "_!=_": "{0} != {1}",
 }
-_FACTORS = ("_*_", "_/_")
 _AMOUNTS = ("memory", "cpu", "storage")  # fields with quantities
 _COMPARISONS = frozenset((*_ORDERED, "_==_", "_!=_"))
 _ARITHMETIC = frozenset(("_+_", "_-_", "_*_", "_/_", "_%_"))
@@ -79,7 +77,7 @@ def operator_hint(call: Call, texts: Sequence[str], types: Sequence[Type]) -> st
     return ""
 
 
-def made(kind: str, text: str, t: Type) -> str:
+def converted(kind: str, text: str, t: Type) -> str:
     """Return an operand as a quantity, semver, duration or timestamp."""
     if t in (STRING, DYN):
         return f"{kind}({text})"
@@ -103,14 +101,7 @@ def _quantities(o: OperatorUse) -> str:
         return ""
     if template is None:
         return ""
-    operands = zip(o.texts, o.types, strict=True)
-    if o.call.function in _FACTORS:  # a quantity times a number is what people mean
-        factors = (
-            f"{text}.asApproximateFloat()" if t.name == QUANTITY else f"double({text})"
-            for text, t in operands
-        )
-        return f"write {f' {o.sign} '.join(factors)}"
-    left, right = (made(kind, text, t) for text, t in operands)
+    left, right = (converted(kind, text, t) for text, t in zip(o.texts, o.types, strict=True))
     return f"write {filled(template, (left, right))}"
 
 
@@ -181,7 +172,7 @@ def _strings(o: OperatorUse) -> str:
         if quoted and plain[:1].isdigit():
             return f"write quantity({o.texts[at]}) for a quantity, and compare with isLessThan()"
         if o.texts[at].rstrip("']").endswith(_AMOUNTS) and o.call.function in _ORDERED:
-            sides = [made("quantity", *each) for each in zip(o.texts, o.types, strict=True)]
+            sides = [converted("quantity", *each) for each in zip(o.texts, o.types, strict=True)]
             return f"write {filled(_ORDERED[o.call.function], sides)}"
         return o.write(at, f"{'double' if t == DOUBLE else 'int'}({o.texts[at]})")
     if t.kind is Kind.LIST and o.sign in ("==", "!="):

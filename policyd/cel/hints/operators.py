@@ -218,6 +218,18 @@ def bang(s: SourcePieces, at: int) -> Mistake | None:
     return None
 
 
+def membership(s: SourcePieces, at: int) -> Mistake | None:
+    """``x in (a, b)``."""
+    close = s.partner(at + 1)
+    if s.text(at + 1) != "(" or close is None:
+        return None
+    if all(s.text(n) != "," or s.depth(n) > s.depth(at) + 1 for n in range(at + 2, close)):
+        return None
+    items = short(s.between(at + 2, close), "…")
+    what = "CEL has no list in parentheses"
+    return Mistake(s[at + 1].pos, what, f"write in [{items}]", s[close].pos)
+
+
 def not_in(s: SourcePieces, at: int, after: int) -> str:
     """Return ``!(x in y)`` with the operands before and after."""
     left = s.path_before(at) or s.text(at - 1)
@@ -307,6 +319,7 @@ OPERATORS: MistakeRules = {
     "/": (slash, operator),
     "!": (bang,),
     "{": (brace,),
-    **dict.fromkeys(_BINARY - {"<", "/"}, (operator,)),
+    "in": (membership, operator),
+    **dict.fromkeys(_BINARY - {"<", "/", "in"}, (operator,)),
     JUNK: (junk,),
 }

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from policyd.cel.hints.function_names import alias
 from policyd.cel.hints.names import styled_call
-from policyd.cel.hints.operands import NUMBERS, QUANTITY, SEMVER, operator_hint
+from policyd.cel.hints.operands import NUMBERS, SEMVER, converted, operator_hint
+from policyd.cel.hints.quantities import QUANTITY, quantity_hint
 from policyd.cel.hints.tree import Tree, held, operands, shown
 from policyd.cel.syntax.ast import Call
 from policyd.cel.types.declarations import OverloadDecl
@@ -32,11 +33,11 @@ _Hinter = Callable[[list[str], list[Type]], str]
 
 def overload_hint(tree: Tree, pos: int, function: str) -> str:
     """Return the remedy for a call whose operands have the wrong types."""
-    for node, _ in tree.at(pos):
+    for node, above in tree.at(pos):
         if isinstance(node, Call) and node.function == function:
             texts = [shown(each) for each in operands(node)]
             types = [tree.type(each) for each in operands(node)]
-            hint = operator_hint(node, texts, types)
+            hint = quantity_hint(tree, node, above) or operator_hint(node, texts, types)
             by_function = _BY_FUNCTION.get(function)
             if not hint and by_function is not None:
                 hint = by_function(texts, types)
@@ -55,8 +56,10 @@ def _conditional(texts: list[str], types: list[Type]) -> str:
         at = 1 if no.kind is Kind.NULL else 2
         parts = [*texts]
         parts[at] = f"dyn({texts[at]})"
+        any_value = f"{parts[0]} ? {parts[1]} : {parts[2]}"
+        text = "write '' in place of null for no text, " if STRING in (yes, no) else "write "
         return (
-            f"both values must have one type: write {parts[0]} ? {parts[1]} : {parts[2]}, "
+            f"both values must have one type: {text}{any_value} for any value, "
             "or leave a field out with optional.none() and ?"
         )
     if STRING in (yes, no):
@@ -103,6 +106,8 @@ def _in(texts: list[str], types: list[Type]) -> str:
     whole = types[1]
     if is_optional(whole):
         return f"write {item} in {text}.orValue([])"
+    if whole == STRING and _is_quoted(text) and not _is_quoted(item):
+        return f"write {item} == {text}, or {item} in [{text}] for one of several values"
     if whole == STRING:
         return f"write {held(text)}.contains({item})"
     if whole.kind is Kind.LIST:
@@ -114,6 +119,10 @@ def _in(texts: list[str], types: list[Type]) -> str:
     if whole.name == _CIDR:
         return _contained(text, item, types[0])
     return f"write {item} == {text}; in takes a list or a map"
+
+
+def _is_quoted(text: str) -> bool:
+    return text[:1] in ("'", '"')
 
 
 def _index(texts: list[str], types: list[Type]) -> str:
@@ -166,13 +175,14 @@ def _style(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> str:
         return f"write {held(texts[0])}.orValue(…).{name}({', '.join(texts[1:])})" if member else ""
     for overload in same:
         if len(overload.args) == len(types):
-            converted = _arguments(texts, types, overload.args)
-            if converted is not None:
-                return f"write {styled_call(tree, name, converted)}"
+            fitting = _arguments(texts, types, overload.args)
+            if fitting is not None:
+                return f"write {styled_call(tree, name, fitting)}"
     counts = sorted({len(each.args) - member for each in same})
     given = len(types) - member
     if counts and given not in counts:
-        return f"{name} takes {' or '.join(map(str, counts))} arguments, not {given}"
+        noun = "argument" if counts == [1] else "arguments"
+        return f"{name} takes {' or '.join(map(str, counts))} {noun}, not {given}"
     if not name[0].isalpha():
         return ""
     return alias(name, texts) or _signatures(tree, [*same, *other])
@@ -211,6 +221,8 @@ def _arguments(texts: list[str], types: list[Type], wanted: tuple[Type, ...]) ->
             made.append(f"'{text}'" if text.isdigit() else f"string({text})")
         elif want in (INT, DOUBLE) and given in (STRING, INT, UINT, DOUBLE):
             made.append(f"{want.name}({text})")
+        elif given in NUMBERS and want.name == QUANTITY:
+            made.append(converted("quantity", text, given))
         elif given == STRING and want.name in (QUANTITY, SEMVER):
             made.append(f"{'quantity' if want.name == QUANTITY else 'semver'}({text})")
         elif given == STRING and want.name in ("net.IP", "net.CIDR"):

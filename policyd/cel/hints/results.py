@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from policyd._core.regex.scanner import RegexSyntaxError
+from policyd._core.regex.syntax import parse
 from policyd.cel.hints.tree import Tree, held, shown
 from policyd.cel.syntax.ast import Call, Comprehension, Expr, ListExpr, Literal, MapExpr, StructExpr
 from policyd.cel.types.types import (
@@ -34,7 +36,7 @@ def result_hint(expr: Expr, found: Type, wanted: tuple[Type, ...]) -> str:
     if OBJECT in wanted:
         return _object(found)
     if STRING in wanted:
-        return _string(text, found)
+        return _string(expr, text, found)
     return ""
 
 
@@ -87,7 +89,9 @@ def _object(found: Type) -> str:
     return "write Object{spec: Object.spec{…}} with the fields to change"
 
 
-def _string(text: str, found: Type) -> str:
+def _string(expr: Expr, text: str, found: Type) -> str:
+    if found == DYN and _may_be_null(expr):
+        return "write '' in place of null: an empty text counts as none"
     if found == DYN:
         return "the checker cannot know the type: convert it with string(...)"
     if is_optional(found):
@@ -99,6 +103,12 @@ def _string(text: str, found: Type) -> str:
     if found.kind is Kind.MAP:
         return f"write {held(text)}.map(k, k).join(', ')"
     return "write a string, such as 'pod %s'.format([object.metadata.name])"
+
+
+def _may_be_null(expr: Expr) -> bool:
+    """Whether this is a condition with null as one of its values."""
+    values = expr.args[1:] if isinstance(expr, Call) and expr.function == "_?_:_" else ()
+    return any(isinstance(each, Literal) and each.value is None for each in values)
 
 
 def mismatch_hint(tree: Tree, pos: int, wanted: str, found: str) -> str:
@@ -191,6 +201,27 @@ def struct_hint(field: str, wanted: str, found: str) -> str:
 INVALID: Mapping[str, str] = {
     "invalid duration argument": "write a number with h, m, s or ms, such as '24h' or '1h30m'",
     "invalid timestamp argument": "write RFC 3339, such as '2027-03-31T00:00:00Z'",
-    "invalid matches argument": "the pattern is not valid in RE2: it has no (?=…), (?<…) or \\1; "
-    "matches(string, pattern) takes the string first",
 }
+INVALID_PATTERN = "invalid matches argument"
+_BORROWED = ("(?=", "(?!", "(?<")
+
+
+def pattern_hint(tree: Tree, pos: int) -> str:
+    """Return what RE2 does not accept of a pattern, and the remedy if it is of another engine."""
+    values = (node.value for node, _ in tree.at(pos) if isinstance(node, Literal))
+    pattern = next(values, None)
+    if not isinstance(pattern, str):
+        return ""
+    try:
+        parse(pattern)
+    except RegexSyntaxError as error:
+        reason = str(error).removeprefix("error parsing regexp: ")
+    else:
+        reason = "the pattern is too large"
+    if any(each in pattern for each in _BORROWED):
+        return (
+            f"{reason}; RE2 does not look ahead or behind: combine several matches() with && and !"
+        )
+    if any(f"\\{digit}" in pattern for digit in "123456789"):
+        return f"{reason}; RE2 has no back-references"
+    return reason

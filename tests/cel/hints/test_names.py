@@ -30,6 +30,7 @@ HINTS = [
     ("variables.containers.length", "write size(variables.containers)"),
     ("variables.containers.size > 1", "write size(variables.containers)"),
     ("variables.containers.count()", "write size(variables.containers)"),
+    ("variables.containers.count(c, c.tty)", "write size(variables.containers.filter(c, c.tty))"),
     ("object.list.any(c, c.a == 1)", "write object.list.exists(c, c.a == 1)"),
     ("object.list.forEach(c, c.a)", "write object.list.all(c, c.a)"),
     ("object.list.every(c, c.a)", "write object.list.all(c, c.a)"),

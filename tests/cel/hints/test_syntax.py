@@ -34,6 +34,11 @@ MISTAKES = [
     ("object.spec.a »?: 'b'", "no operator ?:", "write object.spec.?a.orValue('b')"),
     ("object.spec.a»?[0]", "is [?0] and not ?[0]", "write object.spec.a[?0].orValue(…)"),
     ("object.a »? 'b'", "needs a value for false", "write CONDITION ? VALUE : OTHER"),
+    (
+        "object.a in »('a', size(object.b))",
+        "no list in parentheses",
+        "write in ['a', size(object.b)]",
+    ),
     ("'a' »!in object.list", "no operator !in", "write !('a' in object.list)"),
     ("object.a »! 1", "'!' cannot follow a value", "write !="),
     # Words

@@ -21,7 +21,10 @@ OPERANDS = [
     ("quantity(object.a) <= '1Gi'", "!quantity(object.a).isGreaterThan(quantity('1Gi'))"),
     ("quantity('1') / quantity('2')", "quantity('1').asApproximateFloat() / quantity('2')"),
     ("quantity('1') * object.ratio", "quantity('1').asApproximateFloat() * double(object.ratio)"),
-    ("quantity('1') / 2", "quantity('1').asApproximateFloat() / double(2)"),
+    ("quantity('1') / 2", "quantity('1').asApproximateFloat() / 2.0"),
+    ("quantity('1') % 2", "quantity('1').asInteger() % 2"),
+    ("quantity('1').compareTo(5)", "quantity('1').compareTo(quantity('5'))"),
+    ("quantity(object.a) > 5.5", "quantity(object.a).asApproximateFloat() > 5.5"),
     ("quantity('1') + quantity('2')", "quantity('1').add(quantity('2'))"),
     ("quantity('1') == '2'", "quantity('1') == quantity('2')"),
     ("quantity(1)", "quantity('1')"),
@@ -73,7 +76,12 @@ OPERANDS = [
     ("cidr('10.0.0.0/8').containsIP(1)", "containsIP('1')"),
     ("duration('1d')", "'24h'"),
     ("timestamp('2027-01-01')", "RFC 3339"),
-    ("'a'.matches('(?=a)')", "RE2"),
+    ("'a'.matches('(?=a)')", "RE2 does not look ahead"),
+    (r"'a'.matches('(a)\\1')", "RE2 has no back-references"),
+    ("'a'.matches('^(a|b')", "missing closing ): `^(a|b`"),
+    ("object.kind in 'Pod'", "object.kind == 'Pod', or object.kind in ['Pod'] for one of several"),
+    ("object.a ? 'x' : null", "write '' in place of null for no text, object.a ? dyn('x') : null"),
+    ("size('a', 'b')", "size takes 1 argument, not 2"),
     ("'a'.split()", "split takes 1 or 2 arguments, not 0"),
 ]
 
@@ -81,6 +89,31 @@ OPERANDS = [
 @pytest.mark.parametrize(("expression", "want"), OPERANDS)
 def test_operands_of_other_types(expression: str, want: str) -> None:
     assert want in hint(expression)
+
+
+# A comparison of quantities with a factor, and what is written for the whole of it.
+QUANTITIES = [
+    ("quantity(object.a) <= quantity(object.b) * 4",
+     "quantity(object.a).asApproximateFloat() <= quantity(object.b).asApproximateFloat() * 4.0"),
+    ("!quantity(object.a).isGreaterThan(quantity(object.b) * 4)",
+     "quantity(object.a).asApproximateFloat() <= quantity(object.b).asApproximateFloat() * 4.0"),
+    ("!quantity(object.a).isLessThan(quantity(object.b).asApproximateFloat() * double(4))",
+     "quantity(object.a).asApproximateFloat() >= quantity(object.b).asApproximateFloat() * double(4)"),
+    ("quantity(object.a) * (quantity(object.b) + quantity(object.c)) > 5",
+     "quantity(object.a).asApproximateFloat() * (quantity(object.b).asApproximateFloat() + "
+     "quantity(object.c).asApproximateFloat()) > 5.0"),
+    ("quantity(object.a) - quantity(object.b) / 2 == quantity(object.c) && true",
+     "quantity(object.a).asApproximateFloat() - quantity(object.b).asApproximateFloat() / 2.0 == "
+     "quantity(object.c).asApproximateFloat()"),
+    ("quantity(object.a) < size(object.b) * quantity('2')",
+     "quantity(object.a).asApproximateFloat() < double(size(object.b)) * quantity('2').asApproximateFloat()"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("expression", "want"), QUANTITIES)
+def test_one_hint_for_a_comparison_of_quantities(expression: str, want: str) -> None:
+    assert hint(expression) == f"write {want}"
+    assert Environment.admission().check(want)
 
 
 RESULTS = [
@@ -96,6 +129,7 @@ RESULTS = [
     ("size(object.a)", STRING, "write string(size(object.a))"),
     ("request.userInfo.groups", STRING, "write request.userInfo.groups.join(', ')"),
     ("object.a", STRING, "convert it with string(...)"),
+    ("object.a ? dyn('x') : null", STRING, "write '' in place of null"),
     ("JSONPatch{op: 'test', path: '/a'}", LIST_OF_JSONPATCH, "write a list: [JSONPatch{op: 'test'"),
     ("Object{spec: 1}", LIST_OF_JSONPATCH, "is for patchType ApplyConfiguration"),
     ("[{'op': 'add'}]", LIST_OF_JSONPATCH, "write a list: [JSONPatch{op: 'add'"),

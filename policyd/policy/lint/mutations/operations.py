@@ -96,8 +96,9 @@ class OperationCheck:
                 wrong = _general(node.pos, "the path is empty", "write path: '/…'")
                 return None, [wrong]
             return None, []
+        loose = list(_tildes(node))
         if self.schema is None:
-            return None, []
+            return None, loose
         field, wrong_path = follow(
             self.schema.root,
             path,
@@ -106,8 +107,8 @@ class OperationCheck:
             native=self.schema.native and ops != {"test"},
         )
         if wrong_path is not None:
-            return None, [wrong_path]
-        return (field, path.text), list(self._unescaped(node, path, self.schema))
+            return None, [wrong_path, *loose]
+        return (field, path.text), [*self._unescaped(node, path, self.schema), *loose]
 
     def _unrooted(self, node: Expr, path: PatchPath, ops: set[str]) -> list[MutationFinding]:
         """Report a path without its first slash; the library drops what is before the first one."""
@@ -166,6 +167,20 @@ class OperationCheck:
         else:
             field, where = target or (None, "value")
             yield from self.values.findings(value, field, where)
+
+
+def _tildes(node: Expr) -> Iterator[MutationFinding]:
+    """Report a ``~`` that begins no escape: RFC 6901 has no such path, though Go takes it as it is."""
+    text = constant(node)
+    if not isinstance(text, str):
+        return
+    first, *rest = text.split("~")
+    escaped = first + "".join(
+        f"~{each}" if each[:1] in ("0", "1") else f"~0{each}" for each in rest
+    )
+    if escaped != text:
+        message = f"the ~ in the path '{text}' is not escaped"
+        yield MutationFinding(node.pos, message, f"write '{escaped}'", certain=False, general=True)
 
 
 def _general(pos: int, message: str, hint: str) -> MutationFinding:

@@ -189,6 +189,8 @@ FRAGILE = [
      "a key of /metadata/labels with a slash in it is not escaped", "write '/metadata/labels/' + jsonpatch.escapeKey(…)"),
     ("['a', 'b/c'].map(k, JSONPatch{op: 'add', path: '/metadata/labels/' + k, value: 'x'})",
      "a key of /metadata/labels with a slash in it is not escaped", "jsonpatch.escapeKey(…)"),
+    ("[JSONPatch{op: 'add', path: '/metadata/labels/a~b~1c~0d', value: 'x'}]", "the ~ in the path '/metadata/labels/a~b~1c~0d' is not escaped",
+     "write '/metadata/labels/a~0b~1c~0d'"),
     ("[JSONPatch{op: 'add', path: 'x/metadata/labels', value: {}}]",
      "the path 'x/metadata/labels' does not begin with a slash, so its first part is dropped", "write '/x/metadata/labels'"),
     (spec("nodeSelector: dyn(object).spec.x"), UNTOUCHABLE.format("spec.nodeSelector"), ATOMIC_HINT),
