@@ -170,7 +170,7 @@ class OperationCheck:
 
 
 def _tildes(node: Expr) -> Iterator[MutationFinding]:
-    """Report a ``~`` that begins no escape: RFC 6901 has no such path, though Go takes it as it is."""
+    """Report a ``~`` that begins no escape: RFC 6901 has no such path; Go takes it as it is."""
     text = constant(node)
     if not isinstance(text, str):
         return
