@@ -40,7 +40,8 @@ class ManifestOptions:
     """What to check and where to write the results of mutations.
 
     ``labels`` are those of every namespace. ``mutated``: print the manifests to standard output.
-    ``defaults``: evaluate manifests with the API server's defaults.
+    ``defaults``: evaluate manifests with the API server's defaults. ``skips``: named files may have
+    no object.
     """
 
     resources: tuple[Path, ...]
@@ -50,6 +51,7 @@ class ManifestOptions:
     output_dir: Path | None = None
     mutated: bool = False
     defaults: bool = True
+    skips: bool = False
 
     @property
     def given(self) -> bool:
@@ -73,9 +75,9 @@ def check_manifests(
     report: ReportOptions,
 ) -> int:
     """Check the manifests, print the result and return the exit status."""
-    manifests = read_manifests(options.resources, options.excluded)
+    manifests = read_manifests(options.resources, options.excluded, skips=options.skips)
     echo_skipped(manifests.skipped)
-    if not manifests.documents:
+    if not manifests.documents and not options.skips:
         manifests.required()
         raise ConfigError(f"no manifests in {', '.join(map(str, options.resources))}")
     old = read_manifests(options.old, options.excluded).required()

@@ -46,6 +46,7 @@ Examples:
       --user alice --group dev
   policyd apply -p policies/ deploy/ --exclude values.yaml \\
       --exclude 'templates/*'
+  git diff --name-only main | xargs policyd apply -p policies/ --skip-no-objects
   policyd apply -p policies/ deploy/ --namespace shop --fail-on warn
   policyd apply -p policies/ deploy/ --diff --output-dir mutated/
   helm template chart/ | policyd apply -p policies/ --mutated - > mutated.yaml
@@ -81,8 +82,8 @@ Exit status: 0 if every object is admitted, 1 if at least one is denied, also by
 are checked all the same), 3 if no object is denied but part of the cluster could not be read.
 """
 _OF_MANIFESTS = (
-    "PATHS, --operation, --old, --exclude, --resource, --namespace-labels, --no-defaults, "
-    "--output-dir and --mutated cannot be combined with --cluster"
+    "PATHS, --operation, --old, --exclude, --skip-no-objects, --resource, --namespace-labels, "
+    "--no-defaults, --output-dir and --mutated cannot be combined with --cluster"
 )
 
 
@@ -123,6 +124,13 @@ _OF_MANIFESTS = (
     "characters, also /. May be repeated.",
 )
 @click.option(
+    "--skip-no-objects",
+    "skips",
+    is_flag=True,
+    help="Skip files that contain no Kubernetes object also if PATHS names them, as hooks and "
+    "xargs do.",
+)
+@click.option(
     "--output-dir",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
@@ -161,6 +169,7 @@ def command(
     diff: bool,
     fail_on: tuple[str, ...],
     excluded: tuple[str, ...],
+    skips: bool,
     output_dir: Path | None,
     mutated: bool,
     verbose: bool,
@@ -185,7 +194,7 @@ def command(
     --user is given.
     """
     options = ManifestOptions(
-        resources, old, excluded, namespace_labels, output_dir, mutated, defaults
+        resources, old, excluded, namespace_labels, output_dir, mutated, defaults, skips
     )
     if cluster is not None and (operation or resource or options.given):
         raise click.UsageError(_OF_MANIFESTS)

@@ -28,6 +28,10 @@ from policyd.policy.suite.reviews import (
 Identity = tuple[str, str, str, str]
 _RESOURCE_HINT = "name the resource, as in --resource apps/v1/deployments"
 _UNUSED = "this CustomResourceDefinition is not used: "
+# Groups of documents that a program on the author's machine reads, and what makes objects of them.
+_READ_BY: Mapping[str, str] = {
+    "kustomize.config.k8s.io": "kustomize build DIR | policyd apply -",
+}
 _TEMPLATE_HINT = "policyd reads no templates: render the chart first, with helm template"
 
 
@@ -127,9 +131,11 @@ class Manifests:
 
         ``named``: the file was named, not found in a directory, so it must have an object.
         """
-        found, wrong = split(file.name, file.data)
+        whole, wrong = split(file.name, file.data)
+        found = [each for each in whole if each.group not in _READ_BY]
         self.documents += found
         foreign = [problem for problem in wrong if problem.rule == NOT_AN_OBJECT]
+        foreign += [_read_elsewhere(each) for each in whole if each.group in _READ_BY]
         broken = [problem for problem in wrong if problem.rule != NOT_AN_OBJECT]
         self.problems += [_with_hint(problem, file.data) for problem in broken]
         if found:
@@ -143,11 +149,16 @@ class Manifests:
             self.skipped_files += 1
 
 
-def read_manifests(paths: Sequence[Path], excluded: Sequence[str] = ()) -> Manifests:
-    """Read every object in the files and directories, except files that a glob excludes."""
+def read_manifests(
+    paths: Sequence[Path], excluded: Sequence[str] = (), *, skips: bool = False
+) -> Manifests:
+    """Read every object in the files and directories, except files that a glob excludes.
+
+    ``skips``: named files without an object are skipped, as those of directories are.
+    """
     files, problems = read(paths, excluded=lambda name: is_excluded(name, excluded))
     manifests = Manifests(problems=problems)
-    named = {shown(str(path)) for path in paths if not path.is_dir()}
+    named = set() if skips else {shown(str(path)) for path in paths if not path.is_dir()}
     for file in files:
         manifests.add(file, named=file.name in named)
     return manifests
@@ -223,6 +234,14 @@ class OldObjects:
         if found is None and only is not None and only.kind == document.kind:
             return only.raw
         return found
+
+
+def _read_elsewhere(document: Document) -> Problem:
+    """Say that no API server gets a document."""
+    line, column = document.place("kind")
+    message = f"a {document.kind} is no object of the API server"
+    hint = f"check what it makes: {_READ_BY[document.group]}"
+    return Problem(message, document.file, line, column, hint=hint, rule=NOT_AN_OBJECT)
 
 
 def _with_hint(problem: Problem, data: bytes) -> Problem:

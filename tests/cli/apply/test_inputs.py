@@ -52,6 +52,29 @@ def test_a_file_without_objects_is_skipped_with_a_warning(name: str, text: str, 
     assert summary == ("1 object: 1 admitted, 0 denied; 1 file skipped: not a Kubernetes object")
 
 
+@pytest.mark.parametrize("kind", ["Kustomization", "Component"])
+def test_what_kustomize_reads_is_no_object(kind: str) -> None:
+    write("deploy/own.yaml", f"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: {kind}\n")
+    done = run("deploy")
+    assert done.exit_code == 0, done.output
+    assert f"own.yaml:2:7: warning: skipped: a {kind} is no object of the API server" in done.stderr
+    done = run("deploy/pod.yaml", "deploy/own.yaml")
+    assert done.exit_code == 2
+    assert "hint: check what it makes: kustomize build DIR | policyd apply -" in done.stderr
+
+
+def test_named_files_without_objects_are_skipped_if_told_so() -> None:
+    write("values.yaml", "replicaCount: 1\n")
+    done = run("values.yaml", "deploy/pod.yaml", "--skip-no-objects")
+    assert done.exit_code == 0, done.output
+    assert "values.yaml:1:1: warning: skipped: " in done.stderr
+    done = run("values.yaml", "--skip-no-objects")
+    assert done.exit_code == 0, done.output
+    assert "0 objects: 0 admitted, 0 denied; 1 file skipped" in done.stderr
+    write("broken.yaml", "a: [")
+    assert run("broken.yaml", "--skip-no-objects").exit_code == 2
+
+
 @pytest.mark.parametrize(("name", "text", "why"), SKIPPED, ids=[row[0] for row in SKIPPED])
 def test_a_file_that_is_named_must_have_an_object(name: str, text: str, why: str) -> None:
     write(name, text)
