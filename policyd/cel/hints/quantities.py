@@ -1,5 +1,5 @@
-"""Type hints: quantities beside numbers. A quantity has no factors and compares with quantities only,
-so the whole comparison is written with floats.
+"""Type hints: quantities beside numbers. A quantity has no factors and compares with
+quantities only, so the whole comparison is written with floats.
 """
 
 from collections.abc import Mapping, Sequence

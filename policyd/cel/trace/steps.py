@@ -12,7 +12,7 @@ from typing import Literal as OneOf
 
 from policyd._core.eval.tracing import Record, Round
 from policyd._core.values.errors import CelError
-from policyd._core.values.types import MISSING
+from policyd._core.values.types import MISSING, Optional
 from policyd.cel.syntax.ast import (
     Call,
     Comprehension,
@@ -79,7 +79,8 @@ def steps(record: Record) -> Steps:
     variables: list[tuple[str, Step]] = []
     for definition in scope.variables:
         inner = steps(definition)
-        variables += [*inner.variables, (definition.expression.variable, inner.root)]
+        whole = replace(inner.root, text=inner.text)  # as it is written
+        variables += [*inner.variables, (definition.expression.variable, whole)]
     return Steps(expression.label, expression.checked.text, root, tuple(variables))
 
 
@@ -166,23 +167,26 @@ class _Builder:
         yield self.step(expr, scope)
 
     def _chain(self, expr: Expr, record: Record, scope: _Scope) -> Iterator[Step]:
-        """Yield the base of a chain, its computed keys, and the part that failed."""
+        """Yield the base of a chain, its computed keys, and how far one that fails is there."""
         base, keys = _unchained(expr)
         if not isinstance(base, Ident):
             yield from self._telling(base, scope)
         for key in keys:
             yield from self._telling(key, scope)
         presence = isinstance(expr, Select) and expr.test_only and record.value is False
-        if not presence and not isinstance(record.value, CelError):
+        if not presence and not _is_absent(record.value):
             return
         held = _operand(expr)
         while held is not None and held is not base:
             found = scope.records.get(held.id)
-            if found is not None and not isinstance(found.value, CelError):
-                yield Step(unparse(held), found.value, cost=found.cost, pos=held.pos)
+            if found is not None and not _is_absent(found.value):
+                value = found.value.value if isinstance(found.value, Optional) else found.value
+                yield Step(unparse(held), value, cost=found.cost, pos=held.pos)
                 return
             held = _operand(held)
         found = None if held is None else scope.records.get(held.id)
+        if isinstance(record.value, Optional):
+            return  # of the whole object nothing is told
         if isinstance(held, Ident) and found is not None and held.name not in scope.names:
             yield Step(unparse(held), found.value, cost=found.cost, pos=held.pos)
 
@@ -233,6 +237,11 @@ class _Builder:
                 pos=expr.pos,
                 number=turn.number,
             )
+
+
+def _is_absent(value: object) -> bool:
+    """Whether a chain led nowhere: to an error, or to an optional without a value."""
+    return isinstance(value, CelError) or (isinstance(value, Optional) and not value)
 
 
 def _same(one: object, other: object) -> bool:

@@ -1,9 +1,10 @@
 """The evaluation of one policy under one binding and param, as lines. Evaluates nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import replace
 
 from policyd.admission.decision import Finding
-from policyd.cel.trace.steps import Steps
+from policyd.cel.trace.steps import Step, Steps
 from policyd.cli.shared.output import styled
 from policyd.cli.shared.tree import TreeStyle, tree, value_line
 from policyd.cli.shared.values import cut, shown
@@ -95,13 +96,19 @@ class VisitText:
         """Yield the source of an expression, its subexpressions and the variables it computed."""
         for line in each.text.strip().split("\n"):
             yield styled(f"      | {line.rstrip()}", dim=True)
-        lines = list(tree(each.root.children, 3, self._style))
-        for name, variable in each.variables:
-            if name in self._known and self._known[name] == variable.value:
-                continue  # messages compute variables again
-            self._known[name] = variable.value
-            lines.append(f"      {value_line(f'variables.{name}', variable, 3, self._style)}")
-            lines += tree(variable.children, 4, self._style)
+        # Messages compute variables again.
+        computed = {
+            f"variables.{name}": variable
+            for name, variable in each.variables
+            if name not in self._known or self._known[name] != variable.value
+        }
+        self._known |= {name: variable.value for name, variable in each.variables}
+        lines = list(tree(_without(each.root.children, computed), 3, self._style))
+        for name, variable in computed.items():
+            lines.append(f"      {value_line(name, variable, 3, self._style)}")
+            source = cut(" ".join(variable.text.split()), self._style.width - 12)
+            lines.append(styled(f"        | {source}", dim=True))
+            lines += tree(_without(variable.children, computed), 4, self._style)
         most = len(lines) if self._style.everything else MAX_TREE
         yield from lines[:most]
         if len(lines) > most:
@@ -144,6 +151,15 @@ class VisitText:
             if "value" in operation:
                 line += f" = {shown(operation['value'], width - 12)}"
             yield f"      {styled(cut(line, width - 6), fg=colour)}"
+
+
+def _without(steps: Iterable[Step], names: Container[str]) -> tuple[Step, ...]:
+    """Return the steps, without those that only name a variable which is shown elsewhere."""
+    return tuple(
+        replace(each, children=_without(each.children, names))
+        for each in steps
+        if each.text not in names or each.children or each.deciding
+    )
 
 
 _SIGNS = {"add": ("+", "green"), "remove": ("-", "red"), "replace": ("~", "yellow")}

@@ -93,6 +93,10 @@ TREES = [
         ],
     ),
     (
+        "object.spec.?template.?name.orValue('') == 'a'",
+        ["object.spec.?template.?name.orValue(\"\") = ", "  object.spec = dict"],
+    ),
+    (
         "{'a': object.spec.replicas}.a in [1, 2]",
         [
             '{"a": object.spec.replicas}.a = 3',

@@ -84,11 +84,11 @@ denies: Policy tagged  policies.yaml:4
   x validations[0] = false  (cost 13)
       message: images need a tag
       | variables.images.all(i, i.contains(':'))
-      variables.images = ["a:1", "b"]
     > [1] i = "b"
         i.contains(":") = false
       … 1 other iteration
       variables.images = ["a:1", "b"]
+        | object.spec.containers.map(c, c.image)
         object.spec.containers = [{"name": "a", "image": "a:1"}, {"name": "b", "image": "b"}]
         [0] c = {"name": "a", "image": "a:1"}
           c.image = "a:1"
