@@ -113,6 +113,12 @@ WRONG = {
     "unknown command": ("lnt: {}", "policyd.yaml:1:1: lnt: unknown field", "did you mean lint?"),
     "unknown option": ("lint: {strct: true}", "1:8: lint.strct: unknown", "did you mean strict?"),
     "option of another command": ("lint: {user: a}", "lint.user: unknown field", "known fields: "),
+    "option that another command lacks": (
+        "test: {coverageMn: 95}", "1:8: test.coverageMn: unknown field", "did you mean coverageMin?"),
+    "command of a group": ("webhooks: {mach: {}}", "webhooks.mach: unknown field", "did you mean match?"),
+    "option of a group's command": (
+        "webhooks: {match: {frmat: json}}", "webhooks.match.frmat: unknown field", "did you mean format?"),
+    "no section of another command": ("test: [1]", "test: expected an object of options", ""),
     "wrong choice": ("lint: {format: xml}", "1:16: lint.format: 'xml' is not one of", ""),
     "not a flag's value": ("lint: {strict: 1}", "lint.strict: expected true or false", ""),
     "not a list": ("lint: {format: [json]}", "lint.format: expected one value, not a list", ""),

@@ -72,8 +72,9 @@ class TableGroup(click.Group):
             # Imported here because most directories have no such file.
             from policyd.cli.shared.project import defaults
 
-            known = [_listed(each) for each in groups]
-            ctx.default_map = {str(name): defaults(file, command, names, known)}
+            root = groups[0].command
+            assert isinstance(root, click.Group)
+            ctx.default_map = {str(name): defaults(file, command, names, root)}
         return name, command, rest
 
     def shell_complete(
@@ -103,11 +104,6 @@ def _groups(context: click.Context) -> list[click.Context]:
     """Return the contexts of the groups from the root to this one."""
     above = [] if context.parent is None else _groups(context.parent)
     return [*above, context]
-
-
-def _listed(context: click.Context) -> Sequence[str]:
-    group = context.command
-    return group.list_commands(context) if isinstance(group, click.Group) else ()
 
 
 def _chosen(context: click.Context) -> Path | None:

@@ -20,30 +20,31 @@ _HINTS = {"serve": "policyd serve has a file of its own: see --config"}
 
 
 def defaults(
-    file: Path, command: click.Command, names: Sequence[str], groups: Sequence[Iterable[str]]
+    file: Path, command: click.Command, names: Sequence[str], root: click.Group
 ) -> dict[str, Any]:
     """Return the values that the project file sets for a command, by parameter.
 
-    ``names``: of the groups that it is in and its own; their sections are nested. ``groups``: the
-    names of all commands in each of these groups.
-    Raises ConfigError if the file cannot be read, and PolicySchemaError with every problem for
-    fields that do not exist and values of a wrong type.
+    ``names``: of the groups that it is in and its own; their sections are nested. ``root``: the group
+    of all commands; those that have a section are imported.
+    Raises ConfigError if the file cannot be read, and PolicySchemaError with every problem: for
+    fields that no command has, and for values of a wrong type that concern this command.
     """
     document, origin = _read(file)
     fields = _Fields(file, origin, command)
-    top = {*SHARED, *groups[0]} - {*WITHOUT}
+    top = {*SHARED, *root.list_commands(click.Context(root))} - {*WITHOUT}
     for name, value in document.items():
         if name not in top:
             fields.unknown(name, name, top)
         elif name in SHARED:
             fields.add(name, name, value)
-    section = fields.section(document, names, groups)
-    for name, value in section.items():
-        path = ".".join((*names, name))
-        if name in fields.parameters:
-            fields.add(path, name, value)
         else:
-            fields.unknown(path, name, fields.parameters.keys())
+            fields.check(name, value, root, name)
+    section: JSON = document
+    for name in names:
+        section = section.get(name) if isinstance(section, dict) else None
+    for name, value in section.items() if isinstance(section, dict) else ():
+        if name in fields.parameters:
+            fields.add(".".join((*names, name)), name, value)
     if fields.problems:
         raise PolicySchemaError(fields.problems)
     return fields.values
@@ -70,28 +71,26 @@ class _Fields:
         self._shown = os.path.relpath(file)
         self._origin = origin
         self._context = click.Context(command)
-        self.parameters = {_name(each): each for each in command.params if _is_settable(each)}
+        self.parameters = _settable(command)
         self.values: dict[str, Any] = {}
         self.problems: list[Problem] = []
 
-    def section(
-        self, document: JSONObject, names: Sequence[str], groups: Sequence[Iterable[str]]
-    ) -> JSONObject:
-        """Return the options of the command; empty if there are none."""
-        found = document
-        for depth, name in enumerate(names, 1):
-            inner = found.get(name)
-            path = ".".join(names[:depth])
-            if inner is None:
-                return {}
-            if not isinstance(inner, dict):
-                self.problem("expected an object of options", path)
-                return {}
-            found = inner
-            if depth < len(groups):
-                for other in found.keys() - {*groups[depth]}:
-                    self.unknown(f"{path}.{other}", other, groups[depth])
-        return found
+    def check(self, path: str, section: JSON, group: click.Group, name: str) -> None:
+        """Report the fields of a section that its command, or group of commands, does not have."""
+        context = click.Context(group)
+        found = group.get_command(context, name)
+        if section is None or found is None:
+            return
+        if not isinstance(section, dict):
+            self.problem("expected an object of options", path)
+            return
+        inner = found if isinstance(found, click.Group) else None
+        known = _settable(found) if inner is None else inner.list_commands(context)
+        for each, value in section.items():
+            if each not in known:
+                self.unknown(f"{path}.{each}", each, known)
+            elif inner is not None:
+                self.check(f"{path}.{each}", value, inner, each)
 
     def add(self, path: str, name: str, value: JSON) -> None:
         """Convert the value of an option as the command line would; ignore others' options."""
@@ -143,6 +142,10 @@ class _Fields:
         line, column = self._origin.find(path, at_key=at_key)
         excerpt = self._origin.chunk.excerpt(line, column)
         self.problems.append(Problem(message, self._shown, line, column, path, hint, excerpt))
+
+
+def _settable(command: click.Command) -> dict[str, click.Parameter]:
+    return {_name(each): each for each in command.params if _is_settable(each)}
 
 
 def _is_settable(parameter: click.Parameter) -> bool:
