@@ -19,6 +19,8 @@ from policyd._core.pattern.leaves import (
 from policyd._core.pattern.strings import amount_of
 
 _OPERATORS = (">=", "<=", ">", "<", "!")
+# What people write in place of an operator.
+_MISTAKEN = {"=<": "<=", "=>": ">=", "==": "", "≤": "<=", "≥": ">=", "≠": "!"}
 _NUMBERLIKE = r"[+-]?\d++(?:\.\d++)?[A-Za-zµ]*+(?:\d++(?:\.\d++)?[A-Za-zµ]++)*+"
 _RANGE = re.compile(rf"({_NUMBERLIKE})\s*(!?)-\s*({_NUMBERLIKE})")
 # Kyverno's variables and its references to other fields, which would be plain strings here.
@@ -74,6 +76,10 @@ def _term(text: str, whole: str) -> Term:
             f'nothing stands beside an operator in "{whole}"',
             "| is or, & is and: write a value on both sides",
         )
+    for mistaken, instead in _MISTAKEN.items():
+        if text.startswith(mistaken):
+            value = f"{instead}{text.removeprefix(mistaken).lstrip()}"
+            raise LeafError(f'there is no operator {mistaken}, as in "{whole}"', f"write {value}")
     operator = next((each for each in _OPERATORS if text.startswith(each)), "")
     operand = text[len(operator) :].strip()
     if operator and not operand:

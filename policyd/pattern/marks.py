@@ -19,7 +19,11 @@ class Mark(Enum):
     ADD = "+"  # +(key)  added if absent; overlays only
 
 
-_MARKED = re.compile(r"(?P<mark>[^\w\s()]|[A-Za-z])?\((?P<name>.*)\)", re.DOTALL)
+_MARKED = re.compile(r"(?P<mark>[^\w\s()]*+|[A-Za-z])\((?P<name>.*)\)", re.DOTALL)
+# A bracket that is not closed, or never opened, and blanks around a mark.
+_BROKEN = re.compile(
+    r"\s*+[^\w\s()]*+\s*+\(.*|\s*+[A-Za-z]\s*+\([^)]*|\s*+[A-Za-z]\s++\(.*\)|[^()]*\)\s*", re.DOTALL
+)
 _MARKS = {mark.value: mark for mark in Mark if mark is not Mark.NONE}
 KNOWN = "(key), =(key), ^(key), X(key), <(key), +(key)"
 
@@ -35,8 +39,10 @@ def split(key: str) -> tuple[Mark, str]:
     """
     found = _MARKED.fullmatch(key)
     if found is None:
+        if _BROKEN.fullmatch(key):
+            raise UnknownMark(f"{key!r} is no mark with a key in brackets: the marks are {KNOWN}")
         return Mark.NONE, key
-    sign, name = found["mark"] or "", found["name"]
+    sign, name = found["mark"], found["name"]
     mark = _MARKS.get(sign)
     if mark is None:
         raise UnknownMark(f"there is no mark {sign}(): the marks are {KNOWN}")

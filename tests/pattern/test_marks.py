@@ -27,7 +27,28 @@ def test_a_key_is_split_and_put_together_again(key: str, mark: Mark, name: str) 
     assert marked(mark, name) == key
 
 
-@pytest.mark.parametrize("key", ["x(image)", "!(image)", ">(a)", "-(a)", "()", "=( )", "X()"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "x(image)",
+        "!(image)",
+        ">(a)",
+        "-(a)",
+        "()",
+        "=( )",
+        "X()",
+        "==(a)",
+        "=>(a)",
+        "(a",
+        "=(a",
+        "X(a",
+        "a)",
+        "(a) ",
+        " (a)",
+        "= (a)",
+        "X (a)",
+    ],
+)
 def test_what_only_looks_like_a_mark_is_refused(key: str) -> None:
     with pytest.raises(UnknownMark):
         split(key)

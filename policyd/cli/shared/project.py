@@ -24,8 +24,8 @@ def defaults(
 ) -> dict[str, Any]:
     """Return the values that the project file sets for a command, by parameter.
 
-    ``names``: of the groups that it is in and its own; their sections are nested. ``root``: the group
-    of all commands; those that have a section are imported.
+    ``names``: of the groups that it is in and its own; their sections are nested. ``root``: the
+    group of all commands; those that have a section are imported.
     Raises ConfigError if the file cannot be read, and PolicySchemaError with every problem: for
     fields that no command has, and for values of a wrong type that concern this command.
     """
