@@ -15,8 +15,11 @@ from policyd._core.schema.types import Scalar, SchemaType
 from policyd.errors import Problem
 from policyd.json_types import FieldPath
 from policyd.mutation.schemas.schemas import Gvk, Schemas
+from policyd.pattern.compiler import compile_pattern
+from policyd.pattern.faults import PatternError
 from policyd.pattern.marks import Mark, split
 from policyd.policy.kinds.definitions import definitions
+from policyd.policy.kinds.enums import enum_of_type
 from policyd.policy.kinds.object_types import KindSchemas
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import kinds_of
@@ -120,6 +123,7 @@ def _misfits_of_keys(
         if field is not None:
             if split(key)[0] is not Mark.ABSENT:
                 yield from _misfits(value, field.type, (*path, key))
+                yield from _misfit_of_choice(value, field.type, schema.name, name, (*path, key))
         elif not ("*" in name or "?" in name) or not any(
             map(Wildcard(name).matches, schema.fields)
         ):
@@ -145,3 +149,24 @@ def _misfit_of_leaf(value: Any, schema: SchemaType, path: FieldPath) -> Iterator
     elif schema.is_map:
         hint = 'only "*" and "?*" match maps'
         yield path, Misfit("the field is a map, but the pattern is a scalar", hint)
+
+
+def _misfit_of_choice(
+    value: Any, schema: SchemaType, of_type: str, name: str, path: FieldPath
+) -> Iterator[PlacedMisfit]:
+    """Check a string of a field that has few values: of an enumeration, or of a boolean."""
+    if not isinstance(value, str) or value in _ANY:
+        return
+    boolean = schema.scalar == Scalar.BOOLEAN
+    known = [True, False] if boolean else sorted(enum_of_type(of_type, name))
+    try:
+        fits = list(map(compile_pattern(value).holds, known))
+    except PatternError:
+        return  # an error of the policy
+    listed = " or ".join(map(str, known)).lower() if boolean else " or ".join(map(str, known))
+    if known and not any(fits):
+        near = difflib.get_close_matches(value, map(str, known), n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}?" if near else f"write {listed}"
+        yield path, Misfit(f'no value of the field fits "{value}"', hint)
+    elif known and all(fits) and "!" in value:
+        yield path, Misfit(f'every value of the field fits "{value}"', f"the values are {listed}")

@@ -50,6 +50,15 @@ def advised(
          'pattern.metadata.labels.a: the field is a string, but the pattern is a boolean | write "true", in quotes'),
         ({"spec": {"hostPID": 0}},
          "pattern.spec.hostPID: the field is a boolean, but the pattern is a number | write true or false"),
+        ({"spec": {"=(hostPID)": ">= 5"}},
+         'pattern.spec[=(hostPID)]: no value of the field fits ">= 5" | write true or false'),
+        ({"spec": {"containers": [{"imagePullPolicy": "Alway"}]}},
+         'pattern.spec.containers[0].imagePullPolicy: no value of the field fits "Alway" | did you mean Always?'),
+        ({"spec": {"dnsPolicy": "a | b*"}},
+         'pattern.spec.dnsPolicy: no value of the field fits "a | b*" | '
+         "write ClusterFirst or ClusterFirstWithHostNet or Default or None"),
+        ({"spec": {"restartPolicy": "!always"}},
+         'pattern.spec.restartPolicy: every value of the field fits "!always" | the values are Always or Never or OnFailure'),
         ({"spec": {"securityContext": "x"}},
          'pattern.spec.securityContext: the field is a map, but the pattern is a scalar | only "*" and "?*" match maps'),
         ({"spec": {"nodeName": [1]}}, "pattern.spec.nodeName: the field is a string, but the pattern is a list"),
@@ -72,6 +81,8 @@ def test_what_a_kind_does_not_have_is_named(pattern: Any, said: str) -> None:
         {"spec": {"hostPID": "false", "hostIPC": None, "=(volumes)": [{"X(hostPath)": None}]}},
         {"metadata": {"labels": {"app.*/x": "?*"}, "annotations": None, "creationTimestamp": "?*"}},
         {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": 5}},
+        {"spec": {"restartPolicy": "!Never", "dnsPolicy": "Default | None", "hostPID": "!true"}},
+        {"spec": {"containers": [{"imagePullPolicy": "*Always"}]}},
     ],
 )
 def test_what_fits_is_not_advised_about(pattern: Any) -> None:
