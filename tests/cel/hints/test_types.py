@@ -113,7 +113,7 @@ QUANTITIES = [
 @pytest.mark.parametrize(("expression", "want"), QUANTITIES)
 def test_one_hint_for_a_comparison_of_quantities(expression: str, want: str) -> None:
     assert hint(expression) == f"write {want}"
-    assert Environment.admission().check(want)
+    Environment.admission().check(want)
 
 
 RESULTS = [

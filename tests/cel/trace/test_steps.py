@@ -94,7 +94,7 @@ TREES = [
     ),
     (
         "object.spec.?template.?name.orValue('') == 'a'",
-        ["object.spec.?template.?name.orValue(\"\") = ", "  object.spec = dict"],
+        ['object.spec.?template.?name.orValue("") = ', "  object.spec = dict"],
     ),
     (
         "{'a': object.spec.replicas}.a in [1, 2]",

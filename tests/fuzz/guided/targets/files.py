@@ -115,11 +115,9 @@ def settings(data: bytes) -> None:
 
 
 def project() -> None:
-    top = cli.policyd
     for names, command in _commands():
-        groups = [top.list_commands(None), *([["render"]] if len(names) > 1 else [])]  # type: ignore[arg-type]
         try:
-            defaults(file(), command, names, groups)
+            defaults(file(), command, names, cli.policyd)
         except (ConfigError, PolicySchemaError) as error:
             assert str(error)
 
