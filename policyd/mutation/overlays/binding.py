@@ -32,6 +32,7 @@ from policyd.mutation.overlays.tree import (
 from policyd.mutation.overlays.types import expectation, fits, fits_expression, in_words
 from policyd.mutation.schemas.schemas import KindSchema
 from policyd.pattern.faults import Fault
+from policyd.pattern.scalar_hints import UNQUOTED, unquoted_hint
 
 _MANY = 15  # fields; a longer list in a hint is unreadable
 _IDENTITY = ("apiVersion", "kind")
@@ -87,7 +88,9 @@ class Binder:
     def unfit(self, path: FieldPath, wanted: SchemaType, found: str, value: object = None) -> None:
         hint = ""
         if wanted.scalar == Scalar.STRING and isinstance(value, bool | int | float):
-            hint = "YAML reads this as a boolean or number: put it in quotes"
+            hint = UNQUOTED
+        elif wanted.scalar in (Scalar.BOOLEAN, Scalar.NUMERIC):
+            hint = unquoted_hint(value, number=wanted.scalar == Scalar.NUMERIC)
         elif wanted.is_list and not wanted.is_map and found == "a map":
             hint = "write a list: each item after '- '"
         self.faults.append(Fault(path, f"expected {expectation(wanted)}, got {found}", hint))

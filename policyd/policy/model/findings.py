@@ -15,6 +15,7 @@ from pathlib import Path
 from policyd.errors import Fix
 from policyd.json_types import FieldPath
 from policyd.mutation import KINDS
+from policyd.pattern.scalar_hints import UNQUOTED, unquoted_hint
 from policyd.policy.model import shapes
 from policyd.policy.model.base import Model, ModelError, aliases
 
@@ -59,7 +60,6 @@ _POLICY_ONLY = {
 }
 _WRITE_POLICY = "write a policyd.dev/v1 Policy: only that kind has {}"
 
-UNQUOTED = "YAML reads this as a boolean or number: put it in quotes"
 _EXPECTED = {
     shapes.STRING: "a string",
     shapes.BOOLEAN: "true or false",
@@ -151,7 +151,9 @@ def _type_hint(kind: str, value: object, path: FieldPath) -> str:
         return f"write {{{name}expression: …}}"
     if kind == shapes.LIST:
         return "write [a, b], or one item per line after '- '"
-    return ""
+    if kind == shapes.BOOLEAN:
+        return unquoted_hint(value, number=False)
+    return unquoted_hint(value, number=True) if kind in (shapes.INTEGER, shapes.NUMBER) else ""
 
 
 def _model_at(model: type[Model], path: FieldPath) -> frozenset[str]:

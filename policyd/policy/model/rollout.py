@@ -24,7 +24,8 @@ def _moment(value: object) -> object:
             moment = None
         if moment is not None and moment.tzinfo is not None and shape == _FORM:
             return moment.astimezone(UTC)
-    raise ValueError("must be a time like 2027-03-01T00:00:00Z")
+    day = value if isinstance(value, str) and len(value) == len("0000-00-00") else "2027-03-01"
+    raise ValueError(f"must be a time like {day}T00:00:00Z")
 
 
 Moment = Annotated[datetime, Before(_moment, Annotated[str, _MOMENT])]

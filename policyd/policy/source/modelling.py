@@ -10,10 +10,11 @@ from typing import Any
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
+from policyd.pattern.scalar_hints import UNQUOTED
 from policyd.policy.checks.document_checks import check
 from policyd.policy.checks.exceptions import check_scope
 from policyd.policy.model.base import Model, ModelError
-from policyd.policy.model.findings import UNQUOTED, FormProblem, schema_findings
+from policyd.policy.model.findings import FormProblem, schema_findings
 from policyd.policy.model.kinds import KINDS, PolicyException
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.mistakes.near_misses import near_miss

@@ -1,0 +1,22 @@
+"""What to write in place of a YAML scalar of another type. Reads no documents."""
+
+UNQUOTED = "YAML reads this as a boolean or number: put it in quotes"
+_BOOLEANS = {
+    **dict.fromkeys(("true", "yes", "on", "y"), "true"),
+    **dict.fromkeys(("false", "no", "off", "n"), "false"),
+}
+
+
+def unquoted_hint(value: object, *, number: bool) -> str:
+    """Return what to write for a string where a boolean, or a number, is expected; empty if
+    nothing is close.
+    """
+    if not isinstance(value, str):
+        return ""
+    if not number:
+        instead = _BOOLEANS.get(value.strip().lower(), "")
+        return f"write {instead}, without quotes" if instead else "write true or false"
+    text = value.strip().removesuffix("%").rstrip()
+    if not text.lstrip("-").replace(".", "", 1).isdigit():
+        return "write a number, without quotes"
+    return f"write {text}, without {'% and ' if '%' in value else ''}quotes"
