@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from policyd.export.expressions.selectors import wildcard_expression
-from policyd.importers.fields import object_at, objects, require_fields, strings
+from policyd.importers.fields import items, object_at, require_fields, strings
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.definitions import definitions_among
@@ -63,13 +63,11 @@ def matched(
     if match.get("source") == "Generated":
         text = "it is about objects that Gatekeeper expands from others, not about requests"
         raise Refused(f"{path}.source", text)
-    kinds = objects(match.get("kinds"), f"{path}.kinds") or [{}]
     mapper = BUILT_IN.with_definitions(definitions_among(each.raw for each in others))
     rules: list[JSONObject] = []
     guesses: list[ImportRemark] = []
-    for index, each in enumerate(kinds):
-        here = f"{path}.kinds[{index}]"
-        require_fields(each, ("apiGroups", "apiVersions", "kinds"), here)
+    kinds = items(match, "kinds", path, ("apiGroups", "apiVersions", "kinds"))
+    for each, here in [*kinds] or [({}, f"{path}.kinds[0]")]:
         guesses += _guesses(each, here, mapper)
         rules += _rules(each, here, mapper, list(operations), subresources)
     scope = match.get("scope") or "*"

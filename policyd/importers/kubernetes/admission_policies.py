@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from policyd.importers.fields import object_at, require_fields, strings
 from policyd.importers.kubernetes.merging import merged_constraints
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
-from policyd.importers.whole import whole
+from policyd.importers.policies import metadata_of, policy, whole
 from policyd.json_types import JSONObject
 from policyd.policy.source.loaded_documents import Document
 
@@ -26,21 +26,6 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 _ACTIONS = ("Deny", "Warn", "Audit")
 _BINDING = ("policyName", "paramRef", "matchResources", "validationActions")
-# What is about the object in the API server, and not about the policy.
-_STORED = ("kubectl.kubernetes.io/last-applied-configuration",)
-_ORDER = (
-    "matchConstraints",
-    "matchConditions",
-    "paramKind",
-    "paramRef",
-    "variables",
-    "failurePolicy",
-    "validationActions",
-    "validations",
-    "auditAnnotations",
-    "mutations",
-    "reinvocationPolicy",
-)
 
 
 def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
@@ -74,9 +59,9 @@ def _policies(
         text = "bindings that say the same became one Policy"
         remarks.append(ImportRemark("metadata.name", text))
     names = [document.name] if len(found) == 1 else [f"{document.name}-{name}" for name, _ in found]
+    metadata = metadata_of(document)
     documents = [
-        ImportedDocument(_policy(document, name, bound))
-        for name, (_, bound) in zip(names, found, strict=True)
+        policy(name, metadata, bound) for name, (_, bound) in zip(names, found, strict=True)
     ]
     return documents, remarks
 
@@ -102,18 +87,4 @@ def _bound(spec: JSONObject, binding: Document) -> JSONObject:
     found["matchConstraints"] = merged_constraints(
         constraints, object_at(given, "matchResources", path), f"{path}.matchResources"
     )
-    return {field: found[field] for field in _ORDER if found.get(field) not in (None, [], {})}
-
-
-def _policy(document: Document, name: str, spec: JSONObject) -> JSONObject:
-    metadata: JSONObject = {"name": name}
-    given = object_at(document.raw, "metadata", "")
-    for field in ("labels", "annotations"):
-        kept = {
-            key: value
-            for key, value in object_at(given, field, "metadata").items()
-            if key not in _STORED
-        }
-        if kept:
-            metadata[field] = kept
-    return {"apiVersion": "policyd.dev/v1", "kind": "Policy", "metadata": metadata, "spec": spec}
+    return {field: value for field, value in found.items() if value not in (None, [], {})}

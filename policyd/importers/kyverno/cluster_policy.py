@@ -47,7 +47,7 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
         reasons.append(refusal.finding)
     if reasons:
         return [Imported(document, reasons=tuple(reasons), kind_of_rule=kinds)]
-    return [_imported(document, converted, remarks, kinds)]
+    return [_imported(document, policy, converted, remarks, kinds)]
 
 
 def _rule(rule: JSONObject, path: str) -> JSONObject | ImportRemark:
@@ -60,11 +60,15 @@ def _rule(rule: JSONObject, path: str) -> JSONObject | ImportRemark:
 
 def _imported(
     document: Document,
+    policy: JSONObject,
     rules: Sequence[Sequence[ConvertedRule]],
     remarks: Sequence[ImportRemark],
     kinds: tuple[str, ...],
 ) -> Imported:
-    metadata, description = settings.metadata(document.raw)
+    metadata, description = settings.metadata(policy)
+    # Category and severity first, whose names are those of policyd.
+    ours = sorted(metadata["annotations"].items(), key=lambda each: "policyd.dev/" not in each[0])
+    metadata["annotations"] = dict(ours)
     ordered = any("mutations" in rule.spec for made in rules for rule in made)
     names = policy_names(document.name, [made[0].name for made in rules], ordered=ordered)
     results = []

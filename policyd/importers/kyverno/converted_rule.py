@@ -8,26 +8,8 @@ from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.kyverno.settings import NamespacedAction
 from policyd.importers.model import ImportedDocument, ImportRemark
 from policyd.importers.names import LONGEST, valid_name
-from policyd.json_types import JSON, FieldPath, JSONObject
-
-_ORDER = (
-    "description",
-    "matchConstraints",
-    "podControllers",
-    "matchConditions",
-    "params",
-    "paramKind",
-    "paramRef",
-    "variables",
-    "failurePolicy",
-    "reinvocationPolicy",
-    "timeoutSeconds",
-    "validationActions",
-    "validations",
-    "auditAnnotations",
-    "mutations",
-    "exceptions",
-)
+from policyd.importers.policies import policy
+from policyd.json_types import FieldPath, JSONObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +102,5 @@ def _document(
     if spec.get("validations"):
         spec["validationActions"] = list(action.actions)
     full = "-".join(each for each in (name, rule.suffix, action.suffix) if each)
-    raw: JSONObject = {
-        "apiVersion": "policyd.dev/v1",
-        "kind": "Policy",
-        "metadata": {"name": full, **metadata},
-        "spec": _ordered(spec),
-    }
-    comments = {("spec", *path): comment for path, comment in rule.comments.items()}
-    return ImportedDocument(raw, comments)
-
-
-def _ordered(spec: JSONObject) -> dict[str, JSON]:
-    known = {key: spec[key] for key in _ORDER if spec.get(key) not in (None, [], {})}
-    return known | {key: value for key, value in spec.items() if key not in _ORDER}
+    kept = {field: value for field, value in spec.items() if value not in (None, [], {})}
+    return policy(full, metadata, kept, rule.comments)

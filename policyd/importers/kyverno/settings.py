@@ -9,21 +9,22 @@ from policyd.importers.kyverno.matching.globs import among, is_wild
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSONObject
 
-# What Kyverno's reports and its documentation use; it says nothing about requests.
-_ABOUT_KYVERNO = frozenset(
+_DESCRIPTION = "policies.kyverno.io/description"
+_RENAMED = {
+    "policies.kyverno.io/category": "policyd.dev/category",
+    "policies.kyverno.io/severity": "policyd.dev/severity",
+}
+# About the object of the source, or for Kyverno's reports and documentation.
+_DROPPED = frozenset(
     {
         "kyverno.io/kyverno-version",
         "kyverno.io/kubernetes-version",
         "policies.kyverno.io/minversion",
-        "policies.kyverno.io/description",
-        "policies.kyverno.io/category",
-        "policies.kyverno.io/severity",
+        _DESCRIPTION,
         "kubectl.kubernetes.io/last-applied-configuration",
         autogen.ANNOTATION,
     }
 )
-
-
 # What ``background: false`` means here.
 SCANNED = "`policyd apply --cluster` scans with all policies, and with this one too"
 
@@ -43,18 +44,13 @@ def metadata(policy: JSONObject) -> tuple[JSONObject, str]:
     """Return labels and annotations that the Policies keep, and the description."""
     given = policy.get("metadata") or {}
     annotations: Mapping[str, str] = given.get("annotations") or {}
-    kept: JSONObject = {}
-    for name, ours in (("category", "category"), ("severity", "severity")):
-        value = annotations.get(f"policies.kyverno.io/{name}")
-        if value:
-            kept[f"policyd.dev/{ours}"] = value
-    kept |= {name: value for name, value in annotations.items() if name not in _ABOUT_KYVERNO}
-    result: JSONObject = {}
-    if given.get("labels"):
-        result["labels"] = given["labels"]
-    if kept:
-        result["annotations"] = kept
-    return result, str(annotations.get("policies.kyverno.io/description", "")).strip()
+    kept = {
+        _RENAMED.get(key, key): value.strip()
+        for key, value in annotations.items()
+        if key not in _DROPPED
+    }
+    metadata = {"labels": given.get("labels"), "annotations": kept}
+    return metadata, annotations.get(_DESCRIPTION, "").strip()
 
 
 def settings(spec: JSONObject) -> tuple[JSONObject, list[ImportRemark]]:

@@ -7,7 +7,7 @@ The fields are those of ``Suite`` of test.gatekeeper.sh/v1alpha1, as gator verif
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from policyd.importers.fields import objects, require_fields, string_at, strings_at
+from policyd.importers.fields import items, require_fields, string_at, strings_at
 from policyd.importers.proof.rows import TestUnusable
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.loaded_documents import Document
@@ -72,14 +72,10 @@ def read_suite(document: Document) -> list[GatekeeperTest]:
     raw = document.raw
     require_fields(raw, _SUITE, "")
     skipped = bool(raw.get("skip"))
-    return [
-        _test(each, f"tests[{index}]", skipped)
-        for index, each in enumerate(objects(raw.get("tests"), "tests"))
-    ]
+    return [_test(each, path, skipped) for each, path in items(raw, "tests", "", _TEST)]
 
 
 def _test(raw: JSONObject, path: str, skipped: bool) -> GatekeeperTest:
-    require_fields(raw, _TEST, path)
     if raw.get("expansion"):
         raise TestUnusable(f"{path}.expansion: policyd has no ExpansionTemplate")
     left_out = skipped or bool(raw.get("skip"))
@@ -95,18 +91,13 @@ def _test(raw: JSONObject, path: str, skipped: bool) -> GatekeeperTest:
 
 
 def _cases(test: JSONObject, above: str, skipped: bool) -> Iterator[GatekeeperCase]:
-    for index, raw in enumerate(objects(test.get("cases"), f"{above}.cases")):
-        path = f"{above}.cases[{index}]"
-        require_fields(raw, _CASE, path)
-        assertions = []
-        for number, each in enumerate(objects(raw.get("assertions"), f"{path}.assertions")):
-            at = f"{path}.assertions[{number}]"
-            require_fields(each, _ASSERTION, at)
-            assertions.append(
-                ViolationAssertion(
-                    _violations(each.get("violations"), at), string_at(each, "message", at)
-                )
+    for raw, path in items(test, "cases", above, _CASE):
+        assertions = [
+            ViolationAssertion(
+                _violations(each.get("violations"), at), string_at(each, "message", at)
             )
+            for each, at in items(raw, "assertions", path, _ASSERTION)
+        ]
         yield GatekeeperCase(
             path,
             string_at(raw, "name", path),

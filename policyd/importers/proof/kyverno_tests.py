@@ -8,7 +8,7 @@ The fields are those of ``Test`` of cli.kyverno.io/v1alpha1, with the deprecated
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from policyd.importers.fields import objects, require_fields, string_at, strings_at
+from policyd.importers.fields import items, objects, require_fields, string_at, strings_at
 from policyd.importers.proof.rows import TestUnusable
 from policyd.json_types import JSONObject
 from policyd.policy.source.loaded_documents import Document
@@ -134,9 +134,7 @@ def read_test(document: Document) -> KyvernoTest:
 
 
 def _results(raw: JSONObject) -> Iterator[ExpectedResult]:
-    for index, each in enumerate(objects(raw.get("results"), "results")):
-        path = f"results[{index}]"
-        require_fields(each, _RESULT_FIELDS, path)
+    for each, path in items(raw, "results", "", _RESULT_FIELDS):
         result = string_at(each, "result", path) or string_at(each, "status", path)
         if result not in _RESULTS:
             raise TestUnusable(f"{path}.result: expected one of {', '.join(sorted(_RESULTS))}")

@@ -47,25 +47,17 @@ def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
     if len(params) == 1 and not spec:
         spec |= params[0]
     rewriting = Rewriting(param=spec if params else {})
-    variables, rewriting = bound_variables(cel.get("variables"), f"{here}.variables", rewriting)
-    given = rule.get("celPreconditions")
-    checks, remarks = validations(
-        cel.get("expressions"),
-        f"{here}.expressions",
-        rewriting,
-        fallback=str(validate.get("message") or ""),
-    )
+    variables, rewriting = bound_variables(cel, here, rewriting)
+    message = str(validate.get("message") or "")
+    checks, remarks = validations(cel, "expressions", here, rewriting, fallback=message)
     annotations = cel.get("auditAnnotations")
-    preconditions = f"{path}.celPreconditions"
-    held = conditions(given, preconditions, rewriting)
-    checks, variables = guarded(
-        checks, variables, held, preconditions, more=bool(cel.get("auditAnnotations"))
-    )
+    held = conditions(rule, "celPreconditions", path, rewriting)
+    checks, variables = guarded(checks, variables, held, more=bool(annotations))
     spec |= {
         "matchConditions": held.early,
         "variables": variables,
         "validations": checks,
-        "auditAnnotations": audit_annotations(annotations, f"{here}.auditAnnotations", rewriting),
+        "auditAnnotations": audit_annotations(cel, here, rewriting),
     }
     if not checks and not annotations:
         raise Refused(here, "there is neither an expression nor an audit annotation")
