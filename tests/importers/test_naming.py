@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policyd.importers.model import Imported, ImportedDocument
-from policyd.importers.names import valid_name
-from policyd.importers.naming import named
-from policyd.importers.origins import FROM, RULE
+from policyd.importers.naming import FROM, RULE, named, valid_name
 from tests.importers.converting import document
 
 SUBDOMAIN = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")

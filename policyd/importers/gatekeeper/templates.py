@@ -4,10 +4,9 @@ A constraint becomes a Policy: ``match`` becomes matchConstraints and matchCondi
 ``parameters`` become inline ``params``. Fields: Gatekeeper pkg/drivers/k8scel/schema/schema.go.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from policyd.importers.fields import items, object_at, objects, one_line, require_fields, strings
-from policyd.importers.gatekeeper.actions import validation_actions
 from policyd.importers.gatekeeper.equivalents import refusal
 from policyd.importers.gatekeeper.matching import matched
 from policyd.importers.gatekeeper.parameters import ANY_OBJECT, parameters_of, rewritten
@@ -144,3 +143,38 @@ class _Template:
 
 def _has_cel(document: Document) -> bool:
     return f"'engine': '{_ENGINE}'" in str(document.raw.get("spec"))
+
+
+_ACTIONS: Mapping[str, str] = {"deny": "Deny", "warn": "Warn", "dryrun": "Audit"}
+# Enforcement points that are about requests; the others scan clusters and files.
+_ADMISSION = frozenset(("*", "validation.gatekeeper.sh", "vap.k8s.io"))
+
+
+def validation_actions(spec: JSONObject, path: str) -> tuple[list[str], list[ImportRemark]]:
+    """Return validationActions of a constraint's ``spec``; raises Refused."""
+    action = str(spec.get("enforcementAction") or "deny")
+    scoped = objects(spec.get("scopedEnforcementActions"), f"{path}.scopedEnforcementActions")
+    if action != "scoped":
+        return [_known(action, f"{path}.enforcementAction")], []
+    found: set[str] = set()
+    for index, each in enumerate(scoped):
+        here = f"{path}.scopedEnforcementActions[{index}]"
+        require_fields(each, ("action", "enforcementPoints"), here)
+        points = objects(each.get("enforcementPoints"), f"{here}.enforcementPoints")
+        if any(point.get("name") in _ADMISSION for point in points):
+            found.add(_known(str(each.get("action")), f"{here}.action"))
+    if not found:
+        text = "no action is about requests: violations are recorded in the audit log"
+        return ["Audit"], [ImportRemark(f"{path}.scopedEnforcementActions", text)]
+    ordered = [each for each in _ACTIONS.values() if each in found]
+    if "Deny" in ordered and "Warn" in ordered:
+        ordered.remove("Warn")
+        text = "Warn was left out: a denial has the message already"
+        return ordered, [ImportRemark(f"{path}.scopedEnforcementActions", text)]
+    return ordered, []
+
+
+def _known(action: str, path: str) -> str:
+    if action not in _ACTIONS:
+        raise Refused(path, f"the action {action} is not deny, warn, dryrun or scoped")
+    return _ACTIONS[action]

@@ -3,12 +3,13 @@
 from dataclasses import dataclass, replace
 
 from policyd.importers.jmespath.cel import RELATION, SUM, TERNARY, Cel, conjunction, disjunction
-from policyd.importers.jmespath.fields import NEVER_EMPTY, NUMBER_OR_STRING
 from policyd.importers.jmespath.kinds import (
     ANY,
     BOOL,
     LIST,
+    NEVER_EMPTY,
     NUMBER,
+    NUMBER_OR_STRING,
     QUANTITY,
     SCALARS,
     STRING,

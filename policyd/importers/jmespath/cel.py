@@ -1,7 +1,15 @@
-"""Pieces of CEL that know how tightly they bind, so that they are joined with few parentheses."""
+"""How CEL is written: pieces that know how tightly they bind, so that they are joined with few
+parentheses; literals, fields and names of variables.
+"""
 
-from collections.abc import Iterable
+import json
+import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+
+from policyd.cel.syntax.lexer import RESERVED
+from policyd.export.expressions import literals
+from policyd.json_types import JSON
 
 # How tightly CEL binds, loosest first.
 TERNARY, OR, AND, RELATION, SUM, PRODUCT, UNARY, MEMBER = range(8)
@@ -64,3 +72,72 @@ def _joined(parts: list[Cel], end: Cel, empty: Cel, joint: str, level: int) -> C
     if len(parts) == 1:
         return parts[0]
     return Cel(joint.join(each.at(level) for each in parts), level)
+
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+# The words that CEL reserves, and what would hide a variable or a type of a policy.
+_RESERVED = RESERVED | frozenset((
+    "object", "oldObject", "request", "params", "namespaceObject", "authorizer", "variables",
+    "string", "int", "uint", "double", "bool", "bytes", "list", "map", "type", "duration",
+    "timestamp", "size", "has",
+))  # fmt: skip
+_SINGULAR = {
+    **dict.fromkeys(("labels", "annotations"), "key"),
+    **dict.fromkeys(("initContainers", "ephemeralContainers"), "container"),
+    **dict.fromkeys(("add", "drop", "capabilities"), "capability"),
+    "volumeMounts": "mount",
+    "ownerReferences": "owner",
+    "command": "word",
+    "args": "arg",
+    "tls": "entry",
+    "env": "variable",
+}
+# What cannot be written after a dot.
+_NO_FIELD = frozenset({"in", "true", "false", "null"})
+
+
+def is_field(name: str) -> bool:
+    """Return whether a field can be written after a dot."""
+    return bool(_IDENTIFIER.match(name)) and name not in _NO_FIELD
+
+
+def literal(value: JSON) -> str:
+    """Return a JSON value as CEL, with strings in single quotes."""
+    return literals.literal(value, quoted)
+
+
+def quoted(text: str) -> str:
+    """Return a string literal: a raw one where that saves backslashes."""
+    if "\\" in text and text.isprintable() and not text.endswith("\\"):
+        for quote in "'\"":
+            if quote not in text:
+                return f"r{quote}{text}{quote}"
+    body = json.dumps(text, ensure_ascii=False)[1:-1]
+    if "'" in text and '"' not in text:
+        return f'"{body}"'
+    return "'" + body.replace('\\"', '"').replace("'", "\\'") + "'"
+
+
+def variable(collection: str, taken: Collection[str]) -> str:
+    """Return a name for an item of a collection, such as ``container`` for ``containers``.
+
+    ``taken`` are names that it must not have.
+    """
+    word = _singular(collection) if _IDENTIFIER.match(collection) else "item"
+    if word in _RESERVED:
+        word = "item"
+    name, number = word, 2
+    while name in taken:
+        name, number = f"{word}{number}", number + 1
+    return name
+
+
+def _singular(word: str) -> str:
+    if word in _SINGULAR:
+        return _SINGULAR[word]
+    for ending, instead in (("ies", "y"), ("sses", "ss"), ("xes", "x")):
+        if word.endswith(ending):
+            return word.removesuffix(ending) + instead
+    if word.endswith("s") and not word.endswith("ss") and len(word) > 2:
+        return word[:-1]
+    return "item"

@@ -2,9 +2,8 @@
 
 import re
 
-from policyd.importers.jmespath.cel import MEMBER, TRUE, Cel, relation
+from policyd.importers.jmespath.cel import MEMBER, TRUE, Cel, quoted, relation
 from policyd.importers.jmespath.values import Joined
-from policyd.importers.jmespath.words import quoted
 
 
 def has_wildcards(text: str) -> bool:

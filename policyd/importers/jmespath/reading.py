@@ -20,19 +20,29 @@ from policyd.importers.jmespath.cel import (
     Cel,
     conjunction,
     disjunction,
+    literal,
     negation,
+    quoted,
     relation,
+    variable,
 )
-from policyd.importers.jmespath.fields import kind_of_field
 from policyd.importers.jmespath.functions import called
 from policyd.importers.jmespath.images import ContainerImages
 from policyd.importers.jmespath.inner import joined, split_inner
-from policyd.importers.jmespath.kinds import ANY, BOOL, LIST, MAP, SCALARS, JsonKind, kind_of
+from policyd.importers.jmespath.kinds import (
+    ANY,
+    BOOL,
+    LIST,
+    MAP,
+    SCALARS,
+    JsonKind,
+    kind_of,
+    kind_of_field,
+)
 from policyd.importers.jmespath.streams import CelList, Generator
 from policyd.importers.jmespath.truth import equality, truth
 from policyd.importers.jmespath.values import CelValue, Constant, Nulls
 from policyd.importers.jmespath.vocabulary import Meaning, NotTranslatable, Vocabulary
-from policyd.importers.jmespath.words import literal, quoted, variable
 
 _Node = dict[str, Any]
 

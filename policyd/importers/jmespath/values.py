@@ -13,10 +13,11 @@ from policyd.importers.jmespath.cel import (
     TERNARY,
     Cel,
     conjunction,
+    is_field,
+    quoted,
     relation,
 )
 from policyd.importers.jmespath.kinds import ANY, STRING, JsonKind
-from policyd.importers.jmespath.words import is_field, quoted
 
 # A field by name, an item by index, or a field whose name is CEL.
 FieldStep = str | int | Cel

@@ -1,5 +1,6 @@
-"""What the body of one rule of a Kyverno policy contributes to a Policy. Only data."""
+"""What the parts of one rule of a Kyverno policy contribute to a Policy, one and joined."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -17,3 +18,36 @@ class RuleParts:
     spec: JSONObject
     remarks: tuple[ImportRemark, ...] = ()
     comments: Mapping[FieldPath, str] = field(default_factory=dict)
+
+
+def joined(*parts: RuleParts) -> RuleParts:
+    """Join parts of a rule: lists of the same field in order, other fields must be equal."""
+    spec: JSONObject = {}
+    remarks: tuple[ImportRemark, ...] = ()
+    comments: dict[FieldPath, str] = {}
+    for part in parts:
+        moved = {name: len(spec.get(name) or ()) for name in spec if isinstance(spec[name], list)}
+        for path, comment in part.comments.items():
+            comments[_shifted(path, moved)] = comment
+        for name, value in part.spec.items():
+            spec[name] = [*spec.get(name, ()), *value] if isinstance(value, list) else value
+        remarks += part.remarks
+    return RuleParts(spec, remarks, comments)
+
+
+def without_unused(parts: RuleParts) -> RuleParts:
+    """Leave out the variables that no expression uses."""
+    spec = dict(parts.spec)
+    while variables := spec.get("variables"):
+        text = json.dumps(spec)
+        used = [each for each in variables if f"variables.{each['name']}" in text]
+        if len(used) == len(variables):
+            break
+        spec["variables"] = used
+    return RuleParts(spec, parts.remarks, parts.comments)
+
+
+def _shifted(path: FieldPath, moved: Mapping[str, int]) -> FieldPath:
+    if len(path) > 1 and isinstance(path[1], int) and isinstance(path[0], str):
+        return (path[0], path[1] + moved.get(path[0], 0), *path[2:])
+    return path

@@ -11,12 +11,10 @@ from policyd.importers.proof.kyverno_tests import (
     ExpectedResult,
     KyvernoTest,
     TestSubject,
-    read_test,
-)
-from policyd.importers.proof.kyverno_values import (
     TestValues,
     config_maps,
     context_objects,
+    read_test,
     read_values,
     request_fields,
 )

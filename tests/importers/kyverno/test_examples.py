@@ -10,7 +10,7 @@ import policyd.importers.kyverno.matching
 import policyd.importers.kyverno.validate
 
 MODULES = [
-    "policyd.importers.kyverno.converted_rule",
+    "policyd.importers.kyverno.cluster_policy",
     "policyd.importers.kyverno.negation",
     *(
         each.name

@@ -3,14 +3,23 @@
 from collections.abc import Sequence
 
 from policyd.importers.jmespath.alternatives import CelTerm, Either, first_of, single
-from policyd.importers.jmespath.cel import MEMBER, SUM, TERNARY, TRUE, Cel, conjunction, relation
+from policyd.importers.jmespath.cel import (
+    MEMBER,
+    SUM,
+    TERNARY,
+    TRUE,
+    Cel,
+    conjunction,
+    quoted,
+    relation,
+    variable,
+)
 from policyd.importers.jmespath.functions.signature import Function
 from policyd.importers.jmespath.kinds import BOOL, MAP, NUMBER, STRING, JsonKind
 from policyd.importers.jmespath.streams import CelList, Generator
 from policyd.importers.jmespath.truth import equality
 from policyd.importers.jmespath.values import CelValue, Constant, Count, Nulls, Ordered
 from policyd.importers.jmespath.vocabulary import NotTranslatable
-from policyd.importers.jmespath.words import quoted, variable
 
 _NOTHING = Constant(Cel("[]"), JsonKind("list"), constant=[])
 

@@ -5,7 +5,6 @@ that of ``validate``; here an expression without a message has it.
 """
 
 from policyd.importers.fields import object_at, require_fields
-from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.cel.rewriting import Rewriting, params_in
 from policyd.importers.kyverno.cel.validations import (
     audit_annotations,
@@ -28,13 +27,12 @@ _FIELDS = (
 )
 
 
-def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
+def parts(rule: JSONObject, path: str) -> RuleParts:
     """Return what the CEL of a rule at ``path`` contributes to a Policy: matchConditions of its
     ``celPreconditions``, variables, validations, auditAnnotations, paramKind and paramRef.
 
-    CEL has no use for the ``scope``, whose names are those of JMESPath. Raises Refused.
+    Raises Refused.
     """
-    del scope
     validate = object_at(rule, "validate", path)
     here = f"{path}.validate.cel"
     cel = object_at(validate, "cel", f"{path}.validate")

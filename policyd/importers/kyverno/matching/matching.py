@@ -54,7 +54,6 @@ class Matching:
 
     spec: JSONObject
     targets: tuple[MatchedResource, ...]
-    operations: frozenset[str]
     remarks: tuple[ImportRemark, ...] = ()
 
 
@@ -106,9 +105,6 @@ class _Builder:
         self._exclude(constraints)
         if self._within_namespaces and not self._namespaced:
             constraints["resourceRules"] = [{**each, "scope": "Namespaced"} for each in rules]
-        return self._result(constraints, rules)
-
-    def _result(self, constraints: JSONObject, rules: list[JSONObject]) -> Matching:
         spec: JSONObject = {"matchConstraints": constraints}
         if self._extended:
             spec["podControllers"] = True
@@ -118,8 +114,7 @@ class _Builder:
         excluded = [each for each in self._scope.targets.values() if each not in self._found]
         self._remarks += guesses(self._found, f"{self._path}.match")
         self._remarks += guesses(excluded, f"{self._path}.exclude")
-        operations = frozenset(operation for each in rules for operation in each["operations"])
-        return Matching(spec, targets, operations, tuple(self._remarks))
+        return Matching(spec, targets, tuple(self._remarks))
 
     def _targets(self) -> None:
         for each in self._filters:

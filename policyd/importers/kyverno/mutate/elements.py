@@ -4,9 +4,9 @@ from dataclasses import dataclass, field, replace
 
 from policyd._core.schema.types import Field, Relation, SchemaType
 from policyd.export.expressions.literals import string_literal
+from policyd.importers.jmespath.cel import is_field
 from policyd.importers.jmespath.reading import read
 from policyd.importers.jmespath.vocabulary import Vocabulary
-from policyd.importers.jmespath.words import is_field
 from policyd.importers.kyverno.mutate.kinds import member
 from policyd.importers.kyverno.mutate.loops import ForeachLoop
 from policyd.importers.kyverno.mutate.merge import Merge, condition, marked, marks_in

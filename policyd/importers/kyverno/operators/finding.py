@@ -1,6 +1,10 @@
-"""Whether one key is in the value of a condition: in a list, in a range, or like a pattern. The
-data may hold patterns, too: the verb `*` of a Role is any of those that are written.
+"""Whether one key is in the value of a condition: in a list, in a range such as `10-20` (`10!-20`
+is what is outside), or like a pattern (kyverno/kyverno pkg/engine/operator). The data may hold
+patterns, too: the verb `*` of a Role is any of those that are written.
 """
+
+import re
+from dataclasses import dataclass
 
 import orjson
 
@@ -13,6 +17,7 @@ from policyd.importers.jmespath.cel import (
     Cel,
     conjunction,
     disjunction,
+    literal,
     negation,
     relation,
 )
@@ -21,8 +26,6 @@ from policyd.importers.jmespath.images import ImageRegistry
 from policyd.importers.jmespath.inner import as_string
 from policyd.importers.jmespath.streams import CelList
 from policyd.importers.jmespath.values import CelValue, Constant, Joined
-from policyd.importers.jmespath.words import literal
-from policyd.importers.kyverno.operators.ranges import in_range, range_of
 from policyd.json_types import JSON
 
 # Lists of RBAC: the only pattern that the API server knows in them is `*`.
@@ -189,3 +192,46 @@ def _json_list(text: str) -> list[JSON] | None:
     except orjson.JSONDecodeError:
         return None
     return found if isinstance(found, list) else None
+
+
+_RANGE = re.compile(
+    r"([-+]?[0-9]+(?:[.][0-9]+)?[A-Za-z]*)(!?)-([-+]?[0-9]+(?:[.][0-9]+)?[A-Za-z]*)\Z"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberRange:
+    """Two limits that belong to the range, and whether what is outside is meant."""
+
+    lowest: str
+    highest: str
+    outside: bool
+
+
+def range_of(text: str) -> NumberRange | None:
+    """Return the range that a string is, None for any other."""
+    found = _RANGE.match(text)
+    return None if found is None else NumberRange(found[1], found[3], bool(found[2]))
+
+
+def in_range(key: CelValue, limits: NumberRange) -> Cel:
+    """Return CEL that is true if a key is in a range."""
+    if limits.lowest.isdigit() and limits.highest.isdigit():
+        text, low, high = _as_number(key), limits.lowest, limits.highest
+        inside = conjunction([relation(text, ">=", low), relation(text, "<=", high)])
+        outside = disjunction([relation(text, "<", low), relation(text, ">", high)])
+    else:
+        text = f"quantity({as_string(key).text})"
+        below = Cel(f"{text}.isLessThan(quantity('{limits.lowest}'))")
+        above = Cel(f"{text}.isGreaterThan(quantity('{limits.highest}'))")
+        inside = conjunction([negation(below), negation(above)])
+        outside = disjunction([below, above])
+    if limits.outside:
+        inside, outside = outside, inside
+    return Cel(inside.text, inside.level, outside)
+
+
+def _as_number(key: CelValue) -> str:
+    if isinstance(key, Constant):
+        return str(key.constant)
+    return f"double({key.text()})" if key.kind.name == "string" else key.text(SUM)

@@ -10,9 +10,49 @@ from typing import Any
 
 from policyd.export.patterns.text import negated
 from policyd.importers.kyverno.matching.globs import among
-from policyd.importers.kyverno.pod_security.controls import CHECKS, OF_CONTAINERS, OF_PODS, REPLACED
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
+
+# The controls of the Pod Security Standards by Kyverno's names, and the checks of each (kyverno
+# pkg/pss/utils/mapping.go).
+CHECKS = {
+    "Capabilities": ("capabilities_baseline", "capabilities_restricted"),
+    "Seccomp": ("seccompProfile_baseline", "seccompProfile_restricted"),
+    "Privileged Containers": ("privileged",),
+    "Host Ports": ("hostPorts",),
+    "/proc Mount Type": ("procMount", "procMount_restricted"),
+    "Host Probes / Lifecycle Hooks": ("hostProbesAndHostLifecycle",),
+    "HostProcess": ("windowsHostProcess",),
+    "SELinux": ("seLinuxOptions",),
+    "Host Namespaces": ("hostNamespaces",),
+    "HostPath Volumes": ("hostPathVolumes",),
+    "Sysctls": ("sysctls",),
+    "AppArmor": ("appArmorProfile",),
+    "Privilege Escalation": ("allowPrivilegeEscalation",),
+    "Running as Non-root": ("runAsNonRoot",),
+    "Running as Non-root user": ("runAsUser",),
+    "Volume Types": ("restrictedVolumes",),
+}
+# Controls about the Pod only, and about its containers only; all others are about both.
+OF_PODS = frozenset({"Host Namespaces", "HostPath Volumes", "Sysctls", "Volume Types"})
+OF_CONTAINERS = frozenset(
+    {
+        "Capabilities",
+        "Privileged Containers",
+        "Host Ports",
+        "/proc Mount Type",
+        "Privilege Escalation",
+        "Host Probes / Lifecycle Hooks",
+    }
+)
+# Checks of the level restricted that are stricter than one of baseline: only they count.
+REPLACED = {
+    "capabilities_restricted": "capabilities_baseline",
+    "procMount_restricted": "procMount",
+    "seccompProfile_restricted": "seccompProfile_baseline",
+    "restrictedVolumes": "hostPathVolumes",
+}
+
 
 _ANNOTATION = "policyd.dev/pod-security-check"
 _FIELDS = ("description", "params", "matchConditions", "variables", "validations")

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.cel.validate_cel_rule import parts
 from policyd.importers.model import Refused
 from policyd.json_types import JSONObject
@@ -19,7 +18,7 @@ def of(preconditions: list[JSONObject] | None = None, message: str = "", **cel: 
     rule: JSONObject = {"name": "r", "validate": validate}
     if preconditions:
         rule["celPreconditions"] = preconditions
-    return dict(parts(rule, "spec.rules[0]", Vocabulary()).spec)
+    return dict(parts(rule, "spec.rules[0]").spec)
 
 
 def test_expressions_are_validations() -> None:
