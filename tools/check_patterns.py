@@ -38,7 +38,7 @@ ALLOWED = {
     "policyd/export/mutating/overlays/values.py": "an expression of names only",
     "policyd/export/patterns/amounts.py": "a whole number of a policy",
     "policyd/export/patterns/scalars.py": "the stars of a wildcard",
-    "policyd/importers/jmespath/functions/versions.py": "one comparison of versions",
+    "policyd/importers/jmespath/functions/scalars.py": "one comparison of versions",
     "policyd/importers/jmespath/globs.py": "one character of a wildcard",
     "policyd/importers/jmespath/cel.py": "an identifier",
     "policyd/importers/naming.py": "characters that the name of a Policy may not have",

@@ -1,8 +1,8 @@
 """Strings with `{{ }}` as CEL (kyverno/kyverno pkg/engine/variables/vars.go)."""
 
-from policyd.importers.jmespath.alternatives import CelTerm
 from policyd.importers.jmespath.inner import joined, mark, name_of
 from policyd.importers.jmespath.reading import constant, read
+from policyd.importers.jmespath.terms import CelTerm
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.json_types import JSON
 

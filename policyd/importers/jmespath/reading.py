@@ -12,7 +12,6 @@ from typing import Any
 import jmespath.exceptions
 import jmespath.parser
 
-from policyd.importers.jmespath.alternatives import CelTerm, Either, Several, both, first_of, single
 from policyd.importers.jmespath.cel import (
     MEMBER,
     SUM,
@@ -40,7 +39,16 @@ from policyd.importers.jmespath.kinds import (
     kind_of_field,
 )
 from policyd.importers.jmespath.streams import CelList, Generator
-from policyd.importers.jmespath.truth import equality, truth
+from policyd.importers.jmespath.terms import (
+    CelTerm,
+    Either,
+    Several,
+    both,
+    equality,
+    first_of,
+    single,
+    truth,
+)
 from policyd.importers.jmespath.values import CelValue, Constant, Nulls
 from policyd.importers.jmespath.vocabulary import Meaning, NotTranslatable, Vocabulary
 

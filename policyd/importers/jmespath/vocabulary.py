@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from policyd.importers.jmespath.alternatives import CelTerm
 from policyd.importers.jmespath.cel import Cel
 from policyd.importers.jmespath.kinds import ANY, MAP, STRING, JsonKind
+from policyd.importers.jmespath.terms import CelTerm
 from policyd.importers.jmespath.values import CelValue
 
 

@@ -8,12 +8,12 @@ where its key or value is null.
 from dataclasses import replace
 
 from policyd.importers.jmespath import has_variables
-from policyd.importers.jmespath.alternatives import CelTerm, Either, Several
 from policyd.importers.jmespath.cel import Cel, conjunction, disjunction
 from policyd.importers.jmespath.interpolation import term_of
 from policyd.importers.jmespath.kinds import ANY
 from policyd.importers.jmespath.reading import constant, listed, over
 from policyd.importers.jmespath.streams import CelList
+from policyd.importers.jmespath.terms import CelTerm, Either, Several
 from policyd.importers.jmespath.values import CelValue, Constant, Ordered
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.kyverno.operators import OF_LISTS, OPERATORS

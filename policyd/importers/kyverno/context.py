@@ -2,10 +2,10 @@
 fetch has no meaning, which refuses an expression that uses it.
 """
 
-from policyd.importers.jmespath.alternatives import CelTerm
 from policyd.importers.jmespath.cel import Cel, is_field
 from policyd.importers.jmespath.interpolation import queried, term_of
 from policyd.importers.jmespath.reading import constant
+from policyd.importers.jmespath.terms import CelTerm
 from policyd.importers.jmespath.values import CelValue
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.kyverno.rule_parts import RuleParts

@@ -8,7 +8,6 @@ which Kyverno takes for an error and false.
 import re
 from collections.abc import Sequence
 
-from policyd.importers.jmespath.alternatives import CelTerm, Either, single
 from policyd.importers.jmespath.cel import (
     FALSE,
     MEMBER,
@@ -19,11 +18,13 @@ from policyd.importers.jmespath.cel import (
     negation,
     relation,
 )
+from policyd.importers.jmespath.functions.scalars import compared
 from policyd.importers.jmespath.globs import globbed, has_wildcards, like, matches, pattern_of
 from policyd.importers.jmespath.images import ImageRegistry
 from policyd.importers.jmespath.inner import as_string
 from policyd.importers.jmespath.kinds import SCALARS
 from policyd.importers.jmespath.streams import CelList
+from policyd.importers.jmespath.terms import CelTerm, Either, single
 from policyd.importers.jmespath.values import Constant, Count, Joined
 from policyd.importers.jmespath.vocabulary import NotTranslatable
 
@@ -130,21 +131,14 @@ def _ordered(key: CelTerm, sign: str, value: CelTerm) -> Cel:
     if any(_DURATION.match(each) for each in texts):
         return relation(_duration(key), sign, _duration(value))
     if any(_VERSION.match(each) for each in texts):
-        return _compared("semver", key, sign, value)
+        return compared(f"semver({key.text()})", sign, f"semver({value.text()})")
     if any(not _QUANTITY.match(each) for each in texts):
         return FALSE
     if any(each.kind.name == "number" for each in sides):
         return relation(_number(key), sign, _number(value))
     if texts or any(each.kind.name == "quantity" for each in sides):
-        return _compared("quantity", key, sign, value)
+        return compared(f"quantity({key.text()})", sign, f"quantity({value.text()})")
     return relation(_number(key), sign, _number(value))
-
-
-def _compared(function: str, key: CelTerm, sign: str, value: CelTerm) -> Cel:
-    one, other = f"{function}({key.text()})", f"{function}({value.text()})"
-    methods = {">": "isGreaterThan", "<": "isLessThan", ">=": "isLessThan", "<=": "isGreaterThan"}
-    asked = Cel(f"{one}.{methods[sign]}({other})")
-    return asked if sign in "<>" else negation(asked)
 
 
 def _number(term: CelTerm) -> str:

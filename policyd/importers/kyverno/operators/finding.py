@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import orjson
 
-from policyd.importers.jmespath.alternatives import CelTerm, Several, single
 from policyd.importers.jmespath.cel import (
     FALSE,
     MEMBER,
@@ -25,6 +24,7 @@ from policyd.importers.jmespath.globs import globbed, has_wildcards, like, match
 from policyd.importers.jmespath.images import ImageRegistry
 from policyd.importers.jmespath.inner import as_string
 from policyd.importers.jmespath.streams import CelList
+from policyd.importers.jmespath.terms import CelTerm, Several, single
 from policyd.importers.jmespath.values import CelValue, Constant, Joined
 from policyd.json_types import JSON
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from policyd.importers.jmespath.alternatives import CelTerm, Either, Several, single
 from policyd.importers.jmespath.cel import (
     FALSE,
     TRUE,
@@ -18,6 +17,7 @@ from policyd.importers.jmespath.cel import (
 )
 from policyd.importers.jmespath.reading import constant
 from policyd.importers.jmespath.streams import CelList
+from policyd.importers.jmespath.terms import CelTerm, Either, Several, single
 from policyd.importers.jmespath.values import CelValue, Constant
 from policyd.importers.kyverno.operators.finding import has_all, is_in
 from policyd.json_types import JSON
