@@ -45,7 +45,6 @@ ALLOWED = {
     "policyd/importers/kyverno/operators/comparing.py": "a quantity, duration or version",
     "policyd/importers/kyverno/operators/finding.py": "a range of two quantities",
     "policyd/export/patterns/text.py": "an identifier, or a path of identifiers",
-    "policyd/importers/kyverno/matching/globs.py": "one character of a wildcard",
     "policyd/importers/kyverno/matching/operations.py": "one expression of two forms",
     "policyd/importers/kyverno/matching/selectors.py": "a version of an API",
     "policyd/importers/kyverno/pod_security/level_policies.py": "a version of Kubernetes",

@@ -5,7 +5,8 @@ parentheses; literals, fields and names of variables.
 import json
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from policyd.cel.syntax.lexer import RESERVED
 from policyd.export.expressions import literals
@@ -14,64 +15,69 @@ from policyd.json_types import JSON
 # How tightly CEL binds, loosest first.
 TERNARY, OR, AND, RELATION, SUM, PRODUCT, UNARY, MEMBER = range(8)
 
-_OPPOSITE = {"==": "!=", "!=": "=="}
+_OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 @dataclass(frozen=True, slots=True)
 class Cel:
-    """An expression and its level; ``opposite`` is its negation where that is more than a ``!``."""
+    """An expression and its level. ``opposite`` is its negation where that is more than a ``!``,
+    ``parts`` are the operands of ``&&`` or ``||``.
+    """
 
     text: str
     level: int = MEMBER
-    opposite: "Cel | None" = None
+    opposite: "Cel | None" = field(default=None, compare=False)
+    parts: tuple["Cel", ...] = field(default=(), compare=False)
 
     def at(self, level: int) -> str:
         """Return the text for a place of this level."""
         return self.text if self.level >= level else f"({self.text})"
 
 
-TRUE = Cel("true", opposite=Cel("false"))
-FALSE = Cel("false", opposite=Cel("true"))
+TRUE, FALSE = Cel("true"), Cel("false")
 
 
 def relation(left: str, operator: str, right: str) -> Cel:
     """Return a comparison; both sides bind tighter."""
-    whole = Cel(f"{left} {operator} {right}", RELATION)
-    if operator not in _OPPOSITE:
-        return whole
-    return Cel(whole.text, RELATION, Cel(f"{left} {_OPPOSITE[operator]} {right}", RELATION))
+    other = _OPPOSITES.get(operator)
+    opposite = None if other is None else Cel(f"{left} {other} {right}", RELATION)
+    return Cel(f"{left} {operator} {right}", RELATION, opposite)
 
 
-def negation(what: Cel) -> Cel:
-    """Return the opposite."""
-    if what == TRUE:
-        return FALSE
-    if what == FALSE:
-        return TRUE
+def negated(what: Cel) -> Cel:
+    """Return the opposite as a person would write it, with the same errors.
+
+    >>> negated(some(relation("a", "==", "b"), negated(Cel("c")))).text
+    'a != b && c'
+    """
+    if what in (TRUE, FALSE):
+        return FALSE if what == TRUE else TRUE
+    if what.parts:
+        return (some if what.level == AND else every)(*map(negated, what.parts))
     if what.opposite is not None:
-        return Cel(what.opposite.text, what.opposite.level, Cel(what.text, what.level))
+        return replace(what.opposite, opposite=what)
     return Cel(f"!{what.at(UNARY)}", UNARY, what)
 
 
-def conjunction(parts: Iterable[Cel]) -> Cel:
+def every(*parts: Cel) -> Cel:
     """Return CEL that is true if all parts are."""
-    return _joined([each for each in parts if each != TRUE], FALSE, TRUE, " && ", AND)
+    return _joined(parts, FALSE, TRUE, " && ", AND)
 
 
-def disjunction(parts: Iterable[Cel]) -> Cel:
+def some(*parts: Cel) -> Cel:
     """Return CEL that is true if any part is."""
-    return _joined([each for each in parts if each != FALSE], TRUE, FALSE, " || ", OR)
+    return _joined(parts, TRUE, FALSE, " || ", OR)
 
 
-def _joined(parts: list[Cel], end: Cel, empty: Cel, joint: str, level: int) -> Cel:
-    parts = list(dict.fromkeys(parts))
-    if end in parts:
+def _joined(parts: Iterable[Cel], end: Cel, empty: Cel, joint: str, level: int) -> Cel:
+    flat = (each.parts if each.parts and each.level == level else (each,) for each in parts)
+    found = [one for one in dict.fromkeys(chain.from_iterable(flat)) if one != empty]
+    if end in found:
         return end
-    if not parts:
-        return empty
-    if len(parts) == 1:
-        return parts[0]
-    return Cel(joint.join(each.at(level) for each in parts), level)
+    if len(found) < 2:
+        return found[0] if found else empty
+    text = joint.join(each.at(RELATION) for each in found)
+    return Cel(text, level, parts=tuple(found))
 
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")

@@ -9,8 +9,8 @@ from policyd.importers.jmespath.cel import (
     MEMBER,
     TERNARY,
     Cel,
-    disjunction,
     quoted,
+    some,
     variable,
 )
 from policyd.importers.jmespath.kinds import ANY, MAP, STRING, JsonKind
@@ -61,7 +61,7 @@ class ImageRegistry(CelValue):
         if len(hosts) < len(written) or not all(set(each) & {".", ":"} for each in hosts):
             return None
         image = self.image.at(MEMBER)
-        return disjunction(Cel(f"{image}.startsWith({quoted(f'{host}/')})") for host in hosts)
+        return some(*(Cel(f"{image}.startsWith({quoted(f'{host}/')})") for host in hosts))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from policyd.importers.jmespath.cel import (
     SUM,
     TERNARY,
     Cel,
-    conjunction,
-    disjunction,
+    every,
     literal,
-    negation,
+    negated,
     quoted,
     relation,
+    some,
     variable,
 )
 from policyd.importers.jmespath.functions import called
@@ -224,7 +224,7 @@ class _Reader:
         if need is None or not isinstance(found, CelValue | CelList):
             return found
         parts = [need] if found.needs is None else [need, found.needs]
-        return replace(found, needs=conjunction(parts))
+        return replace(found, needs=every(*parts))
 
     # Projections
 
@@ -288,11 +288,11 @@ class _Reader:
         children = node["children"]
         match node["type"]:
             case "and_expression":
-                return conjunction([self.condition(each, current) for each in children])
+                return every(*[self.condition(each, current) for each in children])
             case "or_expression":
-                return disjunction([self.condition(each, current) for each in children])
+                return some(*[self.condition(each, current) for each in children])
             case "not_expression":
-                return negation(self.condition(children[0], current))
+                return negated(self.condition(children[0], current))
             case "comparator":
                 left, right = (self.term(each, current) for each in children)
                 return compared(node["value"], left, right)
@@ -370,10 +370,10 @@ def compared(operator: str, left: CelTerm, right: CelTerm) -> Cel:
         case "eq":
             return equality(left, right)
         case "ne":
-            return negation(equality(left, right))
+            return negated(equality(left, right))
     signs = {"lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
     needs = [need for each in (left, right) if (need := each.presence()) is not None]
-    return conjunction([*needs, relation(left.text(SUM), signs[operator], right.text(SUM))])
+    return every(*needs, relation(left.text(SUM), signs[operator], right.text(SUM)))
 
 
 def _plain(term: CelTerm) -> CelValue | CelList:

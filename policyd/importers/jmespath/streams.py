@@ -8,10 +8,10 @@ from policyd.importers.jmespath.cel import (
     TERNARY,
     TRUE,
     Cel,
-    conjunction,
-    disjunction,
-    negation,
+    every,
+    negated,
     relation,
+    some,
 )
 from policyd.importers.jmespath.kinds import JsonKind
 from policyd.importers.jmespath.values import CelValue
@@ -109,7 +109,7 @@ class CelList:
         """
         inner = _asked(self.element, holds)
         for generator in reversed(self._generators(strict)):
-            condition = conjunction([*generator.conditions, inner])
+            condition = every(*generator.conditions, inner)
             if condition == TRUE:
                 inner = relation(f"size({generator.whole})", ">", "0")
             else:
@@ -123,15 +123,15 @@ class CelList:
             return None
         inner = relation(item, "in", last.whole)
         for generator in reversed(outer):
-            inner = generator.macro("exists", conjunction([*generator.conditions, inner]).text)
+            inner = generator.macro("exists", every(*generator.conditions, inner).text)
         return inner
 
     def every(self, holds: Callable[[CelValue], Cel]) -> Cel:
         """Return CEL that is true if ``holds`` is true for all; true for null."""
         inner = _asked(self.element, holds)
         for generator in reversed(self.generators):
-            unless = [negation(conjunction(generator.conditions))] if generator.conditions else []
-            inner = generator.macro("all", disjunction([*unless, inner]).text)
+            unless = [negated(every(*generator.conditions))] if generator.conditions else []
+            inner = generator.macro("all", some(*unless, inner).text)
         return inner
 
     def size(self) -> Cel:
@@ -192,4 +192,4 @@ def _collected(generator: Generator, element: "CelValue | CelList") -> Cel:
 def _condition(generator: Generator, element: "CelValue | CelList | None") -> list[str]:
     need = None if element is None else element.presence()
     parts = [*generator.conditions, *([] if need is None else [need])]
-    return [conjunction(parts).text] if parts else []
+    return [every(*parts).text] if parts else []

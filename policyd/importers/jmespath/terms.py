@@ -12,10 +12,10 @@ from policyd.importers.jmespath.cel import (
     TERNARY,
     TRUE,
     Cel,
-    conjunction,
-    disjunction,
-    negation,
+    every,
+    negated,
     relation,
+    some,
 )
 from policyd.importers.jmespath.kinds import (
     ANY,
@@ -123,7 +123,7 @@ def first_of(first: CelTerm, second: CelTerm) -> CelTerm:
     if not first.may_be_missing and (first.kind == NUMBER or first.name in NEVER_EMPTY):
         return first
     if first.kind == BOOL and second.kind == BOOL and not isinstance(second, Constant):
-        return CelValue(disjunction([truth(first), truth(second)]), BOOL)
+        return CelValue(some(truth(first), truth(second)), BOOL)
     if not isinstance(second, Constant):
         return Either(first, second)
     if isinstance(first, CelList):
@@ -146,7 +146,7 @@ def both(first: CelTerm, second: CelTerm) -> CelValue:
     """Return ``first && second``: the second value, or the first one if that is not true."""
     holds = truth(first)
     if first.kind == BOOL and second.kind == BOOL:
-        return CelValue(conjunction([holds, truth(second)]), BOOL)
+        return CelValue(every(holds, truth(second)), BOOL)
     one, two = (f"dyn({each.or_value('null')})" for each in (first, second))
     return CelValue(Cel(f"{holds.at(RELATION)} ? {two} : {one}", TERNARY), nullable=True)
 
@@ -190,7 +190,7 @@ def truth(term: CelTerm) -> Cel:
             return relation(term.or_value("[]"), "!=", "[]")
         case "map":
             return relation(term.or_value("{}"), "!=", "{}")
-    return negation(relation(term.or_value("''"), "in", "[dyn(''), dyn(false), dyn([]), dyn({})]"))
+    return negated(relation(term.or_value("''"), "in", "[dyn(''), dyn(false), dyn([]), dyn({})]"))
 
 
 def equality(left: CelTerm, right: CelTerm) -> Cel:
@@ -207,9 +207,9 @@ def equality(left: CelTerm, right: CelTerm) -> Cel:
 def _equals(left: CelTerm, right: Constant) -> Cel:
     if right.constant is None:
         need = left.presence()
-        return FALSE if need is None else negation(need)
+        return FALSE if need is None else negated(need)
     if left.kind == BOOL and isinstance(right.constant, bool) and not left.may_be_missing:
-        return left.cel() if right.constant else negation(left.cel())
+        return left.cel() if right.constant else negated(left.cel())
     if not left.may_be_missing:
         return relation(left.text(MEMBER), "==", right.text())
     neutral = {"string": "''", "number": "0", "bool": "false"}.get(right.kind.name)

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from policyd.export.expressions.literals import string_literal
 from policyd.export.expressions.selectors import joined, selector_expression, wildcard_expression
 from policyd.importers.fields import object_at, objects, require_fields, strings
-from policyd.importers.kyverno.matching.globs import is_wild
+from policyd.importers.jmespath.globs import has_wildcards
 from policyd.importers.kyverno.matching.selectors import selected
 from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.model import Refused
@@ -123,7 +123,7 @@ def _kinds(entry: JSONObject, path: str) -> frozenset[str] | None:
             selector = selected(each)
         except ValueError as error:
             raise Refused(f"{path}.kinds", str(error)) from error
-        if selector.subresource or is_wild(selector.kind):
+        if selector.subresource or has_wildcards(selector.kind):
             raise Refused(f"{path}.kinds", f"exceptions for {each} cannot be imported")
         found.append(selector.kind)
     return frozenset(found)

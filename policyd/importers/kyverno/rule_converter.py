@@ -199,7 +199,7 @@ class RuleConverter:
             rules[each] = {kind for kind in self._controllers if (kind == "CronJob") is crons}
 
         return exceptions(
-            self._policy, rules, self._others, lambda block, path: holds(block, scope, path)
+            self._policy, rules, self._others, lambda block, path: holds(block, scope, path).text
         )
 
     def _names(self, rule: JSONObject, found: Matching) -> tuple[str, ...]:
@@ -219,7 +219,7 @@ def _preconditions(block: JSON, context: JSON, path: str, scope: Vocabulary) -> 
     if not block:
         return RuleParts({})
     scope, _ = bound(context, scope, f"{path}.context", inline=True)
-    expression = holds(block, scope, f"{path}.preconditions")
+    expression = holds(block, scope, f"{path}.preconditions").text
     return RuleParts({"matchConditions": [{"name": "preconditions", "expression": expression}]})
 
 

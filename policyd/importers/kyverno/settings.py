@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from policyd.export.patterns.text import FALSE, Bool, every, negated, some
+from policyd.importers.jmespath.cel import FALSE, Cel, every, negated, some
+from policyd.importers.jmespath.globs import among, has_wildcards
 from policyd.importers.kyverno.matching import autogen
-from policyd.importers.kyverno.matching.globs import among, is_wild
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSONObject
 
@@ -96,7 +96,7 @@ def actions(
         overrides = spec.get("validationFailureActionOverrides") or []
     warns = bool(spec.get("emitWarning"))
     usual = _actions(default, warns, path)
-    tests: dict[tuple[str, ...], Bool] = {}
+    tests: dict[tuple[str, ...], Cel] = {}
     decided: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
     for index, each in enumerate(overrides):
         if each.get("namespaceSelector"):
@@ -122,8 +122,8 @@ def actions(
 
 def _before(names: Sequence[str], earlier: Sequence[str]) -> list[str]:
     """Return the names of earlier overrides that one of these may fit."""
-    wild = any(map(is_wild, names))
-    return [each for each in earlier if wild or is_wild(each) or each in names]
+    wild = any(map(has_wildcards, names))
+    return [each for each in earlier if wild or has_wildcards(each) or each in names]
 
 
 def _actions(action: str, warns: bool, path: str) -> tuple[str, ...]:

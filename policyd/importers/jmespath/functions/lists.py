@@ -6,7 +6,7 @@ from policyd.importers.jmespath.cel import (
     TERNARY,
     TRUE,
     Cel,
-    conjunction,
+    every,
     quoted,
     relation,
     variable,
@@ -91,7 +91,7 @@ def _merge(taken: frozenset[str], whole: CelTerm, *others: CelTerm) -> CelTerm:
             raise NotTranslatable("`merge()` has no counterpart other than for removing fields")
         names += each.names
     key, value = variable("keys", taken), variable("values", taken)
-    condition = conjunction([relation(key, "!=", quoted(each)) for each in names]).text
+    condition = every(*[relation(key, "!=", quoted(each)) for each in names]).text
     text = f"{whole.text(MEMBER)}.transformMap({key}, {value}, {condition}, {value})"
     return CelValue(Cel(text), MAP)
 

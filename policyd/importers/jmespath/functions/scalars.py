@@ -11,10 +11,10 @@ from policyd.importers.jmespath.cel import (
     SUM,
     TERNARY,
     Cel,
-    conjunction,
-    disjunction,
-    negation,
+    every,
+    negated,
     relation,
+    some,
 )
 from policyd.importers.jmespath.globs import globbed, pattern_of
 from policyd.importers.jmespath.inner import as_string
@@ -33,7 +33,7 @@ _METHODS = {">": "isGreaterThan", "<": "isLessThan", ">=": "isLessThan", "<=": "
 def compared(one: str, sign: str, other: str) -> Cel:
     """Return CEL that compares two quantities or versions by ``<``, ``<=``, ``>`` or ``>=``."""
     asked = Cel(f"{one}.{_METHODS[sign]}({other})")
-    return asked if sign in "<>" else negation(asked)
+    return asked if sign in "<>" else negated(asked)
 
 
 def _to_string(taken: frozenset[str], whole: CelTerm) -> CelTerm:
@@ -87,10 +87,10 @@ def _semver_compare(taken: frozenset[str], version: CelTerm, wanted: CelTerm) ->
     # Such as `>=1.2.0 <2.0.0 || 3.0.0`.
     text = f"semver({version.text()})"
     either = [
-        conjunction([_compared_version(text, each) for each in part.replace(",", " ").split()])
+        every(*[_compared_version(text, each) for each in part.replace(",", " ").split()])
         for part in wanted.constant.split("||")
     ]
-    return CelValue(disjunction(either), BOOL)
+    return CelValue(some(*either), BOOL)
 
 
 def _compared_version(version: str, written: str) -> Cel:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from policyd.importers.kyverno.matching.globs import is_wild
+from policyd.importers.jmespath.globs import has_wildcards
 from policyd.importers.kyverno.matching.selectors import KindSelector, selected
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.mapping import BUILT_IN
@@ -46,7 +46,7 @@ class MatchedResource:
     def kind(self) -> str:
         """Return the kind of the objects; empty if it is not that of the resource, or not one."""
         _, _, kind, subresource = self.selector
-        return kind if subresource in OF_THE_KIND and not is_wild(kind) else ""
+        return kind if subresource in OF_THE_KIND and not has_wildcards(kind) else ""
 
 
 def target(text: str, definitions: Sequence[JSONObject] = ()) -> MatchedResource:
@@ -61,9 +61,9 @@ def target(text: str, definitions: Sequence[JSONObject] = ()) -> MatchedResource
         raise ValueError(
             f"{text} selects the subresource {subresource} of the kind {kind}, which nothing has"
         )
-    if is_wild(subresource) and subresource != "*":
+    if has_wildcards(subresource) and subresource != "*":
         raise ValueError(f"{text} has wildcards in the subresource, which match rules cannot say")
-    if is_wild(kind):
+    if has_wildcards(kind):
         return _of_any_kind(text, selector)
     special = _only_subresource(selector)
     if special is not None:
@@ -128,15 +128,15 @@ def _reached(subresource: str) -> tuple[bool, bool]:
 
 def _whole(group: str, version: str) -> bool:
     """Return whether wildcards stand for whole parts only, as those of match rules do."""
-    return all(each == "*" or not is_wild(each) for each in (group, version))
+    return all(each == "*" or not has_wildcards(each) for each in (group, version))
 
 
 def _group(group: str) -> str:
-    return "*" if is_wild(group) else group
+    return "*" if has_wildcards(group) else group
 
 
 def _version(version: str) -> str:
-    return "*" if is_wild(version) else version
+    return "*" if has_wildcards(version) else version
 
 
 def _only_subresource(selector: KindSelector) -> MatchedResource | None:

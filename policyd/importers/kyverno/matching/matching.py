@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from policyd.export.patterns.text import FALSE, TRUE, Bool, every, negated, relation, some, string
+from policyd.importers.jmespath.cel import FALSE, TRUE, Cel, every, negated, quoted, relation, some
+from policyd.importers.jmespath.globs import among
 from policyd.importers.kyverno.matching import autogen
 from policyd.importers.kyverno.matching.filters import (
     Filter,
@@ -13,7 +14,6 @@ from policyd.importers.kyverno.matching.filters import (
     opposite,
     read,
 )
-from policyd.importers.kyverno.matching.globs import among
 from policyd.importers.kyverno.matching.kinds import MatchedResource
 from policyd.importers.kyverno.matching.resource_rules import resource_rules
 from policyd.importers.kyverno.matching.targets import (
@@ -23,7 +23,6 @@ from policyd.importers.kyverno.matching.targets import (
     matched_by,
     namespace_of,
 )
-from policyd.importers.kyverno.negation import tidied
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSON, JSONObject
 
@@ -149,7 +148,7 @@ class _Builder:
 
     def _matched(self, constraints: JSONObject) -> None:
         if self._scope.namespace:
-            name = string(self._scope.namespace)
+            name = quoted(self._scope.namespace)
             self._condition("namespace", relation(self._namespace, "==", name))
         if self._extended and len(self._scope.controllers) < len(autogen.CONTROLLERS):
             kinds = ["Pod", *self._scope.controllers]
@@ -172,7 +171,7 @@ class _Builder:
         tests = [each.test(without_labels=selector is not None) for each in self._filters]
         self._condition("matched", every(*tests))
 
-    def _alternative(self, each: Filter, found: tuple[MatchedResource, ...]) -> Bool:
+    def _alternative(self, each: Filter, found: tuple[MatchedResource, ...]) -> Cel:
         self._roles((each,))
         if each.namespace_labels:
             raise Refused(
@@ -194,7 +193,7 @@ class _Builder:
         if not all(each.exact for each in found):
             self._condition("kinds", self._kind_test(found))
 
-    def _kind_test(self, found: Sequence[MatchedResource]) -> Bool:
+    def _kind_test(self, found: Sequence[MatchedResource]) -> Cel:
         return kind_test(found, self._found, self._scope.controllers if self._extended else ())
 
     # Labels of the namespace: to Kubernetes, every cluster-scoped object fits any selector, and a
@@ -258,7 +257,7 @@ class _Builder:
             return
         self._condition("not-excluded", each.spared(among_them))
 
-    def _among_them(self, each: Filter) -> Bool:
+    def _among_them(self, each: Filter) -> Cel:
         """Test kind and operation of an entry of `exclude`, unless all that is matched has them."""
         tests = []
         matched = {kind for one in self._filters for kind in one.kinds}
@@ -279,14 +278,14 @@ class _Builder:
                     )
                 )
 
-    def _condition(self, name: str, test: Bool) -> None:
+    def _condition(self, name: str, test: Cel) -> None:
         if test == TRUE:
             return
         if test == FALSE:
             raise Refused(self._path, "the rule excludes all that it matches")
         taken = sum(each["name"].startswith(name) for each in self._conditions)
         unique = f"{name}-{taken + 1}" if taken else name
-        self._conditions.append({"name": unique, "expression": tidied(test.text)})
+        self._conditions.append({"name": unique, "expression": test.text})
 
 
 def _deletes(rule: JSONObject, scope: MatchScope) -> bool:

@@ -115,7 +115,7 @@ def loop_of(
     inner = _with_context(entry, inner, path)
     condition = ""
     if entry.get("preconditions"):
-        condition = holds(entry["preconditions"], inner, f"{path}.preconditions")
+        condition = holds(entry["preconditions"], inner, f"{path}.preconditions").text
     items = term.or_value("[]")
     if not items.startswith(("(", "[")) and " " in items and not items.endswith(")"):
         items = f"({items})"

@@ -14,17 +14,17 @@ from policyd.importers.jmespath.cel import (
     SUM,
     TRUE,
     Cel,
-    conjunction,
-    disjunction,
+    every,
     literal,
-    negation,
+    negated,
     relation,
+    some,
 )
 from policyd.importers.jmespath.globs import globbed, has_wildcards, like, matches, pattern_of
 from policyd.importers.jmespath.images import ImageRegistry
 from policyd.importers.jmespath.inner import as_string
 from policyd.importers.jmespath.streams import CelList
-from policyd.importers.jmespath.terms import CelTerm, Several, single
+from policyd.importers.jmespath.terms import CelTerm, Either, Several, single
 from policyd.importers.jmespath.values import CelValue, Constant, Joined
 from policyd.json_types import JSON
 
@@ -34,6 +34,13 @@ _RULES = frozenset({"verbs", "apiGroups", "resourceNames", "nonResourceURLs", "r
 _PATTERNS = frozenset({"host", "hosts", "dnsNames", "commonName"})
 
 
+def needs(term: CelTerm) -> list[Cel]:
+    """Return what must hold so that a term has a value. Not the fields of a path: a path to what is
+    missing is an error, and stays one.
+    """
+    return [] if isinstance(term, Either | Constant) or term.needs is None else [term.needs]
+
+
 def is_in(key: CelValue, value: CelTerm) -> Cel:
     """Return CEL that is true if a key, one value, is in the value of a condition."""
     if isinstance(value, Constant):
@@ -41,7 +48,7 @@ def is_in(key: CelValue, value: CelTerm) -> Cel:
     if isinstance(value, CelList):
         return _in_list(key, value)
     if isinstance(value, Several):
-        return disjunction(is_in(key, each) for each in value.parts)
+        return some(*(is_in(key, each) for each in value.parts))
     return _in_text(key, single(value))
 
 
@@ -70,7 +77,7 @@ def _in_list(key: CelValue, items: CelList) -> Cel:
 
 def _present(item: CelValue, holds: Cel) -> Cel:
     need = item.presence()
-    return holds if need is None else conjunction([need, holds])
+    return holds if need is None else every(need, holds)
 
 
 def _alike(key: CelValue, item: CelValue) -> Cel:
@@ -83,7 +90,7 @@ def _alike(key: CelValue, item: CelValue) -> Cel:
     if key.name not in _RULES | _PATTERNS:
         return of_item
     of_key = Cel(f"{item.text(MEMBER)}.matches({pattern_of(key.text(MEMBER))})")
-    return disjunction([of_item, of_key])
+    return some(of_item, of_key)
 
 
 def _pattern(key: CelValue) -> bool:
@@ -101,7 +108,7 @@ def _in_text(key: CelValue, value: CelValue) -> Cel:
     text, whole = as_string(key), value.text(MEMBER)
     alike = Cel(f"{text.at(MEMBER)}.matches({pattern_of(whole)})")
     listed = Cel(f"{whole}.contains('\"' + {text.at(SUM)} + '\"')")
-    return disjunction([alike, listed])
+    return some(alike, listed)
 
 
 def _in_written(key: CelValue, written: JSON) -> Cel:
@@ -125,7 +132,7 @@ def _in_written(key: CelValue, written: JSON) -> Cel:
         parts.append(_one_of(key, [*plain, *_wild(key, plain)]))
     text = key.text(MEMBER) if key.kind.name == "any" else as_string(key).at(MEMBER)
     parts += [globbed(text, each) for each in patterns]
-    return disjunction(parts)
+    return some(*parts)
 
 
 def _wild(key: CelValue, written: list[JSON]) -> list[JSON]:
@@ -145,7 +152,7 @@ def _one_of(key: CelValue, written: list[JSON]) -> Cel:
         values = {_printed(each) for each in written} & {"true", "false"}
         if len(values) != 1:
             return TRUE if values else FALSE
-        return key.cel() if values == {"true"} else negation(key.cel())
+        return key.cel() if values == {"true"} else negated(key.cel())
     if key.kind.name == "number":
         written = [_number(each) for each in written]
     elif key.kind.name == "string":
@@ -217,18 +224,14 @@ def range_of(text: str) -> NumberRange | None:
 def in_range(key: CelValue, limits: NumberRange) -> Cel:
     """Return CEL that is true if a key is in a range."""
     if limits.lowest.isdigit() and limits.highest.isdigit():
-        text, low, high = _as_number(key), limits.lowest, limits.highest
-        inside = conjunction([relation(text, ">=", low), relation(text, "<=", high)])
-        outside = disjunction([relation(text, "<", low), relation(text, ">", high)])
+        text = _as_number(key)
+        outside = some(relation(text, "<", limits.lowest), relation(text, ">", limits.highest))
     else:
         text = f"quantity({as_string(key).text})"
         below = Cel(f"{text}.isLessThan(quantity('{limits.lowest}'))")
         above = Cel(f"{text}.isGreaterThan(quantity('{limits.highest}'))")
-        inside = conjunction([negation(below), negation(above)])
-        outside = disjunction([below, above])
-    if limits.outside:
-        inside, outside = outside, inside
-    return Cel(inside.text, inside.level, outside)
+        outside = some(below, above)
+    return outside if limits.outside else negated(outside)
 
 
 def _as_number(key: CelValue) -> str:

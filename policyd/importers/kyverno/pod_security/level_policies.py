@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from policyd.export.patterns.text import negated
-from policyd.importers.kyverno.matching.globs import among
+from policyd.importers.jmespath.cel import negated
+from policyd.importers.jmespath.globs import among
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 

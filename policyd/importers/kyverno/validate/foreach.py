@@ -2,14 +2,25 @@
 
 from collections.abc import Sequence
 
-from policyd.export.patterns.text import every
+from policyd.export.patterns.text import Rank
 from policyd.export.patterns.verdicts import admits
-from policyd.importers.jmespath.cel import variable
+from policyd.importers.jmespath.cel import (
+    AND,
+    FALSE,
+    MEMBER,
+    OR,
+    RELATION,
+    TERNARY,
+    Cel,
+    every,
+    negated,
+    some,
+    variable,
+)
 from policyd.importers.jmespath.reading import read
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.kyverno.conditions import holds
 from policyd.importers.kyverno.context import bound
-from policyd.importers.kyverno.negation import bracketed, is_operand, negation
 from policyd.importers.kyverno.plain_lists import plain_lists
 from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.kyverno.validate.patterns import converted
@@ -17,6 +28,14 @@ from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSON, JSONObject
 from policyd.pattern import compile_pattern
 from policyd.pattern.marks import Mark, marked
+
+_LEVELS = {
+    Rank.OPERAND: MEMBER,
+    Rank.RELATION: RELATION,
+    Rank.AND: AND,
+    Rank.OR: OR,
+    Rank.CHOICE: TERNARY,
+}
 
 
 def parts(loops: list[JSONObject], path: str, scope: Vocabulary) -> RuleParts:
@@ -29,7 +48,7 @@ def parts(loops: list[JSONObject], path: str, scope: Vocabulary) -> RuleParts:
         at = f"{path}[{index}]"
         found = _as_pattern(loop, at, remarks)
         if found is None:
-            validations.append({"expression": _expression(loop, at, scope, 0)})
+            validations.append({"expression": _expression(loop, at, scope, 0).text})
             continue
         joined = _joined(validations[-1]["pattern"], found) if _is_pattern(validations) else None
         if joined is None:
@@ -76,7 +95,7 @@ def _joined(first: JSON, second: JSON) -> JSON:
     return result
 
 
-def _expression(loop: JSONObject, path: str, scope: Vocabulary, depth: int) -> str:
+def _expression(loop: JSONObject, path: str, scope: Vocabulary, depth: int) -> Cel:
     """Return CEL that is true if no item of the list is denied; ``depth`` loops are around it."""
     try:
         term = read(_path(loop), scope)
@@ -89,11 +108,10 @@ def _expression(loop: JSONObject, path: str, scope: Vocabulary, depth: int) -> s
         test = _test(loop, path, inner, name, depth)
         if loop.get("preconditions"):
             applies = holds(loop["preconditions"], inner, f"{path}.preconditions")
-            test = f"{negation(applies)} || {bracketed(test)}"
+            test = some(negated(applies), test)
     except NotTranslatable as error:
         raise Refused(path, str(error)) from error
-    source = items if is_operand(items) else f"({items})"
-    return f"{source}.all({name}, {test})"
+    return Cel(f"{items}.all({name}, {test.text})")
 
 
 def _path(loop: JSONObject) -> str:
@@ -110,7 +128,7 @@ def _inside(scope: Vocabulary, name: str, depth: int) -> Vocabulary:
     return inner
 
 
-def _test(loop: JSONObject, path: str, scope: Vocabulary, name: str, depth: int) -> str:
+def _test(loop: JSONObject, path: str, scope: Vocabulary, name: str, depth: int) -> Cel:
     """Return CEL that is true for an item that is not denied."""
     if "deny" in loop:
         return admitted(loop["deny"], f"{path}.deny", scope)
@@ -119,28 +137,27 @@ def _test(loop: JSONObject, path: str, scope: Vocabulary, name: str, depth: int)
     if "anyPattern" in loop:
         patterns = enumerate(loop["anyPattern"])
         found = [_matches(each, f"{path}.anyPattern[{index}]", name) for index, each in patterns]
-        return " || ".join(f"({each})" for each in found)
+        return some(*found)
     if "foreach" in loop:
         tests = []
         for index, each in enumerate(loop["foreach"]):
             at = f"{path}.foreach[{index}]"
             tests.append(_expression(each, at, scope, depth + 1))
-        return " && ".join(tests)
+        return every(*tests)
     raise Refused(path, "the loop checks nothing")
 
 
-def _matches(tree: JSON, path: str, name: str) -> str:
+def _matches(tree: JSON, path: str, name: str) -> Cel:
     pattern = converted(tree, path)
     if pattern.remarks:
         raise Refused(pattern.remarks[0].path, pattern.remarks[0].message)
-    return every(admits(compile_pattern(pattern.tree).root, name, 0)).text
+    test = admits(compile_pattern(pattern.tree).root, name, 0)
+    return Cel(test.text, _LEVELS[test.rank])
 
 
-def admitted(deny: JSON, path: str, scope: Vocabulary) -> str:
+def admitted(deny: JSON, path: str, scope: Vocabulary) -> Cel:
     """Return CEL that is true if the conditions of ``deny`` do not hold; without conditions it
     never is.
     """
     conditions = deny.get("conditions") if isinstance(deny, dict) else None
-    if not conditions:
-        return "false"
-    return negation(holds(conditions, scope, f"{path}.conditions"))
+    return negated(holds(conditions, scope, f"{path}.conditions")) if conditions else FALSE

@@ -42,7 +42,7 @@ def _body(validate: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
         return _any_pattern(validate["anyPattern"], f"{path}.anyPattern")
     if "deny" in validate:
         admits = foreach.admitted(validate["deny"], f"{path}.deny", scope)
-        return RuleParts({"validations": [{"expression": admits}]})
+        return RuleParts({"validations": [{"expression": admits.text}]})
     if "foreach" in validate:
         return foreach.parts(validate["foreach"], f"{path}.foreach", scope)
     raise Refused(path, "the rule validates nothing that the import knows")
