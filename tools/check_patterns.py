@@ -41,6 +41,7 @@ ALLOWED = {
     "policyd/importers/jmespath/functions/scalars.py": "one comparison of versions",
     "policyd/importers/jmespath/globs.py": "one character of a wildcard",
     "policyd/importers/jmespath/cel.py": "an identifier",
+    "policyd/importers/gatekeeper/locations.py": "one step of a location",
     "policyd/importers/naming.py": "characters that the name of a Policy may not have",
     "policyd/importers/kyverno/operators/comparing.py": "a quantity, duration or version",
     "policyd/importers/kyverno/operators/finding.py": "a range of two quantities",
