@@ -26,6 +26,7 @@ _PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "ModifySet": ("operation", "values", "pathTests"),
     "AssignImage": ("assignDomain", "assignPath", "assignTag", "pathTests"),
 }
+KINDS = tuple(_PARAMETERS)
 _METADATA: Mapping[str, str] = {
     "name": "${object.metadata.?name.orValue('')}",
     "namespace": "${object.metadata.?namespace.orValue('')}",

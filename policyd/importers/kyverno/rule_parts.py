@@ -26,9 +26,7 @@ def joined(*parts: RuleParts) -> RuleParts:
     remarks: tuple[ImportRemark, ...] = ()
     comments: dict[FieldPath, str] = {}
     for part in parts:
-        moved = {name: len(spec.get(name) or ()) for name in spec if isinstance(spec[name], list)}
-        for path, comment in part.comments.items():
-            comments[_shifted(path, moved)] = comment
+        comments |= part.comments  # only the body of a rule has some
         for name, value in part.spec.items():
             spec[name] = [*spec.get(name, ()), *value] if isinstance(value, list) else value
         remarks += part.remarks
@@ -45,9 +43,3 @@ def without_unused(parts: RuleParts) -> RuleParts:
             break
         spec["variables"] = used
     return RuleParts(spec, parts.remarks, parts.comments)
-
-
-def _shifted(path: FieldPath, moved: Mapping[str, int]) -> FieldPath:
-    if len(path) > 1 and isinstance(path[1], int) and isinstance(path[0], str):
-        return (path[0], path[1] + moved.get(path[0], 0), *path[2:])
-    return path
