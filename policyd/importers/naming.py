@@ -162,7 +162,11 @@ def _order(source: Document) -> tuple[str | int, ...]:
 
 
 def _file(source: Document) -> str:
-    """Return the file of a source, below the folder that was given."""
+    return relative_file(source) or PurePath(source.file).name
+
+
+def relative_file(source: Document) -> str:
+    """Return the file of a source, below the folder that was given; empty if none was."""
     if not source.root or source.file == "-":
-        return PurePath(source.file).name
+        return ""
     return os.path.relpath(os.path.realpath(source.file), source.root)

@@ -3,7 +3,6 @@ places, and the agreement with the tests of the source: rows that disagree, and 
 rule. Converts nothing.
 """
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,14 +44,6 @@ class ReportedImport:
         """Return the file and line of the source."""
         source = self.imported.source
         return f"{shortest(source.file)}:{source.place()[0]}"
-
-    @property
-    def origin(self) -> str:
-        """Return the file of the source, below the folder that was given."""
-        source = self.imported.source
-        if not source.root or source.file == "-":
-            return ""
-        return os.path.relpath(os.path.realpath(source.file), source.root)
 
     def reason_text(self, found: ImportRemark) -> str:
         """Return a reason with its place."""

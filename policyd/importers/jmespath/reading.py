@@ -342,10 +342,8 @@ def listed(terms: Sequence[CelTerm]) -> Several:
     return Several(Cel(f"[{', '.join(texts)}]"), kind, parts=tuple(terms))
 
 
-def meant(meaning: Meaning | str, name: str) -> CelTerm:
+def meant(meaning: Meaning, name: str) -> CelTerm:
     """Return the value of a name."""
-    if isinstance(meaning, str):
-        meaning = Meaning(meaning)
     if meaning.term is not None:
         return meaning.term
     level = TERNARY if " " in meaning.expression else MEMBER

@@ -123,14 +123,11 @@ class RuleConverter:
         written = rule.get("context") or None
         vocabulary, context = bound(written, root, f"{path}.context")
         condition = _preconditions(ours.rest, written, path, root)
-        bodies = (
-            {"": self._body(rule, path, vocabulary)}
-            if kind != "podSecurity"
-            else {
-                each.name: RuleParts(each.spec)
-                for each in pod_security.checks(rule["validate"], f"{path}.validate")
-            }
-        )
+        if kind == "podSecurity":
+            checks = pod_security.checks(rule["validate"], f"{path}.validate")
+            bodies = {name: RuleParts(spec) for name, spec in checks.items()}
+        else:
+            bodies = {"": self._body(rule, path, vocabulary)}
         names = self._names(rule, found)
         exempt = self._exceptions(names, found, root)
         within = namespace_of(found.targets, namespaced=bool(scope.namespace))

@@ -11,15 +11,15 @@ from policyd.errors import CelCompileError, EvaluationError
 from policyd.importers.checking import CheckedImport
 from policyd.importers.fields import items, require_fields, string_at, strings_at
 from policyd.importers.model import Refused
-from policyd.importers.proof.evaluating import Decision, ProofRequest, decide
+from policyd.importers.proof.evaluating import Decision, decide
 from policyd.importers.proof.files import TestFiles
 from policyd.importers.proof.imports import TestedPolicies
-from policyd.importers.proof.rows import Proof, TestRow, TestUnusable
+from policyd.importers.proof.rows import Proof, ProofRequest, RowState, TestRow, TestUnusable
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.source.loaded_documents import Document
-from policyd.policy.suite.reviews import ResourceNeeded, build_review, in_namespace, namespace
+from policyd.policy.suite.reviews import ResourceNeeded, build_review, in_namespace
 
 _SUITE = frozenset({"apiVersion", "kind", "metadata", "tests", "skip"})
 _TEST = frozenset({"name", "template", "constraint", "cases", "invalid", "skip", "expansion"})
@@ -135,8 +135,7 @@ def prove_gatekeeper(
     try:
         tests = read_suite(document)
     except Refused as error:
-        row = TestRow(document, "", "", "", "", "")
-        yield Proof(row, "not run", reason=f"the suite cannot be used: {error}")
+        yield Proof(TestRow(document), "not run", reason=f"the suite cannot be used: {error}")
         return
     for test in tests:
         yield from _proved(document, test, policies, files)
@@ -147,7 +146,9 @@ def _proved(
 ) -> Iterator[Proof]:
     reason, one = "", None
     try:
-        one = _import_of(document, test, policies, files)
+        one = policies.constrained(document, test.constraint, test.template, files)
+        if one is None:
+            reason = f"the sources have neither {test.constraint} nor {test.template}"
     except Refused as error:
         reason = str(error)
     imported = None if one is None else one.imported
@@ -170,16 +171,6 @@ def _proved(
             yield Proof(row, "not run", reason=str(error), imported=imported)
 
 
-def _import_of(
-    document: Document, test: GatekeeperTest, policies: TestedPolicies, files: TestFiles
-) -> CheckedImport:
-    """Return the import of a test's constraint, or that of its template, if it was refused."""
-    found = policies.constrained(document, test.constraint, test.template, files)
-    if found is not None:
-        return found
-    raise TestUnusable(f"the sources have neither {test.constraint} nor {test.template}")
-
-
 def _case(
     row: TestRow,
     document: Document,
@@ -199,23 +190,12 @@ def _case(
     mapper = mapper.with_definitions(definitions_among(each.raw for each in inventory))
     review = _review(found[0], mapper)
     known = {each.name: each.raw for each in inventory if each.kind == "Namespace"}
-    within = review["request"].get("namespace")
-    if within and within not in known:
-        known[within] = namespace(within, {})
-    trial = ProofRequest(review, tuple(known.values()), tuple(each.raw for each in inventory))
+    trial = ProofRequest.within(review, known, (each.raw for each in inventory))
     decision = decide(one.policies, trial, [each.name for each in one.imported.documents])
     reason = _broken(case.assertions, decision)
     word = f"{len(decision.messages)} violations"
-    return Proof(
-        row,
-        "disagrees" if reason else "agrees",
-        word,
-        reason,
-        one.imported,
-        review,
-        trial.namespaces,
-        trial.params,
-    )
+    state: RowState = "disagrees" if reason else "agrees"
+    return Proof(row, state, word, reason, one.imported, trial)
 
 
 def _review(document: Document, mapper: ResourceMapper) -> JSONObject:

@@ -4,7 +4,6 @@ patterns, too: the verb `*` of a Role is any of those that are written.
 """
 
 import re
-from dataclasses import dataclass
 
 import orjson
 
@@ -114,8 +113,8 @@ def _in_text(key: CelValue, value: CelValue) -> Cel:
 def _in_written(key: CelValue, written: JSON) -> Cel:
     if isinstance(written, str):
         found = _json_list(written)
-        if found is None and (limits := range_of(written)) is not None:
-            return in_range(key, limits)
+        if found is None and (limits := _RANGE.match(written)) is not None:
+            return _in_range(key, *limits.groups())
         written = [written] if found is None else found
     if not isinstance(written, list):
         written = [written]
@@ -206,32 +205,16 @@ _RANGE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class NumberRange:
-    """Two limits that belong to the range, and whether what is outside is meant."""
-
-    lowest: str
-    highest: str
-    outside: bool
-
-
-def range_of(text: str) -> NumberRange | None:
-    """Return the range that a string is, None for any other."""
-    found = _RANGE.match(text)
-    return None if found is None else NumberRange(found[1], found[3], bool(found[2]))
-
-
-def in_range(key: CelValue, limits: NumberRange) -> Cel:
-    """Return CEL that is true if a key is in a range."""
-    if limits.lowest.isdigit() and limits.highest.isdigit():
+def _in_range(key: CelValue, lowest: str, outside: str, highest: str) -> Cel:
+    # The limits belong to the range.
+    if lowest.isdigit() and highest.isdigit():
         text = _as_number(key)
-        outside = some(relation(text, "<", limits.lowest), relation(text, ">", limits.highest))
+        beyond = some(relation(text, "<", lowest), relation(text, ">", highest))
     else:
         text = f"quantity({as_string(key).text})"
-        below = Cel(f"{text}.isLessThan(quantity('{limits.lowest}'))")
-        above = Cel(f"{text}.isGreaterThan(quantity('{limits.highest}'))")
-        outside = some(below, above)
-    return outside if limits.outside else negated(outside)
+        below = Cel(f"{text}.isLessThan(quantity('{lowest}'))")
+        beyond = some(below, Cel(f"{text}.isGreaterThan(quantity('{highest}'))"))
+    return beyond if outside else negated(beyond)
 
 
 def _as_number(key: CelValue) -> str:

@@ -61,14 +61,6 @@ _POD = "[object.?spec.orValue({})] + variables.containers"
 
 
 @dataclass(frozen=True, slots=True)
-class PodSecurityCheck:
-    """``name`` is that of policyd's policy; ``spec`` has no matchConstraints and no actions."""
-
-    name: str
-    spec: JSONObject
-
-
-@dataclass(frozen=True, slots=True)
 class _Exclusion:
     """What is not checked: the fields of the Pod itself, and containers by their images."""
 
@@ -80,8 +72,9 @@ class _Exclusion:
         return _Exclusion(other.path, self.pod or other.pod, (*self.images, *other.images))
 
 
-def checks(validate: JSONObject, path: str) -> list[PodSecurityCheck]:
-    """Return the checks of a rule's level and version; ``path`` is that of ``validate``.
+def checks(validate: JSONObject, path: str) -> dict[str, JSONObject]:
+    """Return the checks of a rule's level and version, by the names of policyd's policies: specs
+    without matchConstraints and actions. ``path`` is that of ``validate``.
 
     Raises Refused for exclusions of single fields or values.
     """
@@ -92,13 +85,12 @@ def checks(validate: JSONObject, path: str) -> list[PodSecurityCheck]:
     if version != "latest" and _VERSION.fullmatch(version) is None:
         raise Refused(f"{at}.version", f"{version} is no version: latest, or one such as v1.25")
     excluded = _exclusions(rule.get("exclude") or [], f"{at}.exclude")
-    found = []
+    found: dict[str, JSONObject] = {}
     for check, policy in _of_level(level, excluded):
         spec = _spec(policy["spec"], version)
         exclusion = excluded.get(check)
-        if exclusion is not None and not _exclude(spec, check, exclusion):
-            continue
-        found.append(PodSecurityCheck(policy["metadata"]["name"], spec))
+        if exclusion is None or _exclude(spec, check, exclusion):
+            found[policy["metadata"]["name"]] = spec
     return found
 
 
