@@ -132,10 +132,11 @@ class RuleConverter:
         exempt = self._exceptions(names, found, root)
         within = namespace_of(found.targets, namespaced=bool(scope.namespace))
         actions = settings.actions(self._spec, rule.get("validate") or {}, path, within)
+        matched = RuleParts(found.spec, found.remarks)
+        shared = (matched, self._common, exempt, condition, RuleParts(context))
         result = []
         for suffix, own in bodies.items():
-            matched = RuleParts(found.spec, found.remarks)
-            whole = without_unused(joined(matched, self._common, exempt, condition, context, own))
+            whole = without_unused(joined(*shared, own))
             name = str(rule.get("name", ""))
             result.append(
                 ConvertedRule(
@@ -196,7 +197,7 @@ class RuleConverter:
             rules[each] = {kind for kind in self._controllers if (kind == "CronJob") is crons}
 
         return exceptions(
-            self._policy, rules, self._others, lambda block, path: holds(block, scope, path).text
+            self._policy, rules, self._others, lambda block, path: holds(block, scope, path)
         )
 
     def _names(self, rule: JSONObject, found: Matching) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import policyd
+from policyd.importers.jmespath.cel import RELATION, Cel
 from policyd.importers.kyverno.cluster_policy import convert
 from policyd.importers.kyverno.exceptions import exceptions
 from policyd.importers.model import Refused
@@ -48,9 +49,9 @@ def exception(
     }
 
 
-def condition(block: JSON, path: str) -> str:
+def condition(block: JSON, path: str) -> Cel:
     assert path.endswith(".conditions")
-    return str(block)
+    return Cel(str(block), RELATION)
 
 
 def parts(*given: JSONObject) -> JSONObject:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from policyd.importers.jmespath.cel import (
-    FALSE,
     TRUE,
     Cel,
     every,
@@ -22,6 +21,8 @@ from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 
 _OPPOSITES = {"In": "NotIn", "NotIn": "In", "Exists": "DoesNotExist", "DoesNotExist": "Exists"}
+# An object whose name will be generated has none yet; Kyverno takes generateName then.
+_NAME = "o.metadata.?name.orValue(o.metadata.?generateName.orValue(''))"
 _ADMINISTRATOR = "authorizer.group('*').resource('*').check('*').allowed()"
 
 
@@ -64,8 +65,7 @@ class Filter:
         elsewhere = negated(every(among_them, self.request))
         if about == TRUE:
             return elsewhere
-        spared = _some_object(negated(about))
-        return spared if elsewhere == FALSE else some(elsewhere, spared)
+        return some(elsewhere, _some_object(negated(about)))
 
 
 def _some_object(test: Cel) -> Cel:
@@ -75,58 +75,41 @@ def _some_object(test: Cel) -> Cel:
     return Cel(f"[object, oldObject].exists(o, {found.text})")
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What the requests of a rule are like. ``namespace`` is CEL of the namespace. ``deletes``:
-    DELETE is among the operations; if a collection is deleted, requests have no name.
-    """
-
-    namespace: str
-    deletes: bool
-
-
-def read(entry: JSONObject, path: str, about: Reading) -> Filter:
+def read(entry: JSONObject, path: str, *, namespace: str, deletes: bool) -> Filter:
     """Read an entry of ``any`` or ``all``, or the fields of a block that has neither.
 
-    Raises Refused for what a request does not show.
+    ``namespace`` is CEL of the namespace of a request. ``deletes``: DELETE is among the operations;
+    if a collection is deleted, requests have no name. Raises Refused for what a request does not
+    show.
     """
     resources = entry.get("resources") or {}
     namespaces = resources.get("namespaces") or ()
-    within = among(about.namespace, namespaces) if namespaces else TRUE
+    within = among(namespace, namespaces) if namespaces else TRUE
     request = [within, _subjects(entry, path), _roles(entry, path)]
-    names: list[str] = [resources["name"]] if resources.get("name") else []
-    named = [_names(each, about.deletes) for each in (names, resources.get("names") or [])]
-    request += [each.request for each in named]
+    about: list[Cel] = []
+    single = [resources["name"]] if resources.get("name") else []
+    for names in filter(None, (single, resources.get("names"))):
+        if deletes or any(map(has_wildcards, names)):
+            about.append(among(_NAME, names))
+        else:
+            request.append(among("request.name", names))
+    about.append(_annotations(resources.get("annotations") or {}))
     labels = _requirements(resources.get("selector"), f"{path}.resources.selector")
     at = f"{path}.resources.namespaceSelector"
     namespace_labels = _requirements(resources.get("namespaceSelector"), at)
+    if not _expressible(namespace_labels):
+        raise Refused(at, "labels of a namespace cannot be compared with wildcards")
     return Filter(
         path,
         tuple(resources.get("kinds") or ()),
         tuple(resources.get("operations") or ()),
         every(*request),
-        every(*(each.object for each in named), _annotations(resources.get("annotations") or {})),
+        every(*about),
         tuple(labels) if _expressible(labels) else None,
         every(*(_labelled(each) for each in labels)),
-        tuple(_without_wildcards(namespace_labels, at)),
+        tuple(namespace_labels),
         bool(entry.get("clusterRoles")),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Named:
-    request: Cel = TRUE
-    object: Cel = TRUE
-
-
-def _names(names: list[str], deletes: bool) -> _Named:
-    if not names:
-        return _Named()
-    if not deletes and not any(map(has_wildcards, names)):
-        return _Named(request=among("request.name", names))
-    # An object whose name will be generated has none yet; Kyverno takes generateName then.
-    name = "o.metadata.?name.orValue(o.metadata.?generateName.orValue(''))"
-    return _Named(object=among(name, names))
 
 
 def _annotations(annotations: Mapping[str, str]) -> Cel:
@@ -167,12 +150,6 @@ def _requirements(selector: JSON, path: str) -> list[JSONObject]:
 
 def _expressible(required: list[JSONObject]) -> bool:
     return all(each["operator"] != "Like" for each in required)
-
-
-def _without_wildcards(required: list[JSONObject], path: str) -> list[JSONObject]:
-    if not _expressible(required):
-        raise Refused(path, "labels of a namespace cannot be compared with wildcards")
-    return required
 
 
 def label_selector(required: tuple[JSONObject, ...]) -> JSONObject:

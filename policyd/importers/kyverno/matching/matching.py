@@ -1,14 +1,14 @@
 """`match`, `exclude` and the operations of a rule, as matchConstraints and matchConditions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from policyd.importers.jmespath.cel import FALSE, TRUE, Cel, every, negated, quoted, relation, some
 from policyd.importers.jmespath.globs import among
 from policyd.importers.kyverno.matching import autogen
 from policyd.importers.kyverno.matching.filters import (
     Filter,
-    Reading,
     holds_without_labels,
     label_selector,
     opposite,
@@ -76,9 +76,9 @@ class _Builder:
         self._found = matched_by(rule, scope.targets)
         self._namespaced = all(each.namespaced for each in self._found)
         self._namespace = namespace_of(self._found, namespaced=bool(scope.namespace))
-        reading = Reading(self._namespace, _deletes(rule, scope))
-        self._every, self._filters = _filters(rule.get("match"), f"{path}.match", reading)
-        excluded = _filters(rule.get("exclude"), f"{path}.exclude", reading)
+        entry = partial(read, namespace=self._namespace, deletes=_deletes(rule, scope))
+        self._every, self._filters = _filters(rule.get("match"), f"{path}.match", entry)
+        excluded = _filters(rule.get("exclude"), f"{path}.exclude", entry)
         self._all_excluded, self._excluded = excluded
         self._path = path
         self._extended = bool(scope.controllers)
@@ -293,7 +293,9 @@ def _deletes(rule: JSONObject, scope: MatchScope) -> bool:
     return any("DELETE" in each for each in named) and "DELETE" in scope.allowed
 
 
-def _filters(block: JSON, path: str, reading: Reading) -> tuple[bool, list[Filter]]:
+def _filters(
+    block: JSON, path: str, entry: Callable[[JSONObject, str], Filter]
+) -> tuple[bool, list[Filter]]:
     """Return whether all entries of a block have to fit, and the entries."""
     if not block:
         return False, []
@@ -301,7 +303,7 @@ def _filters(block: JSON, path: str, reading: Reading) -> tuple[bool, list[Filte
         entries = block.get(name)
         if entries:
             return name == "all", [
-                read(each, f"{path}.{name}[{index}]", reading) for index, each in enumerate(entries)
+                entry(each, f"{path}.{name}[{index}]") for index, each in enumerate(entries)
             ]
     own = {name: value for name, value in block.items() if name not in ("any", "all")}
-    return False, [read(own, path, reading)] if own else []
+    return False, [entry(own, path)] if own else []

@@ -138,7 +138,7 @@ def _with_context(entry: JSONObject, scope: Vocabulary, path: str) -> Vocabulary
     if not entry.get("context"):
         return scope
     inner, found = bound(entry["context"], scope, f"{path}.context", inline=True)
-    if found.spec:
+    if found:
         raise Refused(f"{path}.context", "it needs more than the object for each item")
     return inner
 

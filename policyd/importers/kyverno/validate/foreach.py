@@ -70,9 +70,9 @@ def _as_pattern(loop: JSONObject, path: str, remarks: list[ImportRemark]) -> JSO
     plain = lists is not None and lists.root == "request.object"
     if not plain or "pattern" not in loop or loop.get("preconditions") or loop.get("context"):
         return None
-    pattern = converted(loop["pattern"], f"{path}.pattern")
-    remarks += pattern.remarks
-    tree: JSON = {_if_present(name, "containers"): [pattern.tree] for name in lists.names}
+    pattern, more = converted(loop["pattern"], f"{path}.pattern")
+    remarks += more
+    tree: JSON = {_if_present(name, "containers"): [pattern] for name in lists.names}
     for name in reversed(lists.parents):
         # All objects that have such lists have spec and metadata.
         tree = {_if_present(name, "spec", "metadata"): tree}
@@ -103,7 +103,7 @@ def _expression(loop: JSONObject, path: str, scope: Vocabulary, depth: int) -> C
         inner = _inside(scope, name, depth)
         if loop.get("context"):
             inner, found = bound(loop["context"], inner, f"{path}.context", inline=True)
-            if found.spec:
+            if found:
                 raise Refused(f"{path}.context", "a ConfigMap can only be named for the whole rule")
         test = _test(loop, path, inner, name, depth)
         if loop.get("preconditions"):
@@ -148,10 +148,10 @@ def _test(loop: JSONObject, path: str, scope: Vocabulary, name: str, depth: int)
 
 
 def _matches(tree: JSON, path: str, name: str) -> Cel:
-    pattern = converted(tree, path)
-    if pattern.remarks:
-        raise Refused(pattern.remarks[0].path, pattern.remarks[0].message)
-    test = admits(compile_pattern(pattern.tree).root, name, 0)
+    pattern, remarks = converted(tree, path)
+    for each in remarks:
+        raise Refused(each.path, each.message)
+    test = admits(compile_pattern(pattern).root, name, 0)
     return Cel(test.text, _LEVELS[test.rank])
 
 

@@ -36,24 +36,21 @@ def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
 
 def _body(validate: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
     if "pattern" in validate:
-        pattern = converted(validate["pattern"], f"{path}.pattern")
-        return RuleParts({"validations": [{"pattern": pattern.tree}]}, pattern.remarks)
+        pattern, remarks = converted(validate["pattern"], f"{path}.pattern")
+        return RuleParts({"validations": [{"pattern": pattern}]}, tuple(remarks))
     if "anyPattern" in validate:
-        return _any_pattern(validate["anyPattern"], f"{path}.anyPattern")
+        at = f"{path}.anyPattern"
+        if not validate["anyPattern"]:
+            raise Refused(at, "expected a list of patterns")
+        found = [converted(each, f"{at}[{n}]") for n, each in enumerate(validate["anyPattern"])]
+        listed = tuple(remark for _, remarks in found for remark in remarks)
+        return RuleParts({"validations": [{"anyPattern": [tree for tree, _ in found]}]}, listed)
     if "deny" in validate:
         admits = foreach.admitted(validate["deny"], f"{path}.deny", scope)
         return RuleParts({"validations": [{"expression": admits.text}]})
     if "foreach" in validate:
         return foreach.parts(validate["foreach"], f"{path}.foreach", scope)
     raise Refused(path, "the rule validates nothing that the import knows")
-
-
-def _any_pattern(trees: list[JSON], path: str) -> RuleParts:
-    if not trees:
-        raise Refused(path, "expected a list of patterns")
-    patterns = [converted(each, f"{path}[{index}]") for index, each in enumerate(trees)]
-    remarks = tuple(remark for each in patterns for remark in each.remarks)
-    return RuleParts({"validations": [{"anyPattern": [each.tree for each in patterns]}]}, remarks)
 
 
 def message(
