@@ -7,8 +7,8 @@ import pytest
 import policyd
 from policyd.importers.kyverno.cel.cel_policies import convert
 from policyd.json_types import JSONObject
-from tests.builders.objects import config_map, container, deployment, pod
-from tests.builders.policies import PODS, WORKLOADS
+from tests.builders.objects import config_map, container, deployment, metadata, pod
+from tests.builders.policies import PODS, WORKLOADS, apply_configuration, document
 from tests.importers.converting import changed, converted, messages, reason_of, spec_of
 
 NOT_LATEST = {
@@ -19,27 +19,17 @@ LATEST = pod(container(image="web:latest"))
 
 
 def source(kind: str = "ValidatingPolicy", namespace: str = "", **spec: Any) -> JSONObject:
-    metadata: JSONObject = {"name": "sample"}
-    if namespace:
-        metadata["namespace"] = namespace
     fields: JSONObject = {"matchConstraints": {"resourceRules": [PODS]}, **spec}
     if kind.endswith("ValidatingPolicy"):
         fields.setdefault("validations", [NOT_LATEST])
-    return {
-        "apiVersion": "policies.kyverno.io/v1",
-        "kind": kind,
-        "metadata": metadata,
-        "spec": fields,
-    }
+    found = document("policies.kyverno.io/v1", kind, "sample", fields)
+    found["metadata"] = metadata("sample", namespace or None)
+    return found
 
 
 def exception(name: str = "legacy", kind: str = "ValidatingPolicy", **spec: Any) -> JSONObject:
-    return {
-        "apiVersion": "policies.kyverno.io/v1",
-        "kind": "PolicyException",
-        "metadata": {"name": name},
-        "spec": {"policyRefs": [{"name": "sample", "kind": kind}], **spec},
-    }
+    refs = [{"name": "sample", "kind": kind}]
+    return document("policies.kyverno.io/v1", "PolicyException", name, {"policyRefs": refs, **spec})
 
 
 def condition(expression: str) -> JSONObject:
@@ -74,13 +64,6 @@ def test_a_selector_of_namespaces_is_kept_for_controllers(
     assert bool(spec.get("podControllers")) is extended
     kept = {key: value for key, value in selectors.items() if value}
     assert {key: spec["matchConstraints"].get(key) for key in kept} == kept
-
-
-def test_a_namespaced_policy_is_about_no_cluster_scoped_object() -> None:
-    [rule] = spec_of(converted(convert, source("NamespacedValidatingPolicy", "a")))[
-        "matchConstraints"
-    ]["resourceRules"]
-    assert rule == {**PODS, "scope": "Namespaced"}
 
 
 def test_metadata_is_kept_and_the_description_is_a_field() -> None:
@@ -144,6 +127,8 @@ def test_kyverno_generates_no_rules_for_controllers(fields: JSONObject) -> None:
 
 def test_a_namespaced_policy_is_for_its_own_namespace() -> None:
     found = converted(convert, source("NamespacedValidatingPolicy", namespace="shop"))
+    [rule] = spec_of(found)["matchConstraints"]["resourceRules"]
+    assert rule == {**PODS, "scope": "Namespaced"}  # no cluster-scoped objects
     assert messages(found, policyd.build_review(LATEST)) == ["no latest"]
     elsewhere = pod(container(image="web:latest"), namespace="bank")
     assert messages(found, policyd.build_review(elsewhere)) == []
@@ -187,12 +172,8 @@ def test_an_object_that_is_got_becomes_a_parameter() -> None:
     variables = [
         {"name": "cm", "expression": "resource.Get('v1', 'configmaps', 'shop', 'settings')"}
     ]
-    checks = [
-        {
-            "expression": "object.spec.containers.all(c, c.image in variables.cm.data.images)",
-            "message": "unknown image",
-        }
-    ]
+    expression = "object.spec.containers.all(c, c.image in variables.cm.data.images)"
+    checks = [{"expression": expression, "message": "unknown image"}]
     found = converted(convert, source(variables=variables, validations=checks))
     assert spec_of(found)["paramRef"] == {
         "name": "settings",
@@ -200,7 +181,6 @@ def test_an_object_that_is_got_becomes_a_parameter() -> None:
         "parameterNotFoundAction": "Deny",
     }
     settings = config_map(data={"images": "web:latest"})
-    settings["metadata"] = {"name": "settings", "namespace": "shop"}
     review = policyd.build_review(pod(container(image="db:1")))
     assert len(messages(found, review, settings)) == 1
 
@@ -259,11 +239,8 @@ def test_what_is_different_is_a_remark(fields: JSONObject, path: str) -> None:
 
 def test_mutations_change_pods_and_templates() -> None:
     expression = "Object{metadata: Object.metadata{labels: {'team': 'a'}}}"
-    mutation = {
-        "patchType": "ApplyConfiguration",
-        "applyConfiguration": {"expression": expression},
-    }
-    found = converted(convert, source("MutatingPolicy", mutations=[mutation]))
+    mutations = [apply_configuration(expression)]
+    found = converted(convert, source("MutatingPolicy", mutations=mutations))
     assert changed(found, pod())["metadata"]["labels"] == {"team": "a"}
     template = changed(found, deployment())["spec"]["template"]
     assert template["metadata"]["labels"]["team"] == "a"
