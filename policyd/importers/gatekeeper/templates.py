@@ -60,7 +60,7 @@ class _Template:
     """The CEL of a template. Raises Refused if it has none, or something that is not known."""
 
     def __init__(self, document: Document) -> None:
-        self._annotations = metadata_of(document)["annotations"]
+        self._document = document
         spec = object_at(document.raw, "spec")
         crd = object_at(object_at(spec, "crd", "spec"), "spec", "spec.crd")
         names = object_at(crd, "names", "spec.crd.spec")
@@ -84,7 +84,7 @@ class _Template:
         self, constraint: Document, others: Sequence[Document]
     ) -> tuple[ImportedDocument, list[ImportRemark]]:
         """Return the Policy of a constraint."""
-        spec, metadata = object_at(constraint.raw, "spec"), metadata_of(constraint)
+        spec = object_at(constraint.raw, "spec")
         require_fields(spec, _SPEC, "spec")
         operations = [each for each in self._operations if each != "*"] or ["CREATE", "UPDATE"]
         if "*" in self._operations:
@@ -96,8 +96,9 @@ class _Template:
         body = self._body(deletes)
         if deletes:
             body["variables"].insert(0, {"name": "anyObject", "expression": ANY_OBJECT})
+        metadata, own = metadata_of(constraint), metadata_of(self._document)["annotations"]
         found: JSONObject = {
-            "description": one_line(str(self._annotations.get("description", ""))),
+            "description": one_line(str(own.get("description", ""))),
             "matchConstraints": match.constraints,
             "matchConditions": [*match.conditions, *body["matchConditions"]],
             "params": parameters_of(constraint.raw, self._schema),
@@ -109,7 +110,7 @@ class _Template:
         kept = {field: value for field, value in found.items() if value or field == "params"}
         annotations = {
             key: str(value)
-            for key, value in (self._annotations | metadata["annotations"]).items()
+            for key, value in (own | metadata["annotations"]).items()
             if key not in _ANNOTATIONS
         }
         return policy(constraint.name, {**metadata, "annotations": annotations}, kept), remarks

@@ -68,8 +68,9 @@ def _imported(
 ) -> Imported:
     metadata, description = settings.metadata(policy)
     # Category and severity first, whose names are those of policyd.
-    ours = sorted(metadata["annotations"].items(), key=lambda each: "policyd.dev/" not in each[0])
-    metadata["annotations"] = dict(ours)
+    kept = metadata["annotations"]
+    ours = {key: kept[key] for key in settings.RENAMED.values() if key in kept}
+    metadata["annotations"] = ours | kept
     ordered = any("mutations" in rule.spec for made in rules for rule in made)
     names = policy_names(document.name, [made[0].name for made in rules], ordered=ordered)
     results = []

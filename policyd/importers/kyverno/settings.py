@@ -10,7 +10,7 @@ from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSONObject
 
 _DESCRIPTION = "policies.kyverno.io/description"
-_RENAMED = {
+RENAMED = {
     "policies.kyverno.io/category": "policyd.dev/category",
     "policies.kyverno.io/severity": "policyd.dev/severity",
 }
@@ -45,7 +45,7 @@ def metadata(policy: JSONObject) -> tuple[JSONObject, str]:
     given = policy.get("metadata") or {}
     annotations: Mapping[str, str] = given.get("annotations") or {}
     kept = {
-        _RENAMED.get(key, key): value.strip()
+        RENAMED.get(key, key): value.strip()
         for key, value in annotations.items()
         if key not in _DROPPED
     }

@@ -67,8 +67,9 @@ def _as_pattern(loop: JSONObject, path: str, remarks: list[ImportRemark]) -> JSO
     loop is something else.
     """
     lists = plain_lists(_path(loop))
-    plain = lists is not None and lists.root == "request.object"
-    if not plain or "pattern" not in loop or loop.get("preconditions") or loop.get("context"):
+    if lists is None or lists.root != "request.object" or "pattern" not in loop:
+        return None
+    if loop.get("preconditions") or loop.get("context"):
         return None
     pattern, more = converted(loop["pattern"], f"{path}.pattern")
     remarks += more
