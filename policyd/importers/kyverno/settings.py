@@ -47,7 +47,7 @@ def metadata(policy: JSONObject) -> tuple[JSONObject, str]:
     kept = {
         RENAMED.get(key, key): value.strip()
         for key, value in annotations.items()
-        if key not in _DROPPED
+        if key not in _DROPPED and (value or key not in RENAMED)
     }
     metadata = {"labels": given.get("labels"), "annotations": kept}
     return metadata, annotations.get(_DESCRIPTION, "").strip()
