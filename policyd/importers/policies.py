@@ -1,6 +1,6 @@
 """The Policies that a source policy becomes, as a person would write them. Translates nothing."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from policyd.importers.fields import object_at
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
@@ -67,6 +67,21 @@ def policy(
     }
     found = {("spec", *path): comment for path, comment in (comments or {}).items()}
     return ImportedDocument(raw, found)
+
+
+def resource_rule(
+    groups: Iterable[str],
+    versions: Iterable[str],
+    operations: Iterable[str],
+    resources: Iterable[str],
+) -> JSONObject:
+    """Return one item of ``resourceRules``."""
+    return {
+        "apiGroups": [*groups],
+        "apiVersions": [*versions],
+        "operations": [*operations],
+        "resources": [*resources],
+    }
 
 
 def metadata_of(document: Document) -> JSONObject:

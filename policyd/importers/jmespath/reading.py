@@ -130,7 +130,7 @@ class _Reader:
             case "and_expression":
                 return both(*(self.term(each, current) for each in children))
             case "multi_select_list":
-                return self._listed(children, current)
+                return listed([self.term(each, current) for each in children])
             case "multi_select_dict":
                 return self._mapped(children, current)
             case other:
@@ -140,9 +140,6 @@ class _Reader:
         if current is None:
             raise NotTranslatable("`@` as the whole of Kyverno's variables is not available")
         return current
-
-    def _single(self, current: CelTerm | None) -> CelValue:
-        return single(self._current(current))
 
     def _literal(self, value: object) -> CelTerm:
         parts = split_inner(value, self.inner) if isinstance(value, str) else []
@@ -300,9 +297,6 @@ class _Reader:
                 return truth(self.term(node, current))
 
     # Selections
-
-    def _listed(self, children: list[_Node], current: CelTerm | None) -> CelTerm:
-        return listed([self.term(each, current) for each in children])
 
     def _mapped(self, children: list[_Node], current: CelTerm | None) -> CelTerm:
         pairs, names = [], []

@@ -14,8 +14,7 @@ from policyd.importers.kyverno.matching.filters import (
     opposite,
     read,
 )
-from policyd.importers.kyverno.matching.kinds import MatchedResource
-from policyd.importers.kyverno.matching.resource_rules import resource_rules
+from policyd.importers.kyverno.matching.kinds import MatchedResource, resource_rules
 from policyd.importers.kyverno.matching.targets import (
     descriptions,
     guesses,
@@ -24,6 +23,7 @@ from policyd.importers.kyverno.matching.targets import (
     namespace_of,
 )
 from policyd.importers.model import ImportRemark, Refused
+from policyd.importers.policies import resource_rule
 from policyd.json_types import JSON, JSONObject
 
 
@@ -57,12 +57,7 @@ class Matching:
 
 
 # Namespace objects, which no selector of namespaces fits in Kyverno.
-_NAMESPACES: JSONObject = {
-    "apiGroups": [""],
-    "apiVersions": ["v1"],
-    "operations": ["*"],
-    "resources": ["namespaces"],
-}
+_NAMESPACES = resource_rule([""], ["v1"], ["*"], ["namespaces"])
 
 
 def matching(rule: JSONObject, path: str, scope: MatchScope) -> Matching:
