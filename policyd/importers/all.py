@@ -31,34 +31,24 @@ CONVERTERS: ConverterTable = {
     (KYVERNO_CEL, "MutatingPolicy"): kyverno_cel.convert,
     (KYVERNO_CEL, "NamespacedMutatingPolicy"): kyverno_cel.convert,
     (TEMPLATES, "ConstraintTemplate"): templates.convert,
-    (MUTATORS, "Assign"): mutators.convert,
-    (MUTATORS, "AssignImage"): mutators.convert,
-    (MUTATORS, "AssignMetadata"): mutators.convert,
-    (MUTATORS, "ModifySet"): mutators.convert,
+    **{(MUTATORS, kind): mutators.convert for kind in mutators.KINDS},
     (KUBERNETES, "ValidatingAdmissionPolicy"): kubernetes.convert,
     (KUBERNETES, "MutatingAdmissionPolicy"): kubernetes.convert,
 }
 
+_DELETES = "policyd deletes no objects: keep it in Kyverno, or use a CronJob"
+_CREATES = "policyd creates no objects: keep it in Kyverno"
+_VERIFIES = "policyd queries no registries, so it verifies no signatures: keep it in Kyverno"
 # What no admission webhook does, by API group and kind, with the reason.
 _FOREIGN: Mapping[tuple[str, str], str] = {
-    (KYVERNO, "CleanupPolicy"): "policyd deletes no objects: keep it in Kyverno, or use a CronJob",
-    (KYVERNO, "ClusterCleanupPolicy"): (
-        "policyd deletes no objects: keep it in Kyverno, or use a CronJob"
-    ),
-    (KYVERNO_CEL, "DeletingPolicy"): (
-        "policyd deletes no objects: keep it in Kyverno, or use a CronJob"
-    ),
-    (KYVERNO_CEL, "NamespacedDeletingPolicy"): (
-        "policyd deletes no objects: keep it in Kyverno, or use a CronJob"
-    ),
-    (KYVERNO_CEL, "GeneratingPolicy"): "policyd creates no objects: keep it in Kyverno",
-    (KYVERNO_CEL, "NamespacedGeneratingPolicy"): "policyd creates no objects: keep it in Kyverno",
-    (KYVERNO_CEL, "ImageValidatingPolicy"): (
-        "policyd queries no registries, so it verifies no signatures: keep it in Kyverno"
-    ),
-    (KYVERNO_CEL, "NamespacedImageValidatingPolicy"): (
-        "policyd queries no registries, so it verifies no signatures: keep it in Kyverno"
-    ),
+    (KYVERNO, "CleanupPolicy"): _DELETES,
+    (KYVERNO, "ClusterCleanupPolicy"): _DELETES,
+    (KYVERNO_CEL, "DeletingPolicy"): _DELETES,
+    (KYVERNO_CEL, "NamespacedDeletingPolicy"): _DELETES,
+    (KYVERNO_CEL, "GeneratingPolicy"): _CREATES,
+    (KYVERNO_CEL, "NamespacedGeneratingPolicy"): _CREATES,
+    (KYVERNO_CEL, "ImageValidatingPolicy"): _VERIFIES,
+    (KYVERNO_CEL, "NamespacedImageValidatingPolicy"): _VERIFIES,
     ("expansion.gatekeeper.sh", "ExpansionTemplate"): (
         "policyd expands no resources: podControllers in a Policy extends it to Pod controllers"
     ),

@@ -1,6 +1,6 @@
 """Read fields of source documents whose form nobody has checked yet. Knows no kind."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
@@ -13,6 +13,19 @@ def objects(value: JSON, path: str) -> list[JSONObject]:
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise Refused(path, "expected a list of objects")
     return value
+
+
+def items(
+    value: JSONObject, field: str, path: str, known: Iterable[str]
+) -> Iterator[tuple[JSONObject, str]]:
+    """Yield the objects of the list in a field of ``value``, which is at ``path``, each with its
+    path. Raises Refused for anything else, and for fields of theirs that are not ``known``.
+    """
+    below = _below(path, field)
+    for index, each in enumerate(objects(value.get(field), below)):
+        here = f"{below}[{index}]"
+        require_fields(each, known, here)
+        yield each, here
 
 
 def object_at(value: JSONObject, field: str, path: str = "") -> JSONObject:

@@ -6,17 +6,65 @@ If two have one name, the later one by kind, namespace, name and file has its ki
 its file.
 """
 
+import hashlib
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import PurePath
 
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark
-from policyd.importers.names import digest, valid_name
-from policyd.importers.origins import annotated
-from policyd.json_types import JSONObject
+from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.loaded_documents import Document
+
+FROM = "policyd.dev/imported-from"
+RULE = "policyd.dev/imported-rule"
+
+
+def annotated(metadata: JSONObject, source: Document, rule: str) -> JSONObject:
+    """Return metadata that names the source, and the rule if the source has rules."""
+    annotations = {**(metadata.get("annotations") or {}), FROM: origin(source)}
+    if rule:
+        annotations[RULE] = rule
+    return {**metadata, "annotations": annotations}
+
+
+def origin(source: Document) -> str:
+    """Return ``KIND/NAME`` of a policy, or ``KIND/NAMESPACE/NAME``."""
+    return "/".join(each for each in (source.kind, source.namespace, source.name) if each)
+
+
+def origin_of(policy: Document) -> tuple[str, str]:
+    """Return what a policy was imported from, and the rule; empty if it does not say so."""
+    metadata = policy.raw.get("metadata")
+    given = metadata.get("annotations") if isinstance(metadata, dict) else None
+    annotations: dict[str, JSON] = given if isinstance(given, dict) else {}
+    return str(annotations.get(FROM, "")), str(annotations.get(RULE, ""))
+
+
+LONGEST = 253  # characters: the limit of names in Kubernetes
+_FOREIGN = re.compile(r"[^a-z0-9.-]+")
+_DIGITS = 8  # of a digest in a name
+
+
+def valid_name(text: str) -> str:
+    """Return a text as the name of an object: in lower case, of letters, digits, dashes and dots.
+
+    >>> valid_name("No latest_tag."), valid_name("a.-b")
+    ('no-latest-tag', 'a.b')
+    """
+    labels = (label.strip("-") for label in _FOREIGN.sub("-", text.lower()).split("."))
+    name = ".".join(filter(None, labels)) or "policy"
+    if len(name) <= LONGEST:
+        return name
+    kept = name[: LONGEST - _DIGITS - 1].rstrip("-.")
+    return f"{kept}-{digest(text)}"
+
+
+def digest(text: str) -> str:
+    """Return what tells a text from others, short enough for a name."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
 
 def named(imports: Sequence[Imported]) -> list[Imported]:
@@ -114,7 +162,11 @@ def _order(source: Document) -> tuple[str | int, ...]:
 
 
 def _file(source: Document) -> str:
-    """Return the file of a source, below the folder that was given."""
+    return relative_file(source) or PurePath(source.file).name
+
+
+def relative_file(source: Document) -> str:
+    """Return the file of a source, below the folder that was given; empty if none was."""
     if not source.root or source.file == "-":
-        return PurePath(source.file).name
+        return ""
     return os.path.relpath(os.path.realpath(source.file), source.root)

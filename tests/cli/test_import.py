@@ -11,62 +11,33 @@ from click.testing import CliRunner, Result
 from policyd.cli import policyd
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
+from tests.builders.policies import demand, document, rule
+from tests.importers.kyverno.classic import cluster_policy, pattern
 from tests.importers.sources import small_pod, write
 
-REGO = {
-    "apiVersion": "templates.gatekeeper.sh/v1",
-    "kind": "ConstraintTemplate",
-    "metadata": {"name": "k8srequiredlabels"},
-    "spec": {
+REGO = document(
+    "templates.gatekeeper.sh/v1",
+    "ConstraintTemplate",
+    "k8srequiredlabels",
+    {
         "crd": {"spec": {"names": {"kind": "K8sRequiredLabels"}}},
         "targets": [{"target": "admission.k8s.gatekeeper.sh", "rego": "package x"}],
     },
-}
+)
 
 
 def vpol(name: str = "named", **more: Any) -> JSONObject:
-    rule = {
-        "apiGroups": [""],
-        "apiVersions": ["v1"],
-        "operations": ["CREATE"],
-        "resources": ["pods"],
+    spec = {
+        "validationActions": ["Deny"],
+        "matchConstraints": {"resourceRules": [rule("pods", operations=["CREATE"])]},
+        "validations": [demand("object.metadata.name != 'bad'", "the name is bad")],
     }
-    return {
-        "apiVersion": "policies.kyverno.io/v1",
-        "kind": "ValidatingPolicy",
-        "metadata": {"name": name},
-        "spec": {
-            "validationActions": ["Deny"],
-            "matchConstraints": {"resourceRules": [rule]},
-            "validations": [
-                {"expression": "object.metadata.name != 'bad'", "message": "the name is bad"}
-            ],
-            **more,
-        },
-    }
+    return document("policies.kyverno.io/v1", "ValidatingPolicy", name, {**spec, **more})
 
 
 # A remark: policyd scans with all policies. Requests are decided alike.
 NO_SCANS = {"background": {"enabled": False}}
-CLUSTER_POLICY: JSONObject = {
-    "apiVersion": "kyverno.io/v1",
-    "kind": "ClusterPolicy",
-    "metadata": {"name": "named"},
-    "spec": {
-        "rules": [
-            {
-                "name": "team",
-                "match": {"any": [{"resources": {"kinds": ["Pod"], "operations": ["CREATE"]}}]},
-                "validate": {
-                    "failureAction": "Enforce",
-                    "allowExistingViolations": False,
-                    "message": "the team is missing",
-                    "pattern": {"metadata": {"labels": {"team": "?*"}}},
-                },
-            }
-        ],
-    },
-}
+CLUSTER_POLICY = cluster_policy(pattern({"metadata": {"labels": {"team": "?*"}}}), name="named")
 
 
 def kyverno_test(*results: tuple[str, str]) -> JSONObject:
@@ -142,10 +113,11 @@ def test_json_lists_policies_with_states_and_rows(folder: Path) -> None:
     assert second["reasons"][0]["line"] > 0
 
 
-def test_standard_input_may_hold_a_list(folder: Path) -> None:
+def test_standard_input_is_a_stream_that_may_hold_lists(folder: Path) -> None:
     given = {"apiVersion": "v1", "kind": "List", "items": [vpol("one"), vpol("two")]}
-    done = run("-", text=json.dumps(given))
-    assert [each["metadata"]["name"] for each in yaml.safe_load_all(done.stdout)] == ["one", "two"]
+    done = run("-", text=f"{json.dumps(given)}\n{json.dumps(vpol('three'))}")
+    names = [each["metadata"]["name"] for each in yaml.safe_load_all(done.stdout)]
+    assert names == ["one", "two", "three"]
 
 
 def test_files_lie_where_their_sources_do_with_suites(folder: Path) -> None:
@@ -197,14 +169,7 @@ def test_verify_names_the_rows_about_no_policy_and_tests_that_cannot_be_used(fol
 
 def test_an_unknown_rule_fails_in_verify_and_in_test(folder: Path) -> None:
     """Also of a policy with one rule, whose name is not part of the Policy's."""
-    match = {"any": [{"resources": {"kinds": ["Pod"]}}]}
-    rule = {"name": "r", "match": match, "validate": {"message": "m", "pattern": {"kind": "?*"}}}
-    policy = {
-        "apiVersion": "kyverno.io/v1",
-        "kind": "ClusterPolicy",
-        "metadata": {"name": "one"},
-        "spec": {"rules": [rule]},
-    }
+    policy = cluster_policy(pattern({"kind": "?*"}), name="one")
     rows = [{"rule": each} for each in ("r", "autogen-r", "", "nosuch")]
     test = kyverno_test(*[("good", "pass")] * len(rows))
     test["results"] = [
@@ -321,12 +286,8 @@ def test_yaml_is_for_standard_output(folder: Path) -> None:
 
 
 def test_a_definition_that_is_invalid_is_named_and_not_used(tmp_path: Path) -> None:
-    broken = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "named"},
-        "spec": {"names": [], "versions": [None]},
-    }
+    spec = {"names": [], "versions": [None]}
+    broken = document("apiextensions.k8s.io/v1", "CustomResourceDefinition", "named", spec)
     write(tmp_path, {"p.yaml": CLUSTER_POLICY, "crd.yaml": broken})
     result = CliRunner().invoke(policyd, ["import", str(tmp_path)])
     assert result.exit_code == 0

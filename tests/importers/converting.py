@@ -1,10 +1,11 @@
 """Call converters with plain objects, and evaluate what came of them. No tests here."""
 
-from collections.abc import Callable, Sequence
+import copy
+from collections.abc import Callable, Iterator, Sequence
 
 import policyd
 from policyd.importers.model import Imported
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSON, FieldPath, JSONObject
 from policyd.policy.source.loaded_documents import Document
 
 Converter = Callable[[Document, Sequence[Document]], list[Imported]]
@@ -40,6 +41,7 @@ def converted(convert: Converter, raw: JSONObject, *others: JSONObject) -> Impor
 
 def spec_of(imported: Imported) -> JSONObject:
     """The ``spec`` of the only Policy that a policy became."""
+    assert not imported.reasons, imported.reasons
     [result] = imported.documents
     spec: JSONObject = result.raw["spec"]
     return spec
@@ -64,3 +66,47 @@ def changed(imported: Imported, obj: JSONObject) -> JSON:
     result = policies.evaluate(policyd.build_review(obj, defaults=False), "mutate")
     assert result.allowed, result.message
     return result.object
+
+
+# Values that hardly any field may have.
+JUNK: list[JSON] = [
+    None,
+    True,
+    1,
+    0.5,
+    "",
+    "*",
+    "x",
+    "a.b[",
+    "a/b/c/d/e",
+    "{{ a",
+    "{{ request.object }}",
+    [],
+    [None],
+    [[]],
+    [{}],
+    ["x"],
+    [1],
+    {},
+    {"x": 1},
+    {"x": None},
+]
+
+
+def places(value: JSON, path: FieldPath = ()) -> Iterator[FieldPath]:
+    """Yield where something can be replaced: below metadata and spec, names excepted."""
+    entries = value.items() if isinstance(value, dict) else ()
+    for key, each in enumerate(value) if isinstance(value, list) else entries:
+        if path or key in ("metadata", "spec"):
+            yield (*path, key)
+        yield from places(each, (*path, key))
+
+
+def replaced(source: JSONObject, place: FieldPath, value: JSON) -> JSONObject:
+    """A source with another value in one place."""
+    found = copy.deepcopy(source)
+    parent: JSON = found
+    for key in place[:-1]:
+        parent = parent[key]
+    parent[place[-1]] = value
+    return found

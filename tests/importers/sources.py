@@ -16,6 +16,9 @@ from policyd.importers.reading import ImportSources, read_sources
 from policyd.json_types import JSONObject
 from policyd.policy.source.loaded_documents import Document
 from policyd.versions import NEWEST
+from tests.builders import policies
+from tests.builders.objects import container, pod
+from tests.builders.policies import document
 from tests.shared import ROOT
 
 DATA = ROOT / "tests" / "importers" / "data"
@@ -38,12 +41,7 @@ def source(name: str = "p", **spec: Any) -> JSONObject:
     """A policy of Kyverno for the converter below: ``rules`` maps rules to the specs that they
     become, ``refused`` is a reason, ``remarks`` are remarks.
     """
-    return {
-        "apiVersion": "kyverno.io/v1",
-        "kind": "ClusterPolicy",
-        "metadata": {"name": name},
-        "spec": spec,
-    }
+    return document("kyverno.io/v1", "ClusterPolicy", name, spec)
 
 
 def denying(expression: str = "object.metadata.name != 'bad'", **more: Any) -> JSONObject:
@@ -57,45 +55,31 @@ def denying(expression: str = "object.metadata.name != 'bad'", **more: Any) -> J
 
 def mutating(overlay: JSONObject) -> JSONObject:
     """The spec of a Policy that changes Pods."""
-    return {"matchConstraints": PODS, "mutations": [{"patchType": "Overlay", "overlay": overlay}]}
+    return {"matchConstraints": PODS, "mutations": [policies.overlay(overlay)]}
 
 
-PODS = {
-    "resourceRules": [
-        {
-            "apiGroups": [""],
-            "apiVersions": ["v1"],
-            "operations": ["CREATE", "UPDATE"],
-            "resources": ["pods"],
-        }
-    ]
-}
+PODS = {"resourceRules": [policies.PODS]}
 
 
-def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
+def convert(given: Document, others: Sequence[Document]) -> list[Imported]:
     """Convert a policy that ``source`` makes."""
-    spec = document.raw["spec"]
+    spec = given.raw["spec"]
     if spec.get("refused"):
         raise Refused("spec.refused", spec["refused"])
     excepted = [each for each in others if each.kind == "PolicyException"]
     made, rules = [], {}
-    for rule, given in spec["rules"].items():
-        inner = given
-        name = f"{document.name}-{rule}" if len(spec["rules"]) > 1 else document.name
+    for rule, written in spec["rules"].items():
+        inner = dict(written)
+        name = f"{given.name}-{rule}" if len(spec["rules"]) > 1 else given.name
         if excepted:
             names = [each.raw["spec"]["name"] for each in excepted]
             condition = {"name": "excepted", "expression": f"!(object.metadata.name in {names})"}
-            inner = {**inner, "matchConditions": [condition]}
-        raw = {
-            "apiVersion": "policyd.dev/v1",
-            "kind": "Policy",
-            "metadata": {"name": name},
-            "spec": inner,
-        }
+            inner["matchConditions"] = [condition]
+        raw = document("policyd.dev/v1", "Policy", name, inner)
         made.append(ImportedDocument(raw, {("spec",): "decided"}))
         rules[rule] = (name,)
     remarks = tuple(ImportRemark("spec", each) for each in spec.get("remarks", ()))
-    return [Imported(document, tuple(made), (), remarks, rules, ("sample",))]
+    return [Imported(given, tuple(made), (), remarks, rules, ("sample",))]
 
 
 TABLE: ConverterTable = {("kyverno.io", "ClusterPolicy"): convert}
@@ -116,10 +100,4 @@ def proved(folder: Path, table: ConverterTable = TABLE) -> list[Proof]:
 
 def small_pod(name: str, namespace: str = "", **labels: str) -> JSONObject:
     """A small Pod."""
-    metadata: JSONObject = {"name": name}
-    if namespace:
-        metadata["namespace"] = namespace
-    if labels:
-        metadata["labels"] = labels
-    spec = {"containers": [{"name": "c", "image": "i"}]}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    return pod(container("c", "i"), name=name, namespace=namespace or None, labels=labels or None)

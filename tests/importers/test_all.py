@@ -7,13 +7,15 @@ import pytest
 from policyd.importers.all import CONVERTERS, convert_all
 from policyd.importers.reading import read_sources
 from policyd.json_types import JSONObject
+from tests.builders import policies
 from tests.importers.sources import PODS, TABLE, denying, imported, small_pod, source, write
 
+REPLACING = "Object{spec: Object.spec{nodeSelector: {'a': 'b'}}}"
 KUBERNETES = "admissionregistration.k8s.io/v1"
 
 
 def document(api_version: str, kind: str, **spec: object) -> JSONObject:
-    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}, "spec": spec}
+    return policies.document(api_version, kind, "x", spec)
 
 
 def test_policies_are_converted_in_their_order_and_manifests_left_alone(tmp_path: Path) -> None:
@@ -93,16 +95,7 @@ def test_a_result_that_does_not_load_is_not_imported(tmp_path: Path) -> None:
     ("spec", "why"),
     [
         (
-            {
-                "mutations": [
-                    {
-                        "patchType": "ApplyConfiguration",
-                        "applyConfiguration": {
-                            "expression": "Object{spec: Object.spec{nodeSelector: {'a': 'b'}}}"
-                        },
-                    }
-                ]
-            },
+            {"mutations": [policies.apply_configuration(REPLACING)]},
             "atomic values can only be replaced",
         ),
         (

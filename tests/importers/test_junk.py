@@ -1,19 +1,17 @@
 """Whatever a field of a source contains, the import refuses it with a reason and raises nothing."""
 
-import copy
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from policyd.importers.all import convert_all
-from policyd.json_types import JSON, FieldPath, JSONObject
-from tests.importers.converting import document
+from policyd.json_types import JSONObject
+from tests.builders.policies import apply_configuration, rule
+from tests.importers.converting import JUNK, document, places, replaced
+from tests.importers.kyverno.classic import cluster_policy, pattern
 
 PODS = {
-    "resourceRules": [
-        {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
-    ],
+    "resourceRules": [rule("pods", operations=["CREATE"])],
     "objectSelector": {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}]},
 }
 PLAIN = {"resourceRules": PODS["resourceRules"]}
@@ -40,12 +38,7 @@ CHECKS: JSONObject = {
     "auditAnnotations": [{"key": "k", "valueExpression": "'a'"}],
 }
 PATCH: JSONObject = {
-    "mutations": [
-        {
-            "patchType": "ApplyConfiguration",
-            "applyConfiguration": {"expression": "Object{metadata: Object.metadata{}}"},
-        }
-    ],
+    "mutations": [apply_configuration("Object{metadata: Object.metadata{}}")],
     "reinvocationPolicy": "Never",
 }
 
@@ -153,60 +146,9 @@ SOURCES: dict[str, list[JSONObject]] = {
                 "match": {"any": [{"resources": {"kinds": ["Pod"], "names": ["a"]}}]},
             },
         ),
-        made(
-            "kyverno.io/v1",
-            "ClusterPolicy",
-            {
-                "rules": [
-                    {
-                        "name": "r",
-                        "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
-                        "validate": {"message": "no", "pattern": {"spec": {"a": "b"}}},
-                    }
-                ]
-            },
-            name="q",
-        ),
+        cluster_policy(pattern({"spec": {"a": "b"}}), name="q"),
     ],
 }  # fmt: skip
-JUNK: list[JSON] = [
-    None,
-    True,
-    1,
-    0.5,
-    "",
-    "*",
-    "x",
-    "a.b[",
-    "a/b/c/d",
-    [],
-    [None],
-    [[]],
-    [{}],
-    ["x"],
-    [1],
-    {},
-    {"x": 1},
-    {"x": None},
-]
-
-
-def places(value: JSON, path: FieldPath = ()) -> Iterator[FieldPath]:
-    """Yield where something can be replaced: below metadata and spec, names excepted."""
-    entries = value.items() if isinstance(value, dict) else ()
-    for key, each in enumerate(value) if isinstance(value, list) else entries:
-        if path or key in ("metadata", "spec"):
-            yield (*path, key)
-        yield from places(each, (*path, key))
-
-
-def changed(source: JSONObject, place: FieldPath, value: JSON) -> JSONObject:
-    found = copy.deepcopy(source)
-    parent: JSON = found
-    for key in place[:-1]:
-        parent = parent[key]
-    parent[place[-1]] = value
-    return found
 
 
 @pytest.mark.parametrize("kind", SOURCES)
@@ -223,6 +165,6 @@ def test_any_value_anywhere(kind: str) -> None:
         for place in places(raw):
             for junk in JUNK:
                 one = given.copy()
-                one[number] = replace(given[number], raw=changed(raw, place, junk))
+                one[number] = replace(given[number], raw=replaced(raw, place, junk))
                 for each in convert_all(one):
                     assert bool(each.documents) is not bool(each.reasons), (place, junk)

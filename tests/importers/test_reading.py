@@ -1,10 +1,6 @@
 """Reading sources: files, folders and streams; tests that lie beside policies, hidden or not."""
 
-from io import BytesIO
 from pathlib import Path
-from types import SimpleNamespace
-
-import pytest
 
 from policyd.importers.reading import read_sources, read_tests
 from tests.importers.sources import small_pod, source, write
@@ -44,12 +40,6 @@ def test_a_list_is_unrolled_with_places(tmp_path: Path) -> None:
     write(tmp_path, {"list.yaml": text})
     (found,) = read_sources([tmp_path]).documents
     assert (found.kind, found.place("spec.x")) == ("A", (6, 13))
-
-
-def test_standard_input_is_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = b'{"apiVersion": "a/v1", "kind": "A"}\n{"apiVersion": "a/v1", "kind": "B"}\n'
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=BytesIO(data)))
-    assert [each.kind for each in read_sources([Path("-")]).documents] == ["A", "B"]
 
 
 def test_broken_yaml_is_a_problem_of_its_own_document(tmp_path: Path) -> None:

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import click
 
-from policyd.cli.importing.agreement import agreement
 from policyd.cli.importing.folder import paths_of, require_new_names, suite_path, write
-from policyd.cli.importing.report import ReportedImport, imports_json, summary
+from policyd.cli.importing.report import ReportedImport, agreement, imports_json, summary
 from policyd.cli.importing.texts import policy_text, stream, suite_text
 from policyd.cli.shared.manifests import echo_unused_definitions
 from policyd.cli.shared.output import counted, echo_json, echo_problems, format_option

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from policyd.cli.importing.report import ReportedImport
 from policyd.errors import ConfigError
+from policyd.importers.naming import relative_file
 from policyd.policy.source.files import read
 from policyd.policy.source.splitting import split
 from policyd.regular_files import replace_file
@@ -27,7 +28,9 @@ def paths_of(imports: Sequence[ReportedImport]) -> dict[Path, ReportedImport]:
     for each in imports:
         if each.imported.documents:
             ways = (f"{each.imported.base}{f'-{n}' if n > 1 else ''}" for n in count(1))
-            paths = (_folder(each) / f"{name}{_SUFFIX}" for name in ways)
+            inner = Path(relative_file(each.imported.source)).parent
+            folder = Path() if ".." in inner.parts else inner
+            paths = (folder / f"{name}{_SUFFIX}" for name in ways)
             path = next(path for path in paths if taken.isdisjoint(_claimed(path)))
             taken.update(_claimed(path))
             found[path] = each
@@ -82,11 +85,3 @@ def write(folder: Path, texts: Mapping[Path, str]) -> list[Path]:
     except OSError as error:
         raise ConfigError(f"{error.filename or folder}: {error.strerror}") from None
     return [folder / path for path in missing]
-
-
-def _folder(one: ReportedImport) -> Path:
-    source = one.imported.source
-    if source.file == "-" or not source.root:
-        return Path()
-    inner = os.path.relpath(Path(os.path.realpath(source.file)).parent, source.root)
-    return Path() if inner.startswith("..") else Path(inner)

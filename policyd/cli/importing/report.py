@@ -1,10 +1,10 @@
 """What ``policyd import`` reports: the state of each policy, reasons and remarks with their
-places, and the agreement with the tests of the source. Converts nothing.
+places, and the agreement with the tests of the source: rows that disagree, and counts by kind of
+rule. Converts nothing.
 """
 
-import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,14 +44,6 @@ class ReportedImport:
         """Return the file and line of the source."""
         source = self.imported.source
         return f"{shortest(source.file)}:{source.place()[0]}"
-
-    @property
-    def origin(self) -> str:
-        """Return the file of the source, below the folder that was given."""
-        source = self.imported.source
-        if not source.root or source.file == "-":
-            return ""
-        return os.path.relpath(os.path.realpath(source.file), source.root)
 
     def reason_text(self, found: ImportRemark) -> str:
         """Return a reason with its place."""
@@ -131,3 +123,59 @@ def _row_json(proof: Proof) -> JSONObject:
         "state": proof.state,
         "reason": proof.reason,
     }
+
+
+_OTHER = "other"
+_HEADS = ("kind of rule", "policies", "imported", "refused", "rows", "agree")
+
+
+def agreement(
+    imports: Sequence[ReportedImport], stray: Sequence[Proof], width: int | None
+) -> Iterator[str]:
+    """Yield a line for each row that disagrees or cannot be run, then the counts. ``stray`` are the
+    rows about no policy of the sources.
+    """
+    for one in imports:
+        for proof in one.proofs:
+            if one.imported.documents and proof.state != "agrees":
+                yield _row(one.label, proof, width)
+    for proof in stray:
+        yield _row(proof.row.policy, proof, width)
+    counted = [(one.imported, [each.state == "agrees" for each in ran(one)]) for one in imports]
+    yield ""
+    yield from _table(counted)
+    rows = [each for _, agreeing in counted for each in agreeing]
+    yield f"{sum(rows)} of {len(rows)} rows of the tests of imported policies agree"
+
+
+def ran(one: ReportedImport) -> list[Proof]:
+    """Return the rows of a policy that were run."""
+    return [each for each in one.proofs if each.state != "not run"]
+
+
+def _row(policy: str, proof: Proof, width: int | None) -> str:
+    row = proof.row
+    place = f"{shortest(row.test.file)}:{row.line}"
+    color = "red" if proof.state == "disagrees" else "yellow"
+    state = styled(proof.state, fg=color)
+    about = ", ".join(filter(None, (f"{policy} {row.rule}".strip(), row.subject)))
+    return table_row((f"{place}: {state}: {about or 'the whole test'}:",), proof.reason, width)
+
+
+def _table(counted: Iterable[tuple[Imported, Sequence[bool]]]) -> Iterator[str]:
+    """Yield a line for each kind of rule; a policy with several kinds counts for each of them.
+    ``counted`` are imports with their rows that were run: whether they agree.
+    """
+    counts: dict[str, list[int]] = {}
+    for imported, rows in counted:
+        done = bool(imported.documents)
+        for kind in dict.fromkeys(imported.kind_of_rule) or (imported.source.kind or _OTHER,):
+            before = counts.get(kind, [0] * (len(_HEADS) - 1))
+            more = (1, done, not done, len(rows), sum(rows))
+            counts[kind] = [one + other for one, other in zip(before, more, strict=True)]
+    shown = [_HEADS, *((kind, *map(str, row)) for kind, row in sorted(counts.items()))]
+    widths = [max(len(row[column]) for row in shown) for column in range(len(_HEADS))]
+    for row in shown:
+        first, *others = row
+        columns = (f"{each:>{size}}" for each, size in zip(others, widths[1:], strict=True))
+        yield "  ".join((f"{first:<{widths[0]}}", *columns))

@@ -2,12 +2,14 @@
 file.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from policyd.cli.importing.report import ReportedImport
 from policyd.cli.shared.layout.document_layout import DocumentLayout, comment
 from policyd.importers.model import ImportedDocument
-from policyd.json_types import JSONObject
+from policyd.importers.naming import relative_file
+from policyd.json_types import FieldPath, JSONObject
 from policyd.policy.source.splitting import read_values
 
 SEPARATOR = "---\n"
@@ -19,7 +21,8 @@ class NotWritten(AssertionError):
 
 def policy_text(one: ReportedImport) -> str:
     """Return the policies that one source policy became, below a comment with the remarks."""
-    head = f"Imported from {one.label}{f', {one.origin}' if one.origin else ''}"
+    file = relative_file(one.imported.source)
+    head = f"Imported from {one.label}{f', {file}' if file else ''}"
     remarks = [f"remark: {one.remark_text(each)}" for each in one.imported.remarks]
     texts = [document_text(each) for each in one.imported.documents]
     return comment("\n".join((head, *remarks))) + SEPARATOR.join(texts)
@@ -34,7 +37,9 @@ def stream(imports: Sequence[ReportedImport], *, reasons: bool) -> str:
 
 def document_text(document: ImportedDocument) -> str:
     """Return one document as YAML, without ``---``."""
-    return _checked(document.raw, DocumentLayout(document.comments, compact=True))
+    text = _lines(document.raw, document.comments)
+    _require(text, document.raw)
+    return text
 
 
 def suite_text(suite: JSONObject) -> str:
@@ -47,14 +52,8 @@ def suite_text(suite: JSONObject) -> str:
     return text
 
 
-def _lines(value: JSONObject) -> str:
-    return "".join(f"{line}\n" for line in DocumentLayout(compact=True).lines(value))
-
-
-def _checked(document: JSONObject, layout: DocumentLayout) -> str:
-    text = "".join(f"{line}\n" for line in layout.lines(document))
-    _require(text, document)
-    return text
+def _lines(value: JSONObject, comments: Mapping[FieldPath, str] = MappingProxyType({})) -> str:
+    return "".join(f"{line}\n" for line in DocumentLayout(comments, compact=True).lines(value))
 
 
 def _require(text: str, document: JSONObject) -> None:
@@ -68,8 +67,5 @@ def _missing(one: ReportedImport) -> str:
     if one.imported.documents:
         return ""
     head = f"Not imported: {one.label}, {one.place}"
-    return comment("\n".join((head, *(f"  {each}" for each in _reasons(one)))))
-
-
-def _reasons(one: ReportedImport) -> Iterator[str]:
-    yield from map(one.reason_text, one.imported.reasons)
+    reasons = (f"  {one.reason_text(each)}" for each in one.imported.reasons)
+    return comment("\n".join((head, *reasons)))

@@ -4,13 +4,17 @@ Syntax: Gatekeeper pkg/mutation/path/parser. Names are separated by dots and may
 list step names the key of its items, and the value of it or ``*``.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from policyd.importers.model import Refused
 
-_QUOTES = ("'", '"')
-_PLAIN = frozenset("-_/")
+_NAME = r"""(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|[\w/-]++)"""
+_ITEM = rf"\[\s*+({_NAME})\s*+:\s*+(\*|{_NAME})\s*+\]\s*+"
+_ITEMS = re.compile(_ITEM, re.DOTALL)
+_STEP = re.compile(rf"\s*+(?P<name>{_NAME})\s*+(?P<items>(?:{_ITEM})*+)", re.DOTALL)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,88 +38,34 @@ class LocationStep:
 
 
 def steps(location: str, path: str) -> tuple[LocationStep, ...]:
-    """Return the steps of a location.
+    """Return the steps of a location. Raises Refused, with ``path``, for any other text.
 
     >>> [step.name or step.key for step in steps('spec.containers[name:*].image', '')]
     ['spec', 'containers', 'name', 'image']
     """
     try:
-        found = tuple(_steps(_Characters(location)))
+        return tuple(_steps(location))
     except ValueError as error:
         raise Refused(path, f"{location} is no location: {error}") from None
-    if not found:
-        raise Refused(path, "the location is empty")
-    return found
 
 
-class _Characters:
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._at = 0
-
-    @property
-    def next(self) -> str:
-        return self._text[self._at : self._at + 1]
-
-    def take(self, wanted: str = "") -> str:
-        taken = self.next
-        if not taken or (wanted and taken != wanted):
-            expected = repr(wanted) if wanted else "a name"
-            raise ValueError(f"expected {expected} at {self._at + 1}")
-        self._at += 1
-        return taken
-
-    def skip(self) -> None:
-        while self.next.isspace():
-            self._at += 1
-
-    def word(self) -> tuple[str, bool]:
-        """Return a name or value, and whether it is in quotes."""
-        self.skip()
-        quote = self.next
-        text = ""
-        if quote in _QUOTES and quote:
-            self.take()
-            while self.next != quote:
-                text += self._escaped() if self.next == "\\" else self.take()
-            self.take()
-            return text, True
-        while self.next.isalnum() or (self.next in _PLAIN and self.next):
-            text += self.take()
-        if not text:
-            raise ValueError(f"expected a name at {self._at + 1}")
-        return text, False
-
-    def _escaped(self) -> str:
-        self.take()
-        return self.take()
-
-
-def _steps(source: _Characters) -> Iterator[LocationStep]:
+def _steps(text: str) -> Iterator[LocationStep]:
+    at = 0
     while True:
-        yield LocationStep(name=source.word()[0])
-        source.skip()
-        while source.next == "[":
-            source.take()
-            yield _list(source)
-            source.skip()
-        if not source.next:
+        found = _STEP.match(text, at)
+        if found is None:
+            raise ValueError(f"expected a name at {at + 1}")
+        yield LocationStep(name=_plain(found["name"]))
+        for key, value in _ITEMS.findall(found["items"]):
+            item: str | int | None = None if value == "*" else _plain(value)
+            yield LocationStep(key=_plain(key), value=int(value) if value.isdigit() else item)
+        at = found.end()
+        if at == len(text):
             return
-        source.take(".")
+        if text[at] != ".":
+            raise ValueError(f"expected . or [KEY: VALUE] at {at + 1}")
+        at += 1
 
 
-def _list(source: _Characters) -> LocationStep:
-    key, _ = source.word()
-    source.skip()
-    source.take(":")
-    source.skip()
-    if source.next == "*":
-        source.take()
-        found = LocationStep(key=key)
-    else:
-        value, quoted = source.word()
-        number = not quoted and value.isdigit()
-        found = LocationStep(key=key, value=int(value) if number else value)
-    source.skip()
-    source.take("]")
-    return found
+def _plain(name: str) -> str:
+    return _ESCAPED.sub(r"\1", name[1:-1]) if name[0] in "\"'" else name

@@ -4,12 +4,13 @@ Semantics: Gatekeeper pkg/mutation/match/match.go. Its webhook is sent what its 
 by default creates and updates of all resources and of some sub-resources.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from policyd.export.expressions.selectors import wildcard_expression
-from policyd.importers.fields import object_at, objects, require_fields, strings
+from policyd.importers.fields import items, object_at, require_fields, strings
 from policyd.importers.model import ImportRemark, Refused
+from policyd.importers.policies import resource_rule
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
@@ -63,15 +64,14 @@ def matched(
     if match.get("source") == "Generated":
         text = "it is about objects that Gatekeeper expands from others, not about requests"
         raise Refused(f"{path}.source", text)
-    kinds = objects(match.get("kinds"), f"{path}.kinds") or [{}]
     mapper = BUILT_IN.with_definitions(definitions_among(each.raw for each in others))
     rules: list[JSONObject] = []
     guesses: list[ImportRemark] = []
-    for index, each in enumerate(kinds):
-        here = f"{path}.kinds[{index}]"
-        require_fields(each, ("apiGroups", "apiVersions", "kinds"), here)
-        guesses += _guesses(each, here, mapper)
-        rules += _rules(each, here, mapper, list(operations), subresources)
+    kinds = items(match, "kinds", path, ("apiGroups", "apiVersions", "kinds"))
+    for each, here in [*kinds] or [({}, f"{path}.kinds[0]")]:
+        found_rules, remarks = _rules(each, here, mapper, operations, subresources)
+        rules += found_rules
+        guesses += remarks
     scope = match.get("scope") or "*"
     if scope in ("Cluster", "Namespaced"):
         rules = [{**rule, "scope": scope} for rule in rules]
@@ -93,14 +93,16 @@ def _rules(
     kinds: JSONObject,
     path: str,
     mapper: ResourceMapper,
-    operations: list[str],
+    operations: Sequence[str],
     subresources: bool,
-) -> list[JSONObject]:
+) -> tuple[list[JSONObject], list[ImportRemark]]:
+    """Return the rules for some kinds, and remarks about resources that are guesses."""
     groups = strings(kinds.get("apiGroups"), f"{path}.apiGroups") or ["*"]
     named = strings(kinds.get("kinds"), f"{path}.kinds") or ["*"]
     versions = strings(kinds.get("apiVersions"), f"{path}.apiVersions") or ["*"]
     plain: list[str] = []
     rules: list[JSONObject] = []
+    guesses: list[ImportRemark] = []
     for kind in named:
         if kind == "*":
             plain.append("*")
@@ -109,23 +111,21 @@ def _rules(
         if target is not None:
             resource, operation = target
             given = [operation] if operation == "CONNECT" else operations
-            rules.append(_rule(["*"], ["*"], given, [resource]))
+            rules.append(resource_rule("*", "*", given, [resource]))
             continue
-        for name in _known(kind, groups, mapper) or [plural(kind)]:
+        known = _known(kind, groups, mapper)
+        if not known:
+            message = (
+                "neither Kubernetes nor a CustomResourceDefinition of the sources has the kind "
+                f"{kind} in the groups {', '.join(groups)}: taken for {plural(kind)}"
+            )
+            guesses.append(ImportRemark(f"{path}.kinds", message))
+        for name in known or [plural(kind)]:
             plain.append(name)
             plain += _OWN_SUBRESOURCES.get(name, ()) if subresources else ()
-    return [_rule(groups, versions, operations, plain), *rules] if plain else rules
-
-
-def _rule(
-    groups: list[str], versions: list[str], operations: list[str], resources: list[str]
-) -> JSONObject:
-    return {
-        "apiGroups": groups,
-        "apiVersions": versions,
-        "operations": operations,
-        "resources": resources,
-    }
+    if plain:
+        rules.insert(0, resource_rule(groups, versions, operations, plain))
+    return rules, guesses
 
 
 def _subresource(kind: str) -> tuple[str, str] | None:
@@ -134,18 +134,6 @@ def _subresource(kind: str) -> tuple[str, str] | None:
         if name == kind:
             return f"{target.resource or '*'}/{target.subresource}", target.operation
     return None
-
-
-def _guesses(kinds: JSONObject, path: str, mapper: ResourceMapper) -> Iterator[ImportRemark]:
-    groups = strings(kinds.get("apiGroups"), f"{path}.apiGroups") or ["*"]
-    for kind in strings(kinds.get("kinds"), f"{path}.kinds"):
-        if kind == "*" or _subresource(kind) or _known(kind, groups, mapper):
-            continue
-        message = (
-            f"neither Kubernetes nor a CustomResourceDefinition of the sources has the kind {kind} "
-            f"in the groups {', '.join(groups)}: taken for {plural(kind)}"
-        )
-        yield ImportRemark(f"{path}.kinds", message)
 
 
 def _known(kind: str, groups: Sequence[str], mapper: ResourceMapper) -> list[str]:

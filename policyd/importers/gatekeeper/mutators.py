@@ -7,13 +7,13 @@ object.
 
 from collections.abc import Mapping, Sequence
 
-from policyd.importers.fields import object_at, objects, require_fields, strings
+from policyd.importers.fields import items, object_at, objects, require_fields, strings
 from policyd.importers.gatekeeper.locations import LocationStep, steps
 from policyd.importers.gatekeeper.matching import matched
 from policyd.importers.gatekeeper.overlays import overlay
 from policyd.importers.gatekeeper.patches import Computed, image, patch, pruned
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
-from policyd.importers.whole import Converted, whole
+from policyd.importers.policies import Converted, metadata_of, policy, whole
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.kinds.definitions import definitions_among
@@ -26,6 +26,7 @@ _PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "ModifySet": ("operation", "values", "pathTests"),
     "AssignImage": ("assignDomain", "assignPath", "assignTag", "pathTests"),
 }
+KINDS = tuple(_PARAMETERS)
 _METADATA: Mapping[str, str] = {
     "name": "${object.metadata.?name.orValue('')}",
     "namespace": "${object.metadata.?namespace.orValue('')}",
@@ -38,7 +39,7 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
 
     def converted() -> Converted:
         mutator = _Mutator(document, others)
-        return [ImportedDocument(mutator.policy())], mutator.remarks
+        return [mutator.policy()], mutator.remarks
 
     return [whole(document, document.kind, converted)]
 
@@ -54,7 +55,7 @@ class _Mutator:
         self._parameters = object_at(self._spec, "parameters", "spec")
         require_fields(self._parameters, _PARAMETERS[document.kind], "spec.parameters")
 
-    def policy(self) -> JSONObject:
+    def policy(self) -> ImportedDocument:
         """Return the Policy; raises Refused."""
         match = object_at(self._spec, "match", "spec")
         match = {**match, "kinds": self._kinds(match)}
@@ -65,22 +66,7 @@ class _Mutator:
             spec["matchConditions"] = found.conditions
         spec["mutations"] = self._mutations()
         spec["reinvocationPolicy"] = "IfNeeded"
-        metadata: JSONObject = {"name": self._document.name}
-        given = object_at(self._document.raw, "metadata", "")
-        for field in ("labels", "annotations"):
-            kept = {
-                key: each
-                for key, each in object_at(given, field, "metadata").items()
-                if not key.startswith("kubectl.kubernetes.io/")
-            }
-            if kept:
-                metadata[field] = kept
-        return {
-            "apiVersion": "policyd.dev/v1",
-            "kind": "Policy",
-            "metadata": metadata,
-            "spec": spec,
-        }
+        return policy(self._document.name, metadata_of(self._document), spec)
 
     def _kinds(self, match: JSONObject) -> list[JSONObject]:
         """Return the kinds that both ``applyTo`` and ``match`` name."""
@@ -88,9 +74,8 @@ class _Mutator:
         if self._document.kind == "AssignMetadata":
             return wanted
         found: list[JSONObject] = []
-        for index, each in enumerate(objects(self._spec.get("applyTo"), "spec.applyTo")):
-            path = f"spec.applyTo[{index}]"
-            require_fields(each, ("groups", "versions", "kinds"), path)
+        known = ("groups", "versions", "kinds")
+        for each, path in items(self._spec, "applyTo", "spec", known):
             groups = strings(each.get("groups"), f"{path}.groups")
             for group in groups:
                 named = strings(each.get("kinds"), f"{path}.kinds")
@@ -202,10 +187,8 @@ class _Mutator:
     def _tests(self) -> dict[int, str]:
         """Return the conditions of path tests by the index of the last step of their path."""
         found: dict[int, str] = {}
-        path = "spec.parameters.pathTests"
-        for index, each in enumerate(objects(self._parameters.get("pathTests"), path)):
-            here = f"{path}[{index}]"
-            require_fields(each, ("subPath", "condition"), here)
+        known = ("subPath", "condition")
+        for each, here in items(self._parameters, "pathTests", "spec.parameters", known):
             if each.get("condition") not in _CONDITIONS:
                 raise Refused(f"{here}.condition", "expected MustExist or MustNotExist")
             part = steps(str(each.get("subPath", "")), f"{here}.subPath")

@@ -4,15 +4,14 @@ A constraint becomes a Policy: ``match`` becomes matchConstraints and matchCondi
 ``parameters`` become inline ``params``. Fields: Gatekeeper pkg/drivers/k8scel/schema/schema.go.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from policyd.importers.fields import object_at, objects, one_line, require_fields, strings
-from policyd.importers.gatekeeper.actions import validation_actions
+from policyd.importers.fields import items, object_at, objects, one_line, require_fields, strings
 from policyd.importers.gatekeeper.equivalents import refusal
 from policyd.importers.gatekeeper.matching import matched
 from policyd.importers.gatekeeper.parameters import ANY_OBJECT, parameters_of, rewritten
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
-from policyd.importers.whole import Converted, whole
+from policyd.importers.policies import Converted, metadata_of, policy, whole
 from policyd.json_types import JSONObject
 from policyd.policy.source.loaded_documents import Document
 
@@ -29,7 +28,7 @@ _SPEC = ("match", "parameters", "enforcementAction", "scopedEnforcementActions")
 _KIND = ("K8sNativeValidation",)
 _REGO = ("Rego",)
 # Annotations of a template: those that a Policy has a field or another name for.
-_ANNOTATIONS: Mapping[str, str] = {"description": "", "metadata.gatekeeper.sh/version": ""}
+_ANNOTATIONS = ("description", "metadata.gatekeeper.sh/version")
 
 
 def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
@@ -51,8 +50,8 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
 
 def _imported(template: "_Template", constraint: Document, others: Sequence[Document]) -> Imported:
     def converted() -> Converted:
-        raw, remarks = template.policy(constraint, others)
-        return [ImportedDocument(raw)], remarks
+        document, remarks = template.policy(constraint, others)
+        return [document], remarks
 
     return whole(constraint, _KIND[0], converted)
 
@@ -62,7 +61,7 @@ class _Template:
 
     def __init__(self, document: Document) -> None:
         self._document = document
-        spec = object_at(document.raw, "spec", "")
+        spec = object_at(document.raw, "spec")
         crd = object_at(object_at(spec, "crd", "spec"), "spec", "spec.crd")
         names = object_at(crd, "names", "spec.crd.spec")
         self.kind = str(names.get("kind", ""))
@@ -83,9 +82,9 @@ class _Template:
 
     def policy(
         self, constraint: Document, others: Sequence[Document]
-    ) -> tuple[JSONObject, list[ImportRemark]]:
+    ) -> tuple[ImportedDocument, list[ImportRemark]]:
         """Return the Policy of a constraint."""
-        spec = object_at(constraint.raw, "spec", "")
+        spec = object_at(constraint.raw, "spec")
         require_fields(spec, _SPEC, "spec")
         operations = [each for each in self._operations if each != "*"] or ["CREATE", "UPDATE"]
         if "*" in self._operations:
@@ -97,8 +96,9 @@ class _Template:
         body = self._body(deletes)
         if deletes:
             body["variables"].insert(0, {"name": "anyObject", "expression": ANY_OBJECT})
+        metadata, own = metadata_of(constraint), metadata_of(self._document)["annotations"]
         found: JSONObject = {
-            "description": one_line(str(_annotations(self._document).get("description", ""))),
+            "description": one_line(str(own.get("description", ""))),
             "matchConstraints": match.constraints,
             "matchConditions": [*match.conditions, *body["matchConditions"]],
             "params": parameters_of(constraint.raw, self._schema),
@@ -108,13 +108,12 @@ class _Template:
             "validations": body["validations"],
         }
         kept = {field: value for field, value in found.items() if value or field == "params"}
-        raw: JSONObject = {
-            "apiVersion": "policyd.dev/v1",
-            "kind": "Policy",
-            "metadata": self._metadata(constraint),
-            "spec": kept,
+        annotations = {
+            key: str(value)
+            for key, value in (own | metadata["annotations"]).items()
+            if key not in _ANNOTATIONS
         }
-        return raw, remarks
+        return policy(constraint.name, {**metadata, "annotations": annotations}, kept), remarks
 
     def _body(self, deletes: bool) -> JSONObject:
         """Return matchConditions, variables and validations."""
@@ -124,17 +123,15 @@ class _Template:
             ("variables", "variables", ("name", "expression")),
             ("validations", "validations", ("expression", "message", "messageExpression")),
         ):
-            path = f"{self._path}.{given}"
             found[wanted] = [
-                self._item(each, f"{path}[{index}]", fields, deletes)
-                for index, each in enumerate(objects(self._source.get(given), path))
+                self._item(each, path, fields, deletes)
+                for each, path in items(self._source, given, self._path, fields)
             ]
         return found
 
     def _item(
         self, given: JSONObject, path: str, fields: tuple[str, ...], deletes: bool
     ) -> JSONObject:
-        require_fields(given, fields, path)
         found: JSONObject = {}
         for field in fields:
             text = given.get(field)
@@ -144,27 +141,41 @@ class _Template:
                 found[field] = one_line(str(text))
         return found
 
-    def _metadata(self, constraint: Document) -> JSONObject:
-        found: JSONObject = {"name": constraint.name}
-        metadata = object_at(constraint.raw, "metadata", "")
-        if metadata.get("labels"):
-            found["labels"] = metadata["labels"]
-        annotations = dict(_kept({**_annotations(self._document), **_annotations(constraint)}))
-        if annotations:
-            found["annotations"] = annotations
-        return found
-
-
-def _annotations(document: Document) -> JSONObject:
-    metadata = object_at(document.raw, "metadata", "")
-    return object_at(metadata, "annotations", "metadata")
-
-
-def _kept(annotations: JSONObject) -> Iterator[tuple[str, str]]:
-    for key, value in annotations.items():
-        if key not in _ANNOTATIONS and not key.startswith("kubectl.kubernetes.io/"):
-            yield key, str(value)
-
 
 def _has_cel(document: Document) -> bool:
     return f"'engine': '{_ENGINE}'" in str(document.raw.get("spec"))
+
+
+_ACTIONS: Mapping[str, str] = {"deny": "Deny", "warn": "Warn", "dryrun": "Audit"}
+# Enforcement points that are about requests; the others scan clusters and files.
+_ADMISSION = frozenset(("*", "validation.gatekeeper.sh", "vap.k8s.io"))
+
+
+def validation_actions(spec: JSONObject, path: str) -> tuple[list[str], list[ImportRemark]]:
+    """Return validationActions of a constraint's ``spec``; raises Refused."""
+    action = str(spec.get("enforcementAction") or "deny")
+    scoped = objects(spec.get("scopedEnforcementActions"), f"{path}.scopedEnforcementActions")
+    if action != "scoped":
+        return [_known(action, f"{path}.enforcementAction")], []
+    found: set[str] = set()
+    for index, each in enumerate(scoped):
+        here = f"{path}.scopedEnforcementActions[{index}]"
+        require_fields(each, ("action", "enforcementPoints"), here)
+        points = objects(each.get("enforcementPoints"), f"{here}.enforcementPoints")
+        if any(point.get("name") in _ADMISSION for point in points):
+            found.add(_known(str(each.get("action")), f"{here}.action"))
+    if not found:
+        text = "no action is about requests: violations are recorded in the audit log"
+        return ["Audit"], [ImportRemark(f"{path}.scopedEnforcementActions", text)]
+    ordered = [each for each in _ACTIONS.values() if each in found]
+    if "Deny" in ordered and "Warn" in ordered:
+        ordered.remove("Warn")
+        text = "Warn was left out: a denial has the message already"
+        return ordered, [ImportRemark(f"{path}.scopedEnforcementActions", text)]
+    return ordered, []
+
+
+def _known(action: str, path: str) -> str:
+    if action not in _ACTIONS:
+        raise Refused(path, f"the action {action} is not deny, warn, dryrun or scoped")
+    return _ACTIONS[action]

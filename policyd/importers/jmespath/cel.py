@@ -1,66 +1,149 @@
-"""Pieces of CEL that know how tightly they bind, so that they are joined with few parentheses."""
+"""How CEL is written: pieces that know how tightly they bind, so that they are joined with few
+parentheses; literals, fields and names of variables.
+"""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import json
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+from policyd.cel.syntax.lexer import RESERVED
+from policyd.export.expressions import literals
+from policyd.json_types import JSON
 
 # How tightly CEL binds, loosest first.
 TERNARY, OR, AND, RELATION, SUM, PRODUCT, UNARY, MEMBER = range(8)
 
-_OPPOSITE = {"==": "!=", "!=": "=="}
+_OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 @dataclass(frozen=True, slots=True)
 class Cel:
-    """An expression and its level; ``opposite`` is its negation where that is more than a ``!``."""
+    """An expression and its level. ``opposite`` is its negation where that is more than a ``!``,
+    ``parts`` are the operands of ``&&`` or ``||``.
+    """
 
     text: str
     level: int = MEMBER
-    opposite: "Cel | None" = None
+    opposite: "Cel | None" = field(default=None, compare=False)
+    parts: tuple["Cel", ...] = field(default=(), compare=False)
 
     def at(self, level: int) -> str:
         """Return the text for a place of this level."""
         return self.text if self.level >= level else f"({self.text})"
 
 
-TRUE = Cel("true", opposite=Cel("false"))
-FALSE = Cel("false", opposite=Cel("true"))
+TRUE, FALSE = Cel("true"), Cel("false")
 
 
 def relation(left: str, operator: str, right: str) -> Cel:
     """Return a comparison; both sides bind tighter."""
-    whole = Cel(f"{left} {operator} {right}", RELATION)
-    if operator not in _OPPOSITE:
-        return whole
-    return Cel(whole.text, RELATION, Cel(f"{left} {_OPPOSITE[operator]} {right}", RELATION))
+    other = _OPPOSITES.get(operator)
+    opposite = None if other is None else Cel(f"{left} {other} {right}", RELATION)
+    return Cel(f"{left} {operator} {right}", RELATION, opposite)
 
 
-def negation(what: Cel) -> Cel:
-    """Return the opposite."""
-    if what == TRUE:
-        return FALSE
-    if what == FALSE:
-        return TRUE
+def negated(what: Cel) -> Cel:
+    """Return the opposite as a person would write it, with the same errors.
+
+    >>> negated(some(relation("a", "==", "b"), negated(Cel("c")))).text
+    'a != b && c'
+    """
+    if what in (TRUE, FALSE):
+        return FALSE if what == TRUE else TRUE
+    if what.parts:
+        return (some if what.level == AND else every)(*map(negated, what.parts))
     if what.opposite is not None:
-        return Cel(what.opposite.text, what.opposite.level, Cel(what.text, what.level))
+        return replace(what.opposite, opposite=what)
     return Cel(f"!{what.at(UNARY)}", UNARY, what)
 
 
-def conjunction(parts: Iterable[Cel]) -> Cel:
+def every(*parts: Cel) -> Cel:
     """Return CEL that is true if all parts are."""
-    return _joined([each for each in parts if each != TRUE], FALSE, TRUE, " && ", AND)
+    return _joined(parts, FALSE, TRUE, " && ", AND)
 
 
-def disjunction(parts: Iterable[Cel]) -> Cel:
+def some(*parts: Cel) -> Cel:
     """Return CEL that is true if any part is."""
-    return _joined([each for each in parts if each != FALSE], TRUE, FALSE, " || ", OR)
+    return _joined(parts, TRUE, FALSE, " || ", OR)
 
 
-def _joined(parts: list[Cel], end: Cel, empty: Cel, joint: str, level: int) -> Cel:
-    parts = list(dict.fromkeys(parts))
-    if end in parts:
+def _joined(parts: Iterable[Cel], end: Cel, empty: Cel, joint: str, level: int) -> Cel:
+    flat = (each.parts if each.parts and each.level == level else (each,) for each in parts)
+    found = [one for one in dict.fromkeys(chain.from_iterable(flat)) if one != empty]
+    if end in found:
         return end
-    if not parts:
-        return empty
-    if len(parts) == 1:
-        return parts[0]
-    return Cel(joint.join(each.at(level) for each in parts), level)
+    if len(found) < 2:
+        return found[0] if found else empty
+    text = joint.join(each.at(RELATION) for each in found)
+    return Cel(text, level, parts=tuple(found))
+
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+# The words that CEL reserves, and what would hide a variable or a type of a policy.
+_RESERVED = RESERVED | frozenset((
+    "object", "oldObject", "request", "params", "namespaceObject", "authorizer", "variables",
+    "string", "int", "uint", "double", "bool", "bytes", "list", "map", "type", "duration",
+    "timestamp", "size", "has",
+))  # fmt: skip
+_SINGULAR = {
+    **dict.fromkeys(("labels", "annotations"), "key"),
+    **dict.fromkeys(("initContainers", "ephemeralContainers"), "container"),
+    **dict.fromkeys(("add", "drop", "capabilities"), "capability"),
+    "volumeMounts": "mount",
+    "ownerReferences": "owner",
+    "command": "word",
+    "args": "arg",
+    "tls": "entry",
+    "env": "variable",
+}
+# What cannot be written after a dot.
+_NO_FIELD = frozenset({"in", "true", "false", "null"})
+
+
+def is_field(name: str) -> bool:
+    """Return whether a field can be written after a dot."""
+    return bool(_IDENTIFIER.match(name)) and name not in _NO_FIELD
+
+
+def literal(value: JSON) -> str:
+    """Return a JSON value as CEL, with strings in single quotes."""
+    return literals.literal(value, quoted)
+
+
+def quoted(text: str) -> str:
+    """Return a string literal: a raw one where that saves backslashes."""
+    if "\\" in text and text.isprintable() and not text.endswith("\\"):
+        for quote in "'\"":
+            if quote not in text:
+                return f"r{quote}{text}{quote}"
+    body = json.dumps(text, ensure_ascii=False)[1:-1]
+    if "'" in text and '"' not in text:
+        return f'"{body}"'
+    return "'" + body.replace('\\"', '"').replace("'", "\\'") + "'"
+
+
+def variable(collection: str, taken: Collection[str]) -> str:
+    """Return a name for an item of a collection, such as ``container`` for ``containers``.
+
+    ``taken`` are names that it must not have.
+    """
+    word = _singular(collection) if _IDENTIFIER.match(collection) else "item"
+    if word in _RESERVED:
+        word = "item"
+    name, number = word, 2
+    while name in taken:
+        name, number = f"{word}{number}", number + 1
+    return name
+
+
+def _singular(word: str) -> str:
+    if word in _SINGULAR:
+        return _SINGULAR[word]
+    for ending, instead in (("ies", "y"), ("sses", "ss"), ("xes", "x")):
+        if word.endswith(ending):
+            return word.removesuffix(ending) + instead
+    if word.endswith("s") and not word.endswith("ss") and len(word) > 2:
+        return word[:-1]
+    return "item"

@@ -1,10 +1,11 @@
 """Wildcards of Kyverno in CEL: `*` for any text, `?` for one character (kyverno ext/wildcard)."""
 
 import re
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
 
-from policyd.importers.jmespath.cel import MEMBER, TRUE, Cel, relation
+from policyd.importers.jmespath.cel import MEMBER, TRUE, Cel, literal, quoted, relation, some
 from policyd.importers.jmespath.values import Joined
-from policyd.importers.jmespath.words import quoted
 
 
 def has_wildcards(text: str) -> bool:
@@ -14,33 +15,49 @@ def has_wildcards(text: str) -> bool:
 
 def matches(pattern: str, text: str) -> bool:
     """Return whether a string matches a pattern, where both are written."""
-    reached = {0}
-    for sign in pattern:
-        if sign == "*":
-            reached = set(range(min(reached), len(text) + 1)) if reached else reached
-        else:
-            reached = {at + 1 for at in reached if at < len(text) and sign in ("?", text[at])}
-    return len(text) in reached
+    return fnmatchcase(text, pattern.replace("[", "[[]"))
 
 
 def globbed(text: str, pattern: str) -> Cel:
-    """Return CEL that is true if ``text``, CEL of a string, matches a pattern."""
-    if pattern == "*":
+    """Return CEL that is true if ``text``, CEL of a string, matches a pattern.
+
+    >>> globbed("request.namespace", "kube-*").text
+    "request.namespace.startsWith('kube-')"
+    """
+    if not has_wildcards(pattern):
+        return relation(text, "==", quoted(pattern))
+    inner = pattern.strip("*")
+    if not inner:
         return TRUE
     if pattern in ("?*", "*?"):
         return relation(text, "!=", "''")
-    inner = pattern.strip("*")
-    if not has_wildcards(inner) and pattern in (f"{inner}*", f"*{inner}", f"*{inner}*"):
-        method = "contains"
-        if not pattern.startswith("*"):
-            method = "startsWith"
-        elif not pattern.endswith("*"):
-            method = "endsWith"
-        return Cel(f"{text}.{method}({quoted(inner)})")
-    parts = re.split(r"([*?])", pattern)
-    signs = {"*": ".*", "?": "."}
-    body = "".join(signs.get(each) or _escaped(each) for each in parts)
-    return Cel(f"{text}.matches({quoted(f'^{body}$')})")
+    if has_wildcards(inner):
+        parts = re.split(r"([*?])", pattern)
+        signs = {"*": ".*", "?": "."}
+        body = "".join(signs.get(each) or _escaped(each) for each in parts)
+        return Cel(f"{text}.matches({quoted(f'^{body}$')})")
+    method = "contains"
+    if not pattern.startswith("*"):
+        method = "startsWith"
+    elif not pattern.endswith("*"):
+        method = "endsWith"
+    return Cel(f"{text}.{method}({quoted(inner)})")
+
+
+def among(text: str, patterns: Iterable[str]) -> Cel:
+    """Return CEL that is true if ``text``, CEL of a string, matches one of several patterns.
+
+    >>> among("request.namespace", ["a", "b", "c-*"]).text
+    "request.namespace in ['a', 'b'] || request.namespace.startsWith('c-')"
+    """
+    listed = list(dict.fromkeys(patterns))
+    plain = [each for each in listed if not has_wildcards(each)]
+    tests = [globbed(text, each) for each in listed if has_wildcards(each)]
+    if len(plain) > 1:
+        tests.insert(0, relation(text, "in", literal(plain)))
+    elif plain:
+        tests.insert(0, globbed(text, plain[0]))
+    return some(*tests)
 
 
 def like(text: Cel, pattern: Joined) -> Cel:

@@ -4,12 +4,19 @@ pkg/utils/image).
 
 from dataclasses import dataclass
 
-from policyd.importers.jmespath.cel import FALSE, MEMBER, TERNARY, Cel, disjunction
+from policyd.importers.jmespath.cel import (
+    FALSE,
+    MEMBER,
+    TERNARY,
+    Cel,
+    quoted,
+    some,
+    variable,
+)
 from policyd.importers.jmespath.kinds import ANY, MAP, STRING, JsonKind
 from policyd.importers.jmespath.streams import CelList, Generator
 from policyd.importers.jmespath.values import CelValue, FieldStep
 from policyd.importers.jmespath.vocabulary import NotTranslatable
-from policyd.importers.jmespath.words import quoted, variable
 from policyd.json_types import JSON
 
 # What is before the first slash is a registry if it is like a host.
@@ -54,7 +61,7 @@ class ImageRegistry(CelValue):
         if len(hosts) < len(written) or not all(set(each) & {".", ":"} for each in hosts):
             return None
         image = self.image.at(MEMBER)
-        return disjunction(Cel(f"{image}.startsWith({quoted(f'{host}/')})") for host in hosts)
+        return some(*(Cel(f"{image}.startsWith({quoted(f'{host}/')})") for host in hosts))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ text of the expression before it parses it; here, marks stand for them.
 
 from collections.abc import Mapping
 
-from policyd.importers.jmespath.alternatives import CelTerm
 from policyd.importers.jmespath.cel import Cel
+from policyd.importers.jmespath.terms import CelTerm
 from policyd.importers.jmespath.values import CelValue, Joined
 from policyd.importers.jmespath.vocabulary import NotTranslatable
 

@@ -1,8 +1,8 @@
 """Strings with `{{ }}` as CEL (kyverno/kyverno pkg/engine/variables/vars.go)."""
 
-from policyd.importers.jmespath.alternatives import CelTerm
 from policyd.importers.jmespath.inner import joined, mark, name_of
 from policyd.importers.jmespath.reading import constant, read
+from policyd.importers.jmespath.terms import CelTerm
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.json_types import JSON
 
@@ -11,7 +11,7 @@ def has_variables(value: JSON) -> bool:
     """Return whether any string of a JSON value, keys of maps included, has a `{{ }}`."""
     match value:
         case str():
-            return any(not isinstance(each, str) for each in _pieces(value))
+            return any(not isinstance(each, str) for each in pieces(value))
         case list():
             return any(has_variables(each) for each in value)
         case dict():
@@ -24,8 +24,7 @@ def term_of(text: str, scope: Vocabulary) -> CelTerm:
 
     Raises NotTranslatable.
     """
-    pieces = _pieces(text)
-    parts = [each if isinstance(each, str) else _variable(each[0], scope) for each in pieces]
+    parts = [each if isinstance(each, str) else queried(each[0], scope) for each in pieces(text)]
     if len(parts) == 1 and not isinstance(parts[0], str):
         return parts[0]
     if all(isinstance(each, str) for each in parts):
@@ -39,18 +38,14 @@ def queried(expression: str, scope: Vocabulary, current: CelTerm | None = None) 
 
     Raises NotTranslatable.
     """
-    return _variable(expression, scope, current)
-
-
-def _variable(expression: str, scope: Vocabulary, current: CelTerm | None = None) -> CelTerm:
     inner: dict[str, CelTerm] = {}
     text = ""
-    for piece in _pieces(expression):
+    for piece in pieces(expression):
         if isinstance(piece, str):
             text += piece
         else:
             number = len(inner)
-            inner[name_of(number)] = _variable(piece[0], scope)
+            inner[name_of(number)] = queried(piece[0], scope)
             text += mark(number) if _quote_of(text) else name_of(number)
     for number, name in enumerate(inner):
         # Between ` ` it is JSON: the value itself.
@@ -72,9 +67,11 @@ def _quote_of(text: str) -> str:
     return quote
 
 
-def _pieces(text: str) -> list[str | tuple[str]]:
-    # What is written, and in a tuple what is between {{ and }}; a \ before {{ makes it plain text.
-    pieces: list[str | tuple[str]] = []
+def pieces(text: str) -> list[str | tuple[str]]:
+    """Return what is written, and in a tuple what is between `{{` and `}}`; a backslash before `{{`
+    makes it plain text.
+    """
+    parts: list[str | tuple[str]] = []
     plain, at = "", 0
     while (found := text.find("{{", at)) >= 0:
         end = _end_of(text, found)
@@ -84,12 +81,12 @@ def _pieces(text: str) -> list[str | tuple[str]]:
             plain += text[at : found - 1] + text[found:end]
         else:
             plain += text[at:found]
-            pieces += [plain] if plain else []
-            pieces.append((text[found + 2 : end - 2],))
+            parts += [plain] if plain else []
+            parts.append((text[found + 2 : end - 2],))
             plain = ""
         at = end
     plain += text[at:]
-    return [*pieces, plain] if plain else pieces
+    return [*parts, plain] if plain else parts
 
 
 def _end_of(text: str, start: int) -> int:

@@ -12,27 +12,45 @@ from typing import Any
 import jmespath.exceptions
 import jmespath.parser
 
-from policyd.importers.jmespath.alternatives import CelTerm, Either, Several, both, first_of, single
 from policyd.importers.jmespath.cel import (
     MEMBER,
     SUM,
     TERNARY,
     Cel,
-    conjunction,
-    disjunction,
-    negation,
+    every,
+    literal,
+    negated,
+    quoted,
     relation,
+    some,
+    variable,
 )
-from policyd.importers.jmespath.fields import kind_of_field
 from policyd.importers.jmespath.functions import called
 from policyd.importers.jmespath.images import ContainerImages
 from policyd.importers.jmespath.inner import joined, split_inner
-from policyd.importers.jmespath.kinds import ANY, BOOL, LIST, MAP, SCALARS, JsonKind, kind_of
+from policyd.importers.jmespath.kinds import (
+    ANY,
+    BOOL,
+    LIST,
+    MAP,
+    SCALARS,
+    JsonKind,
+    kind_of,
+    kind_of_field,
+)
 from policyd.importers.jmespath.streams import CelList, Generator
-from policyd.importers.jmespath.truth import equality, truth
+from policyd.importers.jmespath.terms import (
+    CelTerm,
+    Either,
+    Several,
+    both,
+    equality,
+    first_of,
+    single,
+    truth,
+)
 from policyd.importers.jmespath.values import CelValue, Constant, Nulls
 from policyd.importers.jmespath.vocabulary import Meaning, NotTranslatable, Vocabulary
-from policyd.importers.jmespath.words import literal, quoted, variable
 
 _Node = dict[str, Any]
 
@@ -112,7 +130,7 @@ class _Reader:
             case "and_expression":
                 return both(*(self.term(each, current) for each in children))
             case "multi_select_list":
-                return self._listed(children, current)
+                return listed([self.term(each, current) for each in children])
             case "multi_select_dict":
                 return self._mapped(children, current)
             case other:
@@ -122,9 +140,6 @@ class _Reader:
         if current is None:
             raise NotTranslatable("`@` as the whole of Kyverno's variables is not available")
         return current
-
-    def _single(self, current: CelTerm | None) -> CelValue:
-        return single(self._current(current))
 
     def _literal(self, value: object) -> CelTerm:
         parts = split_inner(value, self.inner) if isinstance(value, str) else []
@@ -206,7 +221,7 @@ class _Reader:
         if need is None or not isinstance(found, CelValue | CelList):
             return found
         parts = [need] if found.needs is None else [need, found.needs]
-        return replace(found, needs=conjunction(parts))
+        return replace(found, needs=every(*parts))
 
     # Projections
 
@@ -270,11 +285,11 @@ class _Reader:
         children = node["children"]
         match node["type"]:
             case "and_expression":
-                return conjunction([self.condition(each, current) for each in children])
+                return every(*[self.condition(each, current) for each in children])
             case "or_expression":
-                return disjunction([self.condition(each, current) for each in children])
+                return some(*[self.condition(each, current) for each in children])
             case "not_expression":
-                return negation(self.condition(children[0], current))
+                return negated(self.condition(children[0], current))
             case "comparator":
                 left, right = (self.term(each, current) for each in children)
                 return compared(node["value"], left, right)
@@ -282,9 +297,6 @@ class _Reader:
                 return truth(self.term(node, current))
 
     # Selections
-
-    def _listed(self, children: list[_Node], current: CelTerm | None) -> CelTerm:
-        return listed([self.term(each, current) for each in children])
 
     def _mapped(self, children: list[_Node], current: CelTerm | None) -> CelTerm:
         pairs, names = [], []
@@ -324,10 +336,8 @@ def listed(terms: Sequence[CelTerm]) -> Several:
     return Several(Cel(f"[{', '.join(texts)}]"), kind, parts=tuple(terms))
 
 
-def meant(meaning: Meaning | str, name: str) -> CelTerm:
+def meant(meaning: Meaning, name: str) -> CelTerm:
     """Return the value of a name."""
-    if isinstance(meaning, str):
-        meaning = Meaning(meaning)
     if meaning.term is not None:
         return meaning.term
     level = TERNARY if " " in meaning.expression else MEMBER
@@ -352,10 +362,10 @@ def compared(operator: str, left: CelTerm, right: CelTerm) -> Cel:
         case "eq":
             return equality(left, right)
         case "ne":
-            return negation(equality(left, right))
+            return negated(equality(left, right))
     signs = {"lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
     needs = [need for each in (left, right) if (need := each.presence()) is not None]
-    return conjunction([*needs, relation(left.text(SUM), signs[operator], right.text(SUM))])
+    return every(*needs, relation(left.text(SUM), signs[operator], right.text(SUM)))
 
 
 def _plain(term: CelTerm) -> CelValue | CelList:

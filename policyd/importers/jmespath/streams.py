@@ -8,10 +8,10 @@ from policyd.importers.jmespath.cel import (
     TERNARY,
     TRUE,
     Cel,
-    conjunction,
-    disjunction,
-    negation,
+    every,
+    negated,
     relation,
+    some,
 )
 from policyd.importers.jmespath.kinds import JsonKind
 from policyd.importers.jmespath.values import CelValue
@@ -21,7 +21,8 @@ from policyd.importers.jmespath.values import CelValue
 class Generator:
     """``for variable in source if conditions``; with ``key``, the keys and values of a map.
 
-    ``of_keys``: the source is a map, and the variable one of its keys.
+    ``of_keys``: the source is a map, and the variable one of its keys. A source that is missing is
+    empty, or an error if ``strict``.
     """
 
     variable: str
@@ -29,20 +30,19 @@ class Generator:
     conditions: tuple[Cel, ...] = ()
     key: str | None = None
     of_keys: bool = False
+    strict: bool = False
 
-    def macro(self, name: str, *arguments: str, strict: bool = False) -> Cel:
-        """Return a call of a macro over the source; ``map`` has another name for maps.
-
-        A source that is missing is empty, or an error if ``strict``.
-        """
+    def macro(self, name: str, *arguments: str) -> Cel:
+        """Return a call of a macro over the source; ``map`` has another name for maps."""
         variables = [self.variable] if self.key is None else [self.key, self.variable]
         if self.key is not None and name == "map":
             name = "transformList"
-        return Cel(f"{self.whole(strict)}.{name}({', '.join([*variables, *arguments])})")
+        return Cel(f"{self.whole}.{name}({', '.join([*variables, *arguments])})")
 
-    def whole(self, strict: bool) -> str:
+    @property
+    def whole(self) -> str:
         """Return what it generates from."""
-        if strict:
+        if self.strict:
             return self.source.text(MEMBER)
         return self.source.or_value("{}" if self.of_keys or self.key is not None else "[]")
 
@@ -108,62 +108,58 @@ class CelList:
         It is false for null, or an error if ``strict``.
         """
         inner = _asked(self.element, holds)
-        strict = strict and self.needs is not None
-        for number, generator in reversed(list(enumerate(self.generators))):
-            condition = conjunction([*generator.conditions, inner])
+        for generator in reversed(self._generators(strict)):
+            condition = every(*generator.conditions, inner)
             if condition == TRUE:
-                inner = relation(f"size({generator.whole(strict and number == 0)})", ">", "0")
+                inner = relation(f"size({generator.whole})", ">", "0")
             else:
-                inner = generator.macro("exists", condition.text, strict=strict and number == 0)
+                inner = generator.macro("exists", condition.text)
         return inner
 
     def has(self, item: str, *, strict: bool = False) -> Cel | None:
         """Return CEL that is true if an item, CEL, is an element; None if that is no `in`."""
-        *outer, last = self.generators
+        *outer, last = self._generators(strict)
         if last.conditions or last.key is not None or self.element.text() != last.variable:
             return None
-        strict = strict and self.needs is not None
-        inner = relation(item, "in", last.whole(strict and not outer))
-        for number, generator in reversed(list(enumerate(outer))):
-            condition = conjunction([*generator.conditions, inner])
-            inner = generator.macro("exists", condition.text, strict=strict and number == 0)
+        inner = relation(item, "in", last.whole)
+        for generator in reversed(outer):
+            inner = generator.macro("exists", every(*generator.conditions, inner).text)
         return inner
 
     def every(self, holds: Callable[[CelValue], Cel]) -> Cel:
         """Return CEL that is true if ``holds`` is true for all; true for null."""
         inner = _asked(self.element, holds)
         for generator in reversed(self.generators):
-            unless = [negation(conjunction(generator.conditions))] if generator.conditions else []
-            inner = generator.macro("all", disjunction([*unless, inner]).text)
+            unless = [negated(every(*generator.conditions))] if generator.conditions else []
+            inner = generator.macro("all", some(*unless, inner).text)
         return inner
 
     def size(self) -> Cel:
         """Return CEL of the number of elements; null is an error."""
-        *outer, last = self.generators
-        strict = self.needs is not None
-        strictly = strict and not outer
-        count = f"size({last.whole(strictly)})"
+        *outer, last = self._generators(True)
+        count = f"size({last.whole})"
         if condition := _condition(last, self.element):
-            kept = last.macro("filter", *condition, strict=strictly)
+            kept = last.macro("filter", *condition)
             if last.key is not None:
-                kept = last.macro("map", *condition, last.variable, strict=strictly)
+                kept = last.macro("map", *condition, last.variable)
             count = f"size({kept.text})"
-        for number, generator in reversed(list(enumerate(outer))):
-            filters = _condition(generator, None)
-            mapped = generator.macro("map", *filters, count, strict=strict and number == 0)
-            count = f"{mapped.text}.sum()"
+        for generator in reversed(outer):
+            count = f"{generator.macro('map', *_condition(generator, None), count).text}.sum()"
         return Cel(count)
 
     def cel(self) -> Cel:
         """Return the list as CEL; null is an error."""
-        *outer, last = self.generators
-        strict = self.needs is not None
-        whole = _collected(last, self.element, strict and not outer)
-        for number, generator in reversed(list(enumerate(outer))):
-            filters = _condition(generator, None)
-            mapped = generator.macro("map", *filters, whole.text, strict=strict and number == 0)
+        *outer, last = self._generators(True)
+        whole = _collected(last, self.element)
+        for generator in reversed(outer):
+            mapped = generator.macro("map", *_condition(generator, None), whole.text)
             whole = Cel(f"{mapped.text}.flatten()")
         return whole
+
+    def _generators(self, strict: bool) -> tuple[Generator, ...]:
+        """Return the generators; if ``strict``, a list that is null is an error."""
+        first, *more = self.generators
+        return (replace(first, strict=strict and self.needs is not None), *more)
 
     def text(self, level: int = TERNARY) -> str:
         """Return ``cel`` for a place of this level."""
@@ -183,17 +179,17 @@ def _asked(element: "CelValue | CelList", holds: Callable[[CelValue], Cel]) -> C
     return holds(element)
 
 
-def _collected(generator: Generator, element: "CelValue | CelList", strict: bool) -> Cel:
+def _collected(generator: Generator, element: "CelValue | CelList") -> Cel:
     condition = _condition(generator, element)
     whole = element.text() == generator.variable and generator.key is None
     if not whole or (generator.of_keys and not condition):
-        return generator.macro("map", *condition, element.text(), strict=strict)
+        return generator.macro("map", *condition, element.text())
     if condition:
-        return generator.macro("filter", *condition, strict=strict)
-    return Cel(generator.whole(strict))
+        return generator.macro("filter", *condition)
+    return Cel(generator.whole)
 
 
 def _condition(generator: Generator, element: "CelValue | CelList | None") -> list[str]:
     need = None if element is None else element.presence()
     parts = [*generator.conditions, *([] if need is None else [need])]
-    return [conjunction(parts).text] if parts else []
+    return [every(*parts).text] if parts else []

@@ -12,11 +12,12 @@ from policyd.importers.jmespath.cel import (
     SUM,
     TERNARY,
     Cel,
-    conjunction,
+    every,
+    is_field,
+    quoted,
     relation,
 )
 from policyd.importers.jmespath.kinds import ANY, STRING, JsonKind
-from policyd.importers.jmespath.words import is_field, quoted
 
 # A field by name, an item by index, or a field whose name is CEL.
 FieldStep = str | int | Cel
@@ -103,7 +104,7 @@ class CelValue:
         """Return CEL that is true if there is a value; None if there always is."""
         own = self._own_presence()
         parts = [each for each in (self.needs, own) if each is not None]
-        return conjunction(parts) if parts else None
+        return every(*parts) if parts else None
 
     def _own_presence(self) -> Cel | None:
         if not self.steps:

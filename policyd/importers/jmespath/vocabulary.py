@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from policyd.importers.jmespath.alternatives import CelTerm
 from policyd.importers.jmespath.cel import Cel
 from policyd.importers.jmespath.kinds import ANY, MAP, STRING, JsonKind
+from policyd.importers.jmespath.terms import CelTerm
 from policyd.importers.jmespath.values import CelValue
 
 
@@ -31,11 +31,11 @@ class Meaning:
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
     """``meanings`` maps what an expression may start with, such as ``element`` or
-    ``request.object``, to CEL expressions or to a ``Meaning``. ``refused`` maps such beginnings to
+    ``request.object``, to a ``Meaning``. ``refused`` maps such beginnings to
     the reason why they have none. ``taken`` are variables of macros around the expression.
     """
 
-    meanings: Mapping[str, str | Meaning] = field(default_factory=dict)
+    meanings: Mapping[str, Meaning] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
     taken: frozenset[str] = frozenset()
 
@@ -43,20 +43,18 @@ class Vocabulary:
     def request(
         cls,
         *,
-        object: str = "object",
         present: tuple[str, ...] = (),
         absent: tuple[str, ...] = (),
     ) -> "Vocabulary":
         """Return what Kyverno defines for every rule.
 
-        ``object`` is the CEL of ``request.object``, ``oldObject`` for example for a rule that
-        matches DELETE only; ``present`` are fields that all objects of the rule have, such as
-        ``spec`` and ``spec.containers``. ``absent`` are fields that requests of the rule may lack,
-        of ``namespace``, ``name`` and ``subResource``: the API server omits empty ones.
+        ``present`` are fields that all objects of the rule have, such as ``spec`` and
+        ``spec.containers``. ``absent`` are fields that requests of the rule may lack, of
+        ``namespace``, ``name`` and ``subResource``: the API server omits empty ones.
         """
         found = frozenset({"metadata", "kind", "apiVersion", *present})
-        meanings: dict[str, str | Meaning] = {
-            "request.object": Meaning(object, MAP, found),
+        meanings = {
+            "request.object": Meaning("object", MAP, found),
             "request.oldObject": Meaning("oldObject", MAP, found),
             "request.operation": Meaning("request.operation", STRING),
             "request.namespace": Meaning("request.namespace", STRING),
@@ -117,8 +115,7 @@ class Vocabulary:
         """
         if name in self.refused:
             raise NotTranslatable(self.refused[name])
-        found = self.meanings.get(name)
-        return Meaning(found) if isinstance(found, str) else found
+        return self.meanings.get(name)
 
     def begins(self, name: str) -> bool:
         """Return whether a longer name has a meaning or is refused."""

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
+from policyd.importers import policies
 from policyd.importers.kyverno import settings, shape
-from policyd.importers.kyverno.bodies import kind_of
-from policyd.importers.kyverno.converted_rule import ConvertedRule, documents, policy_names
-from policyd.importers.kyverno.rule_converter import RuleConverter
-from policyd.importers.model import Imported, ImportRemark, Refused
+from policyd.importers.kyverno.rule_converter import ConvertedRule, RuleConverter, kind_of
+from policyd.importers.kyverno.settings import NamespacedAction
+from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
+from policyd.importers.naming import LONGEST, valid_name
 from policyd.json_types import JSONObject
 from policyd.policy.source.loaded_documents import Document
 
@@ -47,7 +48,7 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
         reasons.append(refusal.finding)
     if reasons:
         return [Imported(document, reasons=tuple(reasons), kind_of_rule=kinds)]
-    return [_imported(document, converted, remarks, kinds)]
+    return [_imported(document, policy, converted, remarks, kinds)]
 
 
 def _rule(rule: JSONObject, path: str) -> JSONObject | ImportRemark:
@@ -60,11 +61,16 @@ def _rule(rule: JSONObject, path: str) -> JSONObject | ImportRemark:
 
 def _imported(
     document: Document,
+    policy: JSONObject,
     rules: Sequence[Sequence[ConvertedRule]],
     remarks: Sequence[ImportRemark],
     kinds: tuple[str, ...],
 ) -> Imported:
-    metadata, description = settings.metadata(document.raw)
+    metadata, description = settings.metadata(policy)
+    # Category and severity first, whose names are those of policyd.
+    kept = metadata["annotations"]
+    ours = {key: kept[key] for key in settings.RENAMED.values() if key in kept}
+    metadata["annotations"] = ours | kept
     ordered = any("mutations" in rule.spec for made in rules for rule in made)
     names = policy_names(document.name, [made[0].name for made in rules], ordered=ordered)
     results = []
@@ -72,9 +78,49 @@ def _imported(
     found = list(remarks)
     for made, name in zip(rules, names, strict=True):
         for rule in made:
-            written = documents(rule, name, metadata, description)
+            written = [
+                _document(rule, name, action, metadata, description) for action in rule.actions
+            ]
             results += written
             found += (each for each in rule.remarks if each not in found)
             for each in rule.names:
                 by_rule[each] = (*by_rule.get(each, ()), *(one.name for one in written))
     return Imported(document, tuple(results), (), tuple(found), by_rule, kinds)
+
+
+def policy_names(policy: str, rules: Sequence[str], *, ordered: bool) -> list[str]:
+    """Return a name for each rule: the policy's if it has one rule.
+
+    ``ordered``: they sort as the rules stand.
+
+    >>> policy_names("labels", ["check-team", "check-owner"], ordered=False)
+    ['labels-check-team', 'labels-check-owner']
+    >>> policy_names("labels", ["check-team", "check-owner"], ordered=True)
+    ['labels-1-check-team', 'labels-2-check-owner']
+    """
+    if len(rules) == 1:
+        return [policy]
+    own = list(map(valid_name, rules))
+    names = [f"{policy}-{rule}" for rule in own]
+    if ordered and names != sorted(names):
+        width = len(str(len(rules)))
+        names = [f"{policy}-{i:0{width}}-{rule}" for i, rule in enumerate(own, 1)]
+    if len(set(names)) < len(names) or max(map(len, names)) > LONGEST:
+        names = [f"{policy}-{number}" for number in range(1, len(rules) + 1)]
+    return names
+
+
+def _document(
+    rule: ConvertedRule, name: str, action: NamespacedAction, metadata: JSONObject, description: str
+) -> ImportedDocument:
+    spec: JSONObject = dict(rule.spec)
+    if description:
+        spec.setdefault("description", description)
+    if action.condition:
+        where = {"name": "action-by-namespace", "expression": action.condition}
+        spec["matchConditions"] = [*spec.get("matchConditions", ()), where]
+    if spec.get("validations"):
+        spec["validationActions"] = list(action.actions)
+    full = "-".join(each for each in (name, rule.suffix, action.suffix) if each)
+    kept = {field: value for field, value in spec.items() if value not in (None, [], {})}
+    return policies.policy(full, metadata, kept, rule.comments)

@@ -8,12 +8,12 @@ where its key or value is null.
 from dataclasses import replace
 
 from policyd.importers.jmespath import has_variables
-from policyd.importers.jmespath.alternatives import CelTerm, Either, Several
-from policyd.importers.jmespath.cel import Cel, conjunction, disjunction
+from policyd.importers.jmespath.cel import Cel, every, some
 from policyd.importers.jmespath.interpolation import term_of
 from policyd.importers.jmespath.kinds import ANY
 from policyd.importers.jmespath.reading import constant, listed, over
 from policyd.importers.jmespath.streams import CelList
+from policyd.importers.jmespath.terms import CelTerm, Either, Several
 from policyd.importers.jmespath.values import CelValue, Constant, Ordered
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.kyverno.operators import OF_LISTS, OPERATORS
@@ -21,33 +21,28 @@ from policyd.importers.model import Refused
 from policyd.json_types import JSON
 
 
-def holds(block: JSON, scope: Vocabulary, path: str) -> str:
+def holds(block: JSON, scope: Vocabulary, path: str) -> Cel:
     """Return CEL that is true when a block of conditions holds; ``path`` is its field.
 
     Raises Refused for what CEL cannot say.
     """
-    return block_holds(block, scope, path).text
-
-
-def block_holds(block: JSON, scope: Vocabulary, path: str) -> Cel:
-    """Return ``holds`` with how tightly it binds."""
     if isinstance(block, list):
         parts = []
         for number, each in enumerate(block):
             inside = f"{path}[{number}]"
             nested = isinstance(each, dict) and ("any" in each or "all" in each)
-            parts.append((block_holds if nested else _condition)(each, scope, inside))
-        return conjunction(parts)
+            parts.append((holds if nested else _condition)(each, scope, inside))
+        return every(*parts)
     if not isinstance(block, dict):
         raise Refused(path, "expected conditions: `any` and `all`, or a list")
     if unknown := set(block) - {"any", "all"}:
         raise Refused(path, f"`{min(unknown)}` is not a field of conditions")
     parts = []
     if block.get("any") is not None:
-        parts.append(disjunction(_conditions(block["any"], scope, f"{path}.any")))
+        parts.append(some(*_conditions(block["any"], scope, f"{path}.any")))
     if block.get("all") is not None:
-        parts.append(conjunction(_conditions(block["all"], scope, f"{path}.all")))
-    return conjunction(parts)
+        parts.append(every(*_conditions(block["all"], scope, f"{path}.all")))
+    return every(*parts)
 
 
 def _conditions(block: JSON, scope: Vocabulary, path: str) -> list[Cel]:

@@ -2,14 +2,12 @@
 fetch has no meaning, which refuses an expression that uses it.
 """
 
-from policyd.importers.jmespath.alternatives import CelTerm
-from policyd.importers.jmespath.cel import Cel
+from policyd.importers.jmespath.cel import Cel, is_field
 from policyd.importers.jmespath.interpolation import queried, term_of
 from policyd.importers.jmespath.reading import constant
+from policyd.importers.jmespath.terms import CelTerm
 from policyd.importers.jmespath.values import CelValue
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
-from policyd.importers.jmespath.words import is_field
-from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 
@@ -22,16 +20,16 @@ _FETCHED = {
 
 def bound(
     entries: JSON, scope: Vocabulary, path: str, *, inline: bool = False
-) -> tuple[Vocabulary, RuleParts]:
-    """Return the vocabulary with the names of a `context`, and the variables and parameters it
-    needs.
+) -> tuple[Vocabulary, JSONObject]:
+    """Return the vocabulary with the names of a `context`, and the fields of a Policy's ``spec``
+    that it needs: variables and parameters.
 
     ``inline``: write the values where they are used, as in a loop, whose items a variable cannot
     see. Raises Refused.
     """
     spec: JSONObject = {}
     if entries is None:
-        return scope, RuleParts(spec)
+        return scope, spec
     if not isinstance(entries, list):
         raise Refused(path, "expected a list of variables")
     for number, entry in enumerate(entries):
@@ -39,7 +37,7 @@ def bound(
         if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
             raise Refused(place, "expected a variable with a `name`")
         scope = _with_entry(entry, scope, place, spec, inline)
-    return scope, RuleParts(spec)
+    return scope, spec
 
 
 def _with_entry(

@@ -7,10 +7,10 @@ conditions, becomes a matchCondition. Fields: Kyverno api/kyverno/v2/policy_exce
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from policyd.export.expressions.literals import string_literal
-from policyd.export.expressions.selectors import joined, selector_expression, wildcard_expression
+from policyd.export.expressions.selectors import selector_expression
 from policyd.importers.fields import object_at, objects, require_fields, strings
-from policyd.importers.kyverno.matching.globs import is_wild
+from policyd.importers.jmespath.cel import AND, TRUE, Cel, every, literal, negated, relation, some
+from policyd.importers.jmespath.globs import among, has_wildcards
 from policyd.importers.kyverno.matching.selectors import selected
 from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.model import Refused
@@ -18,7 +18,7 @@ from policyd.json_types import JSON, JSONObject
 from policyd.policy.model.base import LabelSelector, ModelError
 from policyd.policy.source.loaded_documents import Document
 
-ConditionTranslator = Callable[[JSON, str], str]
+ConditionTranslator = Callable[[JSON, str], Cel]
 """Makes CEL of a block of Kyverno's conditions at a path; raises Refused."""
 
 _GROUP = "kyverno.io"
@@ -52,10 +52,10 @@ def exceptions(
         if spec.get("podSecurity"):
             text = "exceptions from single controls of Pod Security cannot be imported"
             raise Refused(f"{path}.podSecurity", text)
-        every = {kind for each in rules.values() for kind in each}
-        holds = (
-            condition(spec["conditions"], f"{path}.conditions") if spec.get("conditions") else ""
-        )
+        of_rule = {kind for each in rules.values() for kind in each}
+        holds = TRUE
+        if spec.get("conditions"):
+            holds = condition(spec["conditions"], f"{path}.conditions")
         for index, entry in enumerate(_entries(object_at(spec, "match", path), f"{path}.match")):
             criteria = _criteria(entry, f"{path}.match")
             named = _kinds(entry, f"{path}.match")
@@ -63,14 +63,13 @@ def exceptions(
             if not exempt:
                 continue
             name = document.name if index == 0 else f"{document.name}-{index + 1}"
-            if exempt == every and not holds:
+            if exempt == of_rule and holds == TRUE:
                 for number, each in enumerate(criteria):
                     found.append({"name": f"{name}-groups" if number else name, **each})
                 continue
-            kind_test = "" if exempt == every else _among("request.kind.kind", sorted(exempt))
-            whole = joined("||", [each for each in map(_test, criteria) if each])
-            test = joined("&&", [each for each in (kind_test, whole, holds) if each])
-            conditions.append({"name": f"exception-{name}", "expression": f"!({test})"})
+            kind = TRUE if exempt == of_rule else _among("request.kind.kind", sorted(exempt))
+            test = every(kind, some(*map(_test, criteria)), holds)
+            conditions.append({"name": f"exception-{name}", "expression": negated(test).text})
     parts = {"exceptions": found, "matchConditions": conditions}
     return RuleParts({field: value for field, value in parts.items() if value})
 
@@ -123,7 +122,7 @@ def _kinds(entry: JSONObject, path: str) -> frozenset[str] | None:
             selector = selected(each)
         except ValueError as error:
             raise Refused(f"{path}.kinds", str(error)) from error
-        if selector.subresource or is_wild(selector.kind):
+        if selector.subresource or has_wildcards(selector.kind):
             raise Refused(f"{path}.kinds", f"exceptions for {each} cannot be imported")
         found.append(selector.kind)
     return frozenset(found)
@@ -177,15 +176,14 @@ def _subjects(entry: JSONObject, path: str) -> tuple[list[str], list[str]]:
     return users, groups
 
 
-def _test(criteria: JSONObject) -> str:
-    """Return CEL that is true if all criteria match; empty if there are none."""
-    terms: list[str] = []
+def _test(criteria: JSONObject) -> Cel:
+    """Return CEL that is true if all criteria match."""
+    terms: list[Cel] = []
     for field, value in (("namespaces", _NAMESPACE), ("names", _NAME), ("users", _USER)):
         if criteria.get(field):
-            terms.append(wildcard_expression(criteria[field], value))
+            terms.append(among(value, criteria[field]))
     if criteria.get("groups"):
-        test = wildcard_expression(criteria["groups"], "g")
-        terms.append(f"{_GROUPS}.exists(g, {test})")
+        terms.append(Cel(f"{_GROUPS}.exists(g, {among('g', criteria['groups']).text})"))
     if criteria.get("operations"):
         terms.append(_among("request.operation", criteria["operations"]))
     if criteria.get("objectSelector"):
@@ -193,9 +191,9 @@ def _test(criteria: JSONObject) -> str:
             selector = LabelSelector.validated(criteria["objectSelector"])
         except ModelError as error:
             raise Refused("spec.match.resources.selector", str(error)) from None
-        terms.append(selector_expression(selector, _LABELS))
-    return joined("&&", terms)
+        terms.append(Cel(selector_expression(selector, _LABELS), AND))
+    return every(*terms)
 
 
-def _among(value: str, given: Sequence[str]) -> str:
-    return f"{value} in [{', '.join(map(string_literal, given))}]"
+def _among(value: str, given: Sequence[str]) -> Cel:
+    return relation(value, "in", literal(given))

@@ -1,23 +1,24 @@
 """One rule of a ClusterPolicy or Policy: what it applies to, and what its body contributes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
-from policyd.importers.kyverno import settings
-from policyd.importers.kyverno.bodies import body, kind_of
+from policyd.importers.kyverno import mutate, settings
+from policyd.importers.kyverno.cel import validate_cel_rule as cel
 from policyd.importers.kyverno.conditions import holds
 from policyd.importers.kyverno.context import bound
-from policyd.importers.kyverno.converted_rule import ConvertedRule, joined, without_unused
 from policyd.importers.kyverno.exceptions import exceptions
-from policyd.importers.kyverno.matching import autogen, expansion, operations
+from policyd.importers.kyverno.matching import autogen, operations
 from policyd.importers.kyverno.matching.kinds import MatchedResource
 from policyd.importers.kyverno.matching.matching import Matching, MatchScope, matching
 from policyd.importers.kyverno.matching.targets import absent_fields, namespace_of, targets
 from policyd.importers.kyverno.pod_security import level_policies as pod_security
-from policyd.importers.kyverno.rule_parts import RuleParts
+from policyd.importers.kyverno.rule_parts import RuleParts, joined, without_unused
+from policyd.importers.kyverno.settings import NamespacedAction
+from policyd.importers.kyverno.validate import validate_rule as validate
 from policyd.importers.model import ImportRemark, Refused
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSON, FieldPath, JSONObject
 from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.source.loaded_documents import Document
 
@@ -47,6 +48,25 @@ _PRESENT = {
     "PersistentVolumeClaim": ("spec",),
     "CronJob": ("spec", "spec.jobTemplate", "spec.jobTemplate.spec"),
 }
+_VALIDATES = (
+    "cel", "pattern", "anyPattern", "deny", "foreach", "podSecurity", "manifests", "assert",
+)  # fmt: skip
+_MUTATES = ("targets", "foreach", "patchStrategicMerge", "patchesJson6902")
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertedRule:
+    """A rule with what it contributes; ``names`` are those that tests use for it. ``suffix`` tells
+    the Policies apart that one rule becomes.
+    """
+
+    name: str
+    spec: JSONObject
+    actions: Sequence[NamespacedAction]
+    names: tuple[str, ...]
+    remarks: tuple[ImportRemark, ...] = ()
+    comments: Mapping[FieldPath, str] = field(default_factory=dict)
+    suffix: str = ""
 
 
 class RuleConverter:
@@ -77,10 +97,10 @@ class RuleConverter:
                 replace(each, remarks=(*each.remarks, ImportRemark(f"{path}.match", _SUBRESOURCES)))
                 for each in self._converted(rule, path, ())
             ]
-        if not (controllers and expansion.reads_controller(rule)):
+        if not (controllers and autogen.reads_controller(rule)):
             return self._converted(rule, path, controllers)
         result = []
-        for suffix, each in expansion.expanded(rule, self._controllers):
+        for suffix, each in autogen.expanded(rule, self._controllers):
             for made in self._converted(each, path, ()):
                 names = dict.fromkeys((str(rule.get("name", "")), *made.names))
                 result.append(replace(made, suffix=suffix, names=tuple(names)))
@@ -103,35 +123,39 @@ class RuleConverter:
         written = rule.get("context") or None
         vocabulary, context = bound(written, root, f"{path}.context")
         condition = _preconditions(ours.rest, written, path, root)
-        bodies = (
-            {"": self._body(rule, path, vocabulary)}
-            if kind != "podSecurity"
-            else {
-                each.name: RuleParts(each.spec)
-                for each in pod_security.checks(rule["validate"], f"{path}.validate")
-            }
-        )
+        if kind == "podSecurity":
+            checks = pod_security.checks(rule["validate"], f"{path}.validate")
+            bodies = {name: RuleParts(spec) for name, spec in checks.items()}
+        else:
+            bodies = {"": self._body(rule, path, vocabulary)}
         names = self._names(rule, found)
         exempt = self._exceptions(names, found, root)
         within = namespace_of(found.targets, namespaced=bool(scope.namespace))
         actions = settings.actions(self._spec, rule.get("validate") or {}, path, within)
+        matched = RuleParts(found.spec, found.remarks)
+        shared = (matched, self._common, exempt, condition, RuleParts(context))
         result = []
         for suffix, own in bodies.items():
-            matched = RuleParts(found.spec, found.remarks)
-            whole = without_unused(joined(matched, self._common, exempt, condition, context, own))
+            whole = without_unused(joined(*shared, own))
             name = str(rule.get("name", ""))
             result.append(
                 ConvertedRule(
-                    name, kind, whole.spec, actions, names, whole.remarks, whole.comments, suffix
+                    name, whole.spec, actions, names, whole.remarks, whole.comments, suffix
                 )
             )
         return result
 
     def _body(self, rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
         try:
-            return body(rule, path)(rule, path, scope)
+            if kind_of(rule) == "cel":
+                return cel.parts(rule, path)
+            if "validate" in rule:
+                return validate.parts(rule, path, scope)
+            if "mutate" in rule:
+                return mutate.parts(rule, path, scope)
         except NotTranslatable as error:
             raise Refused(path, str(error)) from error
+        raise Refused(path, "the rule neither validates nor mutates")
 
     def _scope(
         self,
@@ -193,5 +217,17 @@ def _preconditions(block: JSON, context: JSON, path: str, scope: Vocabulary) -> 
     if not block:
         return RuleParts({})
     scope, _ = bound(context, scope, f"{path}.context", inline=True)
-    expression = holds(block, scope, f"{path}.preconditions")
+    expression = holds(block, scope, f"{path}.preconditions").text
     return RuleParts({"matchConditions": [{"name": "preconditions", "expression": expression}]})
+
+
+def kind_of(rule: JSONObject) -> str:
+    """Return the kind of a rule, as statistics count it."""
+    validates = rule.get("validate")
+    if isinstance(validates, dict):
+        return next((each for each in _VALIDATES if each in validates), "validate")
+    mutates = rule.get("mutate")
+    if isinstance(mutates, dict):
+        found = next((each for each in _MUTATES if mutates.get(each)), "mutate")
+        return "mutate foreach" if found == "foreach" else found
+    return next((each for each in ("generate", "verifyImages") if each in rule), "")

@@ -1,5 +1,6 @@
-"""What the body of one rule of a Kyverno policy contributes to a Policy. Only data."""
+"""What the parts of one rule of a Kyverno policy contribute to a Policy, one and joined."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -17,3 +18,28 @@ class RuleParts:
     spec: JSONObject
     remarks: tuple[ImportRemark, ...] = ()
     comments: Mapping[FieldPath, str] = field(default_factory=dict)
+
+
+def joined(*parts: RuleParts) -> RuleParts:
+    """Join parts of a rule: lists of the same field in order, other fields must be equal."""
+    spec: JSONObject = {}
+    remarks: tuple[ImportRemark, ...] = ()
+    comments: dict[FieldPath, str] = {}
+    for part in parts:
+        comments |= part.comments  # only the body of a rule has some
+        for name, value in part.spec.items():
+            spec[name] = [*spec.get(name, ()), *value] if isinstance(value, list) else value
+        remarks += part.remarks
+    return RuleParts(spec, remarks, comments)
+
+
+def without_unused(parts: RuleParts) -> RuleParts:
+    """Leave out the variables that no expression uses."""
+    spec = dict(parts.spec)
+    while variables := spec.get("variables"):
+        text = json.dumps(spec)
+        used = [each for each in variables if f"variables.{each['name']}" in text]
+        if len(used) == len(variables):
+            break
+        spec["variables"] = used
+    return RuleParts(spec, parts.remarks, parts.comments)

@@ -3,27 +3,28 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from policyd.export.patterns.text import FALSE, Bool, every, negated, some
+from policyd.importers.jmespath.cel import FALSE, Cel, every, negated, some
+from policyd.importers.jmespath.globs import among, has_wildcards
 from policyd.importers.kyverno.matching import autogen
-from policyd.importers.kyverno.matching.globs import among, is_wild
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSONObject
 
-# What Kyverno's reports and its documentation use; it says nothing about requests.
-_ABOUT_KYVERNO = frozenset(
+_DESCRIPTION = "policies.kyverno.io/description"
+RENAMED = {
+    "policies.kyverno.io/category": "policyd.dev/category",
+    "policies.kyverno.io/severity": "policyd.dev/severity",
+}
+# About the object of the source, or for Kyverno's reports and documentation.
+_DROPPED = frozenset(
     {
         "kyverno.io/kyverno-version",
         "kyverno.io/kubernetes-version",
         "policies.kyverno.io/minversion",
-        "policies.kyverno.io/description",
-        "policies.kyverno.io/category",
-        "policies.kyverno.io/severity",
+        _DESCRIPTION,
         "kubectl.kubernetes.io/last-applied-configuration",
         autogen.ANNOTATION,
     }
 )
-
-
 # What ``background: false`` means here.
 SCANNED = "`policyd apply --cluster` scans with all policies, and with this one too"
 
@@ -43,18 +44,13 @@ def metadata(policy: JSONObject) -> tuple[JSONObject, str]:
     """Return labels and annotations that the Policies keep, and the description."""
     given = policy.get("metadata") or {}
     annotations: Mapping[str, str] = given.get("annotations") or {}
-    kept: JSONObject = {}
-    for name, ours in (("category", "category"), ("severity", "severity")):
-        value = annotations.get(f"policies.kyverno.io/{name}")
-        if value:
-            kept[f"policyd.dev/{ours}"] = value
-    kept |= {name: value for name, value in annotations.items() if name not in _ABOUT_KYVERNO}
-    result: JSONObject = {}
-    if given.get("labels"):
-        result["labels"] = given["labels"]
-    if kept:
-        result["annotations"] = kept
-    return result, str(annotations.get("policies.kyverno.io/description", "")).strip()
+    kept = {
+        RENAMED.get(key, key): value.strip()
+        for key, value in annotations.items()
+        if key not in _DROPPED and (value or key not in RENAMED)
+    }
+    metadata = {"labels": given.get("labels"), "annotations": kept}
+    return metadata, annotations.get(_DESCRIPTION, "").strip()
 
 
 def settings(spec: JSONObject) -> tuple[JSONObject, list[ImportRemark]]:
@@ -100,7 +96,7 @@ def actions(
         overrides = spec.get("validationFailureActionOverrides") or []
     warns = bool(spec.get("emitWarning"))
     usual = _actions(default, warns, path)
-    tests: dict[tuple[str, ...], Bool] = {}
+    tests: dict[tuple[str, ...], Cel] = {}
     decided: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
     for index, each in enumerate(overrides):
         if each.get("namespaceSelector"):
@@ -126,8 +122,8 @@ def actions(
 
 def _before(names: Sequence[str], earlier: Sequence[str]) -> list[str]:
     """Return the names of earlier overrides that one of these may fit."""
-    wild = any(map(is_wild, names))
-    return [each for each in earlier if wild or is_wild(each) or each in names]
+    wild = any(map(has_wildcards, names))
+    return [each for each in earlier if wild or has_wildcards(each) or each in names]
 
 
 def _actions(action: str, warns: bool, path: str) -> tuple[str, ...]:

@@ -19,11 +19,10 @@ _NAMES = {str: "a string", bool: "true or false", int: "a number"}
 
 def checked(policy: JSONObject) -> JSONObject:
     """Return a policy without fields that are null. Raises Refused."""
-    metadata = _checked(policy.get("metadata") or {}, _METADATA, "metadata")
-    spec = _checked(policy.get("spec") or {}, _SPEC, "spec")
-    if not spec.get("rules"):
+    found = _policy(policy, _SPEC)
+    if not found["spec"].get("rules"):
         raise Refused("spec.rules", "the policy has no rules")
-    return {**policy, "metadata": metadata, "spec": spec}
+    return found
 
 
 def cel_policy(policy: JSONObject) -> JSONObject:
@@ -31,9 +30,16 @@ def cel_policy(policy: JSONObject) -> JSONObject:
 
     The types of other fields are those of the Policy that it becomes.
     """
+    return _policy(policy, _CEL_SPEC)
+
+
+def _policy(policy: JSONObject, form: Mapping[str, Any]) -> JSONObject:
     metadata = _checked(policy.get("metadata") or {}, _METADATA, "metadata")
-    spec = _checked(policy.get("spec") or {}, _CEL_SPEC, "spec")
-    return {**policy, "metadata": metadata, "spec": spec}
+    return {
+        **policy,
+        "metadata": metadata,
+        "spec": _checked(policy.get("spec") or {}, form, "spec"),
+    }
 
 
 def _checked(value: JSON, form: Any, path: str) -> JSON:

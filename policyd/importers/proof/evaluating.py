@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 from policyd.admission.lookups.authorizer import StaticAuthorizer
 from policyd.errors import PolicydError
-from policyd.importers.proof.rows import TestUnusable
-from policyd.json_types import JSON, JSONObject
+from policyd.importers.proof.rows import ProofRequest, TestUnusable
+from policyd.json_types import JSON
 from policyd.offline.admitting import Admission, Admitter
 from policyd.offline.suite_policies import with_state
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.suite.state import CaseState
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +24,6 @@ class Decision:
     after: JSON
 
 
-@dataclass(frozen=True, slots=True)
-class ProofRequest:
-    """A request with what its cluster holds: Namespace objects, and ConfigMaps that are params."""
-
-    review: JSONObject
-    namespaces: tuple[JSONObject, ...] = ()
-    params: tuple[JSONObject, ...] = ()
-
-
 def decide(
     policies: CompiledPolicySet,
     trial: ProofRequest,
@@ -43,13 +33,11 @@ def decide(
     """Return what the policies of these names decide. The ``evaluated`` ones, by default the same,
     are those that see the request: a mutation by another rule may come before a validation.
 
-    The defaults of the API server are not applied: neither do the tests' own tools. Raises
-    TestUnusable if the request cannot be evaluated.
+    Raises TestUnusable if the request cannot be evaluated.
     """
     seen = names if evaluated is None else evaluated
-    state = CaseState(params=trial.params, namespaces=trial.namespaces, defaults=False)
     # The tests' own tools know no rights of users but those that a test gives them.
-    admitter = Admitter(with_state(policies, state), StaticAuthorizer(()))
+    admitter = Admitter(with_state(policies, trial.state), StaticAuthorizer(()))
     try:
         found = admitter.admit(trial.review, only=lambda each: each.name in seen)
     except PolicydError as error:

@@ -1,26 +1,127 @@
-"""Run the cases of Gatekeeper's suites with what was imported. Reads no suite.yaml itself."""
+"""Run the cases of Gatekeeper's suites (suite.yaml) with what was imported.
+
+The fields are those of ``Suite`` of test.gatekeeper.sh/v1alpha1, as gator verifies it.
+"""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from policyd.cel.env import Environment
 from policyd.errors import CelCompileError, EvaluationError
 from policyd.importers.checking import CheckedImport
+from policyd.importers.fields import items, require_fields, string_at, strings_at
 from policyd.importers.model import Refused
-from policyd.importers.proof.evaluating import Decision, ProofRequest, decide
+from policyd.importers.proof.evaluating import Decision, decide
 from policyd.importers.proof.files import TestFiles
-from policyd.importers.proof.gatekeeper_suites import (
-    GatekeeperCase,
-    GatekeeperTest,
-    ViolationAssertion,
-    read_suite,
-)
 from policyd.importers.proof.imports import TestedPolicies
-from policyd.importers.proof.rows import Proof, TestRow, TestUnusable
-from policyd.json_types import JSONObject
+from policyd.importers.proof.rows import Proof, ProofRequest, RowState, TestRow, TestUnusable
+from policyd.json_types import JSON, JSONObject
 from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.source.loaded_documents import Document
-from policyd.policy.suite.reviews import ResourceNeeded, build_review, in_namespace, namespace
+from policyd.policy.suite.reviews import ResourceNeeded, build_review, in_namespace
+
+_SUITE = frozenset({"apiVersion", "kind", "metadata", "tests", "skip"})
+_TEST = frozenset({"name", "template", "constraint", "cases", "invalid", "skip", "expansion"})
+_CASE = frozenset({"name", "object", "inventory", "assertions", "skip"})
+_ASSERTION = frozenset({"violations", "message"})
+_YES, _NO = "yes", "no"
+
+
+@dataclass(frozen=True, slots=True)
+class ViolationAssertion:
+    """How many violations there are whose message matches ``message``, an RE2 pattern (empty: all).
+
+    ``violations`` is a number, ``yes`` (at least one) or ``no``.
+    """
+
+    violations: int | str
+    message: str = ""
+
+    def holds(self, number: int) -> bool:
+        """Whether this number of matching violations is what is asserted."""
+        if isinstance(self.violations, int):
+            return number == self.violations
+        return (number > 0) == (self.violations == _YES)
+
+    def __str__(self) -> str:
+        number = {_YES: "some violations", _NO: "no violations"}.get(
+            str(self.violations), f"{self.violations} violations"
+        )
+        return f"{number} like {self.message!r}" if self.message else number
+
+
+@dataclass(frozen=True, slots=True)
+class GatekeeperCase:
+    """One case. ``path`` is its place in the suite; ``skipped``: gator does not run it either."""
+
+    path: str
+    name: str
+    object: str
+    inventory: tuple[str, ...]
+    assertions: tuple[ViolationAssertion, ...]
+    skipped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GatekeeperTest:
+    """The cases for one constraint. ``invalid``: the constraint itself is wrong, on purpose."""
+
+    name: str
+    template: str
+    constraint: str
+    invalid: bool
+    cases: tuple[GatekeeperCase, ...]
+
+
+def read_suite(document: Document) -> list[GatekeeperTest]:
+    """Return the tests of a suite; raises TestUnusable for what is not understood."""
+    raw = document.raw
+    require_fields(raw, _SUITE, "")
+    skipped = bool(raw.get("skip"))
+    return [_test(each, path, skipped) for each, path in items(raw, "tests", "", _TEST)]
+
+
+def _test(raw: JSONObject, path: str, skipped: bool) -> GatekeeperTest:
+    if raw.get("expansion"):
+        raise TestUnusable(f"{path}.expansion: policyd has no ExpansionTemplate")
+    left_out = skipped or bool(raw.get("skip"))
+    return GatekeeperTest(
+        string_at(raw, "name", path),
+        string_at(raw, "template", path),
+        string_at(raw, "constraint", path),
+        bool(raw.get("invalid")),
+        tuple(_cases(raw, path, left_out)),
+    )
+
+
+def _cases(test: JSONObject, above: str, skipped: bool) -> Iterator[GatekeeperCase]:
+    for raw, path in items(test, "cases", above, _CASE):
+        assertions = [
+            ViolationAssertion(
+                _violations(each.get("violations"), at), string_at(each, "message", at)
+            )
+            for each, at in items(raw, "assertions", path, _ASSERTION)
+        ]
+        yield GatekeeperCase(
+            path,
+            string_at(raw, "name", path),
+            string_at(raw, "object", path),
+            tuple(strings_at(raw, "inventory", path)),
+            tuple(assertions),
+            skipped or bool(raw.get("skip")),
+        )
+
+
+def _violations(value: JSON, path: str) -> int | str:
+    if value is None or value is True or value == _YES:
+        return _YES
+    if value is False or value == _NO:
+        return _NO
+    if isinstance(value, int) and value >= 0:
+        return value
+    raise TestUnusable(f"{path}.violations: expected yes, no or a number")
+
 
 _REVIEW = ("admission.k8s.io", "AdmissionReview")
 # What policyd takes from an AdmissionReview of a test, which need not be whole.
@@ -34,8 +135,7 @@ def prove_gatekeeper(
     try:
         tests = read_suite(document)
     except Refused as error:
-        row = TestRow(document, "", "", "", "", "")
-        yield Proof(row, "not run", reason=f"the suite cannot be used: {error}")
+        yield Proof(TestRow(document), "not run", reason=f"the suite cannot be used: {error}")
         return
     for test in tests:
         yield from _proved(document, test, policies, files)
@@ -46,7 +146,9 @@ def _proved(
 ) -> Iterator[Proof]:
     reason, one = "", None
     try:
-        one = _import_of(document, test, policies, files)
+        one = policies.constrained(document, test.constraint, test.template, files)
+        if one is None:
+            reason = f"the sources have neither {test.constraint} nor {test.template}"
     except Refused as error:
         reason = str(error)
     imported = None if one is None else one.imported
@@ -69,16 +171,6 @@ def _proved(
             yield Proof(row, "not run", reason=str(error), imported=imported)
 
 
-def _import_of(
-    document: Document, test: GatekeeperTest, policies: TestedPolicies, files: TestFiles
-) -> CheckedImport:
-    """Return the import of a test's constraint, or that of its template, if it was refused."""
-    found = policies.constrained(document, test.constraint, test.template, files)
-    if found is not None:
-        return found
-    raise TestUnusable(f"the sources have neither {test.constraint} nor {test.template}")
-
-
 def _case(
     row: TestRow,
     document: Document,
@@ -98,23 +190,12 @@ def _case(
     mapper = mapper.with_definitions(definitions_among(each.raw for each in inventory))
     review = _review(found[0], mapper)
     known = {each.name: each.raw for each in inventory if each.kind == "Namespace"}
-    within = review["request"].get("namespace")
-    if within and within not in known:
-        known[within] = namespace(within, {})
-    trial = ProofRequest(review, tuple(known.values()), tuple(each.raw for each in inventory))
+    trial = ProofRequest.within(review, known, (each.raw for each in inventory))
     decision = decide(one.policies, trial, [each.name for each in one.imported.documents])
     reason = _broken(case.assertions, decision)
     word = f"{len(decision.messages)} violations"
-    return Proof(
-        row,
-        "disagrees" if reason else "agrees",
-        word,
-        reason,
-        one.imported,
-        review,
-        trial.namespaces,
-        trial.params,
-    )
+    state: RowState = "disagrees" if reason else "agrees"
+    return Proof(row, state, word, reason, one.imported, trial)
 
 
 def _review(document: Document, mapper: ResourceMapper) -> JSONObject:

@@ -11,7 +11,7 @@ from policyd.importers.all import CONVERTERS, ConverterTable, convert
 from policyd.importers.checking import CheckedImport, checked
 from policyd.importers.kyverno.matching.autogen import generated_name
 from policyd.importers.model import Imported, ImportedDocument
-from policyd.importers.origins import origin, origin_of
+from policyd.importers.naming import origin, origin_of
 from policyd.importers.proof.files import TestFiles
 from policyd.importers.proof.rows import TestUnusable
 from policyd.policy.compile import compiler

@@ -4,28 +4,26 @@ from collections.abc import Iterator, Sequence
 
 from policyd.importers.checking import CheckedImport
 from policyd.importers.model import Imported, Refused
-from policyd.importers.proof.evaluating import ProofRequest, decide
+from policyd.importers.proof.evaluating import decide
 from policyd.importers.proof.files import TestFiles
 from policyd.importers.proof.imports import TestedPolicies
 from policyd.importers.proof.kyverno_tests import (
     ExpectedResult,
     KyvernoTest,
     TestSubject,
-    read_test,
-)
-from policyd.importers.proof.kyverno_values import (
     TestValues,
     config_maps,
     context_objects,
+    read_test,
     read_values,
     request_fields,
 )
 from policyd.importers.proof.patched import differences
-from policyd.importers.proof.rows import Proof, TestRow, TestUnusable
+from policyd.importers.proof.rows import Proof, ProofRequest, RowState, TestRow, TestUnusable
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.source.loaded_documents import Document
-from policyd.policy.suite.reviews import ResourceNeeded, build_review, in_namespace, namespace
+from policyd.policy.suite.reviews import ResourceNeeded, build_review, in_namespace
 
 _DENIED = frozenset({"fail", "warn"})
 _ADMITTED = frozenset({"pass", "skip"})
@@ -39,8 +37,7 @@ def prove_kyverno(
         test = read_test(document)
         run = _KyvernoRun(test, policies, files)
     except Refused as error:
-        row = TestRow(document, "", "", "", "", "")
-        yield Proof(row, "not run", reason=f"the test cannot be used: {error}")
+        yield Proof(TestRow(document), "not run", reason=f"the test cannot be used: {error}")
         return
     for result in test.results:
         for subject in result.subjects:
@@ -70,42 +67,27 @@ class _KyvernoRun:
         row = TestRow(
             document, result.path, result.policy, result.rule, str(subject), result.result
         )
+        imported: Imported | None = None
         try:
             one = self._policy(result.policy)
-        except Refused as error:
-            return Proof(row, "not run", reason=str(error))
-        if one is None:
-            reason = f"the sources have no policy {result.policy}"
-            return Proof(row, "not run", reason=reason)
-        imported = one.imported
-        if one.policies is None:
-            return Proof(row, "not run", reason="not imported", imported=imported)
-        names = _meant(imported, result)
-        if not names:
-            reason = f"the policy has no rule {result.rule}: it has {', '.join(imported.rules)}"
-            return Proof(row, "disagrees", reason=reason, imported=imported)
-        try:
-            return self._proved(row, result, subject, one, names)
+            if one is None:
+                raise TestUnusable(f"the sources have no policy {result.policy}")
+            imported = one.imported
+            if one.policies is None:
+                raise TestUnusable("not imported")
+            names = _meant(imported, result)
+            if not names:
+                reason = f"the policy has no rule {result.rule}: it has {', '.join(imported.rules)}"
+                return Proof(row, "disagrees", reason=reason, imported=imported)
+            meant = [each for each in self._resources if subject.fits(each)]
+            if not meant:
+                raise TestUnusable(f"the resources of the test have no {subject}")
+            for each in meant:
+                proof = self._one(row, result, each, one, names)
+                if proof.state == "disagrees":
+                    break
         except Refused as error:
             return Proof(row, "not run", reason=str(error), imported=imported)
-
-    def _proved(
-        self,
-        row: TestRow,
-        result: ExpectedResult,
-        subject: TestSubject,
-        one: CheckedImport,
-        names: Sequence[str],
-    ) -> Proof:
-        meant = [each for each in self._resources if subject.fits(each)]
-        if not meant:
-            raise TestUnusable(f"the resources of the test have no {subject}")
-        proof: Proof | None = None
-        for each in meant:
-            proof = self._one(row, result, each, one, names)
-            if proof.state == "disagrees":
-                break
-        assert proof is not None
         return proof
 
     def _one(
@@ -135,16 +117,8 @@ class _KyvernoRun:
             reason = "the object is changed"
         if not reason and result.patched:
             reason = self._patched(result, resource, found.after)
-        return Proof(
-            row,
-            "disagrees" if reason else "agrees",
-            word,
-            reason,
-            one.imported,
-            trial.review,
-            trial.namespaces,
-            trial.params,
-        )
+        state: RowState = "disagrees" if reason else "agrees"
+        return Proof(row, state, word, reason, one.imported, trial)
 
     def _trial(
         self, result: ExpectedResult, resource: Document, one: CheckedImport, values: JSONObject
@@ -168,15 +142,10 @@ class _KyvernoRun:
         except ResourceNeeded as error:
             raise TestUnusable(str(error)) from None
         review = in_namespace(built)
-        request = review["request"]
         if given:  # a value of the variable only: the object keeps its own
-            request["namespace"] = given
-        within = request.get("namespace")
-        known = dict(self._namespaces)
-        if within and within not in known:
-            known[within] = namespace(within, {})
+            review["request"]["namespace"] = given
         params = (*self._params, *config_maps(values, one.imported.source))
-        return ProofRequest(review, tuple(known.values()), params)
+        return ProofRequest.within(review, self._namespaces, params)
 
     def _patched(self, result: ExpectedResult, resource: Document, after: JSONObject) -> str:
         """Return how the mutated object differs from the expected one; empty: it does not."""

@@ -1,13 +1,16 @@
 """The rows of a proof: what a test of the source expects of one object, and what policyd decided.
-Only data.
+Evaluates nothing.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from policyd.importers.model import Imported, Refused
 from policyd.json_types import JSONObject
 from policyd.policy.source.loaded_documents import Document
+from policyd.policy.suite.reviews import namespace
+from policyd.policy.suite.state import CaseState
 
 RowState = Literal["agrees", "disagrees", "not run"]
 
@@ -21,11 +24,11 @@ class TestRow:
     """
 
     test: Document
-    path: str
-    policy: str
-    rule: str
-    subject: str
-    expected: str
+    path: str = ""
+    policy: str = ""
+    rule: str = ""
+    subject: str = ""
+    expected: str = ""
 
     @property
     def line(self) -> int:
@@ -34,11 +37,39 @@ class TestRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ProofRequest:
+    """An AdmissionReview with what its cluster holds: Namespace objects, and ConfigMaps that are
+    params.
+    """
+
+    review: JSONObject
+    namespaces: tuple[JSONObject, ...] = ()
+    params: tuple[JSONObject, ...] = ()
+
+    @classmethod
+    def within(
+        cls, review: JSONObject, namespaces: Mapping[str, JSONObject], params: Iterable[JSONObject]
+    ) -> "ProofRequest":
+        """Return a request in a cluster that has its namespace; ``namespaces`` are by name."""
+        known, name = dict(namespaces), review["request"].get("namespace")
+        if name:
+            known.setdefault(name, namespace(name, {}))
+        return cls(review, tuple(known.values()), tuple(params))
+
+    @property
+    def state(self) -> CaseState:
+        """Return the cluster. The defaults of the API server are not applied: neither do the tests'
+        own tools.
+        """
+        return CaseState(params=self.params, namespaces=self.namespaces, defaults=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Proof:
     """What became of a row. ``reason``: why it disagrees, or why it was not run.
 
-    ``review`` is the AdmissionReview that was evaluated, with the Namespaces and params of its
-    cluster. ``imported`` is None if the test is about a policy that is not among the sources.
+    ``request`` is what was evaluated. ``imported`` is None if the test is about a policy that is
+    not among the sources.
     """
 
     row: TestRow
@@ -46,9 +77,7 @@ class Proof:
     found: str = ""
     reason: str = ""
     imported: Imported | None = field(default=None, repr=False)
-    review: JSONObject | None = field(default=None, repr=False)
-    namespaces: tuple[JSONObject, ...] = field(default=(), repr=False)
-    params: tuple[JSONObject, ...] = field(default=(), repr=False)
+    request: ProofRequest | None = field(default=None, repr=False)
 
 
 class TestUnusable(Refused):

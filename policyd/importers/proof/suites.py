@@ -4,16 +4,16 @@ rows.
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import astuple
 
 from policyd.admission.lookups.authorizer import StaticAuthorizer
 from policyd.importers.checking import CheckedImport
 from policyd.importers.model import Imported
-from policyd.importers.proof.rows import Proof
+from policyd.importers.proof.rows import Proof, ProofRequest
 from policyd.json_types import JSON, JSONObject
 from policyd.offline.suite_policies import SuitePolicies
 from policyd.policy.suite.observed import observed
 from policyd.policy.suite.reviews import DEFAULT_USER, build_review
-from policyd.policy.suite.state import CaseState
 
 _FIELDS = ("kind", "resource", "name", "namespace", "subResource", "dryRun", "options")
 _NAME_LABEL = "kubernetes.io/metadata.name"
@@ -31,7 +31,7 @@ def suite_of(one: CheckedImport, proofs: Sequence[Proof], files: Sequence[str]) 
         return {}
     cases: list[JSONObject] = []
     policies = SuitePolicies(one.policies, StaticAuthorizer(()))
-    for group in _grouped([each for each in proofs if each.state == "agrees" and each.review]):
+    for group in _grouped([each for each in proofs if each.state == "agrees"]):
         case = _case(policies, group)
         while any(case["name"] == each["name"] for each in cases):
             case["name"] += " again"
@@ -60,26 +60,25 @@ def _grouped(proofs: Sequence[Proof]) -> Iterator[list[Proof]]:
     """Yield the rows about the same request together."""
     groups: dict[str, list[Proof]] = {}
     for each in proofs:
-        key = json.dumps([each.review, each.namespaces, each.params], sort_keys=True)
-        groups.setdefault(key, []).append(each)
+        assert each.request is not None
+        groups.setdefault(json.dumps(astuple(each.request), sort_keys=True), []).append(each)
     yield from groups.values()
 
 
 def _case(policies: SuitePolicies, group: Sequence[Proof]) -> JSONObject:
-    proof = group[0]
-    assert proof.review is not None
-    request = proof.review["request"]
-    state = CaseState(params=proof.params, namespaces=proof.namespaces, defaults=False)
-    admit = policies.knowing(state).admit
-    answer = admit(proof.review, ("mutate", "validate"))
+    trial = group[0].request
+    assert trial is not None
+    request = trial.review["request"]
+    admit = policies.knowing(trial.state).admit
+    answer = admit(trial.review, ("mutate", "validate"))
     case: JSONObject = {"name": _name(group), "request": _request(request)}
-    case |= _namespaces(proof, request.get("namespace", ""))
+    case |= _namespaces(trial, request.get("namespace", ""))
     if answer.patch:
-        sent = {**proof.review, "request": {**request, "object": answer.object}}
+        sent = {**trial.review, "request": {**request, "object": answer.object}}
         if not _same(admit(sent, ("mutate",)).object, answer.object):
             case["idempotent"] = False
-    if proof.params:
-        case["params"] = [*proof.params]
+    if trial.params:
+        case["params"] = [*trial.params]
     case["expect"] = observed(answer)
     return case
 
@@ -121,9 +120,9 @@ def _same(one: JSON, other: JSON) -> bool:
     return bool(one == other)
 
 
-def _namespaces(proof: Proof, name: str) -> JSONObject:
+def _namespaces(trial: ProofRequest, name: str) -> JSONObject:
     """Return what only the test knows about the request's namespace."""
-    for each in proof.namespaces:
+    for each in trial.namespaces:
         metadata = each.get("metadata") or {}
         if metadata.get("name") == name:
             labels = dict(metadata.get("labels") or {})

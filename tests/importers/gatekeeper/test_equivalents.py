@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 import policyd
-from policyd.importers.gatekeeper.equivalents import EQUIVALENTS, refusal
+from policyd.importers.gatekeeper.equivalents import EQUIVALENTS
 from policyd.json_types import JSONObject
 from tests.builders.objects import container, deployment, pod
 from tests.shared import ROOT
@@ -100,10 +100,3 @@ def test_every_equivalent_has_an_object() -> None:
 def test_the_equivalent_denies_what_the_template_denies(template: str) -> None:
     policies = policyd.PolicySet.load(ROOT / "policies" / EQUIVALENTS[template] / "policy.yaml")
     assert policies.evaluate(policyd.build_review(DENIED[template])).violations != ()
-
-
-def test_a_refusal_names_the_equivalent() -> None:
-    assert refusal("k8sallowedrepos").endswith(
-        "policies/best-practices/allowed-registries is about the same"
-    )
-    assert "policies/" not in refusal("k8simagedigests")

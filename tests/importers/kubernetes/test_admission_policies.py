@@ -11,6 +11,7 @@ import policyd
 from policyd.importers.kubernetes.admission_policies import convert
 from policyd.importers.model import Imported
 from policyd.json_types import JSONObject
+from policyd.policy.suite.reviews import namespace
 from tests.builders.objects import config_map, deployment, pod
 from tests.builders.policies import (
     CONFIG_MAPS,
@@ -35,14 +36,7 @@ SENT = [
     policyd.build_review(config_map()),
     policyd.build_review(pod(), resource="v1/pods", subresource="ephemeralcontainers"),
 ]
-NAMESPACES = [
-    {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
-    }
-    for name in ("shop", "bank", "default")
-]
+NAMESPACES = [namespace(name, {}) for name in ("shop", "bank", "default")]
 
 
 def imported(source: JSONObject, *others: JSONObject) -> Imported:

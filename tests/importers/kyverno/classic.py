@@ -6,7 +6,8 @@ import policyd
 from policyd.importers.kyverno.cluster_policy import convert
 from policyd.importers.model import Imported
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.source.loaded_documents import Document
+from tests.importers import converting
+from tests.importers.converting import converted
 
 CONTAINER = {"name": "app", "image": "nginx:1.27"}
 
@@ -42,23 +43,17 @@ def matching(match: JSONObject, exclude: JSONObject | None = None, **fields: JSO
 
 def imported(policy: JSONObject, *others: JSONObject) -> Imported:
     """What a policy became."""
-    [found] = convert(_document(policy), [_document(policy), *map(_document, others)])
-    return found
+    return converted(convert, policy, *others)
 
 
 def spec_of(policy: JSONObject, *others: JSONObject) -> JSONObject:
     """The ``spec`` of the only Policy that a policy became."""
-    found = imported(policy, *others)
-    assert not found.reasons, found.reasons
-    [document] = found.documents
-    spec: JSONObject = document.raw["spec"]
-    return spec
+    return converting.spec_of(imported(policy, *others))
 
 
 def reason(policy: JSONObject) -> str:
     """Why a policy was not imported."""
-    [found] = imported(policy).reasons
-    return f"{found.path}: {found.message}"
+    return converting.reason_of(imported(policy))
 
 
 def allows(
@@ -113,11 +108,3 @@ def thing(kind: str, api_version: str = "v1", **fields: JSON) -> JSONObject:
     """An object of any kind."""
     metadata: JSONObject = {"name": "it", **(fields.pop("metadata", {}))}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **fields}
-
-
-def _document(raw: JSONObject) -> Document:
-    metadata = raw["metadata"]
-    namespace = metadata.get("namespace", "")
-    return Document(
-        raw["kind"], raw["apiVersion"], metadata["name"], namespace, "source.yaml", 0, raw
-    )

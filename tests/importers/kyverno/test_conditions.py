@@ -296,11 +296,11 @@ def test_refusal_names_the_place(condition: Any, path: str, message: str) -> Non
 )
 def test_cel_is_as_a_person_would_write_it(key: Any, operator: str, value: Any, want: str) -> None:
     block = {"all": [{"key": key, "operator": operator, "value": value}]}
-    assert holds(block, Vocabulary.request(present=("spec",)), "conditions") == want
+    assert holds(block, Vocabulary.request(present=("spec",)), "conditions").text == want
 
 
 def _evaluated(block: Any) -> bool | str:
-    text = holds(block, Vocabulary.request(present=("spec",)), "conditions")
+    text = holds(block, Vocabulary.request(present=("spec",)), "conditions").text
     request = {"operation": "CREATE", "userInfo": {"username": "alice", "groups": ["devs"]}}
     try:
         found = _ENVIRONMENT.compile(text).evaluate(
@@ -323,7 +323,7 @@ def test_config_map_holds_a_pattern_or_a_list(exclude: str, want: bool) -> None:
         "operator": "AnyNotIn",
         "value": "{{ settings.data.exclude }}",
     }
-    text = holds({"all": [condition]}, scope, "conditions")
+    text = holds({"all": [condition]}, scope, "conditions").text
     program = Environment.admission(params=True).compile(text)
     values = {"object": _POD, "oldObject": None, "namespaceObject": None, "request": {}}
     assert program.evaluate(values | {"params": {"data": {"exclude": exclude}}}) is want

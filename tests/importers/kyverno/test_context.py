@@ -19,7 +19,7 @@ def test_query_becomes_a_variable() -> None:
         "object.spec.?volumes.orValue([])"
         ".map(volume, volume.?hostPath.orValue({}) != {} && has(volume.name), volume.name)"
     )
-    assert parts.spec == {"variables": [{"name": "paths", "expression": expression}]}
+    assert parts == {"variables": [{"name": "paths", "expression": expression}]}
     assert read("length(paths)", scope).text() == "size(variables.paths)"
 
 
@@ -27,7 +27,7 @@ def test_inline_value_is_written_where_it_is_used() -> None:
     entries = [{"name": "found", "variable": {"value": "{{ element.name }}-x"}}]
     scope = _SCOPE.bound("element", "container", present=("name",))
     scope, parts = bound(entries, scope, "context", inline=True)
-    assert parts.spec == {}
+    assert parts == {}
     assert read("found", scope).text() == "container.name + '-x'"
 
 
@@ -45,13 +45,13 @@ def test_inline_value_is_written_where_it_is_used() -> None:
 )
 def test_variable(variable: dict[str, Any], want: str) -> None:
     _, parts = bound([{"name": "v", "variable": variable}], _SCOPE, "context")
-    assert parts.spec["variables"] == [{"name": "v", "expression": want}]
+    assert parts["variables"] == [{"name": "v", "expression": want}]
 
 
 def test_config_map_becomes_parameters() -> None:
     entries = [{"name": "names", "configMap": {"name": "settings", "namespace": "kyverno"}}]
     scope, parts = bound(entries, _SCOPE, "context")
-    assert parts.spec == {
+    assert parts == {
         "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
         "paramRef": {
             "name": "settings",
@@ -72,7 +72,7 @@ def test_config_map_becomes_parameters() -> None:
 )
 def test_what_is_fetched_has_no_meaning(source: str, reason: str) -> None:
     scope, parts = bound([{"name": "x", source: {"urlPath": "/api"}}], _SCOPE, "context")
-    assert parts.spec == {}
+    assert parts == {}
     with pytest.raises(NotTranslatable, match=reason):
         read("x.items", scope).text()
 

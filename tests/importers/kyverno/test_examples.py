@@ -6,15 +6,15 @@ import pkgutil
 
 import pytest
 
+import policyd.importers.jmespath
 import policyd.importers.kyverno.matching
-import policyd.importers.kyverno.validate
 
 MODULES = [
-    "policyd.importers.kyverno.converted_rule",
-    "policyd.importers.kyverno.negation",
+    "policyd.importers.kyverno.cluster_policy",
+    "policyd.importers.kyverno.plain_lists",
     *(
         each.name
-        for package in (policyd.importers.kyverno.matching, policyd.importers.kyverno.validate)
+        for package in (policyd.importers.kyverno.matching, policyd.importers.jmespath)
         for each in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
     ),
 ]

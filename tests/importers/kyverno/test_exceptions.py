@@ -5,13 +5,16 @@ from typing import Any
 import pytest
 
 import policyd
+from policyd.importers.jmespath.cel import RELATION, Cel
 from policyd.importers.kyverno.cluster_policy import convert
 from policyd.importers.kyverno.exceptions import exceptions
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
+from tests.builders import policies
 from tests.builders.objects import deployment, pod
 from tests.builders.policies import denying
 from tests.importers.converting import converted, document, messages
+from tests.importers.kyverno import classic
 
 RULES = {
     "r": ["Pod"],
@@ -19,11 +22,7 @@ RULES = {
     "autogen-cronjob-r": ["CronJob"],
 }
 EVERY = ["r", "autogen-r", "autogen-cronjob-r"]
-POLICY: JSONObject = {
-    "apiVersion": "kyverno.io/v1",
-    "kind": "ClusterPolicy",
-    "metadata": {"name": "sample"},
-}
+POLICY = policies.document("kyverno.io/v1", "ClusterPolicy", "sample", {})
 
 
 def exception(
@@ -36,21 +35,13 @@ def exception(
     entry: JSONObject = {"resources": resources}
     if subjects:
         entry["subjects"] = subjects
-    return {
-        "apiVersion": "kyverno.io/v2",
-        "kind": "PolicyException",
-        "metadata": {"name": "legacy"},
-        "spec": {
-            "exceptions": [{"policyName": policy, "ruleNames": rules}],
-            "match": {"any": [entry]},
-            **spec,
-        },
-    }
+    named = {"exceptions": [{"policyName": policy, "ruleNames": rules}], "match": {"any": [entry]}}
+    return policies.document("kyverno.io/v2", "PolicyException", "legacy", {**named, **spec})
 
 
-def condition(block: JSON, path: str) -> str:
+def condition(block: JSON, path: str) -> Cel:
     assert path.endswith(".conditions")
-    return str(block)
+    return Cel(str(block), RELATION)
 
 
 def parts(*given: JSONObject) -> JSONObject:
@@ -59,8 +50,8 @@ def parts(*given: JSONObject) -> JSONObject:
 
 
 def exempt(found: JSONObject, obj: JSONObject, **review: Any) -> bool:
-    policies = policyd.PolicySet.from_documents(denying(podControllers=True, **found))
-    return policies.evaluate(policyd.build_review(obj, **review)).allowed
+    loaded = policyd.PolicySet.from_documents(denying(podControllers=True, **found))
+    return loaded.evaluate(policyd.build_review(obj, **review)).allowed
 
 
 ALICE = {"kind": "User", "name": "alice"}
@@ -179,12 +170,9 @@ def test_what_cannot_be_said_is_refused(given: JSONObject) -> None:
 
 def cluster_policy(kind: str = "Pod") -> JSONObject:
     expressions = [{"expression": "object.metadata.name == 'allowed'", "message": "no"}]
-    rule = {
-        "name": "r",
-        "match": {"any": [{"resources": {"kinds": [kind]}}]},
-        "validate": {"cel": {"expressions": expressions}},
-    }
-    return {**POLICY, "spec": {"validationFailureAction": "Enforce", "rules": [rule]}}
+    return classic.cluster_policy(
+        classic.rule_of({"cel": {"expressions": expressions}}, kind), name="sample"
+    )
 
 
 @pytest.mark.parametrize(

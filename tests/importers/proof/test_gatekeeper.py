@@ -10,36 +10,25 @@ from policyd.importers.model import Imported, ImportedDocument
 from policyd.importers.proof.rows import Proof
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.loaded_documents import Document
-from tests.importers.sources import PODS, proved, small_pod, write
+from tests.builders.policies import demand, document, policy
+from tests.importers.sources import proved, small_pod, write
 
-TEMPLATE = {
-    "apiVersion": "templates.gatekeeper.sh/v1",
-    "kind": "ConstraintTemplate",
-    "metadata": {"name": "k8sthing"},
-    "spec": {"crd": {"spec": {"names": {"kind": "K8sThing"}}}},
-}
-CONSTRAINT = {
-    "apiVersion": "constraints.gatekeeper.sh/v1beta1",
-    "kind": "K8sThing",
-    "metadata": {"name": "thing"},
-}
+CRD = {"spec": {"names": {"kind": "K8sThing"}}}
+TEMPLATE = document("templates.gatekeeper.sh/v1", "ConstraintTemplate", "k8sthing", {"crd": CRD})
+CONSTRAINT = document("constraints.gatekeeper.sh/v1beta1", "K8sThing", "thing", {})
 
 
-def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
+SUITE = {"apiVersion": "test.gatekeeper.sh/v1alpha1", "kind": "Suite"}
+
+
+def convert(template: Document, others: Sequence[Document]) -> list[Imported]:
     """Two violations for the Pod bad, one for an UPDATE of any, none for others."""
-    raw = {
-        "apiVersion": "policyd.dev/v1",
-        "kind": "Policy",
-        "metadata": {"name": "thing"},
-        "spec": {
-            "matchConstraints": PODS,
-            "validations": [
-                {"expression": "object.metadata.name != 'bad'", "message": "first: a bad name"},
-                {"expression": "object.metadata.name != 'bad'", "message": "second: a bad name"},
-                {"expression": "request.operation != 'UPDATE'", "message": "no update"},
-            ],
-        },
-    }
+    validations = [
+        demand("object.metadata.name != 'bad'", "first: a bad name"),
+        demand("object.metadata.name != 'bad'", "second: a bad name"),
+        demand("request.operation != 'UPDATE'", "no update"),
+    ]
+    raw = policy("thing", validations=validations)
     (constraint,) = (each for each in others if each.kind == "K8sThing")
     return [Imported(constraint, (ImportedDocument(raw),), rules={"": ("thing",)})]
 
@@ -64,11 +53,7 @@ def run(folder: Path, assertions: JSON, object_: str = "bad.yaml", **case: JSON)
             "good.yaml": small_pod("good"),
             "both.yaml": [small_pod("good"), small_pod("bad")],
             "review.yaml": review,
-            "suite.yaml": {
-                "apiVersion": "test.gatekeeper.sh/v1alpha1",
-                "kind": "Suite",
-                "tests": tests,
-            },
+            "suite.yaml": SUITE | {"tests": tests},
         },
     )
     return proved(folder, TABLE)

@@ -7,6 +7,7 @@ import pytest
 
 from policyd.importers.proof.rows import Proof
 from policyd.json_types import JSONObject
+from tests.builders.policies import document
 from tests.importers.sources import denying, mutating, proved, small_pod, source, write
 
 ERRING = denying("object.spec.nothing == 1")
@@ -180,16 +181,9 @@ def test_what_is_not_understood_is_named(tmp_path: Path, more: JSONObject, reaso
 
 def test_values_set_fields_of_the_request(tmp_path: Path) -> None:
     rule = denying("request.operation == 'UPDATE' && request.userInfo.username == 'ann'")
-    values = {
-        "policies": [
-            {
-                "name": "p",
-                "resources": [{"name": "good", "values": {"request.operation": "UPDATE"}}],
-            }
-        ]
-    }
-    user = {"apiVersion": "cli.kyverno.io/v1alpha1", "kind": "UserInfo",
-            "userInfo": {"username": "ann"}}  # fmt: skip
+    resource = {"name": "good", "values": {"request.operation": "UPDATE"}}
+    values = {"policies": [{"name": "p", "resources": [resource]}]}
+    user = {"kind": "UserInfo", "userInfo": {"username": "ann"}}
     test = kyverno_test(result("pass"), result("fail", "bad"), values=values, userinfo="user.yaml")
     proofs = run(tmp_path, test, {"r": rule}, user=user)
     assert [each.state for each in proofs] == ["agrees", "agrees"]
@@ -197,11 +191,7 @@ def test_values_set_fields_of_the_request(tmp_path: Path) -> None:
 
 def test_namespaces_have_the_labels_of_the_values(tmp_path: Path) -> None:
     rule = denying("namespaceObject.metadata.?labels.?team.orValue('') == 'a'")
-    file = {
-        "apiVersion": "cli.kyverno.io/v1alpha1",
-        "kind": "Values",
-        "namespaceSelector": [{"name": "away", "labels": {"team": "a"}}],
-    }
+    file = {"kind": "Values", "namespaceSelector": [{"name": "away", "labels": {"team": "a"}}]}
     test = kyverno_test(result("pass", "far"), result("fail", "good"), variables="values.yaml")
     proofs = run(tmp_path, test, {"r": rule}, values=file)
     assert [each.state for each in proofs] == ["agrees", "agrees"]
@@ -223,8 +213,7 @@ def test_a_missing_namespace_is_default(tmp_path: Path) -> None:
 
 
 def test_the_exceptions_of_a_test_are_imported_with_its_policies(tmp_path: Path) -> None:
-    exception = {"apiVersion": "kyverno.io/v2", "kind": "PolicyException",
-                 "metadata": {"name": "e"}, "spec": {"name": "bad"}}  # fmt: skip
+    exception = document("kyverno.io/v2", "PolicyException", "e", {"name": "bad"})
     folder = write(tmp_path, {".hidden/exception.yaml": exception})
     test = kyverno_test(result("skip", "bad"), exceptions=[".hidden/exception.yaml"])
     (proof,) = run(folder, test)

@@ -10,18 +10,15 @@ from policyd.importers.reading import read_sources
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.loader import load, require
 from policyd.versions import NEWEST
-from tests.importers.sources import denying, imported, mutating, small_pod, source, write
+from tests.builders.objects import metadata
+from tests.builders.policies import json_patch
+from tests.importers.sources import PODS, denying, imported, small_pod, source, write
 
+COUNT = "{'count': object.metadata.?labels.?count.orValue('') + 'x'}"
 PREPENDED = {
-    "matchConstraints": mutating({})["matchConstraints"],
+    "matchConstraints": PODS,
     "mutations": [
-        {
-            "patchType": "JSONPatch",
-            "jsonPatch": {
-                "expression": "[JSONPatch{op: 'add', path: '/metadata/labels',"
-                " value: {'count': object.metadata.?labels.?count.orValue('') + 'x'}}]"
-            },
-        }
+        json_patch(f"[JSONPatch{{op: 'add', path: '/metadata/labels', value: {COUNT}}}]")
     ],
 }
 
@@ -89,20 +86,10 @@ def test_user_operation_and_namespace_are_those_of_the_test(tmp_path: Path) -> N
     )
     values = {
         "globalValues": {"request.operation": "UPDATE", "request.userInfo": {"username": "ann"}},
-        "namespaces": [
-            {
-                "apiVersion": "v1",
-                "kind": "Namespace",
-                "metadata": {"name": "away", "annotations": {"team": "a"}},
-            }
-        ],
+        "namespaces": [{"metadata": metadata("away", annotations={"team": "a"})}],
     }
-    suite = made(
-        tmp_path,
-        {"r": rule},
-        {"rule": "r", "resources": ["far"], "result": "pass"},
-        values=values,
-    )
+    row = {"rule": "r", "resources": ["far"], "result": "pass"}
+    suite = made(tmp_path, {"r": rule}, row, values=values)
     (case,) = suite["cases"]
     assert case["request"]["operation"] == "UPDATE"
     assert case["request"]["userInfo"] == {"username": "ann"}

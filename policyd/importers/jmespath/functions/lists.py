@@ -1,28 +1,33 @@
 """Functions of lists and maps."""
 
-from collections.abc import Sequence
-
-from policyd.importers.jmespath.alternatives import CelTerm, Either, first_of, single
-from policyd.importers.jmespath.cel import MEMBER, SUM, TERNARY, TRUE, Cel, conjunction, relation
-from policyd.importers.jmespath.functions.signature import Function
+from policyd.importers.jmespath.cel import (
+    MEMBER,
+    SUM,
+    TERNARY,
+    TRUE,
+    Cel,
+    every,
+    quoted,
+    relation,
+    variable,
+)
+from policyd.importers.jmespath.functions.scalars import Function
 from policyd.importers.jmespath.kinds import BOOL, MAP, NUMBER, STRING, JsonKind
 from policyd.importers.jmespath.streams import CelList, Generator
-from policyd.importers.jmespath.truth import equality
+from policyd.importers.jmespath.terms import CelTerm, Either, equality, first_of, single
 from policyd.importers.jmespath.values import CelValue, Constant, Count, Nulls, Ordered
 from policyd.importers.jmespath.vocabulary import NotTranslatable
-from policyd.importers.jmespath.words import quoted, variable
 
 _NOTHING = Constant(Cel("[]"), JsonKind("list"), constant=[])
 
 
-def _length(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
-    (whole,) = arguments
+def _length(taken: frozenset[str], whole: CelTerm) -> CelTerm:
     if isinstance(whole, CelList):
         some = whole.exists(lambda each: each.presence() or TRUE, strict=True)
         simple = whole.whole is not None
         return Count(whole.size(), NUMBER, some=None if simple else some)
     if isinstance(whole, Either) and _is_empty_text(whole.second):
-        return _length([first_of(whole.first, _NOTHING)], taken)
+        return _length(taken, first_of(whole.first, _NOTHING))
     return CelValue(Cel(f"size({whole.text()})"), NUMBER)
 
 
@@ -31,8 +36,7 @@ def _is_empty_text(term: CelTerm) -> bool:
     return isinstance(term, Constant) and term.constant == ""
 
 
-def _contains(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
-    whole, part = arguments
+def _contains(taken: frozenset[str], whole: CelTerm, part: CelTerm) -> CelTerm:
     if isinstance(whole, CelList):
         inside = whole.has(part.text(SUM), strict=True)
         found = whole.exists(lambda each: equality(each, part), strict=True)
@@ -47,29 +51,28 @@ def _contains(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
     return CelValue(Cel(unknown, TERNARY), BOOL)
 
 
-def _keys(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
-    whole = single(arguments[0])
+def _keys(taken: frozenset[str], given: CelTerm) -> CelTerm:
+    whole = single(given)
     name = variable("keys", taken)
     key = CelValue(Cel(name), STRING, name="keys")
     return CelList((Generator(name, whole, of_keys=True),), key, needs=whole.presence())
 
 
-def _values(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
-    whole = single(arguments[0])
+def _values(taken: frozenset[str], given: CelTerm) -> CelTerm:
+    whole = single(given)
     key, name = variable("keys", taken), variable("values", taken)
     value = CelValue(Cel(name), whole.kind.items, name=name)
     return CelList((Generator(name, whole, key=key),), value, needs=whole.presence())
 
 
-def _items(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
-    whole, *names = arguments
+def _items(taken: frozenset[str], whole: CelTerm, *names: CelTerm) -> CelTerm:
     key, value = variable("keys", taken), variable("values", taken)
     fields = [f"{each.text()}: dyn({name})" for each, name in zip(names, (key, value), strict=True)]
     text = f"{whole.text(MEMBER)}.transformList({key}, {value}, {{{', '.join(fields)}}})"
     return CelValue(Cel(text), JsonKind("list", MAP))
 
 
-def _not_null(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
+def _not_null(taken: frozenset[str], *arguments: CelTerm) -> CelTerm:
     *first, last = [single(each) for each in arguments]
     if not first:
         return last
@@ -81,44 +84,40 @@ def _not_null(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
     return CelValue(Cel(f"{optional}.orValue({last.text()})"), last.kind)
 
 
-def _merge(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
-    whole, *others = arguments
+def _merge(taken: frozenset[str], whole: CelTerm, *others: CelTerm) -> CelTerm:
     names: list[str] = []
     for each in others:
         if not isinstance(each, Nulls):
             raise NotTranslatable("`merge()` has no counterpart other than for removing fields")
         names += each.names
     key, value = variable("keys", taken), variable("values", taken)
-    condition = conjunction([relation(key, "!=", quoted(each)) for each in names]).text
+    condition = every(*[relation(key, "!=", quoted(each)) for each in names]).text
     text = f"{whole.text(MEMBER)}.transformMap({key}, {value}, {condition}, {value})"
     return CelValue(Cel(text), MAP)
 
 
-def _sum(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
-    (whole,) = arguments
+def _sum(taken: frozenset[str], whole: CelTerm) -> CelTerm:
     if whole.kind.items.name not in ("number", "any"):
         raise NotTranslatable("`sum()` of anything but numbers has no counterpart")
     return CelValue(Cel(f"{whole.text(MEMBER)}.sum()"), NUMBER)
 
 
-def _label_match(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
-    wanted, found = (each.text(MEMBER) for each in arguments)
+def _label_match(taken: frozenset[str], *both: CelTerm) -> CelTerm:
+    wanted, found = (each.text(MEMBER) for each in both)
     key, value = variable("keys", taken), variable("values", taken)
     holds = f"{found}[?{key}] == optional.of({value})"
     return CelValue(Cel(f"{wanted}.all({key}, {value}, {holds})"), BOOL)
 
 
 def _most(name: str) -> Function:
-    def function(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
-        (whole,) = arguments
+    def function(taken: frozenset[str], whole: CelTerm) -> CelTerm:
         return CelValue(_untyped(f"{whole.text(MEMBER)}.{name}()", whole), whole.kind.items)
 
     return function
 
 
 def _ordered(name: str) -> Function:
-    def function(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
-        (whole,) = arguments
+    def function(taken: frozenset[str], whole: CelTerm) -> CelTerm:
         if whole.kind.name not in ("list", "any"):
             raise NotTranslatable(f"`{name}()` of anything but a list has no counterpart")
         text = _untyped(f"{whole.text(MEMBER)}.{name}()", whole)

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from policyd.export.expressions.literals import string_literal
-from policyd.importers.fields import object_at, objects, require_fields
+from policyd.importers.fields import items, object_at, objects, require_fields
+from policyd.importers.kyverno import settings as kyverno
 from policyd.importers.kyverno.cel.exceptions import exceptions_for
-from policyd.importers.kyverno.cel.metadata import description_of, metadata_of
 from policyd.importers.kyverno.cel.patches import joined_patches
 from policyd.importers.kyverno.cel.rewriting import Rewriting, params_in
 from policyd.importers.kyverno.cel.settings import (
@@ -30,8 +30,8 @@ from policyd.importers.kyverno.cel.validations import (
 )
 from policyd.importers.kyverno.shape import cel_policy
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
-from policyd.importers.whole import Converted, whole
-from policyd.json_types import FieldPath, JSONObject
+from policyd.importers.policies import Converted, policy, whole
+from policyd.json_types import JSONObject
 from policyd.policy.source.loaded_documents import Document
 
 _COMMON = (
@@ -47,25 +47,8 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "ValidatingPolicy": (*_COMMON, "validations", "auditAnnotations", "validationActions"),
     "MutatingPolicy": (*_COMMON, "mutations", "reinvocationPolicy", "targetMatchConstraints"),
 }
+_PATCHES = ("applyConfiguration", "jsonPatch")
 _NAMESPACED = "Namespaced"
-# The order of the fields of a Policy (docs/write/policies.md).
-_ORDER = (
-    "description",
-    "matchConstraints",
-    "podControllers",
-    "matchConditions",
-    "paramKind",
-    "paramRef",
-    "variables",
-    "failurePolicy",
-    "timeoutSeconds",
-    "validationActions",
-    "validations",
-    "auditAnnotations",
-    "mutations",
-    "reinvocationPolicy",
-    "exceptions",
-)
 
 
 def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
@@ -75,7 +58,7 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     def converted() -> Converted:
         checked = replace(document, raw=cel_policy(document.raw))
         built = _Conversion(checked, kind, others)
-        return [ImportedDocument(built.raw(), built.comments)], built.remarks
+        return [built.policy()], built.remarks
 
     return [whole(document, kind, converted)]
 
@@ -88,9 +71,8 @@ class _Conversion:
         self._namespaced = document.kind.startswith(_NAMESPACED)
         self._spec: JSONObject = document.raw["spec"]
         self.remarks: list[ImportRemark] = []
-        self.comments: dict[FieldPath, str] = {}
 
-    def raw(self) -> JSONObject:
+    def policy(self) -> ImportedDocument:
         """Return the Policy; raises Refused."""
         spec = self._spec
         require_fields(spec, _FIELDS[self._kind], "spec")
@@ -98,7 +80,8 @@ class _Conversion:
         if spec.get("targetMatchConstraints"):
             text = "it changes other objects than that of the request"
             raise Refused("spec.targetMatchConstraints", text)
-        found: JSONObject = {"description": description_of(self._document)}
+        metadata, description = kyverno.metadata(self._document.raw)
+        found: JSONObject = {"description": " ".join(description.split())}
         found["matchConstraints"] = self._constraints()
         controllers = pod_controllers(spec, "spec")
         found["podControllers"] = controllers.enabled
@@ -111,8 +94,8 @@ class _Conversion:
         )
         exempt, rewriting = exceptions_for(self._document, self._others, rewriting)
         self.remarks += exempt.remarks
-        variables, rewriting = bound_variables(spec.get("variables"), "spec.variables", rewriting)
-        own = conditions(spec.get("matchConditions"), "spec.matchConditions", rewriting)
+        variables, rewriting = bound_variables(spec, "spec", rewriting)
+        own = conditions(spec, "matchConditions", "spec", rewriting)
         found["matchConditions"] = [*filter(None, [controllers.condition(), *self._namespace()])]
         found["matchConditions"] += (*exempt.conditions, *own.early)
         found |= param
@@ -122,47 +105,37 @@ class _Conversion:
         found |= self._body(rewriting)
         checks = found.get("validations") or []
         more = bool(found.get("auditAnnotations"))
-        checks, variables = guarded(
-            checks, found["variables"], own, "spec.matchConditions", more=more
-        )
+        checks, variables = guarded(checks, found["variables"], own, more=more)
         found |= {"validations": checks, "variables": variables}
         found["exceptions"] = exempt.exceptions
-        ordered = {field: found[field] for field in _ORDER if found.get(field)}
-        return {
-            "apiVersion": "policyd.dev/v1",
-            "kind": "Policy",
-            "metadata": metadata_of(self._document, self._document.name),
-            "spec": ordered,
-        }
+        kept = {field: value for field, value in found.items() if value}
+        return policy(self._document.name, metadata, kept)
 
     def _body(self, rewriting: Rewriting) -> JSONObject:
         spec = self._spec
         if self._kind == "MutatingPolicy":
             mutations = [
-                self._mutation(each, f"spec.mutations[{index}]", rewriting)
-                for index, each in enumerate(objects(spec.get("mutations"), "spec.mutations"))
+                self._mutation(each, path, rewriting)
+                for each, path in items(spec, "mutations", "spec", ("patchType", *_PATCHES))
             ]
             mutations = joined_patches(mutations, rewriting.variables)
             return {"mutations": mutations, "reinvocationPolicy": spec.get("reinvocationPolicy")}
         allowed, remarks = actions(spec, "spec")
-        checks, more = validations(spec.get("validations"), "spec.validations", rewriting)
+        checks, more = validations(spec, "validations", "spec", rewriting)
         self.remarks += (*remarks, *more)
-        given = spec.get("auditAnnotations")
         return {
             "validationActions": allowed,
             "validations": checks,
-            "auditAnnotations": audit_annotations(given, "spec.auditAnnotations", rewriting),
+            "auditAnnotations": audit_annotations(spec, "spec", rewriting),
         }
 
     def _mutation(self, given: JSONObject, path: str, rewriting: Rewriting) -> JSONObject:
-        require_fields(given, ("patchType", "applyConfiguration", "jsonPatch"), path)
         found: JSONObject = {"patchType": given.get("patchType")}
-        for form in ("applyConfiguration", "jsonPatch"):
+        for form in _PATCHES:
             if given.get(form) is not None:
                 held = object_at(given, form, path)
                 require_fields(held, ("expression",), f"{path}.{form}")
-                text = str(held.get("expression", ""))
-                said = rewriting.rewritten(text, f"{path}.{form}.expression")
+                said = rewriting.field(held, "expression", f"{path}.{form}")
                 found[form] = {"expression": said}
         return found
 

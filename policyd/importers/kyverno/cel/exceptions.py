@@ -13,7 +13,7 @@ from policyd.cel.syntax.ast import Call, Expr, ListExpr, Literal
 from policyd.cel.syntax.unparse import unparse
 from policyd.export.expressions.literals import literal
 from policyd.export.expressions.rewriting import free_name
-from policyd.importers.fields import enclosed, object_at, objects, require_fields, strings
+from policyd.importers.fields import enclosed, items, object_at, objects, require_fields, strings
 from policyd.importers.kyverno.cel.libraries import parsed
 from policyd.importers.kyverno.cel.rewriting import Rewriting
 from policyd.importers.kyverno.cel.validations import condition_name
@@ -55,7 +55,10 @@ def exceptions_for(
         spec = object_at(document.raw, "spec", "")
         path = f"spec of the PolicyException {document.name}"
         require_fields(spec, _SPEC, path)
-        tests = _tests(spec, path, rewriting)
+        tests = [
+            rewriting.field(each, "expression", here)
+            for each, here in items(spec, "matchConditions", path, ("name", "expression"))
+        ]
         lists = {
             name: strings(spec.get(given), f"{path}.{given}") for given, name in _ALLOWED.items()
         }
@@ -95,17 +98,6 @@ def _naming(policy: Document, others: Sequence[Document]) -> Iterator[Document]:
 def _own_variables(policy: Document) -> list[JSONObject]:
     spec = object_at(policy.raw, "spec", "")
     return objects(spec.get("variables"), "spec.variables")
-
-
-def _tests(spec: JSONObject, path: str, rewriting: Rewriting) -> list[str]:
-    given = objects(spec.get("matchConditions"), f"{path}.matchConditions")
-    texts = []
-    for index, each in enumerate(given):
-        here = f"{path}.matchConditions[{index}]"
-        require_fields(each, ("name", "expression"), here)
-        text = rewriting.rewritten(str(each.get("expression", "")), f"{here}.expression")
-        texts.append(text)
-    return texts
 
 
 def _add(

@@ -87,6 +87,10 @@ class Rewriting:
         require_known(text, path)
         return text
 
+    def field(self, holder: JSONObject, name: str, path: str) -> str:
+        """Return the expression in a field of ``holder``, which is at ``path``, for policyd."""
+        return self.rewritten(str(holder.get(name, "")), f"{path}.{name}")
+
     def without_variables(self, text: str, path: str) -> str:
         """Return an expression with the expressions of variables in their place: matchConditions
         are evaluated before there are variables.

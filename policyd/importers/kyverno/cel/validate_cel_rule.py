@@ -5,7 +5,6 @@ that of ``validate``; here an expression without a message has it.
 """
 
 from policyd.importers.fields import object_at, require_fields
-from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.cel.rewriting import Rewriting, params_in
 from policyd.importers.kyverno.cel.validations import (
     audit_annotations,
@@ -28,13 +27,12 @@ _FIELDS = (
 )
 
 
-def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
+def parts(rule: JSONObject, path: str) -> RuleParts:
     """Return what the CEL of a rule at ``path`` contributes to a Policy: matchConditions of its
     ``celPreconditions``, variables, validations, auditAnnotations, paramKind and paramRef.
 
-    CEL has no use for the ``scope``, whose names are those of JMESPath. Raises Refused.
+    Raises Refused.
     """
-    del scope
     validate = object_at(rule, "validate", path)
     here = f"{path}.validate.cel"
     cel = object_at(validate, "cel", f"{path}.validate")
@@ -47,25 +45,17 @@ def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
     if len(params) == 1 and not spec:
         spec |= params[0]
     rewriting = Rewriting(param=spec if params else {})
-    variables, rewriting = bound_variables(cel.get("variables"), f"{here}.variables", rewriting)
-    given = rule.get("celPreconditions")
-    checks, remarks = validations(
-        cel.get("expressions"),
-        f"{here}.expressions",
-        rewriting,
-        fallback=str(validate.get("message") or ""),
-    )
+    variables, rewriting = bound_variables(cel, here, rewriting)
+    message = str(validate.get("message") or "")
+    checks, remarks = validations(cel, "expressions", here, rewriting, fallback=message)
     annotations = cel.get("auditAnnotations")
-    preconditions = f"{path}.celPreconditions"
-    held = conditions(given, preconditions, rewriting)
-    checks, variables = guarded(
-        checks, variables, held, preconditions, more=bool(cel.get("auditAnnotations"))
-    )
+    held = conditions(rule, "celPreconditions", path, rewriting)
+    checks, variables = guarded(checks, variables, held, more=bool(annotations))
     spec |= {
         "matchConditions": held.early,
         "variables": variables,
         "validations": checks,
-        "auditAnnotations": audit_annotations(annotations, f"{here}.auditAnnotations", rewriting),
+        "auditAnnotations": audit_annotations(cel, here, rewriting),
     }
     if not checks and not annotations:
         raise Refused(here, "there is neither an expression nor an audit annotation")

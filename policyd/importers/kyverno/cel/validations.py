@@ -3,16 +3,15 @@
 They have the fields of a ValidatingAdmissionPolicy.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from policyd._core.match.labels import key_errors
 from policyd.export.expressions.occurrences import occurrences
 from policyd.export.expressions.rewriting import free_name
-from policyd.importers.fields import enclosed, objects, one_line, require_fields
+from policyd.importers.fields import enclosed, items, one_line
 from policyd.importers.kyverno.cel.rewriting import Rewriting
 from policyd.importers.model import ImportRemark, Refused
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSONObject
 from policyd.versions import NEWEST
 
 _VALIDATION = frozenset(
@@ -24,14 +23,12 @@ _REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 
 
 def bound_variables(
-    given: JSON, path: str, rewriting: Rewriting
+    spec: JSONObject, path: str, rewriting: Rewriting
 ) -> tuple[list[JSONObject], Rewriting]:
-    """Return the variables, and the rewriting of what comes after them."""
+    """Return the ``variables`` of a spec at ``path``, and the rewriting of what comes after."""
     found: list[JSONObject] = []
-    for index, each in enumerate(objects(given, path)):
-        here = f"{path}[{index}]"
-        require_fields(each, ("name", "expression"), here)
-        expression = rewriting.rewritten(str(each.get("expression", "")), f"{here}.expression")
+    for each, here in items(spec, "variables", path, ("name", "expression")):
+        expression = rewriting.field(each, "expression", here)
         name = str(each.get("name", ""))
         found.append({"name": name, "expression": expression})
         rewriting = rewriting.with_variable(name, expression)
@@ -40,56 +37,54 @@ def bound_variables(
 
 @dataclass(frozen=True, slots=True)
 class SplitConditions:
-    """matchConditions; and ``late``, CEL of those that need what matchConditions cannot see."""
+    """matchConditions; and ``late``, CEL of those that need what matchConditions cannot see.
+    ``path`` is that of the conditions.
+    """
 
     early: list[JSONObject]
-    late: str = ""
-
-    def variable(self, taken: Iterable[str]) -> JSONObject | None:
-        """Return a variable that holds if the late conditions do."""
-        return {"name": free_name("applies", taken), "expression": self.late} if self.late else None
+    late: str
+    path: str
 
 
-def conditions(given: JSON, path: str, rewriting: Rewriting) -> SplitConditions:
-    """Return matchConditions; variables are replaced by their expressions.
+def conditions(holder: JSONObject, name: str, path: str, rewriting: Rewriting) -> SplitConditions:
+    """Return the conditions in a field of ``holder``, which is at ``path``, as matchConditions;
+    variables are replaced by their expressions.
 
     In Kyverno they see the Namespace, in Kubernetes they do not.
     """
     found: list[JSONObject] = []
     late: list[str] = []
-    for index, each in enumerate(objects(given, path)):
-        here = f"{path}[{index}]"
-        require_fields(each, ("name", "expression"), here)
+    for each, here in items(holder, name, path, ("name", "expression")):
         text = rewriting.without_variables(str(each.get("expression", "")), f"{here}.expression")
         if occurrences(text, frozenset(("namespaceObject",)), NEWEST):
             late.append(text)
             continue
-        name = condition_name(str(each.get("name", "")))
-        name = free_name(name, [known["name"] for known in found])
-        found.append({"name": name, "expression": text})
-    return SplitConditions(found, late[0] if len(late) == 1 else " && ".join(map(enclosed, late)))
+        wanted = condition_name(str(each.get("name", "")))
+        unique = free_name(wanted, [known["name"] for known in found])
+        found.append({"name": unique, "expression": text})
+    all_late = late[0] if len(late) == 1 else " && ".join(map(enclosed, late))
+    return SplitConditions(found, all_late, f"{path}.{name}")
 
 
 def guarded(
     checks: list[JSONObject],
     variables: list[JSONObject],
     given: SplitConditions,
-    path: str,
     *,
-    more: bool = False,
+    more: bool,
 ) -> tuple[list[JSONObject], list[JSONObject]]:
     """Return validations and variables so that validations only count if late conditions hold.
 
     Raises Refused if there are no validations, or ``more`` than them: nothing else can be guarded.
     """
-    applies = given.variable(str(each["name"]) for each in variables)
-    if applies is None:
+    if not given.late:
         return checks, variables
     if not checks or more:
-        raise Refused(path, "a condition reads namespaceObject, which is only known later")
-    guard = f"!variables.{applies['name']} || "
+        raise Refused(given.path, "a condition reads namespaceObject, which is only known later")
+    name = free_name("applies", (str(each["name"]) for each in variables))
+    guard = f"!variables.{name} || "
     after = [{**each, "expression": guard + enclosed(each["expression"])} for each in checks]
-    return after, [*variables, applies]
+    return after, [*variables, {"name": name, "expression": given.late}]
 
 
 def condition_name(given: str) -> str:
@@ -108,20 +103,18 @@ def condition_name(given: str) -> str:
 
 
 def validations(
-    given: JSON, path: str, rewriting: Rewriting, fallback: str = ""
+    holder: JSONObject, name: str, path: str, rewriting: Rewriting, fallback: str = ""
 ) -> tuple[list[JSONObject], list[ImportRemark]]:
-    """Return validations. ``fallback`` is the message of those without one of their own."""
+    """Return the validations in a field of ``holder``, which is at ``path``. ``fallback`` is the
+    message of those without one of their own.
+    """
     found: list[JSONObject] = []
     remarks: list[ImportRemark] = []
-    for index, each in enumerate(objects(given, path)):
-        here = f"{path}[{index}]"
-        require_fields(each, _VALIDATION, here)
+    for each, here in items(holder, name, path, _VALIDATION):
         one: JSONObject = {}
-        name = each.get("name") or each.get("identifier")
-        if name:
-            one["name"] = str(name)
-        text = str(each.get("expression", ""))
-        one["expression"] = rewriting.rewritten(text, f"{here}.expression")
+        if own := each.get("name") or each.get("identifier"):
+            one["name"] = str(own)
+        one["expression"] = rewriting.field(each, "expression", here)
         computed = each.get("messageExpression")
         message = str(each.get("message") or ("" if computed else fallback)).strip()
         if message:
@@ -131,8 +124,7 @@ def validations(
                 ImportRemark(f"{here}.message", "the line breaks of the message became spaces")
             )
         if computed:
-            said = rewriting.rewritten(str(computed), f"{here}.messageExpression")
-            one["messageExpression"] = said
+            one["messageExpression"] = rewriting.field(each, "messageExpression", here)
         reason = each.get("reason")
         if reason in _REASONS:
             one["reason"] = reason
@@ -144,13 +136,12 @@ def validations(
     return found, remarks
 
 
-def audit_annotations(given: JSON, path: str, rewriting: Rewriting) -> list[JSONObject]:
-    """Return ``auditAnnotations``."""
-    found: list[JSONObject] = []
-    for index, each in enumerate(objects(given, path)):
-        here = f"{path}[{index}]"
-        require_fields(each, ("key", "valueExpression"), here)
-        text = str(each.get("valueExpression", ""))
-        said = rewriting.rewritten(text, f"{here}.valueExpression")
-        found.append({"key": str(each.get("key", "")), "valueExpression": said})
-    return found
+def audit_annotations(spec: JSONObject, path: str, rewriting: Rewriting) -> list[JSONObject]:
+    """Return the ``auditAnnotations`` of a spec at ``path``."""
+    return [
+        {
+            "key": str(each.get("key", "")),
+            "valueExpression": rewriting.field(each, "valueExpression", here),
+        }
+        for each, here in items(spec, "auditAnnotations", path, ("key", "valueExpression"))
+    ]

@@ -7,22 +7,22 @@ Kyverno compares the new object and, if it does not fit, the old one (pkg/engine
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from policyd.export.patterns.text import (
-    FALSE,
+from policyd.importers.jmespath.cel import (
     TRUE,
-    Bool,
-    Rank,
+    Cel,
     every,
     negated,
+    quoted,
     relation,
     some,
-    string,
 )
-from policyd.importers.kyverno.matching.globs import among, is_wild, like
+from policyd.importers.jmespath.globs import among, globbed, has_wildcards
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 
 _OPPOSITES = {"In": "NotIn", "NotIn": "In", "Exists": "DoesNotExist", "DoesNotExist": "Exists"}
+# An object whose name will be generated has none yet; Kyverno takes generateName then.
+_NAME = "o.metadata.?name.orValue(o.metadata.?generateName.orValue(''))"
 _ADMINISTRATOR = "authorizer.group('*').resource('*').check('*').allowed()"
 
 
@@ -39,10 +39,10 @@ class Filter:
     path: str
     kinds: tuple[str, ...]
     operations: tuple[str, ...]
-    request: Bool
-    object: Bool
+    request: Cel
+    object: Cel
     labels: tuple[JSONObject, ...] | None
-    labelled: Bool
+    labelled: Cel
     namespace_labels: tuple[JSONObject, ...]
     by_role: bool
 
@@ -51,12 +51,12 @@ class Filter:
         """Return whether kinds and operations are all that it requires."""
         return self.request == self.object == self.labelled == TRUE and not self.namespace_labels
 
-    def test(self, *, without_labels: bool = False) -> Bool:
+    def test(self, *, without_labels: bool = False) -> Cel:
         """Return the test of one request, without kinds and operations."""
         about = self.object if without_labels else every(self.object, self.labelled)
         return every(self.request, _some_object(about))
 
-    def spared(self, among_them: Bool) -> Bool:
+    def spared(self, among_them: Cel) -> Cel:
         """Return the test that the entry does not fit: either object is enough for that.
 
         ``among_them`` tests kind and operation.
@@ -65,83 +65,66 @@ class Filter:
         elsewhere = negated(every(among_them, self.request))
         if about == TRUE:
             return elsewhere
-        spared = _some_object(negated(about))
-        return spared if elsewhere == FALSE else some(elsewhere, spared)
+        return some(elsewhere, _some_object(negated(about)))
 
 
-def _some_object(test: Bool) -> Bool:
+def _some_object(test: Cel) -> Cel:
     if test == TRUE:
         return TRUE
-    return Bool(f"[object, oldObject].exists(o, o != null && {test.within(Rank.AND)})")
+    found = every(relation("o", "!=", "null"), test)
+    return Cel(f"[object, oldObject].exists(o, {found.text})")
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What the requests of a rule are like. ``namespace`` is CEL of the namespace. ``deletes``:
-    DELETE is among the operations; if a collection is deleted, requests have no name.
-    """
-
-    namespace: str
-    deletes: bool
-
-
-def read(entry: JSONObject, path: str, about: Reading) -> Filter:
+def read(entry: JSONObject, path: str, *, namespace: str, deletes: bool) -> Filter:
     """Read an entry of ``any`` or ``all``, or the fields of a block that has neither.
 
-    Raises Refused for what a request does not show.
+    ``namespace`` is CEL of the namespace of a request. ``deletes``: DELETE is among the operations;
+    if a collection is deleted, requests have no name. Raises Refused for what a request does not
+    show.
     """
     resources = entry.get("resources") or {}
     namespaces = resources.get("namespaces") or ()
-    within = among(about.namespace, namespaces) if namespaces else TRUE
+    within = among(namespace, namespaces) if namespaces else TRUE
     request = [within, _subjects(entry, path), _roles(entry, path)]
-    names: list[str] = [resources["name"]] if resources.get("name") else []
-    named = [_names(each, about.deletes) for each in (names, resources.get("names") or [])]
-    request += [each.request for each in named]
+    about: list[Cel] = []
+    single = [resources["name"]] if resources.get("name") else []
+    for names in filter(None, (single, resources.get("names"))):
+        if deletes or any(map(has_wildcards, names)):
+            about.append(among(_NAME, names))
+        else:
+            request.append(among("request.name", names))
+    about.append(_annotations(resources.get("annotations") or {}))
     labels = _requirements(resources.get("selector"), f"{path}.resources.selector")
     at = f"{path}.resources.namespaceSelector"
     namespace_labels = _requirements(resources.get("namespaceSelector"), at)
+    if not _expressible(namespace_labels):
+        raise Refused(at, "labels of a namespace cannot be compared with wildcards")
     return Filter(
         path,
         tuple(resources.get("kinds") or ()),
         tuple(resources.get("operations") or ()),
         every(*request),
-        every(*(each.object for each in named), _annotations(resources.get("annotations") or {})),
+        every(*about),
         tuple(labels) if _expressible(labels) else None,
         every(*(_labelled(each) for each in labels)),
-        tuple(_without_wildcards(namespace_labels, at)),
+        tuple(namespace_labels),
         bool(entry.get("clusterRoles")),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
-    request: Bool = TRUE
-    object: Bool = TRUE
-
-
-def _names(names: list[str], deletes: bool) -> _Named:
-    if not names:
-        return _Named()
-    if not deletes and not any(map(is_wild, names)):
-        return _Named(request=among("request.name", names))
-    # An object whose name will be generated has none yet; Kyverno takes generateName then.
-    name = "o.metadata.?name.orValue(o.metadata.?generateName.orValue(''))"
-    return _Named(object=among(name, names))
-
-
-def _annotations(annotations: Mapping[str, str]) -> Bool:
+def _annotations(annotations: Mapping[str, str]) -> Cel:
     return every(*(_pair("annotations", key, str(value)) for key, value in annotations.items()))
 
 
-def _pair(field: str, key: str, value: str) -> Bool:
+def _pair(field: str, key: str, value: str) -> Cel:
     """Test that a map of strings has a pair; both parts may have wildcards."""
     found = f"o.metadata.?{field}"
-    if is_wild(key):
-        test = every(like("k", key), like(f"o.metadata.{field}[k]", value))
-        return Bool(f"{found}.orValue({{}}).exists(k, {test.text})")
-    optional = f"{found}[?{string(key)}]"
-    test = like(f"{optional}.orValue('')", value)
-    there = Bool(f"{optional}.hasValue()")
+    if has_wildcards(key):
+        test = every(globbed("k", key), globbed(f"o.metadata.{field}[k]", value))
+        return Cel(f"{found}.orValue({{}}).exists(k, {test.text})")
+    optional = f"{found}[?{quoted(key)}]"
+    test = globbed(f"{optional}.orValue('')", value)
+    there = Cel(f"{optional}.hasValue()")
     return every(there, test) if not value.strip("*") else test
 
 
@@ -151,9 +134,9 @@ def _requirements(selector: JSON, path: str) -> list[JSONObject]:
         return []
     required: list[JSONObject] = []
     for key, value in (selector.get("matchLabels") or {}).items():
-        if value == "*" and not is_wild(key):
+        if value == "*" and not has_wildcards(key):
             required.append({"key": key, "operator": "Exists"})
-        elif is_wild(f"{key}{value}"):
+        elif has_wildcards(f"{key}{value}"):
             required.append({"key": key, "operator": "Like", "values": [value]})
         else:
             required.append({"key": key, "operator": "In", "values": [str(value)]})
@@ -167,12 +150,6 @@ def _requirements(selector: JSON, path: str) -> list[JSONObject]:
 
 def _expressible(required: list[JSONObject]) -> bool:
     return all(each["operator"] != "Like" for each in required)
-
-
-def _without_wildcards(required: list[JSONObject], path: str) -> list[JSONObject]:
-    if not _expressible(required):
-        raise Refused(path, "labels of a namespace cannot be compared with wildcards")
-    return required
 
 
 def label_selector(required: tuple[JSONObject, ...]) -> JSONObject:
@@ -210,20 +187,20 @@ def holds_without_labels(requirement: JSONObject) -> bool:
     return requirement["operator"] in ("NotIn", "DoesNotExist")
 
 
-def _labelled(each: JSONObject) -> Bool:
+def _labelled(each: JSONObject) -> Cel:
     """Translate a requirement as k8s.io/apimachinery pkg/labels/selector.go defines it."""
     key, values = str(each["key"]), [str(value) for value in each.get("values") or ()]
     if each["operator"] == "Like" or (each["operator"] == "In" and len(values) == 1):
         return _pair("labels", key, values[0])
-    optional = f"o.metadata.?labels[?{string(key)}]"
-    there = Bool(f"{optional}.hasValue()")
+    optional = f"o.metadata.?labels[?{quoted(key)}]"
+    there = Cel(f"{optional}.hasValue()")
     if each["operator"] in ("Exists", "DoesNotExist"):
         return there if each["operator"] == "Exists" else negated(there)
     listed = every(there, among(f"{optional}.orValue('')", values))
     return listed if each["operator"] == "In" else negated(listed)
 
 
-def _subjects(entry: JSONObject, path: str) -> Bool:
+def _subjects(entry: JSONObject, path: str) -> Cel:
     """Test the user as kyverno pkg/utils/match/subjects.go does."""
     tests = []
     users = []
@@ -244,13 +221,13 @@ def _subjects(entry: JSONObject, path: str) -> Bool:
     return some(*tests) if tests else TRUE
 
 
-def _group(name: str) -> Bool:
-    if not is_wild(name):
-        return relation(string(name), "in", "request.userInfo.groups")
-    return Bool(f"request.userInfo.groups.exists(g, {like('g', name).text})")
+def _group(name: str) -> Cel:
+    if not has_wildcards(name):
+        return relation(quoted(name), "in", "request.userInfo.groups")
+    return Cel(f"request.userInfo.groups.exists(g, {globbed('g', name).text})")
 
 
-def _roles(entry: JSONObject, path: str) -> Bool:
+def _roles(entry: JSONObject, path: str) -> Cel:
     """Kyverno looks up the bindings of the user; a request names only the user and the groups."""
     if entry.get("roles"):
         raise Refused(
@@ -265,4 +242,4 @@ def _roles(entry: JSONObject, path: str) -> Bool:
             "a request does not show the cluster roles of its user: name users or groups "
             "(cluster-admin alone becomes a check of what the user may do)",
         )
-    return Bool(_ADMINISTRATOR)
+    return Cel(_ADMINISTRATOR)

@@ -5,12 +5,13 @@ cluster: the plural of a custom kind comes from its CustomResourceDefinition, if
 sources, else from the rule that nearly all kinds follow.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from policyd.importers.kyverno.matching.globs import is_wild
+from policyd.importers.jmespath.globs import has_wildcards
 from policyd.importers.kyverno.matching.selectors import KindSelector, selected
+from policyd.importers.policies import resource_rule
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.kinds.plural import plural
@@ -46,7 +47,7 @@ class MatchedResource:
     def kind(self) -> str:
         """Return the kind of the objects; empty if it is not that of the resource, or not one."""
         _, _, kind, subresource = self.selector
-        return kind if subresource in OF_THE_KIND and not is_wild(kind) else ""
+        return kind if subresource in OF_THE_KIND and not has_wildcards(kind) else ""
 
 
 def target(text: str, definitions: Sequence[JSONObject] = ()) -> MatchedResource:
@@ -61,9 +62,9 @@ def target(text: str, definitions: Sequence[JSONObject] = ()) -> MatchedResource
         raise ValueError(
             f"{text} selects the subresource {subresource} of the kind {kind}, which nothing has"
         )
-    if is_wild(subresource) and subresource != "*":
+    if has_wildcards(subresource) and subresource != "*":
         raise ValueError(f"{text} has wildcards in the subresource, which match rules cannot say")
-    if is_wild(kind):
+    if has_wildcards(kind):
         return _of_any_kind(text, selector)
     special = _only_subresource(selector)
     if special is not None:
@@ -72,8 +73,8 @@ def target(text: str, definitions: Sequence[JSONObject] = ()) -> MatchedResource
     if not found and kind == kind.lower():
         raise ValueError(f"{text} selects the kind {kind}, which nothing has")
     names = tuple(dict.fromkeys(name for _, name in found)) or (plural(kind),)
-    groups = tuple(dict.fromkeys(each for each, _ in found)) or (_group(group),)
-    versions = ("v1",) if version == "*" and groups == ("",) else (_version(version),)
+    groups = tuple(dict.fromkeys(each for each, _ in found)) or (_part(group),)
+    versions = ("v1",) if version == "*" and groups == ("",) else (_part(version),)
     known = known_resources(definitions)
     served = [known[key] for key in found if key in known]
     exists = any(subresource in ("", "*", *each.subresources) for each in served)
@@ -108,9 +109,9 @@ def _of_any_kind(text: str, selector: KindSelector) -> MatchedResource:
         )
     resource = f"*/{subresource}" if subresource else "*"
     exact = kind == "*" and _whole(group, version)
-    versions = (_version(version),)
+    versions = (_part(version),)
     return MatchedResource(
-        (_group(group),), versions, (resource,), selector, exact, *_reached(subresource)
+        (_part(group),), versions, (resource,), selector, exact, *_reached(subresource)
     )
 
 
@@ -128,15 +129,11 @@ def _reached(subresource: str) -> tuple[bool, bool]:
 
 def _whole(group: str, version: str) -> bool:
     """Return whether wildcards stand for whole parts only, as those of match rules do."""
-    return all(each == "*" or not is_wild(each) for each in (group, version))
+    return all(each == "*" or not has_wildcards(each) for each in (group, version))
 
 
-def _group(group: str) -> str:
-    return "*" if is_wild(group) else group
-
-
-def _version(version: str) -> str:
-    return "*" if is_wild(version) else version
+def _part(written: str) -> str:
+    return "*" if has_wildcards(written) else written
 
 
 def _only_subresource(selector: KindSelector) -> MatchedResource | None:
@@ -163,3 +160,14 @@ def _known(selector: KindSelector, definitions: Sequence[JSONObject]) -> list[tu
     known = BUILT_IN.with_definitions(definitions).of_kind(selector.kind)
     found = {(each.group, each.resource) for each in known}
     return sorted(key for key in found if fnmatchcase(key[0], selector.group))
+
+
+def resource_rules(matched: Iterable[tuple[MatchedResource, tuple[str, ...]]]) -> list[JSONObject]:
+    """Write match rules, one for all resources of the same groups, versions and operations."""
+    rules: dict[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for target, operations in matched:
+        if operations:
+            key = (target.groups, target.versions, operations)
+            listed = rules.setdefault(key, [])
+            listed += [each for each in target.resources if each not in listed]
+    return [resource_rule(*key, resources) for key, resources in rules.items()]

@@ -1,21 +1,20 @@
 """`match`, `exclude` and the operations of a rule, as matchConstraints and matchConditions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from policyd.export.patterns.text import FALSE, TRUE, Bool, every, negated, relation, some, string
+from policyd.importers.jmespath.cel import FALSE, TRUE, Cel, every, negated, quoted, relation, some
+from policyd.importers.jmespath.globs import among
 from policyd.importers.kyverno.matching import autogen
 from policyd.importers.kyverno.matching.filters import (
     Filter,
-    Reading,
     holds_without_labels,
     label_selector,
     opposite,
     read,
 )
-from policyd.importers.kyverno.matching.globs import among
-from policyd.importers.kyverno.matching.kinds import MatchedResource
-from policyd.importers.kyverno.matching.resource_rules import resource_rules
+from policyd.importers.kyverno.matching.kinds import MatchedResource, resource_rules
 from policyd.importers.kyverno.matching.targets import (
     descriptions,
     guesses,
@@ -23,8 +22,8 @@ from policyd.importers.kyverno.matching.targets import (
     matched_by,
     namespace_of,
 )
-from policyd.importers.kyverno.negation import tidied
 from policyd.importers.model import ImportRemark, Refused
+from policyd.importers.policies import resource_rule
 from policyd.json_types import JSON, JSONObject
 
 
@@ -54,17 +53,11 @@ class Matching:
 
     spec: JSONObject
     targets: tuple[MatchedResource, ...]
-    operations: frozenset[str]
     remarks: tuple[ImportRemark, ...] = ()
 
 
 # Namespace objects, which no selector of namespaces fits in Kyverno.
-_NAMESPACES: JSONObject = {
-    "apiGroups": [""],
-    "apiVersions": ["v1"],
-    "operations": ["*"],
-    "resources": ["namespaces"],
-}
+_NAMESPACES = resource_rule([""], ["v1"], ["*"], ["namespaces"])
 
 
 def matching(rule: JSONObject, path: str, scope: MatchScope) -> Matching:
@@ -78,9 +71,9 @@ class _Builder:
         self._found = matched_by(rule, scope.targets)
         self._namespaced = all(each.namespaced for each in self._found)
         self._namespace = namespace_of(self._found, namespaced=bool(scope.namespace))
-        reading = Reading(self._namespace, _deletes(rule, scope))
-        self._every, self._filters = _filters(rule.get("match"), f"{path}.match", reading)
-        excluded = _filters(rule.get("exclude"), f"{path}.exclude", reading)
+        entry = partial(read, namespace=self._namespace, deletes=_deletes(rule, scope))
+        self._every, self._filters = _filters(rule.get("match"), f"{path}.match", entry)
+        excluded = _filters(rule.get("exclude"), f"{path}.exclude", entry)
         self._all_excluded, self._excluded = excluded
         self._path = path
         self._extended = bool(scope.controllers)
@@ -106,9 +99,6 @@ class _Builder:
         self._exclude(constraints)
         if self._within_namespaces and not self._namespaced:
             constraints["resourceRules"] = [{**each, "scope": "Namespaced"} for each in rules]
-        return self._result(constraints, rules)
-
-    def _result(self, constraints: JSONObject, rules: list[JSONObject]) -> Matching:
         spec: JSONObject = {"matchConstraints": constraints}
         if self._extended:
             spec["podControllers"] = True
@@ -118,8 +108,7 @@ class _Builder:
         excluded = [each for each in self._scope.targets.values() if each not in self._found]
         self._remarks += guesses(self._found, f"{self._path}.match")
         self._remarks += guesses(excluded, f"{self._path}.exclude")
-        operations = frozenset(operation for each in rules for operation in each["operations"])
-        return Matching(spec, targets, operations, tuple(self._remarks))
+        return Matching(spec, targets, tuple(self._remarks))
 
     def _targets(self) -> None:
         for each in self._filters:
@@ -154,7 +143,7 @@ class _Builder:
 
     def _matched(self, constraints: JSONObject) -> None:
         if self._scope.namespace:
-            name = string(self._scope.namespace)
+            name = quoted(self._scope.namespace)
             self._condition("namespace", relation(self._namespace, "==", name))
         if self._extended and len(self._scope.controllers) < len(autogen.CONTROLLERS):
             kinds = ["Pod", *self._scope.controllers]
@@ -177,7 +166,7 @@ class _Builder:
         tests = [each.test(without_labels=selector is not None) for each in self._filters]
         self._condition("matched", every(*tests))
 
-    def _alternative(self, each: Filter, found: tuple[MatchedResource, ...]) -> Bool:
+    def _alternative(self, each: Filter, found: tuple[MatchedResource, ...]) -> Cel:
         self._roles((each,))
         if each.namespace_labels:
             raise Refused(
@@ -199,7 +188,7 @@ class _Builder:
         if not all(each.exact for each in found):
             self._condition("kinds", self._kind_test(found))
 
-    def _kind_test(self, found: Sequence[MatchedResource]) -> Bool:
+    def _kind_test(self, found: Sequence[MatchedResource]) -> Cel:
         return kind_test(found, self._found, self._scope.controllers if self._extended else ())
 
     # Labels of the namespace: to Kubernetes, every cluster-scoped object fits any selector, and a
@@ -263,7 +252,7 @@ class _Builder:
             return
         self._condition("not-excluded", each.spared(among_them))
 
-    def _among_them(self, each: Filter) -> Bool:
+    def _among_them(self, each: Filter) -> Cel:
         """Test kind and operation of an entry of `exclude`, unless all that is matched has them."""
         tests = []
         matched = {kind for one in self._filters for kind in one.kinds}
@@ -284,14 +273,14 @@ class _Builder:
                     )
                 )
 
-    def _condition(self, name: str, test: Bool) -> None:
+    def _condition(self, name: str, test: Cel) -> None:
         if test == TRUE:
             return
         if test == FALSE:
             raise Refused(self._path, "the rule excludes all that it matches")
         taken = sum(each["name"].startswith(name) for each in self._conditions)
         unique = f"{name}-{taken + 1}" if taken else name
-        self._conditions.append({"name": unique, "expression": tidied(test.text)})
+        self._conditions.append({"name": unique, "expression": test.text})
 
 
 def _deletes(rule: JSONObject, scope: MatchScope) -> bool:
@@ -299,7 +288,9 @@ def _deletes(rule: JSONObject, scope: MatchScope) -> bool:
     return any("DELETE" in each for each in named) and "DELETE" in scope.allowed
 
 
-def _filters(block: JSON, path: str, reading: Reading) -> tuple[bool, list[Filter]]:
+def _filters(
+    block: JSON, path: str, entry: Callable[[JSONObject, str], Filter]
+) -> tuple[bool, list[Filter]]:
     """Return whether all entries of a block have to fit, and the entries."""
     if not block:
         return False, []
@@ -307,7 +298,7 @@ def _filters(block: JSON, path: str, reading: Reading) -> tuple[bool, list[Filte
         entries = block.get(name)
         if entries:
             return name == "all", [
-                read(each, f"{path}.{name}[{index}]", reading) for index, each in enumerate(entries)
+                entry(each, f"{path}.{name}[{index}]") for index, each in enumerate(entries)
             ]
     own = {name: value for name, value in block.items() if name not in ("any", "all")}
-    return False, [read(own, path, reading)] if own else []
+    return False, [entry(own, path)] if own else []

@@ -4,8 +4,8 @@ and whether it can be without a namespace.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from policyd.export.patterns.text import TRUE, Bool, every, relation, some
-from policyd.importers.kyverno.matching.globs import among
+from policyd.importers.jmespath.cel import TRUE, Cel, every, relation, some
+from policyd.importers.jmespath.globs import among
 from policyd.importers.kyverno.matching.kinds import MatchedResource, target
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSON, JSONObject
@@ -88,7 +88,7 @@ def absent_fields(found: Sequence[MatchedResource], *, namespaced: bool = False)
 
 def kind_test(
     found: Sequence[MatchedResource], among_them: Iterable[MatchedResource], extended: Sequence[str]
-) -> Bool:
+) -> Cel:
     """Test that a request is for one of these resources.
 
     ``among_them``: all that the rule is about. ``extended`` are the kinds to which a rule for Pods
@@ -105,7 +105,7 @@ def kind_test(
     return some(*tests, *(_one(each, apart) for each in found if each not in plain))
 
 
-def _one(found: MatchedResource, apart: bool) -> Bool:
+def _one(found: MatchedResource, apart: bool) -> Cel:
     group, version, kind, subresource = found.selector
     # The kind of a request for a subresource is that of its object, such as Scale.
     of = "request.resource" if subresource else "request.kind"
@@ -122,7 +122,7 @@ def _one(found: MatchedResource, apart: bool) -> Bool:
     return every(*tests, among(_SUBRESOURCE, [subresource]))
 
 
-def _whole(found: MatchedResource) -> Bool:
+def _whole(found: MatchedResource) -> Cel:
     """Test that a request is for the resource itself, or for the subresources that belong to it."""
     subresources = [name.partition("/")[2] for name in found.resources]
     return among(_SUBRESOURCE, subresources)

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field, replace
 
 from policyd._core.schema.types import Field, Relation, SchemaType
 from policyd.export.expressions.literals import string_literal
+from policyd.importers.jmespath.cel import is_field
 from policyd.importers.jmespath.reading import read
 from policyd.importers.jmespath.vocabulary import Vocabulary
-from policyd.importers.jmespath.words import is_field
 from policyd.importers.kyverno.mutate.kinds import member
 from policyd.importers.kyverno.mutate.loops import ForeachLoop
 from policyd.importers.kyverno.mutate.merge import Merge, condition, marked, marks_in
@@ -20,19 +20,12 @@ _CONDITIONS = {Mark.CONDITION, Mark.GLOBAL}
 _LAST = "its value is that of the last item, which an overlay cannot say"
 
 
-@dataclass(frozen=True, slots=True)
-class MergedElements:
-    """``needs_element``: it also changes what is not of the items, if there is one."""
-
-    mutation: JSONObject
-    needs_element: bool
-    remarks: tuple[ImportRemark, ...] = ()
-
-
 def merged_elements(
     tree: JSON, schemas: RuleSchemas, loop: ForeachLoop, scope: Vocabulary, path: str
-) -> MergedElements:
-    """Return the overlay of a loop. Raises Refused."""
+) -> tuple[JSONObject, bool, list[ImportRemark]]:
+    """Return the overlay of a loop; whether it also changes what is not of the items, if there is
+    one; and what is different. Raises Refused.
+    """
     if not isinstance(tree, dict):
         raise Refused(path, "a map is expected")
     if schemas is None:
@@ -41,9 +34,7 @@ def merged_elements(
     found = [elements.map(tree, each, (), path) for each in schemas]
     if any(each != found[0] for each in found):
         raise Refused(path, "the kinds of the rule merge this in different ways")
-    return MergedElements(
-        overlay(found[0]), elements.outside, tuple(dict.fromkeys(elements.merge.remarks))
-    )
+    return overlay(found[0]), elements.outside, [*dict.fromkeys(elements.merge.remarks)]
 
 
 @dataclass(slots=True)

@@ -44,15 +44,15 @@ def loops(
         at = f"{path}[{number}]"
         loop = loop_of(entry, scope, at)
         if _body(entry, at) == "patchStrategicMerge":
-            merged = merged_elements(
+            mutation, needs_element, remarks = merged_elements(
                 entry["patchStrategicMerge"], schemas, loop, scope, f"{at}.patchStrategicMerge"
             )
-            if merged.needs_element and loop.may_be_empty:
+            if needs_element and loop.may_be_empty:
                 if len(entries) > 1:
                     raise Refused(at, "it sets fields outside of the list only if an item counts")
                 found.conditions.append({"name": "an-item-counts", "expression": loop.any()})
-            found.remarks += merged.remarks
-            found.mutations.append(merged.mutation)
+            found.remarks += remarks
+            found.mutations.append(mutation)
         else:
             overlaid = _overlay(entry, loop, schemas, at)
             if overlaid is not None:

@@ -1,23 +1,19 @@
 """The loops of a ``foreach``: what they go over, under which conditions, and their variables."""
 
-import re
 from dataclasses import dataclass
 
+from policyd.importers.jmespath.cel import variable
 from policyd.importers.jmespath.kinds import NUMBER, JsonKind
 from policyd.importers.jmespath.reading import read
 from policyd.importers.jmespath.vocabulary import Vocabulary
-from policyd.importers.jmespath.words import variable
 from policyd.importers.kyverno.conditions import holds
 from policyd.importers.kyverno.context import bound
 from policyd.importers.kyverno.mutate.pointers import PathStep, Pointer
 from policyd.importers.kyverno.mutate.texts import translated, words_of
+from policyd.importers.kyverno.plain_lists import plain_lists
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 
-_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-_PLAIN = re.compile(
-    rf"(request\.object|element)((?:\.{_NAME})*)\.(?:({_NAME})(?:\[\])?|\[({_NAME}(?:,{_NAME})*)\]\[\])"
-)
 _NO_ITEMS = "||`[]`"
 _FIELDS = frozenset(
     {
@@ -119,7 +115,7 @@ def loop_of(
     inner = _with_context(entry, inner, path)
     condition = ""
     if entry.get("preconditions"):
-        condition = holds(entry["preconditions"], inner, f"{path}.preconditions")
+        condition = holds(entry["preconditions"], inner, f"{path}.preconditions").text
     items = term.or_value("[]")
     if not items.startswith(("(", "[")) and " " in items and not items.endswith(")"):
         items = f"({items})"
@@ -142,22 +138,21 @@ def _with_context(entry: JSONObject, scope: Vocabulary, path: str) -> Vocabulary
     if not entry.get("context"):
         return scope
     inner, found = bound(entry["context"], scope, f"{path}.context", inline=True)
-    if found.spec:
+    if found:
         raise Refused(f"{path}.context", "it needs more than the object for each item")
     return inner
 
 
 def _lists(expression: str, outer: tuple[ForeachLoop, ...]) -> tuple[Pointer, ...]:
     """Return the lists of the object that a plain path is about; none for other expressions."""
-    found = _PLAIN.fullmatch("".join(expression.split()).removesuffix(_NO_ITEMS))
+    found = plain_lists("".join(expression.split()).removesuffix(_NO_ITEMS))
     if found is None:
         return ()
     base: tuple[PathStep, ...] = ()
-    if found[1] == "element":
+    if found.root == "element":
         around = outer[-1].element if outer else None
         if around is None:
             return ()
         base = around
-    parents = (*base, *(PathStep(each) for each in found[2].split(".") if each))
-    names = [found[3]] if found[3] else found[4].split(",")
-    return tuple(Pointer((*parents, PathStep(name))) for name in names)
+    parents = (*base, *map(PathStep, found.parents))
+    return tuple(Pointer((*parents, PathStep(name))) for name in found.names)

@@ -7,10 +7,9 @@ from typing import Self
 from policyd._core.schema.types import Field
 from policyd.export.expressions.literals import string_literal
 from policyd.importers.jmespath import has_variables
-from policyd.importers.jmespath.cel import SUM
+from policyd.importers.jmespath.cel import SUM, is_field
 from policyd.importers.jmespath.interpolation import term_of
 from policyd.importers.jmespath.vocabulary import Vocabulary
-from policyd.importers.jmespath.words import is_field
 from policyd.importers.kyverno.mutate.kinds import member
 from policyd.importers.kyverno.mutate.texts import translated
 from policyd.importers.model import Refused

@@ -6,13 +6,13 @@ from typing import TypeVar
 
 from policyd.export.expressions.literals import literal, string_literal
 from policyd.importers.jmespath import has_variables, interpolated
+from policyd.importers.jmespath.interpolation import pieces, queried
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.model import Refused
 from policyd.json_types import JSON
 
 # A reference to another field of the policy, such as $(./../name).
 _REFERENCE = re.compile(r"(?:^|[^\\])\$\([./]")
-_SIMPLE_VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FIELD = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")  # of an object: any value
 _ELEMENT = re.compile(r"\belement(?:Index)?\d*\b")
@@ -80,27 +80,12 @@ def overlay_text(text: str, scope: Vocabulary, path: str) -> str:
         raise Refused(path, f"`{text}`: a reference to another field of the policy")
     if not has_variables(text):
         return text.replace("${", "$${")
-    pieces = _pieces(text)
-    if pieces is None:
-        return f"${{{translated(interpolated, text, scope, path)}}}"
     return "".join(
-        f"${{{translated(interpolated, piece, scope, path)}}}"
-        if has_variables(piece)
-        else piece.replace("${", "$${")
-        for piece in pieces
+        piece.replace("${", "$${")
+        if isinstance(piece, str)
+        else f"${{{translated(queried, piece[0], scope, path).text()}}}"
+        for piece in pieces(text)
     )
-
-
-def _pieces(text: str) -> list[str] | None:
-    """Return a string cut before and after its variables; None if variables contain others."""
-    found, at = [], 0
-    for variable in _SIMPLE_VARIABLE.finditer(text):
-        found += [text[at : variable.start()], variable[0]]
-        at = variable.end()
-    found.append(text[at:])
-    if any("{{" in each or "}}" in each for each in found[::2]):
-        return None
-    return [each for each in found if each]
 
 
 def cel(value: JSON, scope: Vocabulary, path: str) -> str:

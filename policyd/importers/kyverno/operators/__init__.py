@@ -5,8 +5,8 @@ null.
 
 from collections.abc import Callable
 
-from policyd.importers.jmespath.alternatives import CelTerm
 from policyd.importers.jmespath.cel import Cel
+from policyd.importers.jmespath.terms import CelTerm
 from policyd.importers.kyverno.operators.comparing import equals, not_equals, ordered
 from policyd.importers.kyverno.operators.membership import all_in, all_not_in, any_in, any_not_in
 

@@ -6,26 +6,27 @@ which Kyverno takes for an error and false.
 """
 
 import re
-from collections.abc import Sequence
 
-from policyd.importers.jmespath.alternatives import CelTerm, Either, single
 from policyd.importers.jmespath.cel import (
     FALSE,
     MEMBER,
     SUM,
     TRUE,
     Cel,
-    conjunction,
-    negation,
+    every,
+    negated,
     relation,
 )
+from policyd.importers.jmespath.functions.scalars import compared
 from policyd.importers.jmespath.globs import globbed, has_wildcards, like, matches, pattern_of
 from policyd.importers.jmespath.images import ImageRegistry
 from policyd.importers.jmespath.inner import as_string
 from policyd.importers.jmespath.kinds import SCALARS
 from policyd.importers.jmespath.streams import CelList
+from policyd.importers.jmespath.terms import CelTerm, Either, single
 from policyd.importers.jmespath.values import Constant, Count, Joined
 from policyd.importers.jmespath.vocabulary import NotTranslatable
+from policyd.importers.kyverno.operators.finding import needs
 
 _QUANTITY = re.compile(
     r"[+-]?([0-9]++[.]?[0-9]*+|[.][0-9]++)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]++)?\Z"
@@ -36,12 +37,12 @@ _VERSION = re.compile(r"[0-9]++[.][0-9]++[.][0-9]++(-[0-9A-Za-z.-]++)?\Z")
 
 def equals(key: CelTerm, value: CelTerm) -> Cel:
     """Return CEL that is true where `Equals` is."""
-    return conjunction([*_needs(key), *_needs(value), _equal(key, value)])
+    return every(*needs(key), *needs(value), _equal(key, value))
 
 
 def not_equals(key: CelTerm, value: CelTerm) -> Cel:
     """Return CEL that is true where `NotEquals` is."""
-    return conjunction([*_needs(key), negation(_equal(key, value))])
+    return every(*needs(key), negated(_equal(key, value)))
 
 
 def ordered(key: CelTerm, sign: str, value: CelTerm) -> Cel:
@@ -55,17 +56,8 @@ def ordered(key: CelTerm, sign: str, value: CelTerm) -> Cel:
             # `x || ''`: an empty string is neither more nor less than anything.
             first, need = one.first, one.first.presence()
             sides = (first, value) if one is key else (key, first)
-            return conjunction(
-                [*([] if need is None else [need]), ordered(sides[0], sign, sides[1])]
-            )
-    return conjunction([*_needs(key), *_needs(value), _ordered(key, sign, value)])
-
-
-def _needs(term: CelTerm) -> Sequence[Cel]:
-    # Not the fields of a path: a path to what is missing is an error, and stays one.
-    if isinstance(term, Either | Constant) or term.needs is None:
-        return []
-    return [term.needs]
+            return every(*([] if need is None else [need]), ordered(sides[0], sign, sides[1]))
+    return every(*needs(key), *needs(value), _ordered(key, sign, value))
 
 
 def _equal(key: CelTerm, value: CelTerm) -> Cel:
@@ -90,9 +82,9 @@ def _equal(key: CelTerm, value: CelTerm) -> Cel:
             return relation(f"{function}({key.text()})", "==", f"{function}({value.text()})")
         if _QUANTITY.match(written):
             same = relation(f"quantity({key.text()})", "==", f"quantity({value.text()})")
-            return conjunction([Cel(f"isQuantity({key.text()})"), same])
+            return every(Cel(f"isQuantity({key.text()})"), same)
     if isinstance(written, bool) and key.kind.name == "bool":
-        return key.cel() if written else negation(key.cel())
+        return key.cel() if written else negated(key.cel())
     return relation(key.text(SUM), "==", value.text())
 
 
@@ -130,21 +122,14 @@ def _ordered(key: CelTerm, sign: str, value: CelTerm) -> Cel:
     if any(_DURATION.match(each) for each in texts):
         return relation(_duration(key), sign, _duration(value))
     if any(_VERSION.match(each) for each in texts):
-        return _compared("semver", key, sign, value)
+        return compared(f"semver({key.text()})", sign, f"semver({value.text()})")
     if any(not _QUANTITY.match(each) for each in texts):
         return FALSE
     if any(each.kind.name == "number" for each in sides):
         return relation(_number(key), sign, _number(value))
     if texts or any(each.kind.name == "quantity" for each in sides):
-        return _compared("quantity", key, sign, value)
+        return compared(f"quantity({key.text()})", sign, f"quantity({value.text()})")
     return relation(_number(key), sign, _number(value))
-
-
-def _compared(function: str, key: CelTerm, sign: str, value: CelTerm) -> Cel:
-    one, other = f"{function}({key.text()})", f"{function}({value.text()})"
-    methods = {">": "isGreaterThan", "<": "isLessThan", ">=": "isLessThan", "<=": "isGreaterThan"}
-    asked = Cel(f"{one}.{methods[sign]}({other})")
-    return asked if sign in "<>" else negation(asked)
 
 
 def _number(term: CelTerm) -> str:
@@ -175,5 +160,5 @@ def _any_of(key: CelTerm, sign: str, value: CelTerm) -> Cel | None:
     if (sign, value.constant) in ((">", 0), (">=", 1), ("!=", 0)):
         return key.some
     if (sign, value.constant) in (("==", 0), ("<", 1), ("<=", 0)):
-        return negation(key.some)
+        return negated(key.some)
     return None

@@ -1,34 +1,43 @@
-"""Whether one key is in the value of a condition: in a list, in a range, or like a pattern. The
-data may hold patterns, too: the verb `*` of a Role is any of those that are written.
+"""Whether one key is in the value of a condition: in a list, in a range such as `10-20` (`10!-20`
+is what is outside), or like a pattern (kyverno/kyverno pkg/engine/operator). The data may hold
+patterns, too: the verb `*` of a Role is any of those that are written.
 """
+
+import re
 
 import orjson
 
-from policyd.importers.jmespath.alternatives import CelTerm, Several, single
 from policyd.importers.jmespath.cel import (
     FALSE,
     MEMBER,
     SUM,
     TRUE,
     Cel,
-    conjunction,
-    disjunction,
-    negation,
+    every,
+    literal,
+    negated,
     relation,
+    some,
 )
 from policyd.importers.jmespath.globs import globbed, has_wildcards, like, matches, pattern_of
 from policyd.importers.jmespath.images import ImageRegistry
 from policyd.importers.jmespath.inner import as_string
 from policyd.importers.jmespath.streams import CelList
+from policyd.importers.jmespath.terms import CelTerm, Either, Several, single
 from policyd.importers.jmespath.values import CelValue, Constant, Joined
-from policyd.importers.jmespath.words import literal
-from policyd.importers.kyverno.operators.ranges import in_range, range_of
 from policyd.json_types import JSON
 
 # Lists of RBAC: the only pattern that the API server knows in them is `*`.
 _RULES = frozenset({"verbs", "apiGroups", "resourceNames", "nonResourceURLs", "resources"})
 # Fields whose values may be patterns with text around the wildcards.
 _PATTERNS = frozenset({"host", "hosts", "dnsNames", "commonName"})
+
+
+def needs(term: CelTerm) -> list[Cel]:
+    """Return what must hold so that a term has a value. Not the fields of a path: a path to what is
+    missing is an error, and stays one.
+    """
+    return [] if isinstance(term, Either | Constant) or term.needs is None else [term.needs]
 
 
 def is_in(key: CelValue, value: CelTerm) -> Cel:
@@ -38,7 +47,7 @@ def is_in(key: CelValue, value: CelTerm) -> Cel:
     if isinstance(value, CelList):
         return _in_list(key, value)
     if isinstance(value, Several):
-        return disjunction(is_in(key, each) for each in value.parts)
+        return some(*(is_in(key, each) for each in value.parts))
     return _in_text(key, single(value))
 
 
@@ -67,7 +76,7 @@ def _in_list(key: CelValue, items: CelList) -> Cel:
 
 def _present(item: CelValue, holds: Cel) -> Cel:
     need = item.presence()
-    return holds if need is None else conjunction([need, holds])
+    return holds if need is None else every(need, holds)
 
 
 def _alike(key: CelValue, item: CelValue) -> Cel:
@@ -80,7 +89,7 @@ def _alike(key: CelValue, item: CelValue) -> Cel:
     if key.name not in _RULES | _PATTERNS:
         return of_item
     of_key = Cel(f"{item.text(MEMBER)}.matches({pattern_of(key.text(MEMBER))})")
-    return disjunction([of_item, of_key])
+    return some(of_item, of_key)
 
 
 def _pattern(key: CelValue) -> bool:
@@ -98,14 +107,14 @@ def _in_text(key: CelValue, value: CelValue) -> Cel:
     text, whole = as_string(key), value.text(MEMBER)
     alike = Cel(f"{text.at(MEMBER)}.matches({pattern_of(whole)})")
     listed = Cel(f"{whole}.contains('\"' + {text.at(SUM)} + '\"')")
-    return disjunction([alike, listed])
+    return some(alike, listed)
 
 
 def _in_written(key: CelValue, written: JSON) -> Cel:
     if isinstance(written, str):
         found = _json_list(written)
-        if found is None and (limits := range_of(written)) is not None:
-            return in_range(key, limits)
+        if found is None and (limits := _RANGE.match(written)) is not None:
+            return _in_range(key, *limits.groups())
         written = [written] if found is None else found
     if not isinstance(written, list):
         written = [written]
@@ -122,7 +131,7 @@ def _in_written(key: CelValue, written: JSON) -> Cel:
         parts.append(_one_of(key, [*plain, *_wild(key, plain)]))
     text = key.text(MEMBER) if key.kind.name == "any" else as_string(key).at(MEMBER)
     parts += [globbed(text, each) for each in patterns]
-    return disjunction(parts)
+    return some(*parts)
 
 
 def _wild(key: CelValue, written: list[JSON]) -> list[JSON]:
@@ -142,7 +151,7 @@ def _one_of(key: CelValue, written: list[JSON]) -> Cel:
         values = {_printed(each) for each in written} & {"true", "false"}
         if len(values) != 1:
             return TRUE if values else FALSE
-        return key.cel() if values == {"true"} else negation(key.cel())
+        return key.cel() if values == {"true"} else negated(key.cel())
     if key.kind.name == "number":
         written = [_number(each) for each in written]
     elif key.kind.name == "string":
@@ -189,3 +198,26 @@ def _json_list(text: str) -> list[JSON] | None:
     except orjson.JSONDecodeError:
         return None
     return found if isinstance(found, list) else None
+
+
+_RANGE = re.compile(
+    r"([-+]?[0-9]+(?:[.][0-9]+)?[A-Za-z]*)(!?)-([-+]?[0-9]+(?:[.][0-9]+)?[A-Za-z]*)\Z"
+)
+
+
+def _in_range(key: CelValue, lowest: str, outside: str, highest: str) -> Cel:
+    # The limits belong to the range.
+    if lowest.isdigit() and highest.isdigit():
+        text = _as_number(key)
+        beyond = some(relation(text, "<", lowest), relation(text, ">", highest))
+    else:
+        text = f"quantity({as_string(key).text})"
+        below = Cel(f"{text}.isLessThan(quantity('{lowest}'))")
+        beyond = some(below, Cel(f"{text}.isGreaterThan(quantity('{highest}'))"))
+    return beyond if outside else negated(beyond)
+
+
+def _as_number(key: CelValue) -> str:
+    if isinstance(key, Constant):
+        return str(key.constant)
+    return f"double({key.text()})" if key.kind.name == "string" else key.text(SUM)

@@ -2,24 +2,24 @@
 is one value or a list.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
-from policyd.importers.jmespath.alternatives import CelTerm, Either, Several, single
 from policyd.importers.jmespath.cel import (
     FALSE,
     TRUE,
     Cel,
-    conjunction,
-    disjunction,
-    negation,
+    every,
+    negated,
     relation,
+    some,
 )
 from policyd.importers.jmespath.reading import constant
 from policyd.importers.jmespath.streams import CelList
+from policyd.importers.jmespath.terms import CelTerm, Either, Several, single
 from policyd.importers.jmespath.values import CelValue, Constant
-from policyd.importers.kyverno.operators.finding import has_all, is_in
+from policyd.importers.kyverno.operators.finding import has_all, is_in, needs
 from policyd.json_types import JSON
 
 _Quantifier = Literal["any", "all"]
@@ -46,34 +46,34 @@ def any_not_in(key: CelTerm, value: CelTerm) -> Cel:
     written = _written_list(key)
     sure = _sure(value)
     if written is not None and (found := has_all(sure, written)) is not None:
-        return conjunction([*_needs(value), negation(found)])
-    absent = _asked("any", key, lambda each: negation(is_in(each, sure)))
-    return conjunction([*_needs(value), absent])
+        return every(*needs(value), negated(found))
+    absent = _asked("any", key, lambda each: negated(is_in(each, sure)))
+    return every(*needs(value), absent)
 
 
 def all_not_in(key: CelTerm, value: CelTerm) -> Cel:
     """Return CEL that is true where `AllNotIn` is: no key is in the value."""
     sure = _sure(value)
-    absent = _asked("all", key, lambda each: negation(is_in(each, sure)))
-    return conjunction([*_needs(value), absent])
+    absent = _asked("all", key, lambda each: negated(is_in(each, sure)))
+    return every(*needs(value), absent)
 
 
 def _asked(quantifier: _Quantifier, key: CelTerm, test: _Test) -> Cel:
     written = _written_list(key)
     if written is not None:
         tests = [test(constant(each)) for each in written]
-        return disjunction(tests) if quantifier == "any" else conjunction(tests)
+        return some(*tests) if quantifier == "any" else every(*tests)
     if isinstance(key, Several):
         tests = [_asked(quantifier, each, test) for each in key.parts]
-        return disjunction(tests) if quantifier == "any" else conjunction(tests)
+        return some(*tests) if quantifier == "any" else every(*tests)
     if isinstance(key, Either):
         return _either(quantifier, key, test)
     if not isinstance(key, CelList):
-        return conjunction([*_needs(key), test(key)])
+        return every(*needs(key), test(key))
     if quantifier == "any":
         return key.exists(lambda each: _of_element(each, test, FALSE))
-    every = key.sure().every(lambda each: _of_element(each, test, TRUE))
-    return conjunction([*_needs(key), every])
+    asked = key.sure().every(lambda each: _of_element(each, test, TRUE))
+    return every(*needs(key), asked)
 
 
 def _sure(value: CelTerm) -> CelTerm:
@@ -86,8 +86,8 @@ def _of_element(element: CelValue, test: _Test, missing: Cel) -> Cel:
     if need is None:
         return test(element)
     if missing == FALSE:
-        return conjunction([need, test(element)])
-    return disjunction([negation(need), test(element)])
+        return every(need, test(element))
+    return some(negated(need), test(element))
 
 
 def _either(quantifier: _Quantifier, key: Either, test: _Test) -> Cel:
@@ -99,18 +99,11 @@ def _either(quantifier: _Quantifier, key: Either, test: _Test) -> Cel:
     asked = _asked(quantifier, items, test)
     size = items.size().text
     if quantifier == "any":
-        return disjunction([conjunction([relation(size, "==", "0"), other]), asked])
-    return conjunction([disjunction([relation(size, ">", "0"), other]), asked])
+        return some(every(relation(size, "==", "0"), other), asked)
+    return every(some(relation(size, ">", "0"), other), asked)
 
 
 def _written_list(key: CelTerm) -> list[JSON] | None:
     if isinstance(key, Constant) and isinstance(key.constant, list):
         return key.constant
     return None
-
-
-def _needs(term: CelTerm) -> Sequence[Cel]:
-    # Not the fields of a path: a path to what is missing is an error, and stays one.
-    if isinstance(term, Either | Constant) or term.needs is None:
-        return []
-    return [term.needs]

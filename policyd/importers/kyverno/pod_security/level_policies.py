@@ -8,24 +8,56 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from policyd.export.patterns.text import negated
-from policyd.importers.kyverno.matching.globs import among
-from policyd.importers.kyverno.pod_security.controls import CHECKS, OF_CONTAINERS, OF_PODS, REPLACED
+from policyd.importers.jmespath.cel import negated
+from policyd.importers.jmespath.globs import among
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
+
+# The controls of the Pod Security Standards by Kyverno's names, and the checks of each (kyverno
+# pkg/pss/utils/mapping.go).
+CHECKS = {
+    "Capabilities": ("capabilities_baseline", "capabilities_restricted"),
+    "Seccomp": ("seccompProfile_baseline", "seccompProfile_restricted"),
+    "Privileged Containers": ("privileged",),
+    "Host Ports": ("hostPorts",),
+    "/proc Mount Type": ("procMount", "procMount_restricted"),
+    "Host Probes / Lifecycle Hooks": ("hostProbesAndHostLifecycle",),
+    "HostProcess": ("windowsHostProcess",),
+    "SELinux": ("seLinuxOptions",),
+    "Host Namespaces": ("hostNamespaces",),
+    "HostPath Volumes": ("hostPathVolumes",),
+    "Sysctls": ("sysctls",),
+    "AppArmor": ("appArmorProfile",),
+    "Privilege Escalation": ("allowPrivilegeEscalation",),
+    "Running as Non-root": ("runAsNonRoot",),
+    "Running as Non-root user": ("runAsUser",),
+    "Volume Types": ("restrictedVolumes",),
+}
+# Controls about the Pod only, and about its containers only; all others are about both.
+OF_PODS = frozenset({"Host Namespaces", "HostPath Volumes", "Sysctls", "Volume Types"})
+OF_CONTAINERS = frozenset(
+    {
+        "Capabilities",
+        "Privileged Containers",
+        "Host Ports",
+        "/proc Mount Type",
+        "Privilege Escalation",
+        "Host Probes / Lifecycle Hooks",
+    }
+)
+# Checks of the level restricted that are stricter than one of baseline: only they count.
+REPLACED = {
+    "capabilities_restricted": "capabilities_baseline",
+    "procMount_restricted": "procMount",
+    "seccompProfile_restricted": "seccompProfile_baseline",
+    "restrictedVolumes": "hostPathVolumes",
+}
+
 
 _ANNOTATION = "policyd.dev/pod-security-check"
 _FIELDS = ("description", "params", "matchConditions", "variables", "validations")
 _VERSION = re.compile(r"v1\.\d{1,3}")
 _POD = "[object.?spec.orValue({})] + variables.containers"
-
-
-@dataclass(frozen=True, slots=True)
-class PodSecurityCheck:
-    """``name`` is that of policyd's policy; ``spec`` has no matchConstraints and no actions."""
-
-    name: str
-    spec: JSONObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +72,9 @@ class _Exclusion:
         return _Exclusion(other.path, self.pod or other.pod, (*self.images, *other.images))
 
 
-def checks(validate: JSONObject, path: str) -> list[PodSecurityCheck]:
-    """Return the checks of a rule's level and version; ``path`` is that of ``validate``.
+def checks(validate: JSONObject, path: str) -> dict[str, JSONObject]:
+    """Return the checks of a rule's level and version, by the names of policyd's policies: specs
+    without matchConstraints and actions. ``path`` is that of ``validate``.
 
     Raises Refused for exclusions of single fields or values.
     """
@@ -52,13 +85,12 @@ def checks(validate: JSONObject, path: str) -> list[PodSecurityCheck]:
     if version != "latest" and _VERSION.fullmatch(version) is None:
         raise Refused(f"{at}.version", f"{version} is no version: latest, or one such as v1.25")
     excluded = _exclusions(rule.get("exclude") or [], f"{at}.exclude")
-    found = []
+    found: dict[str, JSONObject] = {}
     for check, policy in _of_level(level, excluded):
         spec = _spec(policy["spec"], version)
         exclusion = excluded.get(check)
-        if exclusion is not None and not _exclude(spec, check, exclusion):
-            continue
-        found.append(PodSecurityCheck(policy["metadata"]["name"], spec))
+        if exclusion is None or _exclude(spec, check, exclusion):
+            found[policy["metadata"]["name"]] = spec
     return found
 
 

@@ -2,20 +2,40 @@
 
 from collections.abc import Sequence
 
-from policyd.export.patterns.text import every
+from policyd.export.patterns.text import Rank
 from policyd.export.patterns.verdicts import admits
+from policyd.importers.jmespath.cel import (
+    AND,
+    FALSE,
+    MEMBER,
+    OR,
+    RELATION,
+    TERNARY,
+    Cel,
+    every,
+    negated,
+    some,
+    variable,
+)
 from policyd.importers.jmespath.reading import read
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.kyverno.conditions import holds
 from policyd.importers.kyverno.context import bound
-from policyd.importers.kyverno.negation import bracketed, is_operand, negation
+from policyd.importers.kyverno.plain_lists import plain_lists
 from policyd.importers.kyverno.rule_parts import RuleParts
-from policyd.importers.kyverno.validate import deny
-from policyd.importers.kyverno.validate.lists import item_name, plain_lists
 from policyd.importers.kyverno.validate.patterns import converted
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSON, JSONObject
 from policyd.pattern import compile_pattern
+from policyd.pattern.marks import Mark, marked
+
+_LEVELS = {
+    Rank.OPERAND: MEMBER,
+    Rank.RELATION: RELATION,
+    Rank.AND: AND,
+    Rank.OR: OR,
+    Rank.CHOICE: TERNARY,
+}
 
 
 def parts(loops: list[JSONObject], path: str, scope: Vocabulary) -> RuleParts:
@@ -28,7 +48,7 @@ def parts(loops: list[JSONObject], path: str, scope: Vocabulary) -> RuleParts:
         at = f"{path}[{index}]"
         found = _as_pattern(loop, at, remarks)
         if found is None:
-            validations.append({"expression": _expression(loop, at, scope, ())})
+            validations.append({"expression": _expression(loop, at, scope, 0).text})
             continue
         joined = _joined(validations[-1]["pattern"], found) if _is_pattern(validations) else None
         if joined is None:
@@ -43,14 +63,25 @@ def _is_pattern(validations: Sequence[JSONObject]) -> bool:
 
 
 def _as_pattern(loop: JSONObject, path: str, remarks: list[ImportRemark]) -> JSON:
-    lists = plain_lists(str(loop.get("list", "")))
-    if lists is None or loop.get("preconditions") or loop.get("context"):
+    """Return a pattern that checks each item of plain lists, wherever they are present; None if the
+    loop is something else.
+    """
+    lists = plain_lists(_path(loop))
+    if lists is None or lists.root != "request.object" or "pattern" not in loop:
         return None
-    if "pattern" in loop:
-        pattern = converted(loop["pattern"], f"{path}.pattern")
-        remarks += pattern.remarks
-        return lists.pattern([pattern.tree])
-    return None
+    if loop.get("preconditions") or loop.get("context"):
+        return None
+    pattern, more = converted(loop["pattern"], f"{path}.pattern")
+    remarks += more
+    tree: JSON = {_if_present(name, "containers"): [pattern] for name in lists.names}
+    for name in reversed(lists.parents):
+        # All objects that have such lists have spec and metadata.
+        tree = {_if_present(name, "spec", "metadata"): tree}
+    return tree
+
+
+def _if_present(name: str, *always: str) -> str:
+    return name if name in always else marked(Mark.IF_PRESENT, name)
 
 
 def _joined(first: JSON, second: JSON) -> JSON:
@@ -65,30 +96,28 @@ def _joined(first: JSON, second: JSON) -> JSON:
     return result
 
 
-def _expression(loop: JSONObject, path: str, scope: Vocabulary, outer: tuple[str, ...]) -> str:
-    """Return CEL that is true if no item of the list is denied."""
-    listed = str(loop.get("list", ""))
-    name = item_name(listed, outer)
+def _expression(loop: JSONObject, path: str, scope: Vocabulary, depth: int) -> Cel:
+    """Return CEL that is true if no item of the list is denied; ``depth`` loops are around it."""
     try:
-        items = read(_path(listed), scope).or_value("[]")
-        inner = _inside(scope, name, len(outer))
+        term = read(_path(loop), scope)
+        items, name = term.or_value("[]"), variable(term.name, scope.taken)
+        inner = _inside(scope, name, depth)
         if loop.get("context"):
             inner, found = bound(loop["context"], inner, f"{path}.context", inline=True)
-            if found.spec:
+            if found:
                 raise Refused(f"{path}.context", "a ConfigMap can only be named for the whole rule")
-        test = _test(loop, path, inner, name, outer)
+        test = _test(loop, path, inner, name, depth)
         if loop.get("preconditions"):
             applies = holds(loop["preconditions"], inner, f"{path}.preconditions")
-            test = f"{negation(applies)} || {bracketed(test)}"
+            test = some(negated(applies), test)
     except NotTranslatable as error:
         raise Refused(path, str(error)) from error
-    source = items if is_operand(items) else f"({items})"
-    return f"{source}.all({name}, {test})"
+    return Cel(f"{items}.all({name}, {test.text})")
 
 
-def _path(listed: str) -> str:
-    """Return the expression of a list, which may or may not stand in ``{{ }}``."""
-    text = listed.strip()
+def _path(loop: JSONObject) -> str:
+    """Return the expression of the list, which may or may not stand in ``{{ }}``."""
+    text = str(loop.get("list", "")).strip()
     return text[2:-2] if text.startswith("{{") and text.endswith("}}") else text
 
 
@@ -100,27 +129,36 @@ def _inside(scope: Vocabulary, name: str, depth: int) -> Vocabulary:
     return inner
 
 
-def _test(loop: JSONObject, path: str, scope: Vocabulary, name: str, outer: tuple[str, ...]) -> str:
+def _test(loop: JSONObject, path: str, scope: Vocabulary, name: str, depth: int) -> Cel:
     """Return CEL that is true for an item that is not denied."""
     if "deny" in loop:
-        return deny.admitted(loop["deny"], f"{path}.deny", scope)
+        return admitted(loop["deny"], f"{path}.deny", scope)
     if "pattern" in loop:
         return _matches(loop["pattern"], f"{path}.pattern", name)
     if "anyPattern" in loop:
         patterns = enumerate(loop["anyPattern"])
         found = [_matches(each, f"{path}.anyPattern[{index}]", name) for index, each in patterns]
-        return " || ".join(f"({each})" for each in found)
+        return some(*found)
     if "foreach" in loop:
         tests = []
         for index, each in enumerate(loop["foreach"]):
             at = f"{path}.foreach[{index}]"
-            tests.append(_expression(each, at, scope, (*outer, name)))
-        return " && ".join(tests)
+            tests.append(_expression(each, at, scope, depth + 1))
+        return every(*tests)
     raise Refused(path, "the loop checks nothing")
 
 
-def _matches(tree: JSON, path: str, name: str) -> str:
-    pattern = converted(tree, path)
-    if pattern.remarks:
-        raise Refused(pattern.remarks[0].path, pattern.remarks[0].message)
-    return every(admits(compile_pattern(pattern.tree).root, name, 0)).text
+def _matches(tree: JSON, path: str, name: str) -> Cel:
+    pattern, remarks = converted(tree, path)
+    for each in remarks:
+        raise Refused(each.path, each.message)
+    test = admits(compile_pattern(pattern).root, name, 0)
+    return Cel(test.text, _LEVELS[test.rank])
+
+
+def admitted(deny: JSON, path: str, scope: Vocabulary) -> Cel:
+    """Return CEL that is true if the conditions of ``deny`` do not hold; without conditions it
+    never is.
+    """
+    conditions = deny.get("conditions") if isinstance(deny, dict) else None
+    return negated(holds(conditions, scope, f"{path}.conditions")) if conditions else FALSE

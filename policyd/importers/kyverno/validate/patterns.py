@@ -17,16 +17,9 @@ _CONDITIONS = (Mark.CONDITION, Mark.GLOBAL)
 _COMPARING = ("<", ">", "!")
 
 
-@dataclass(frozen=True, slots=True)
-class ConvertedPattern:
-    """A pattern that compiles, with what is different in it."""
-
-    tree: JSON
-    remarks: tuple[ImportRemark, ...]
-
-
-def converted(tree: JSON, path: str) -> ConvertedPattern:
-    """Convert the tree of a pattern; ``path`` is its path in the document.
+def converted(tree: JSON, path: str) -> tuple[JSON, list[ImportRemark]]:
+    """Return a pattern that compiles, and what is different in it; ``path`` is its path in the
+    document.
 
     Raises Refused for a pattern that policyd cannot check as Kyverno does.
     """
@@ -40,7 +33,7 @@ def converted(tree: JSON, path: str) -> ConvertedPattern:
         fault = error.faults[0]
         below = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in fault.path)
         raise Refused(f"{path}{below}", fault.message) from error
-    return ConvertedPattern(result, tuple(conversion.remarks))
+    return result, conversion.remarks
 
 
 @dataclass(slots=True)

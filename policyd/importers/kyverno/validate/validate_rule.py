@@ -1,9 +1,9 @@
 """The body of a rule that validates without CEL, as validations of a Policy."""
 
-from policyd.importers.jmespath.vocabulary import Vocabulary
+from policyd.importers.jmespath import has_variables, interpolated
+from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.kyverno.rule_parts import RuleParts
-from policyd.importers.kyverno.validate import deny, foreach
-from policyd.importers.kyverno.validate.messages import message
+from policyd.importers.kyverno.validate import foreach
 from policyd.importers.kyverno.validate.patterns import converted
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSON, JSONObject
@@ -36,20 +36,38 @@ def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
 
 def _body(validate: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
     if "pattern" in validate:
-        pattern = converted(validate["pattern"], f"{path}.pattern")
-        return RuleParts({"validations": [{"pattern": pattern.tree}]}, pattern.remarks)
+        pattern, remarks = converted(validate["pattern"], f"{path}.pattern")
+        return RuleParts({"validations": [{"pattern": pattern}]}, tuple(remarks))
     if "anyPattern" in validate:
-        return _any_pattern(validate["anyPattern"], f"{path}.anyPattern")
+        at = f"{path}.anyPattern"
+        if not validate["anyPattern"]:
+            raise Refused(at, "expected a list of patterns")
+        found = [converted(each, f"{at}[{n}]") for n, each in enumerate(validate["anyPattern"])]
+        listed = tuple(remark for _, remarks in found for remark in remarks)
+        return RuleParts({"validations": [{"anyPattern": [tree for tree, _ in found]}]}, listed)
     if "deny" in validate:
-        return deny.parts(validate["deny"], f"{path}.deny", scope)
+        admits = foreach.admitted(validate["deny"], f"{path}.deny", scope)
+        return RuleParts({"validations": [{"expression": admits.text}]})
     if "foreach" in validate:
         return foreach.parts(validate["foreach"], f"{path}.foreach", scope)
     raise Refused(path, "the rule validates nothing that the import knows")
 
 
-def _any_pattern(trees: list[JSON], path: str) -> RuleParts:
-    if not trees:
-        raise Refused(path, "expected a list of patterns")
-    patterns = [converted(each, f"{path}[{index}]") for index, each in enumerate(trees)]
-    remarks = tuple(remark for each in patterns for remark in each.remarks)
-    return RuleParts({"validations": [{"anyPattern": [each.tree for each in patterns]}]}, remarks)
+def message(
+    text: JSON, scope: Vocabulary, path: str
+) -> tuple[JSONObject, tuple[ImportRemark, ...]]:
+    """Return ``message`` or ``messageExpression`` of a validation, neither if there is no text.
+
+    Line breaks become spaces: Kubernetes has no message with several lines.
+    """
+    if not isinstance(text, str) or not text.strip():
+        return {}, ()
+    line = " ".join(text.split("\n")).strip()
+    words = " ".join(line.split()) if "\n" in text.strip() else line
+    if not has_variables(text):
+        return {"message": words}, ()
+    try:
+        return {"messageExpression": interpolated(words, scope)}, ()
+    except NotTranslatable as error:
+        remark = ImportRemark(path, f"the message is shown as it is written: {error}")
+        return {"message": words}, (remark,)

@@ -7,8 +7,9 @@ import pytest
 import policyd
 from policyd.importers.kyverno.cel.cel_policies import convert
 from policyd.json_types import JSONObject
-from tests.builders.objects import config_map, container, deployment, pod
-from tests.builders.policies import PODS, WORKLOADS
+from policyd.policy.suite.reviews import namespace
+from tests.builders.objects import config_map, container, deployment, metadata, pod
+from tests.builders.policies import PODS, WORKLOADS, apply_configuration, document, rule
 from tests.importers.converting import changed, converted, messages, reason_of, spec_of
 
 NOT_LATEST = {
@@ -18,28 +19,18 @@ NOT_LATEST = {
 LATEST = pod(container(image="web:latest"))
 
 
-def source(kind: str = "ValidatingPolicy", namespace: str = "", **spec: Any) -> JSONObject:
-    metadata: JSONObject = {"name": "sample"}
-    if namespace:
-        metadata["namespace"] = namespace
+def source(kind: str = "ValidatingPolicy", within: str = "", **spec: Any) -> JSONObject:
     fields: JSONObject = {"matchConstraints": {"resourceRules": [PODS]}, **spec}
     if kind.endswith("ValidatingPolicy"):
         fields.setdefault("validations", [NOT_LATEST])
-    return {
-        "apiVersion": "policies.kyverno.io/v1",
-        "kind": kind,
-        "metadata": metadata,
-        "spec": fields,
-    }
+    found = document("policies.kyverno.io/v1", kind, "sample", fields)
+    found["metadata"] = metadata("sample", within or None)
+    return found
 
 
 def exception(name: str = "legacy", kind: str = "ValidatingPolicy", **spec: Any) -> JSONObject:
-    return {
-        "apiVersion": "policies.kyverno.io/v1",
-        "kind": "PolicyException",
-        "metadata": {"name": name},
-        "spec": {"policyRefs": [{"name": "sample", "kind": kind}], **spec},
-    }
+    refs = [{"name": "sample", "kind": kind}]
+    return document("policies.kyverno.io/v1", "PolicyException", name, {"policyRefs": refs, **spec})
 
 
 def condition(expression: str) -> JSONObject:
@@ -55,32 +46,6 @@ def test_a_policy_for_pods_is_one_for_their_controllers() -> None:
     assert messages(found, policyd.build_review(pod())) == []
     assert found.state == "imported"
     assert found.rules == {"": ("sample",)}
-
-
-@pytest.mark.parametrize(
-    ("selectors", "extended"),
-    [
-        ({"namespaceSelector": {"matchLabels": {"a": "b"}}}, True),
-        ({"objectSelector": {"matchLabels": {"a": "b"}}}, False),
-        ({"objectSelector": {}}, True),
-    ],
-)
-def test_a_selector_of_namespaces_is_kept_for_controllers(
-    selectors: JSONObject, extended: bool
-) -> None:
-    spec = spec_of(
-        converted(convert, source(matchConstraints={"resourceRules": [PODS], **selectors}))
-    )
-    assert bool(spec.get("podControllers")) is extended
-    kept = {key: value for key, value in selectors.items() if value}
-    assert {key: spec["matchConstraints"].get(key) for key in kept} == kept
-
-
-def test_a_namespaced_policy_is_about_no_cluster_scoped_object() -> None:
-    [rule] = spec_of(converted(convert, source("NamespacedValidatingPolicy", "a")))[
-        "matchConstraints"
-    ]["resourceRules"]
-    assert rule == {**PODS, "scope": "Namespaced"}
 
 
 def test_metadata_is_kept_and_the_description_is_a_field() -> None:
@@ -109,41 +74,39 @@ def test_metadata_is_kept_and_the_description_is_a_field() -> None:
 @pytest.mark.parametrize(
     ("controllers", "kinds"),
     [
-        (["deployments"], "request.kind.kind in ['Pod', 'Deployment']"),
-        (["cronjobs", "jobs"], "request.kind.kind in ['Pod', 'Job', 'CronJob']"),
+        (["deployments"], ["request.kind.kind in ['Pod', 'Deployment']"]),
+        (["cronjobs", "jobs"], ["request.kind.kind in ['Pod', 'Job', 'CronJob']"]),
+        ([], []),
     ],
 )
-def test_other_controllers_are_left_out(controllers: list[str], kinds: str) -> None:
+def test_other_controllers_are_left_out(controllers: list[str], kinds: list[str]) -> None:
     autogen = {"podControllers": {"controllers": controllers}}
     spec = spec_of(converted(convert, source(autogen=autogen)))
-    assert spec["podControllers"] is True
-    assert spec["matchConditions"] == [{"name": "controllers", "expression": kinds}]
+    assert spec.get("podControllers", False) is bool(kinds)
+    assert [each["expression"] for each in spec.get("matchConditions", ())] == kinds
 
 
 @pytest.mark.parametrize(
-    "fields",
+    ("constraints", "extended"),
     [
-        {"autogen": {"podControllers": {"controllers": []}}},
-        {"matchConstraints": {"resourceRules": [PODS, WORKLOADS]}},
-        {
-            "matchConstraints": {
-                "resourceRules": [PODS],
-                "objectSelector": {"matchLabels": {"app": "web"}},
-            }
-        },
-        {
-            "matchConstraints": {
-                "resourceRules": [{**PODS, "resources": ["pods", "pods/ephemeralcontainers"]}]
-            }
-        },
+        ({"namespaceSelector": {"matchLabels": {"a": "b"}}}, True),
+        ({"objectSelector": {"matchLabels": {"a": "b"}}}, False),
+        ({"objectSelector": {}}, True),
+        ({"resourceRules": [PODS, WORKLOADS]}, False),
+        ({"resourceRules": [rule("pods", "pods/ephemeralcontainers")]}, False),
     ],
 )
-def test_kyverno_generates_no_rules_for_controllers(fields: JSONObject) -> None:
-    assert "podControllers" not in spec_of(converted(convert, source(**fields)))
+def test_kyverno_extends_rules_for_pods_alone(constraints: JSONObject, extended: bool) -> None:
+    given = {"resourceRules": [PODS], **constraints}
+    spec = spec_of(converted(convert, source(matchConstraints=given)))
+    assert bool(spec.get("podControllers")) is extended
+    assert spec["matchConstraints"] == {key: value for key, value in given.items() if value}
 
 
 def test_a_namespaced_policy_is_for_its_own_namespace() -> None:
-    found = converted(convert, source("NamespacedValidatingPolicy", namespace="shop"))
+    found = converted(convert, source("NamespacedValidatingPolicy", "shop"))
+    [only] = spec_of(found)["matchConstraints"]["resourceRules"]
+    assert only == {**PODS, "scope": "Namespaced"}  # no cluster-scoped objects
     assert messages(found, policyd.build_review(LATEST)) == ["no latest"]
     elsewhere = pod(container(image="web:latest"), namespace="bank")
     assert messages(found, policyd.build_review(elsewhere)) == []
@@ -164,21 +127,17 @@ def test_conditions_have_the_expressions_of_variables() -> None:
 
 
 def test_conditions_on_the_namespace_are_checked_with_the_validations() -> None:
-    labels = {"tier": "gold"}
+    gold = "namespaceObject.metadata.?labels.?tier == optional.of('gold')"
     given = [
-        {
-            "name": "gold",
-            "expression": "namespaceObject.metadata.?labels.?tier == optional.of('gold')",
-        },
+        condition(f"{gold} // ours"),
         {"name": "web", "expression": "object.metadata.name == 'web'"},
+        condition("namespaceObject != null"),
     ]
     found = converted(convert, source(matchConditions=given))
     assert [each["name"] for each in spec_of(found)["matchConditions"]] == ["web"]
-    shop = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": labels}}
     review = policyd.build_review(LATEST)
-    assert messages(found, review, shop) == ["no latest"]
-    shop["metadata"] = {"name": "shop"}
-    assert messages(found, review, shop) == []
+    assert messages(found, review, namespace("shop", {"tier": "gold"})) == ["no latest"]
+    assert messages(found, review, namespace("shop", {})) == []
     refused = converted(convert, source("MutatingPolicy", mutations=[], matchConditions=given))
     assert reason_of(refused).startswith("spec.matchConditions: a condition reads namespaceObject")
 
@@ -187,12 +146,8 @@ def test_an_object_that_is_got_becomes_a_parameter() -> None:
     variables = [
         {"name": "cm", "expression": "resource.Get('v1', 'configmaps', 'shop', 'settings')"}
     ]
-    checks = [
-        {
-            "expression": "object.spec.containers.all(c, c.image in variables.cm.data.images)",
-            "message": "unknown image",
-        }
-    ]
+    expression = "object.spec.containers.all(c, c.image in variables.cm.data.images)"
+    checks = [{"expression": expression, "message": "unknown image"}]
     found = converted(convert, source(variables=variables, validations=checks))
     assert spec_of(found)["paramRef"] == {
         "name": "settings",
@@ -200,7 +155,6 @@ def test_an_object_that_is_got_becomes_a_parameter() -> None:
         "parameterNotFoundAction": "Deny",
     }
     settings = config_map(data={"images": "web:latest"})
-    settings["metadata"] = {"name": "settings", "namespace": "shop"}
     review = policyd.build_review(pod(container(image="db:1")))
     assert len(messages(found, review, settings)) == 1
 
@@ -244,7 +198,7 @@ def test_what_is_not_understood_is_refused(fields: JSONObject, reason: str) -> N
         ({"evaluation": {"background": {"enabled": False}}}, "spec.evaluation.background"),
         ({"validationActions": ["Deny", "Warn"]}, "spec.validationActions"),
         (
-            {"matchConstraints": {"resourceRules": [{**PODS, "operations": ["CREATE", "DELETE"]}]}},
+            {"matchConstraints": {"resourceRules": [rule(operations=["CREATE", "DELETE"])]}},
             "spec.matchConstraints.resourceRules[0].operations",
         ),
         ({"validations": [{**NOT_LATEST, "message": "a\n b"}]}, "spec.validations[0].message"),
@@ -259,11 +213,8 @@ def test_what_is_different_is_a_remark(fields: JSONObject, path: str) -> None:
 
 def test_mutations_change_pods_and_templates() -> None:
     expression = "Object{metadata: Object.metadata{labels: {'team': 'a'}}}"
-    mutation = {
-        "patchType": "ApplyConfiguration",
-        "applyConfiguration": {"expression": expression},
-    }
-    found = converted(convert, source("MutatingPolicy", mutations=[mutation]))
+    mutations = [apply_configuration(expression)]
+    found = converted(convert, source("MutatingPolicy", mutations=mutations))
     assert changed(found, pod())["metadata"]["labels"] == {"team": "a"}
     template = changed(found, deployment())["spec"]["template"]
     assert template["metadata"]["labels"]["team"] == "a"
@@ -354,24 +305,14 @@ def test_what_exceptions_allow_is_a_variable() -> None:
     assert messages(found, policyd.build_review(other)) == ["no latest"]
 
 
-def test_several_conditions_on_the_namespace() -> None:
-    tests = ["namespaceObject.metadata.name == 'shop' // ours", "namespaceObject != null"]
-    given = [{"name": "n", "expression": each} for each in tests]
-    found = converted(convert, source(matchConditions=given))
-    shop = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
-    assert messages(found, policyd.build_review(LATEST), shop) == ["no latest"]
-
-
 def test_names_of_conditions_are_unique_and_short() -> None:
     name = "Check that " + "every " * 20 + "Pod has an owner"
     given = [{"name": each, "expression": "true"} for each in (name, name, "!", "")]
-    found = [
-        each["name"]
-        for each in spec_of(converted(convert, source(matchConditions=given)))["matchConditions"]
-    ]
+    result = converted(convert, source(matchConditions=given))
+    found = [each["name"] for each in spec_of(result)["matchConditions"]]
     assert len(set(found)) == 4
     assert max(map(len, found)) <= 63
-    assert messages(converted(convert, source(matchConditions=given)), policyd.build_review(LATEST))
+    assert messages(result, policyd.build_review(LATEST))
 
 
 @pytest.mark.parametrize("spec", ["x", {"matchConstraints": "x"}, {"variables": {"a": "b"}}])

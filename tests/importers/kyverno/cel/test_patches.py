@@ -6,7 +6,7 @@ from policyd.importers.kyverno.cel.cel_policies import convert
 from policyd.importers.kyverno.cel.patches import joined_patches
 from policyd.json_types import JSONObject
 from tests.builders.objects import pod
-from tests.builders.policies import PODS, apply_configuration, json_patch
+from tests.builders.policies import PODS, apply_configuration, document, json_patch
 from tests.importers.converting import changed, converted
 
 EMPTY = json_patch(
@@ -49,15 +49,9 @@ def test_patches_stay_apart(
 
 def test_the_annotation_is_added() -> None:
     note = "[JSONPatch{op: 'add', path: '/metadata/annotations/a', value: object.metadata.name}]"
-    source = {
-        "apiVersion": "policies.kyverno.io/v1",
-        "kind": "MutatingPolicy",
-        "metadata": {"name": "sample"},
-        "spec": {
-            "matchConstraints": {"resourceRules": [PODS]},
-            "mutations": [EMPTY, json_patch(note)],
-        },
-    }
+    constraints = {"resourceRules": [PODS]}
+    spec = {"matchConstraints": constraints, "mutations": [EMPTY, json_patch(note)]}
+    source = document("policies.kyverno.io/v1", "MutatingPolicy", "sample", spec)
     found = converted(convert, source)
     assert changed(found, pod())["metadata"]["annotations"] == {"a": "web"}
     assert changed(found, pod(annotations={"b": "c"}))["metadata"]["annotations"] == {

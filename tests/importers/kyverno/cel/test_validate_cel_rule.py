@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.cel.validate_cel_rule import parts
 from policyd.importers.model import Refused
 from policyd.json_types import JSONObject
@@ -19,28 +18,22 @@ def of(preconditions: list[JSONObject] | None = None, message: str = "", **cel: 
     rule: JSONObject = {"name": "r", "validate": validate}
     if preconditions:
         rule["celPreconditions"] = preconditions
-    return dict(parts(rule, "spec.rules[0]", Vocabulary()).spec)
+    return dict(parts(rule, "spec.rules[0]").spec)
 
 
-def test_expressions_are_validations() -> None:
+def test_the_fields_of_an_admission_policy_are_kept() -> None:
     assert of() == {"validations": [CHECK]}
-
-
-def test_variables_conditions_and_annotations_are_kept() -> None:
     variables = [{"name": "n", "expression": "object.spec.replicas"}]
     condition = {"name": "has", "expression": "has(object.spec.replicas)"}
     annotation = {"key": "n", "valueExpression": "string(variables.n)"}
-    spec = of([condition], variables=variables, auditAnnotations=[annotation], generate=True)
-    assert spec["matchConditions"] == [condition]
-    assert spec["variables"] == variables
-    assert spec["auditAnnotations"] == [annotation]
-
-
-def test_parameters_are_kept() -> None:
-    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
-    ref = {"name": "settings", "parameterNotFoundAction": "Deny"}
-    spec = of(paramKind=kind, paramRef=ref)
-    assert (spec["paramKind"], spec["paramRef"]) == (kind, ref)
+    kept = {
+        "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+        "paramRef": {"name": "settings", "parameterNotFoundAction": "Deny"},
+        "variables": variables,
+        "auditAnnotations": [annotation],
+    }
+    spec = of([condition], generate=True, **kept)
+    assert spec == {**kept, "matchConditions": [condition], "validations": [CHECK]}
 
 
 def test_an_expression_without_a_message_has_that_of_the_rule() -> None:

@@ -12,7 +12,6 @@ from tests.importers.kyverno.classic import (
     pattern,
     pod_of,
     rule_of,
-    spec_of,
     workload,
 )
 
@@ -72,28 +71,19 @@ def test_one_rule_with_a_name_keeps_the_others_from_being_extended() -> None:
     assert not is_extended(pattern(NOT_LATEST), named)
 
 
-def test_a_version_is_no_obstacle_beside_a_rule_that_names_a_kind_alone() -> None:
-    found = imported(
-        cluster_policy(
-            pattern(NOT_LATEST, "v1/Pod", name="a"), pattern({"spec": {}}, "Deployment", name="b")
-        )
-    )
-    assert [bool(each.raw["spec"].get("podControllers")) for each in found.documents] == [
-        True,
-        False,
-    ]
-
-
-def test_a_subresource_beside_pods_is_not_extended_with_a_remark() -> None:
-    found = imported(
-        cluster_policy(pattern(NOT_LATEST, name="a"), rule_of(DENY, "Pod/exec", name="b"))
-    )
-    assert [bool(each.raw["spec"].get("podControllers")) for each in found.documents] == [
-        True,
-        False,
-    ]
-    [remark] = found.remarks
-    assert remark.path == "spec.rules[1].match"
+@pytest.mark.parametrize(
+    ("first", "second", "remarks"),
+    [
+        # A version is no obstacle beside a rule that names a kind alone.
+        ("v1/Pod", pattern({"spec": {}}, "Deployment", name="b"), []),
+        ("Pod", rule_of(DENY, "Pod/exec", name="b"), ["spec.rules[1].match"]),
+    ],
+)
+def test_the_other_rule_is_not_extended(first: str, second: JSONObject, remarks: list[str]) -> None:
+    found = imported(cluster_policy(pattern(NOT_LATEST, first, name="a"), second))
+    extended = [bool(each.raw["spec"].get("podControllers")) for each in found.documents]
+    assert extended == [True, False]
+    assert [each.path for each in found.remarks] == remarks
 
 
 def test_rules_that_kyverno_generated_are_left_out_where_it_generates_them() -> None:
@@ -119,44 +109,21 @@ def test_rules_that_kyverno_generated_are_left_out_where_it_generates_them() -> 
 )
 def test_names_by_annotation(annotation: str, names: list[str]) -> None:
     policy = cluster_policy(pattern(NOT_LATEST), annotations={ANNOTATION: annotation})
-    assert [*imported(policy).rules] == ["r", *names]
-
-
-def test_names_of_the_generated_rules() -> None:
-    found = imported(cluster_policy(pattern(NOT_LATEST, name="tag")))
-    assert found.rules == dict.fromkeys(("tag", "autogen-tag", "autogen-cronjob-tag"), ("p",))
+    assert imported(policy).rules == dict.fromkeys(("r", *names), ("p",))
 
 
 def test_a_rule_that_reads_the_controller_becomes_one_for_each_form() -> None:
-    deny = {
-        "conditions": {
-            "all": [
-                {
-                    "key": '{{ request."object".metadata.name }}',
-                    "operator": "Equals",
-                    "value": "web",
-                },
-                {
-                    "key": "{{ request.object.spec.hostNetwork || `false` }}",
-                    "operator": "Equals",
-                    "value": True,
-                },
-            ]
-        }
+    keys = {
+        '{{ request."object".metadata.name }}': "web",
+        "{{ request.object.spec.hostNetwork || `false` }}": True,
     }
-    policy = cluster_policy(rule_of({"message": "no", "deny": deny}))
-    assert [each.name for each in imported(policy).documents] == [
-        "p-pods",
-        "p-controllers",
-        "p-cronjobs",
-    ]
+    tests = [{"key": key, "operator": "Equals", "value": value} for key, value in keys.items()]
+    policy = cluster_policy(rule_of({"message": "no", "deny": {"conditions": {"all": tests}}}))
+    names = [each.name for each in imported(policy).documents]
+    assert names == ["p-pods", "p-controllers", "p-cronjobs"]
     for kind in ("Deployment", "Job", "CronJob"):
         assert not allows(policy, workload(kind, hostNetwork=True))
         assert allows(policy, workload(kind))
         other = workload(kind, hostNetwork=True)
         other["metadata"]["name"] = "db"
         assert allows(policy, other)
-
-
-def test_the_rules_of_a_policy_without_pods_are_not_extended() -> None:
-    assert "podControllers" not in spec_of(cluster_policy(pattern({"spec": {"a": "b"}}, "Service")))

@@ -32,6 +32,7 @@ WRITES = ["CREATE", "UPDATE", "DELETE"]
 IN_PROD = {**pod_of(), "metadata": {"name": "web", "namespace": "prod-eu"}}
 GENERATED = {**pod_of(), "metadata": {"generateName": "web-7d8f-", "namespace": "default"}}
 SECRET = thing("Secret", metadata={"namespace": "default"})
+ACCOUNT: dict[str, Any] = {"user": "system:serviceaccount:ci:deployer"}
 ANN: dict[str, Any] = {"user": "ann", "groups": ["dev", "system:authenticated"]}
 
 
@@ -81,34 +82,31 @@ def test_an_entry(entry: JSONObject, obj: JSONObject, expected: bool, form: str)
         ({"kind": "Group", "name": "dev"}, True),
         ({"kind": "Group", "name": "de?"}, True),
         ({"kind": "Group", "name": "ops"}, False),
+        ({"kind": "ServiceAccount", "name": "deployer", "namespace": "ci"}, True),
+        ({"kind": "ServiceAccount", "name": "other", "namespace": "ci"}, False),
     ],
 )
 def test_subjects(subject: JSONObject, expected: bool) -> None:
+    who = ACCOUNT if subject["kind"] == "ServiceAccount" else ANN
     match = {"any": [{**resources(), "subjects": [subject]}]}
-    assert applies(match, pod_of(), **ANN) is expected
+    assert applies(match, pod_of(), **who) is expected
     everything = {"any": [resources()]}
     excluded = {"any": [{"subjects": [subject]}]}
-    assert applies(everything, pod_of(), excluded, **ANN) is not expected
+    assert applies(everything, pod_of(), excluded, **who) is not expected
 
 
-def test_a_service_account() -> None:
-    subject = {"kind": "ServiceAccount", "name": "deployer", "namespace": "ci"}
-    match = {"any": [{**resources(), "subjects": [subject]}]}
-    assert applies(match, pod_of(), user="system:serviceaccount:ci:deployer")
-    assert not applies(match, pod_of(), user="system:serviceaccount:ci:other")
-
-
-def test_any_of_entries_with_different_conditions() -> None:
-    match = {"any": [resources(namespaces=["prod-*"]), resources("Secret")]}
-    assert applies(match, IN_PROD)
-    assert applies(match, SECRET)
-    assert not applies(match, pod_of())
-
-
-def test_all_of_several_entries() -> None:
-    match = {"all": [resources(namespaces=["prod-*"]), {"resources": {"names": ["web"]}}]}
-    assert applies(match, IN_PROD)
-    assert not applies(match, pod_of())
+@pytest.mark.parametrize(
+    ("match", "applied"),
+    [
+        ({"any": [resources(namespaces=["prod-*"]), resources("Secret")]}, [True, True, False]),
+        (
+            {"all": [resources(namespaces=["prod-*"]), {"resources": {"names": ["web"]}}]},
+            [True, False, False],
+        ),
+    ],
+)
+def test_several_entries(match: JSONObject, applied: list[bool]) -> None:
+    assert [applies(match, each) for each in (IN_PROD, SECRET, pod_of())] == applied
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from policyd.importers.kyverno.pod_security.controls import CHECKS
+from policyd.importers.kyverno.pod_security.level_policies import CHECKS
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.loader import load
 from tests.importers.kyverno.classic import (

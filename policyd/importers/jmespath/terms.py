@@ -1,14 +1,29 @@
-"""What `||` of JMESPath yields, as CEL: the first value that is not null, false or empty."""
+"""Terms of any form, and what JMESPath makes of them, as CEL: truth, equality, `||` and `&&`. False
+are null, false and what is empty; 0 is true.
+"""
 
 from dataclasses import dataclass, replace
 
-from policyd.importers.jmespath.cel import RELATION, SUM, TERNARY, Cel, conjunction, disjunction
-from policyd.importers.jmespath.fields import NEVER_EMPTY, NUMBER_OR_STRING
+from policyd.importers.jmespath.cel import (
+    FALSE,
+    MEMBER,
+    RELATION,
+    SUM,
+    TERNARY,
+    TRUE,
+    Cel,
+    every,
+    negated,
+    relation,
+    some,
+)
 from policyd.importers.jmespath.kinds import (
     ANY,
     BOOL,
     LIST,
+    NEVER_EMPTY,
     NUMBER,
+    NUMBER_OR_STRING,
     QUANTITY,
     SCALARS,
     STRING,
@@ -16,7 +31,6 @@ from policyd.importers.jmespath.kinds import (
     either,
 )
 from policyd.importers.jmespath.streams import CelList
-from policyd.importers.jmespath.truth import is_true, truth
 from policyd.importers.jmespath.values import CelValue, Constant
 
 
@@ -109,7 +123,7 @@ def first_of(first: CelTerm, second: CelTerm) -> CelTerm:
     if not first.may_be_missing and (first.kind == NUMBER or first.name in NEVER_EMPTY):
         return first
     if first.kind == BOOL and second.kind == BOOL and not isinstance(second, Constant):
-        return CelValue(disjunction([truth(first), truth(second)]), BOOL)
+        return CelValue(some(truth(first), truth(second)), BOOL)
     if not isinstance(second, Constant):
         return Either(first, second)
     if isinstance(first, CelList):
@@ -132,7 +146,7 @@ def both(first: CelTerm, second: CelTerm) -> CelValue:
     """Return ``first && second``: the second value, or the first one if that is not true."""
     holds = truth(first)
     if first.kind == BOOL and second.kind == BOOL:
-        return CelValue(conjunction([holds, truth(second)]), BOOL)
+        return CelValue(every(holds, truth(second)), BOOL)
     one, two = (f"dyn({each.or_value('null')})" for each in (first, second))
     return CelValue(Cel(f"{holds.at(RELATION)} ? {two} : {one}", TERNARY), nullable=True)
 
@@ -157,3 +171,61 @@ def _with_default(value: CelValue, default: Constant) -> CelValue:
         some = "it != '' ? optional.of(it) : optional.none()"
     whole = Cel(f"{value.optional()}.optFlatMap(it, {some}).orValue({text})")
     return CelValue(whole, kind, name=value.name)
+
+
+def truth(term: CelTerm) -> Cel:
+    """Return CEL that is true where a value is not null, false or empty."""
+    if isinstance(term, Constant):
+        return TRUE if is_true(term.constant) else FALSE
+    if isinstance(term, CelList):
+        return term.exists(lambda element: element.presence() or TRUE)
+    match term.kind.name:
+        case "bool":
+            return Cel(term.or_value("false")) if term.may_be_missing else term.cel()
+        case "string":
+            return relation(term.or_value("''"), "!=", "''")
+        case "number" | "quantity":
+            return term.presence() or TRUE
+        case "list":
+            return relation(term.or_value("[]"), "!=", "[]")
+        case "map":
+            return relation(term.or_value("{}"), "!=", "{}")
+    return negated(relation(term.or_value("''"), "in", "[dyn(''), dyn(false), dyn([]), dyn({})]"))
+
+
+def equality(left: CelTerm, right: CelTerm) -> Cel:
+    """Return CEL that is true where two values are equal; null is equal to null only."""
+    if isinstance(left, Constant) and not isinstance(right, Constant):
+        left, right = right, left
+    if isinstance(right, Constant):
+        return _equals(left, right)
+    if left.may_be_missing or right.may_be_missing:
+        return relation(_optional(left), "==", _optional(right))
+    return relation(left.text(MEMBER), "==", right.text(MEMBER))
+
+
+def _equals(left: CelTerm, right: Constant) -> Cel:
+    if right.constant is None:
+        need = left.presence()
+        return FALSE if need is None else negated(need)
+    if left.kind == BOOL and isinstance(right.constant, bool) and not left.may_be_missing:
+        return left.cel() if right.constant else negated(left.cel())
+    if not left.may_be_missing:
+        return relation(left.text(MEMBER), "==", right.text())
+    neutral = {"string": "''", "number": "0", "bool": "false"}.get(right.kind.name)
+    if neutral is None or neutral == right.text():
+        return relation(_optional(left), "==", f"optional.of({right.text()})")
+    return relation(left.or_value(neutral), "==", right.text())
+
+
+def _optional(term: CelTerm) -> str:
+    if isinstance(term, CelValue):
+        return term.optional()
+    need = term.presence()
+    some = f"optional.of({term.text()})"
+    return some if need is None else f"({need.at(RELATION)} ? {some} : optional.none())"
+
+
+def is_true(value: object) -> bool:
+    """Return whether JMESPath takes a literal for true."""
+    return bool(value) or (isinstance(value, int | float) and not isinstance(value, bool))

@@ -1,0 +1,96 @@
+"""The Policies that a source policy becomes, as a person would write them. Translates nothing."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from policyd.importers.fields import object_at
+from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
+from policyd.json_types import FieldPath, JSONObject
+from policyd.policy.source.loaded_documents import Document
+
+# The order of the fields of a Policy (docs/write/policies.md).
+_ORDER = (
+    "description",
+    "matchConstraints",
+    "podControllers",
+    "matchConditions",
+    "params",
+    "paramKind",
+    "paramRef",
+    "variables",
+    "failurePolicy",
+    "timeoutSeconds",
+    "validationActions",
+    "validations",
+    "auditAnnotations",
+    "mutations",
+    "reinvocationPolicy",
+    "exceptions",
+)
+# What is about the object in the API server, and not about the policy.
+_STORED = "kubectl.kubernetes.io/"
+
+Converted = tuple[Sequence[ImportedDocument], Sequence[ImportRemark]]
+
+
+def whole(source: Document, kind: str, convert: Callable[[], Converted]) -> Imported:
+    """Return what became of a policy without rules of its own: all of it is converted, or nothing.
+
+    ``convert`` raises Refused for what cannot be imported.
+    """
+    try:
+        documents, remarks = convert()
+    except Refused as refused:
+        return Imported(source, reasons=(refused.finding,), kind_of_rule=(kind,))
+    return Imported(
+        source,
+        documents=tuple(documents),
+        remarks=tuple(remarks),
+        rules={"": tuple(each.name for each in documents)},
+        kind_of_rule=(kind,),
+    )
+
+
+def policy(
+    name: str,
+    metadata: JSONObject,
+    spec: JSONObject,
+    comments: Mapping[FieldPath, str] | None = None,
+) -> ImportedDocument:
+    """Return a Policy with the labels and annotations of ``metadata``, unless they are empty, and
+    the fields of ``spec`` in order. ``comments`` are by path in ``spec``.
+    """
+    raw: JSONObject = {
+        "apiVersion": "policyd.dev/v1",
+        "kind": "Policy",
+        "metadata": {"name": name, **{field: kept for field, kept in metadata.items() if kept}},
+        "spec": {field: spec[field] for field in _ORDER if field in spec},
+    }
+    found = {("spec", *path): comment for path, comment in (comments or {}).items()}
+    return ImportedDocument(raw, found)
+
+
+def resource_rule(
+    groups: Iterable[str],
+    versions: Iterable[str],
+    operations: Iterable[str],
+    resources: Iterable[str],
+) -> JSONObject:
+    """Return one item of ``resourceRules``."""
+    return {
+        "apiGroups": [*groups],
+        "apiVersions": [*versions],
+        "operations": [*operations],
+        "resources": [*resources],
+    }
+
+
+def metadata_of(document: Document) -> JSONObject:
+    """Return labels and annotations of a document, without those that kubectl writes. Raises
+    Refused.
+    """
+    metadata = object_at(document.raw, "metadata")
+    given = {field: object_at(metadata, field, "metadata") for field in ("labels", "annotations")}
+    return {
+        field: {key: each for key, each in values.items() if not key.startswith(_STORED)}
+        for field, values in given.items()
+    }
