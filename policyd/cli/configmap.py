@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from policyd._core.match.labels import key_errors, value_errors
+from policyd.cli.shared.settings import EXISTING_OR_STDIN, FILE
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
@@ -54,9 +55,7 @@ class PackedFile:
 
 
 @click.command("configmap", epilog=_EPILOG)
-@click.argument(
-    "paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path, allow_dash=True)
-)
+@click.argument("paths", nargs=-1, required=True, type=EXISTING_OR_STDIN)
 @click.option(
     "--name",
     default="policyd-policies",
@@ -90,8 +89,7 @@ class PackedFile:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
+    type=FILE,
     help="Write the ConfigMap to this file instead of standard output.",
 )
 @version_option()

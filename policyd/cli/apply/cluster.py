@@ -12,7 +12,7 @@ from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cli.apply.output import ReportOptions, write
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
 from policyd.cli.shared.manifests import Requester
-from policyd.cli.shared.output import counted, styled
+from policyd.cli.shared.output import counted, warn
 from policyd.cli.shared.settings import with_options
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cluster import open_reader
@@ -91,7 +91,7 @@ def scan_cluster(
                 options=scan_options,
             ).run(advance)
     for text in report.unread:
-        click.echo(f"{styled('warning', fg='yellow')}: {text}", err=True)
+        warn(text)
     write(report_options, report.checked, report.tally)
     if report_options.form == "text":
         for note in _notes(report.left_out, report.idle):

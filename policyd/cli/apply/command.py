@@ -18,9 +18,10 @@ from policyd.cli.shared.output import format_option
 from policyd.cli.shared.policy_options import (
     POLICY_KINDS,
     enforce_all_option,
+    loaded,
     policies_option,
-    require_policies,
 )
+from policyd.cli.shared.reports import ReportRule
 from policyd.cli.shared.request import (
     DEFAULTS,
     GROUP,
@@ -30,12 +31,9 @@ from policyd.cli.shared.request import (
     RESOURCE,
     USER,
 )
-from policyd.cli.shared.sarif import ReportRule
 from policyd.cli.shared.version import version_of, version_option
-from policyd.policy.compile import compiler
 from policyd.policy.source.classification import classification_of
 from policyd.policy.source.loaded_documents import Sources
-from policyd.policy.source.loader import load
 from policyd.versions import NEWEST, KubernetesVersion
 
 _EPILOG = """\b
@@ -195,8 +193,7 @@ def command(
         raise click.UsageError(f"--diff requires --format text or json, not {form}")
     if version is None:
         version = NEWEST if cluster is None else version_of(cluster.kubeconfig, cluster.context)
-    sources = require_policies(load(paths, version=version), paths)
-    policies = compiler.compile_strict(sources)
+    sources, policies = loaded(paths, version)
     if enforce_all:
         policies = policies.enforced
     requester = Requester(operation, user, groups, namespace, resource)

@@ -1,23 +1,23 @@
 """Output of checked objects: a table, JSON, and reports for CI. Evaluates no policy."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from policyd.cli.apply.changes import diff_lines, diff_text
 from policyd.cli.apply.checked import CheckedObject, Tally, TextOptions
-from policyd.cli.shared.output import echo_json, shortest, styled
-from policyd.cli.shared.reports import ReportEntry, ReportLevel, github, junit
-from policyd.cli.shared.sarif import ReportRule, echo_sarif
+from policyd.cli.shared.manifests import place_of
+from policyd.cli.shared.output import colored_diff, diff_lines, echo_json, styled
+from policyd.cli.shared.reports import ReportEntry, ReportLevel, Rules, echo_report
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.errors import Problem
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import Violation
+from policyd.policy.source.yaml_output import dump
 
 Row = tuple[str, ...]
-Rules = Mapping[str, ReportRule]
+FORMATS = ("text", "json", "junit", "sarif", "github")
 _LEVELS: Mapping[str, ReportLevel] = {
     "deny": "error",
     "would_deny": "warning",
@@ -66,7 +66,8 @@ def write(
     elif form == "json":
         echo_json([_as_json(each, style) for each in checked], err=style.err)
     else:
-        _REPORTS[form]([*_entries(checked), *map(_entry_of, problems)], options.rules, style)
+        entries = [*_entries(checked), *map(_entry_of, problems)]
+        echo_report(form, entries, options.rules, "policyd apply", err=style.err)
 
 
 def _text(checked: Sequence[CheckedObject], style: TextOptions) -> None:
@@ -81,13 +82,13 @@ def _text(checked: Sequence[CheckedObject], style: TextOptions) -> None:
             click.echo(_line(row, widths[:-1], columns), err=style.err)
     if style.diff:
         for each in checked:
-            for line in diff_lines(each):
-                colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
-                click.echo(styled(line, fg=colour) if colour else line, err=style.err)
+            for line in colored_diff(_diff(each)):
+                click.echo(line, err=style.err)
 
 
 def _rows(checked: CheckedObject, style: TextOptions) -> Iterator[Row]:
-    label, place = checked.document.label, _place(checked)
+    document = checked.document
+    label, place = document.label, place_of(document) if document.file else ""
     for finding in checked.findings:
         message = _joined(_message(finding))
         yield (_result(finding), label, place, finding.policy or "-", message)
@@ -114,12 +115,6 @@ def _message(finding: Violation) -> str:
     if not finding.rollout:
         return finding.message
     return f"{finding.message} (not enforced: {finding.rollout})"
-
-
-def _place(checked: CheckedObject) -> str:
-    """Return ``FILE:LINE``, which terminals and editors open; empty for an object of a cluster."""
-    document = checked.document
-    return f"{shortest(document.file)}:{document.place()[0]}" if document.file else ""
 
 
 def _joined(message: str) -> str:
@@ -153,8 +148,18 @@ def _as_json(checked: CheckedObject, style: TextOptions) -> JSONObject:
         "patch": admission.patch,
     }
     if style.diff:
-        made["diff"] = diff_text(checked)
+        made["diff"] = "".join(f"{line}\n" for line in _diff(checked))
     return made
+
+
+def _diff(checked: CheckedObject) -> Iterator[str]:
+    """Return the lines of the changes of mutations; none if nothing changed."""
+    if not checked.admission.patch:
+        return iter(())
+    document = checked.document
+    name = f"{document.file}: {document.label}" if document.file else document.label
+    before, after = dump(document.raw).splitlines(), dump(checked.result).splitlines()
+    return diff_lines(before, after, name, f"{name} (mutated)")
 
 
 def _entries(checked: Sequence[CheckedObject]) -> list[ReportEntry]:
@@ -213,25 +218,3 @@ def _entry_of(problem: Problem) -> ReportEntry:
         column=problem.column,
         failed=True,
     )
-
-
-def _junit(entries: Sequence[ReportEntry], rules: Rules, style: TextOptions) -> None:
-    click.echo(junit(entries, "policyd apply"), err=style.err)
-
-
-def _sarif(entries: Sequence[ReportEntry], rules: Rules, style: TextOptions) -> None:
-    echo_sarif(entries, rules, err=style.err)
-
-
-def _github(entries: Sequence[ReportEntry], rules: Rules, style: TextOptions) -> None:
-    text = github(entries)
-    if text:
-        click.echo(text, err=style.err)
-
-
-_REPORTS: Mapping[str, Callable[[Sequence[ReportEntry], Rules, TextOptions], None]] = {
-    "junit": _junit,
-    "sarif": _sarif,
-    "github": _github,
-}
-FORMATS = ("text", "json", *_REPORTS)

@@ -12,7 +12,7 @@ from policyd.benchmark import saved
 from policyd.benchmark.figures import FigureChange, change
 from policyd.benchmark.saved import Saved
 from policyd.cli.shared.output import counted, echo_json, styled
-from policyd.cli.shared.settings import OptionValue, grouped
+from policyd.cli.shared.settings import FILE, OptionValue, grouped
 from policyd.errors import ConfigError
 
 
@@ -124,20 +124,17 @@ def _given(*, save: Path | None, compare: Path | None, threshold: float | None) 
 _OPTIONS = (
     click.option(
         "--save",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
+        type=FILE,
         help="Save the measurement in this file (JSON), for --compare.",
     ),
     click.option(
         "--compare",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
+        type=FILE,
         help="Print how many times as long everything takes as in this saved measurement.",
     ),
     click.option(
         "--threshold",
         type=OptionValue("PERCENT", share),
-        metavar="PERCENT",
         help="With --compare: exit with status 1 if anything is slower by more than this, such as "
         "10%, and its interval excludes less.",
     ),

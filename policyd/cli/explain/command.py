@@ -13,7 +13,8 @@ from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cli.explain.as_json import stories_json
 from policyd.cli.explain.as_text import text
 from policyd.cli.shared.authorizer import authorizer_option
-from policyd.cli.shared.output import echo_json, format_option, shortest, styled
+from policyd.cli.shared.manifests import place_of
+from policyd.cli.shared.output import echo_json, format_option, styled
 from policyd.cli.shared.policy_options import enforce_all_option, policies_option, require_policies
 from policyd.cli.shared.request import GivenReview, RequestOptions, request_options
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
@@ -142,10 +143,7 @@ def command(
 def _heading(given: GivenReview) -> str:
     """Return the line above the explanation of one of several objects: its place and name."""
     document = given.document
-    if document is None:
-        return ""
-    place = f"{shortest(document.file)}:{document.place()[0]}"
-    return styled(f"== {place} {document.label} ==", bold=True)
+    return styled(f"== {place_of(document)} {document.label} ==", bold=True) if document else ""
 
 
 def _width() -> int:

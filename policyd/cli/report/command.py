@@ -16,8 +16,9 @@ from policyd.cli.report.sources import (
 )
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
 from policyd.cli.shared.manifests import Requester
-from policyd.cli.shared.output import format_option, styled
+from policyd.cli.shared.output import format_option, warn
 from policyd.cli.shared.request import GROUP, USER
+from policyd.cli.shared.settings import FILE
 from policyd.cli.shared.terminal.progress import counting, echo
 from policyd.cli.shared.version import version_of, version_option
 from policyd.cluster import missing, open_reader
@@ -29,6 +30,7 @@ from policyd.versions import KubernetesVersion
 
 INCOMPLETE = 3  # the exit status if part of the cluster could not be read or written
 TIMEOUT = 60.0  # seconds for a page of a list, or a report, with all retries
+_INTERRUPTED = "interrupted; the next run writes the rest"
 _EPILOG = """\b
 Examples:
   policyd report -p policies/ --dry-run
@@ -85,8 +87,7 @@ cluster could not be read or written, also after SIGTERM or SIGINT.
 @format_option(*rendering.FORMATS, help="Choose the format of the summary.")
 @click.option(
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
+    type=FILE,
     help="Write the summary to this file.  [default: standard output]",
 )
 @KUBECONFIG
@@ -163,18 +164,12 @@ def command(
 
 def _warn(summary: Summary) -> None:
     """Print the problems of a run."""
-    warning = styled("warning", fg="yellow")
     for each in summary.problems:
-        click.echo(f"{warning}: {each}", err=True)
+        warn(each)
     if summary.more_problems:
-        click.echo(f"{warning}: {summary.more_problems} more problems", err=True)
+        warn(f"{summary.more_problems} more problems")
     if summary.interrupted:
-        _warn_interrupted()
-
-
-def _warn_interrupted() -> None:
-    warning = styled("warning", fg="yellow")
-    click.echo(f"{warning}: interrupted; the next run writes the rest", err=True)
+        warn(_INTERRUPTED)
 
 
 @contextmanager
@@ -200,7 +195,7 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
     except ConfigError:
         if not arrived:
             raise
-        _warn_interrupted()
+        warn(_INTERRUPTED)
         raise SystemExit(INCOMPLETE) from None
     finally:
         for each, handler in before.items():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from policyd import option_values
-from policyd.cli.shared.output import styled
+from policyd.cli.shared.output import warn
 from policyd.cli.shared.policy_options import policies_option, require_policies
 from policyd.cli.shared.settings import OptionValue, grouped
 from policyd.cluster import NAMESPACE_FILE, pod_namespace
@@ -55,7 +55,6 @@ _OPTIONS = (
     click.option(
         "--policy-configmaps",
         default="",
-        metavar="SELECTOR",
         type=_SELECTOR,
         help="Load policies from the ConfigMaps with these labels in --policy-namespace too.",
     ),
@@ -69,14 +68,12 @@ _OPTIONS = (
     click.option(
         "--exception-configmaps",
         default="",
-        metavar="SELECTOR",
         type=_SELECTOR,
         help=_DOCS["exception_configmaps"],
     ),
     click.option(
         "--exception-namespaces",
         multiple=True,
-        metavar="GLOB",
         type=OptionValue("GLOB", option_values.namespace_pattern),
         help=_DOCS["exception_namespaces"],
     ),
@@ -154,7 +151,4 @@ def _warn(held: HeldBack) -> None:
     """Print why a ConfigMap of a team is not used."""
     where = f"ConfigMap {held.name} of namespace {held.namespace}"
     for each in held.errors:
-        click.echo(
-            f"{styled('warning', fg='yellow')}: {where} is not used: {each}",
-            err=True,
-        )
+        warn(f"{where} is not used: {each}")

@@ -21,7 +21,7 @@ from policyd.cli.shared.manifests import (
 )
 from policyd.cli.shared.output import echo_skipped
 from policyd.cli.shared.selection import SELECT, Selection, selectors
-from policyd.cli.shared.settings import grouped
+from policyd.cli.shared.settings import EXISTING, grouped
 from policyd.errors import ConfigError, PolicySchemaError, ReviewError
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.mapping import ResourceMapper
@@ -172,8 +172,7 @@ OPERATION = click.option(
 OLD = click.option(
     "--old",
     multiple=True,
-    type=click.Path(exists=True, path_type=Path),
-    metavar="PATH",
+    type=EXISTING,
     help="Read old versions of the manifests from this file or directory; objects found there are "
     "checked as UPDATEs. May be repeated.",
 )

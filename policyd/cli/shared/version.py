@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from policyd.cli.shared.kubeconfig import kubeconfig_file
-from policyd.cli.shared.output import styled
+from policyd.cli.shared.output import warn
 from policyd.cli.shared.settings import OptionValue
 from policyd.cluster import open_reader
 from policyd.versions import NEWEST, SPAN, KubernetesVersion, nearest, supported
@@ -46,5 +46,5 @@ def version_of(kubeconfig: Path | None, context: str | None) -> KubernetesVersio
                 f"Kubernetes {NEWEST}"
             )
     if warning:
-        click.echo(f"{styled('warning', fg='yellow')}: {warning}", err=True)
+        warn(warning)
     return version

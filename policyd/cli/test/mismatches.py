@@ -2,17 +2,15 @@
 objects and patches as a unified diff of their YAML. Compares nothing itself.
 """
 
-import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from policyd.cli.shared.output import styled
+from policyd.cli.shared.output import colored_diff, diff_lines, styled
 from policyd.policy.source.json_text.encoding import json_bytes
 from policyd.policy.source.yaml_output import dump
 from policyd.policy.suite.expectations import ERROR, Mismatch
 
 _HEADS = ("", "expected", "found")
-_CONTEXT = 3
 
 
 def compared(mismatches: Iterable[Mismatch], width: int) -> Iterator[str]:
@@ -89,15 +87,9 @@ def _stacked(each: Mismatch) -> Iterator[str]:
 def _diff(each: Mismatch) -> Iterator[str]:
     """Yield the differing lines with some context; keys are in the order of the expected value."""
     yield f"{each.key}: - expected, + found"
-    lines = difflib.unified_diff(
-        dump(each.expected).splitlines(),
-        dump(_in_order_of(each.expected, each.found)).splitlines(),
-        n=_CONTEXT,
-        lineterm="",
-    )
-    for line in list(lines)[2:]:
-        colour = {"-": "green", "+": "red", "@": "cyan"}.get(line[:1])
-        yield f"  {styled(line, fg=colour) if colour else line}"
+    found = _in_order_of(each.expected, each.found)
+    lines = list(diff_lines(dump(each.expected).splitlines(), dump(found).splitlines()))[2:]
+    yield from (f"  {line}" for line in colored_diff(lines, removed="green", added="red"))
 
 
 def _in_order_of(model: Any, value: Any) -> Any:

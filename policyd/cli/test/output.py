@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from policyd.cli.shared.output import counted, echo_json, problem_text, styled
-from policyd.cli.shared.reports import ReportEntry, github, junit
-from policyd.cli.shared.sarif import ReportRule, echo_sarif
+from policyd.cli.shared.reports import ReportEntry, ReportRule, echo_report
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.tree import TreeStyle
 from policyd.cli.test.failure import deciding
@@ -67,12 +66,9 @@ def write(form: str, results: SuiteResults, verbose: bool) -> None:
         echo_wrapped("\n".join(text(results, verbose)))
     elif form == "json":
         echo_json(_json(results))
-    elif form == "junit":
-        click.echo(junit(_entries(results, ""), "policyd test"))
-    elif form == "sarif":
-        echo_sarif(_entries(results, "case"), _RULES)
-    elif lines := github(_entries(results, "case")):
-        click.echo(lines)
+    else:
+        entries = _entries(results, "" if form == "junit" else "case")
+        echo_report(form, entries, _RULES, "policyd test")
 
 
 FORMATS = ("text", "json", "junit", "sarif", "github")
@@ -152,14 +148,10 @@ def _coverage(
             yield "  ".join(cells).rstrip()
     seen, wanted = sum(each.seen for each in policies), sum(each.wanted for each in policies)
     share = f"{_shown(percent(policies))} % ({seen} of {counted(wanted, 'outcome')})"
-    line = f"coverage: {share} of {_of(len(policies))}"
+    line = f"coverage: {share} of {counted(len(policies), 'policy', 'policies')}"
     if results.covers_too_little:
         line += f", less than {_shown(results.least)} %"
     yield styled(line, fg="red" if results.covers_too_little else "green")
-
-
-def _of(policies: int) -> str:
-    return "1 policy" if policies == 1 else f"{policies} policies"
 
 
 def _shown(value: float) -> str:

@@ -3,7 +3,6 @@ what it wrote. Runs no case.
 """
 
 import copy
-import difflib
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +12,7 @@ from typing import Any
 
 import click
 
-from policyd.cli.shared.output import counted, styled
+from policyd.cli.shared.output import colored_diff, counted, diff_lines, styled
 from policyd.cli.test.runner import CaseRun, SuiteRun
 from policyd.errors import ConfigError, Problem
 from policyd.json_types import JSONObject
@@ -108,7 +107,8 @@ class _FileUpdate:
         """Write the file, and print what changed."""
         if self.count:
             _write(self._file, self._text)
-            for line in _diff(self._file, self._before, self._text):
+            before, after = self._before.splitlines(), self._text.splitlines()
+            for line in colored_diff(diff_lines(before, after, self._file, self._file, context=2)):
                 click.echo(line)
             click.echo(f"wrote {counted(self.count, 'expectation')} to {self._file}")
         for note in self.notes:
@@ -170,15 +170,6 @@ def _inherited(raw: JSONObject, path: Sequence[str | int]) -> JSONObject | None:
     """Return the expectation that a row has from its case."""
     found: JSONObject | None = _at(raw, path[:2]).get("expect")
     return found
-
-
-def _diff(file: str, before: str, after: str) -> Iterator[str]:
-    lines = difflib.unified_diff(
-        before.splitlines(), after.splitlines(), file, file, n=2, lineterm=""
-    )
-    for line in lines:
-        colour = {"-": "red", "+": "green", "@": "cyan"}.get(line[:1])
-        yield styled(line, fg=colour) if colour else line
 
 
 def _read(file: str) -> str:

@@ -10,8 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from policyd.cli import policyd
-from policyd.cli.shared.reports import ReportEntry
-from policyd.cli.shared.sarif import MAX_RESULTS, ReportRule, sarif
+from policyd.cli.shared.reports import MAX_RESULTS, ReportEntry, ReportRule, sarif
 from policyd.json_types import JSONObject
 from policyd.policy.lint.lint_rules import RULES
 from tests.builders.policies import suite
