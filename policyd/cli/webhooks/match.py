@@ -1,6 +1,6 @@
 """``policyd webhooks match``: which webhooks the API server calls for a request. Calls none."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -10,9 +10,15 @@ from policyd._core.match.equivalents import Equivalents
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.review import decode
 from policyd.cli.shared.authorizer import authorizer_option
-from policyd.cli.shared.manifests import Manifests, definitions_of, is_namespace, read_manifests
-from policyd.cli.shared.output import echo_json, format_option, shortest, styled
-from policyd.cli.shared.request import GivenReview, RequestOptions, name_of, request_options
+from policyd.cli.shared.manifests import (
+    Manifests,
+    definitions_of,
+    is_namespace,
+    place_of,
+    read_manifests,
+)
+from policyd.cli.shared.output import echo_json, format_option, warn
+from policyd.cli.shared.request import RequestOptions, name_of, request_options
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.version import version_option
 from policyd.cli.webhooks.calls_output import calls_json, calls_text
@@ -22,7 +28,6 @@ from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.kinds.mapping import BUILT_IN
-from policyd.policy.source.loaded_documents import Document
 from policyd.versions import KubernetesVersion
 from policyd.webhooks.calls import called, hooks_of
 from policyd.webhooks.validation import problems
@@ -119,7 +124,7 @@ def command(
             place = each.place if len(given) > 1 else {}
             echo_json({**place, **calls_json(calls, sent)})
             continue
-        heading = f"{_heading(each)}: " if len(given) > 1 else ""
+        heading = f"{place_of(each.document)}: " if each.document and len(given) > 1 else ""
         lines = list(calls_text(calls, sent))
         echo_wrapped("\n".join([*([""] if number else []), heading + lines[0], *lines[1:]]))
 
@@ -131,21 +136,10 @@ def _given(manifests: Manifests, files: Sequence[Path], version: KubernetesVersi
         listed = ", ".join(map(str, files))
         raise ConfigError(f"no webhook configurations in {listed}")
     for each in documents:
-        for text in _refused(each, version):
-            place = styled(f"{shortest(each.file)}:{each.place()[0]}", bold=True)
-            echo_wrapped(f"{place}: {styled('warning', fg='yellow')}: {text}", err=True)
+        for problem in problems(each.raw, version=version):
+            warn(f"the API server refuses {each.label}: {problem}", place_of(each))
     return _Given(
         [each.raw for each in documents],
         [each.raw for each in manifests.documents if is_namespace(each)],
         definitions_of(manifests.documents),
     )
-
-
-def _refused(document: Document, version: KubernetesVersion) -> Iterator[str]:
-    for problem in problems(document.raw, version=version):
-        yield f"the API server refuses {document.label}: {problem}"
-
-
-def _heading(given: GivenReview) -> str:
-    document = given.document
-    return "" if document is None else f"{shortest(document.file)}:{document.place()[0]}"

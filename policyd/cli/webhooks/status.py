@@ -1,28 +1,23 @@
 """``policyd webhooks status``: whether a cluster calls policyd for every policy. Only reads."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 
-from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG
 from policyd.cli.shared.output import echo_json, format_option, styled
-from policyd.cli.shared.policy_options import policies_option
+from policyd.cli.shared.policy_options import loaded
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.webhooks.health import bundle_faults, drift, own_webhooks, service_faults
-from policyd.cli.webhooks.in_tree import IN_TREE, InTreeState, in_tree
-from policyd.cli.webhooks.options import VERBOSE, render_options
+from policyd.cli.webhooks.in_tree import InTreeState, in_tree
+from policyd.cli.webhooks.options import VERBOSE, WebhookOptions, webhook_options
 from policyd.cli.webhooks.reach_output import all_reached, reach_json, reach_text
-from policyd.cli.webhooks.rendered import compiled, configurations
-from policyd.cli.webhooks.synchronizing import cluster, every
+from policyd.cli.webhooks.synchronizing import cluster, configurations, every
 from policyd.json_types import JSONObject
 from policyd.placement.comparing import in_step
 from policyd.placement.document_steps import removals
 from policyd.placement.placed_documents import key_of, label_of
-from policyd.placement.placement import PlacementMode
 from policyd.webhooks.configuration_paths import RESOURCES
 from policyd.webhooks.reach.policy_reach import reach
-from policyd.webhooks.rendering.options import RenderOptions
 
 _EPILOG = """\b
 Examples:
@@ -47,23 +42,10 @@ cannot be reached.
 
 
 @click.command("status", epilog=_EPILOG)
-@policies_option()
-@render_options
-@IN_TREE
-@KUBECONFIG
-@CONTEXT
+@webhook_options
 @VERBOSE
 @format_option("text", "json")
-def command(
-    *,
-    paths: tuple[Path, ...],
-    options: RenderOptions,
-    mode: PlacementMode | None,
-    kubeconfig: Path | None,
-    context: str | None,
-    verbose: bool,
-    form: str,
-) -> None:
+def command(*, given: WebhookOptions, verbose: bool, form: str) -> None:
     """Show by which webhooks of a cluster each of your policies is reached, or why it is not.
 
     Only webhooks that call policyd, by --service or --url, count. Give the options that you give to
@@ -71,13 +53,14 @@ def command(
 
     With --in-tree, also show which engine enforces each policy, and why.
     """
-    policies = None if mode is not None else compiled(paths)
+    options, mode = given.options, given.mode
+    if mode is None:
+        policies = loaded(given.paths)[1]
     placed: InTreeState | None = None
-    with cluster(kubeconfig, context) as objects:
+    with cluster(given.kubeconfig, given.context) as objects:
         if mode is not None:
-            placed = in_tree(objects, paths, options, mode, tries=False)
+            placed = in_tree(objects, given, mode, tries=False)
             policies = placed.policies.without(placed.in_force)
-        assert policies is not None
         actual = [each for kind in RESOURCES for each in every(objects, kind)]
         service = [] if options.service is None else [*service_faults(objects, options.service)]
     wanted = configurations(policies, options)
