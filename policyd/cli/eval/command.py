@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 import click
 import orjson
 
-from policyd._core.eval.estimates import CALL_LIMIT, MOST
+from policyd._core.eval.estimates import CALL_LIMIT
 from policyd._core.eval.program import Program, type_of
 from policyd._core.values.errors import CelError
 from policyd.admission.lookups.authorizer import Authorizer
@@ -18,7 +18,7 @@ from policyd.cel.env import Environment
 from policyd.cel.estimate.cost import estimate
 from policyd.cel.estimate.sizes import measured
 from policyd.cel.types.types import DYN
-from policyd.cli.eval.errors import compile_error
+from policyd.cli.eval.common import compile_error, declaring, error_text, estimate_text, values_of
 from policyd.cli.shared.authorizer import UserAuthorizer, authorizer_option
 from policyd.cli.shared.output import styled
 from policyd.cli.shared.request import content, name_of
@@ -71,7 +71,6 @@ Exit status: 0 for a value, 1 for a run-time error, 2 if the expression does not
 """
 # "": every function, untyped variables; "vap", "map": the environments of these policies.
 MODES = ("", "vap", "map")
-_NAMES = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
 _NO_AUTHORIZER = "no such attribute(s): authorizer"
 _AUTHORIZER_HINT = "set the answers of authorizer checks with --authorizer FILE"
 
@@ -161,7 +160,7 @@ def command(
     if "estimate" in answer:
         click.echo(_cost_text(answer), err=True)
     if "error" in answer:
-        click.echo(f"{styled('error', fg='red')}: {answer['error']}", err=True)
+        click.echo(error_text(answer["error"]), err=True)
         if user_authorizer is None and _NO_AUTHORIZER in answer["error"]:
             click.echo(f"  {styled('hint', fg='cyan')}: {_AUTHORIZER_HINT}", err=True)
         raise SystemExit(1)
@@ -181,11 +180,10 @@ def _run_session(
 
 
 def _cost_text(answer: JSONObject) -> str:
-    least, most = answer["estimate"]["min"], answer["estimate"]["max"]
-    until = "unbounded" if most == MOST else f"{most:,}"
     limit = f"{CALL_LIMIT:,} units"
     cost = f"{answer['cost']:,} of {limit}" if "cost" in answer else f"more than {limit}"
-    return f"cost: {cost}; estimated {least:,} to {until}"
+    estimated = answer["estimate"]
+    return f"cost: {cost}; {estimate_text(estimated['min'], estimated['max'])}"
 
 
 def _variable(text: str) -> tuple[str, Any]:
@@ -289,17 +287,11 @@ def _evaluate(
     typing: object = None,
 ) -> JSONObject:
     """Evaluate an expression; raises CelCompileError if it does not compile."""
-    environment = _environment(frozenset(variables) - set(_NAMES), mode, version)
-    given = {**dict.fromkeys(_NAMES), **variables}
-    program = environment.compile(expression)
-    answer = run(
-        program,
-        given if user_authorizer is None else given | user_authorizer.variables(given["request"]),
-        typing,
-    )
+    environment = _environment(frozenset(variables), mode, version)
+    answer = run(environment.compile(expression), values_of(variables, user_authorizer), typing)
     if with_cost:
-        checked = environment.check(expression)
-        answer["estimate"] = estimate(checked, measured(given), dyn_fields=True)._asdict()
+        checked, sizes = environment.check(expression), measured(values_of(variables, None))
+        answer["estimate"] = estimate(checked, sizes, dyn_fields=True)._asdict()
     return answer
 
 
@@ -321,4 +313,4 @@ def _environment(names: frozenset[str], mode: str, version: KubernetesVersion) -
         environment = Environment.admission(
             params=True, authorizer=True, patch_types=mode == "map", version=version
         ).extend({"variables": DYN})
-    return environment.extend(dict.fromkeys(sorted(names), DYN))
+    return declaring(environment, names)

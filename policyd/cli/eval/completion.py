@@ -11,7 +11,8 @@ from policyd._core.lib.libraries import KNOWN_LIBRARIES
 from policyd._core.values.types import Optional
 from policyd.cel.syntax.macros import RECEIVER_MACROS
 from policyd.cel.types.declarations import TYPE_NAMES, parse_signature
-from policyd.cli.eval.session import COMMANDS, ROOTS, Session
+from policyd.cli.eval.common import ROOTS
+from policyd.cli.eval.session import COMMANDS, Session
 from policyd.errors import PolicydError
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
