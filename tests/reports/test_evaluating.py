@@ -7,7 +7,7 @@ import pytest
 from policyd.json_types import JSONObject
 from policyd.policy.suite.reviews import build_review
 from policyd.reports.evaluating import ObjectEvaluator, ObjectResults
-from policyd.reports.policy_facts import facts_of
+from policyd.reports.results import facts_of
 from tests.builders.objects import config_map, pod
 from tests.builders.policies import CONFIG_MAPS, demand, policy, rule, vap, vap_binding
 from tests.policy_sets import compiled, loaded

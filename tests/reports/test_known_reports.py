@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policyd.reports.known_reports import KnownReports
+from policyd.reports.stored_reports import KnownReports
 
 PLACES = st.tuples(st.sampled_from(["", "a", "b"]), st.sampled_from(["x", "y", "z", "a/x"]))
 CONTENTS = st.sampled_from(["1", "2", ""])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from policyd.reports.policy_facts import PolicyFacts, facts_of, stage_words
+from policyd.reports.results import PolicyFacts, facts_of, stage_words
 from tests.builders.policies import demand, policy, rule, vap
 from tests.policy_sets import compiled, loaded
 

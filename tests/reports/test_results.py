@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from policyd.admission.decision import Finding
 from policyd.policy.compile.exemptions import Exemption
-from policyd.reports.policy_facts import PolicyFacts
-from policyd.reports.results import MAX_CHARS, RESULTS, lifted, of_finding, worst
+from policyd.reports.results import MAX_CHARS, RESULTS, PolicyFacts, lifted, of_finding, worst
 from tests.builders.policies import policy
 from tests.policy_sets import compiled
 

@@ -126,8 +126,7 @@ def command(
         rendering.require_writable(output)
     with _interruptible() as interrupted:
         try:
-            from policyd.reports.paced_requests import ReportRequests
-            from policyd.reports.request_pace import RequestPace
+            from policyd.reports.paced_requests import ReportRequests, RequestPace
             from policyd.reports.run import ReportRun, ReportRunOptions
         except ModuleNotFoundError as error:  # the client library
             raise missing(error) from None
