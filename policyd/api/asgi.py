@@ -54,14 +54,16 @@ def asgi(
     """
     current = _current(policies)
     current()
-    return PolicyApp(
-        current,
-        lookups,
+    reviews = Reviews(
+        _SetEvaluator(current, lookups),
+        Recorder(),
         InFlight(_shared(max_in_flight), _shared(max_in_flight_bytes)),
+        Lifecycle(),
         timeout=timeout,
         max_body_bytes=max_body_bytes,
         body_timeout=body_timeout,
     )
+    return PolicyApp(current, reviews)
 
 
 def _current(policies: PolicySet | Callable[[], PolicySet]) -> Callable[[], PolicySet]:
@@ -83,26 +85,9 @@ def _current(policies: PolicySet | Callable[[], PolicySet]) -> Callable[[], Poli
 class PolicyApp:
     """The ASGI app that ``asgi`` returns."""
 
-    def __init__(
-        self,
-        policies: Callable[[], PolicySet],
-        lookups: Lookups | None,
-        in_flight: InFlight,
-        *,
-        timeout: float,
-        max_body_bytes: int,
-        body_timeout: float,
-    ) -> None:
+    def __init__(self, policies: Callable[[], PolicySet], reviews: Reviews) -> None:
         self._policies = policies
-        self._reviews = Reviews(
-            _SetEvaluator(policies, lookups),
-            Recorder(),
-            in_flight,
-            Lifecycle(),
-            timeout=timeout,
-            max_body_bytes=max_body_bytes,
-            body_timeout=body_timeout,
-        )
+        self._reviews = reviews
 
     def __repr__(self) -> str:
         return f"<policyd.asgi of {self._policies()!r}>"

@@ -5,9 +5,8 @@ from pathlib import Path
 import click
 
 from policyd.admin_port import AdminPort
-from policyd.cli.denials.following import follow
 from policyd.cli.denials.output import none_text, row_json, table
-from policyd.cli.denials.pages import DenialPages
+from policyd.cli.denials.pages import DenialPages, follow
 from policyd.cli.shared.output import echo_json, format_option
 from policyd.cli.shared.settings import FILE
 from policyd.cli.shared.terminal.wrapping import echo_wrapped

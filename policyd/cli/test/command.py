@@ -14,8 +14,8 @@ from policyd.cli.shared.settings import EXISTING
 from policyd.cli.shared.version import version_option
 from policyd.cli.test.foreign import load_tested, run_foreign
 from policyd.cli.test.last_failed import failed_before, note_failures
-from policyd.cli.test.output import FORMATS, SuiteResults, write
-from policyd.cli.test.run import RunOptions, run, suites_of
+from policyd.cli.test.output import FORMATS, write
+from policyd.cli.test.run import RunOptions, SuiteResults, run, suites_of
 from policyd.cli.test.update import drafted
 from policyd.cli.test.update import update as write_expectations
 from policyd.errors import ConfigError, Problem

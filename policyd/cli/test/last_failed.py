@@ -10,8 +10,7 @@ from pathlib import Path
 
 import click
 
-from policyd.cli.test.output import SuiteResults
-from policyd.cli.test.runner import SuiteRun
+from policyd.cli.test.run import SuiteResults, SuiteRun
 from policyd.policy.model.kinds import PolicyTest
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.suite.runner import selected

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from textwrap import dedent
 from typing import Any
 
@@ -14,8 +14,7 @@ from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.tree import TreeStyle
 from policyd.cli.test.failure import deciding
 from policyd.cli.test.mismatches import compared
-from policyd.cli.test.runner import CaseRun, SuiteRun
-from policyd.errors import Problem
+from policyd.cli.test.run import CaseRun, SuiteResults, SuiteRun
 from policyd.json_types import JSONObject
 from policyd.offline.coverage import Part, PolicyCoverage, percent
 from policyd.policy.suite.runner import CaseResult
@@ -37,27 +36,6 @@ _RULES = {
         "note",
     ),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class SuiteResults:
-    """A whole run. ``coverage`` is None without --coverage."""
-
-    suites: tuple[SuiteRun, ...]
-    untested: tuple[Problem, ...] = ()
-    coverage: tuple[PolicyCoverage, ...] | None = None
-    least: float = 0.0
-
-    @property
-    def covers_too_little(self) -> bool:
-        """Whether the coverage is below the minimum."""
-        return self.coverage is not None and percent(self.coverage) < self.least
-
-    @property
-    def passed(self) -> bool:
-        """Whether no case failed, no test is missing and enough is covered."""
-        failed = any(each.failed for each in self.suites)
-        return not (failed or self.untested or self.covers_too_little)
 
 
 def write(form: str, results: SuiteResults, verbose: bool) -> None:

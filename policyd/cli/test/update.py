@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from policyd.cli.shared.output import colored_diff, counted, diff_lines, styled
-from policyd.cli.test.runner import CaseRun, SuiteRun
+from policyd.cli.test.run import CaseRun, SuiteRun
 from policyd.errors import ConfigError, Problem
 from policyd.json_types import JSONObject
 from policyd.policy.checks.suite import NO_EXPECTATION

@@ -39,18 +39,18 @@ def _document(summary: Summary) -> JSONObject:
         "objects": summary.objects,
         "owned": summary.owned,
         "results": _counts(summary.results),
-        "policies": [
-            _fields(each) | {"results": _counts(each.results)} for each in summary.policies
-        ],
-        "byNamespace": [
-            _fields(each) | {"results": _counts(each.results)} for each in summary.by_namespace
-        ],
+        "policies": [_row(each) for each in summary.policies],
+        "byNamespace": [_row(each) for each in summary.by_namespace],
         "findings": [_fields(each) for each in summary.findings],
         "moreFindings": summary.more_findings,
         "reports": _fields(summary.reports),
         "problems": [*summary.problems],
         "moreProblems": summary.more_problems,
     }
+
+
+def _row(value: PolicyResults | NamespaceResults) -> JSONObject:
+    return {**_fields(value), "results": _counts(value.results)}
 
 
 def _row(value: PolicyResults | NamespaceResults) -> JSONObject:
