@@ -8,7 +8,7 @@ from math import ceil
 
 from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionResponse
-from policyd.api.evaluation import Webhook, WebhookCall
+from policyd.api.evaluation import WebhookCall
 from policyd.api.lookups import Lookups
 from policyd.api.policy_set import PolicySet
 from policyd.http.endpoints import Reviews
@@ -17,6 +17,7 @@ from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import SHARE, InFlight
 from policyd.http.messages import ASGIScope, Receive, Send, not_found, respond
 from policyd.http.routes import ROUTES, route_of_policy
+from policyd.policy.model.suite import Webhook
 
 HEALTH = frozenset(("/livez", "/readyz", "/healthz"))
 TEXT = b"text/plain; charset=utf-8"

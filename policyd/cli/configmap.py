@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from policyd._core.match.labels import key_errors, value_errors
+from policyd.cli.shared.policy_options import POLICY_KINDS
 from policyd.cli.shared.settings import EXISTING_OR_STDIN, FILE
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
@@ -28,7 +29,6 @@ from policyd.versions import KubernetesVersion
 # annotations, in which `kubectl apply` keeps a copy of the object.
 MAX_BYTES = 1024 * 1024
 MAX_ANNOTATION_BYTES = 256 * 1024
-_POLICIES = ("Policy", "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
 _BAD_IN_KEY = re.compile(r"[^-._a-zA-Z0-9]+")
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
 _HEAD = "# Written by policyd configmap: change the policies and run it again.\n"
@@ -155,7 +155,7 @@ def _files(sources: Sources) -> Iterator[PackedFile]:
             suffix=".json" if is_json(file) else ".yaml",
             text=_readable(file, "".join(parts)),
             policies=tuple(
-                each.name for each in documents if each.is_policy and each.kind in _POLICIES
+                each.name for each in documents if each.is_policy and each.kind in POLICY_KINDS
             ),
         )
 

@@ -1,6 +1,7 @@
 """A checked object, the options of its output and the counts of all results. Prints nothing."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import jsonpatch
@@ -88,6 +89,18 @@ class TextOptions:
     diff: bool = False
     verbose: bool = False
     err: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """The values of ``cluster_options``. Without namespaces the scan covers all of them, and
+    cluster-scoped objects; ``owned``: also objects created by controllers.
+    """
+
+    kubeconfig: Path | None
+    context: str | None
+    namespaces: tuple[str, ...]
+    owned: bool
 
 
 @dataclass(slots=True)

@@ -1,7 +1,6 @@
 """``policyd apply --cluster``: its options, and the output of a scan. Evaluates no policy."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import click
 
 from policyd.admission.lookups.authorizer import Authorizer
+from policyd.cli.apply.checked import ClusterOptions
 from policyd.cli.apply.output import ReportOptions, write
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
 from policyd.cli.shared.manifests import Requester
@@ -22,18 +22,6 @@ from policyd.policy.source.loaded_documents import Sources
 TIMEOUT = 30.0  # seconds per request to the API server
 INCOMPLETE = 3  # the exit status if nothing is denied but part of the cluster was not readable
 _NAMED = 5  # policies named in a note; the others are counted
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterOptions:
-    """The values of ``cluster_options``. Without namespaces the scan covers all of them, and
-    cluster-scoped objects.
-    """
-
-    kubeconfig: Path | None
-    context: str | None
-    namespaces: tuple[str, ...]
-    owned: bool
 
 
 def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -74,21 +62,20 @@ def scan_cluster(
 ) -> int:
     """Scan the cluster, print the result and return the exit status."""
     # Imported here because only a scan needs it.
-    from policyd.cli.apply.scan import ClusterScan, ScanOptions, ScanReport
+    from policyd.cli.apply.scan import ClusterScan
 
-    style = report_options.style
-    scan_options = ScanOptions(options.namespaces, options.owned, style.diff, style.verbose)
     with open_reader(kubeconfig_file(options.kubeconfig), options.context, TIMEOUT) as reader:
         if authorizer is None and requester.user is not None:
             authorizer = reader
         with counting() as advance:
-            report: ScanReport = ClusterScan(
+            report = ClusterScan(
                 reader,
                 sources=sources,
                 policies=policies,
                 authorizer=authorizer,
                 requester=requester,
-                options=scan_options,
+                options=options,
+                style=report_options.style,
             ).run(advance)
     for text in report.unread:
         warn(text)

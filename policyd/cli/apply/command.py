@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from policyd.admission.lookups.authorizer import Authorizer
-from policyd.cli.apply.checked import FAIL_ON, TextOptions
+from policyd.cli.apply.checked import FAIL_ON, ClusterOptions, TextOptions
 from policyd.cli.apply.checking import ManifestOptions, check_manifests
-from policyd.cli.apply.cluster import ClusterOptions, cluster_options, scan_cluster
+from policyd.cli.apply.cluster import cluster_options, scan_cluster
 from policyd.cli.apply.explain_hint import RememberingCommand
 from policyd.cli.apply.output import FORMATS, ReportOptions
 from policyd.cli.shared.authorizer import authorizer_option

@@ -1,8 +1,7 @@
 """``policyd eval``: evaluates CEL expressions against JSON or YAML. Loads no policy."""
 
 import sys
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, BinaryIO
 
@@ -141,8 +140,13 @@ def command(
         raise click.UsageError("--user and --group require --authorizer")
     user_authorizer = UserAuthorizer(authorizer, user, groups) if authorizer is not None else None
     if jsonl:
-        lines = file or sys.stdin.buffer
-        _answer_lines(lines, _Lines(expression, given, with_cost, user_authorizer, version))
+        options = {"with_cost": with_cost, "user_authorizer": user_authorizer}
+
+        def evaluated(text: str, variables: JSONObject, **others: Any) -> JSONObject:
+            return evaluate(text, {**given, **variables}, **options, **others)
+
+        defaults = {"expression": expression, "variables": {}, "version": str(version)}
+        _answer_lines(file or sys.stdin.buffer, defaults, evaluated)
         return
     if load is not None:
         given["object"] = read_one(content(load), name_of(load))
@@ -196,36 +200,31 @@ def _variable(text: str) -> tuple[str, Any]:
         raise click.BadParameter(str(error), param_hint="--var") from None
 
 
-@dataclass(frozen=True, slots=True)
-class _Lines:
-    """Defaults for every line."""
-
-    expression: str | None
-    given: JSONObject
-    with_cost: bool
-    user_authorizer: UserAuthorizer | None
-    version: KubernetesVersion
-
-
-def _answer_lines(lines: Iterable[bytes], defaults: _Lines) -> None:
-    """Write one answer per line and flush it: another program may wait for it."""
+def _answer_lines(
+    lines: Iterable[bytes], defaults: JSONObject, evaluated: Callable[..., JSONObject]
+) -> None:
+    """Write one answer per line and flush it: another program may wait for it. ``defaults``: of the
+    fields of a line.
+    """
     for line in lines:
         if not line.strip():
             continue
-        answer = _answer_line(line, defaults)
+        answer = _answer_line(line, defaults, evaluated)
         sys.stdout.buffer.write(json_bytes(answer) + b"\n")
         sys.stdout.buffer.flush()
 
 
-def _answer_line(line: bytes, defaults: _Lines) -> JSONObject:
+def _answer_line(
+    line: bytes, defaults: JSONObject, evaluated: Callable[..., JSONObject]
+) -> JSONObject:
     try:
         message = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         return {"error": f"not JSON: {error}", "stage": "question"}
     if not isinstance(message, dict):
         return {"error": "expected a JSON object", "stage": "question"}
-    text = message.get("expression", defaults.expression)
-    variables = message.get("variables", {})
+    message = {**defaults, **message}
+    text, variables = message["expression"], message["variables"]
     if not isinstance(text, str) or not isinstance(variables, dict):
         wrong = "expected expression to be a string and variables to be an object"
         return {"error": wrong, "stage": "question"}
@@ -233,18 +232,10 @@ def _answer_line(line: bytes, defaults: _Lines) -> JSONObject:
     if mode not in MODES:
         return {"error": f"expected mode to be {' or '.join(MODES[1:])}", "stage": "question"}
     try:
-        version = supported(message["version"]) if "version" in message else defaults.version
+        version = supported(message["version"])
     except (TypeError, ValueError, AttributeError):
         return {"error": f"expected version to be a string from {SPAN}", "stage": "question"}
-    given = {**defaults.given, **variables}
-    return evaluate(
-        text,
-        given,
-        with_cost=defaults.with_cost,
-        user_authorizer=defaults.user_authorizer,
-        mode=mode,
-        version=version,
-    )
+    return evaluated(text, variables, mode=mode, version=version)
 
 
 def evaluate(
@@ -264,13 +255,7 @@ def evaluate(
     """
     try:
         return _evaluate(
-            expression,
-            variables,
-            with_cost,
-            user_authorizer,
-            mode=mode,
-            version=version,
-            typing=typing,
+            expression, variables, with_cost, user_authorizer, mode, version=version, typing=typing
         )
     except CelCompileError as error:
         return {"error": error.text.removeprefix("compilation failed: "), "stage": "compile"}
@@ -281,8 +266,8 @@ def _evaluate(
     variables: Mapping[str, Any],
     with_cost: bool,
     user_authorizer: UserAuthorizer | None,
-    *,
     mode: str = "",
+    *,
     version: KubernetesVersion,
     typing: object = None,
 ) -> JSONObject:

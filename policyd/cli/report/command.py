@@ -7,16 +7,11 @@ from pathlib import Path
 
 import click
 
-from policyd.cli.report.sources import (
-    SourceOptions,
-    from_cluster,
-    from_files,
-    selection_of,
-    sources_options,
-)
+from policyd.cli.report.sources import SourceOptions, load_policies, selection_of, sources_options
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import format_option, warn
+from policyd.cli.shared.policy_options import loaded
 from policyd.cli.shared.request import GROUP, USER
 from policyd.cli.shared.settings import FILE
 from policyd.cli.shared.terminal.progress import counting, echo
@@ -134,7 +129,9 @@ def command(
         selection = selection_of(given, in_pod=file is None)
         if version is None:
             version = version_of(kubeconfig, context)
-        loaded = from_files(given, selection, version)
+        # What is wrong with the policies of files alone is known without a cluster.
+        alone = not (selection.policies or selection.exceptions)
+        found = loaded(given.paths, version) if alone else None
         requester = Requester(user=user, groups=groups)
         options = ReportRunOptions(requester.user_info, namespaces, owned, api or "", dry_run)
         pace = RequestPace(qps, interrupted)
@@ -143,12 +140,12 @@ def command(
             open_reader(file, context, TIMEOUT, pace.take) as reader,
         ):
             requests = ReportRequests(objects, pace, interrupted)
-            loaded = loaded or from_cluster(requests, given, selection, version)
+            sources, policies = found or load_policies(given, version, requests, selection)
             run = ReportRun(
                 requests,
                 reader,
-                sources=loaded.sources,
-                policies=loaded.policies,
+                sources=sources,
+                policies=policies,
                 authorizer=reader if user is not None else None,
                 options=options,
                 cluster=objects.server,

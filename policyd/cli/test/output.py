@@ -1,6 +1,5 @@
 """Results of suites as text (much like go test), JSON and reports for CI. Runs nothing."""
 
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from textwrap import dedent
@@ -11,15 +10,14 @@ import click
 from policyd.cli.shared.output import counted, echo_json, problem_text, styled
 from policyd.cli.shared.reports import ReportEntry, ReportRule, echo_report
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
-from policyd.cli.shared.tree import TreeStyle
-from policyd.cli.test.failure import deciding
-from policyd.cli.test.mismatches import compared
+from policyd.cli.shared.tree import TreeStyle, readable_width
+from policyd.cli.test.failure import compared, deciding
 from policyd.cli.test.run import CaseRun, SuiteResults, SuiteRun
 from policyd.json_types import JSONObject
 from policyd.offline.coverage import Part, PolicyCoverage, percent
 from policyd.policy.suite.runner import CaseResult
 
-_MIN_WIDTH, _MAX_WIDTH = 80, 140
+_WIDEST = 140
 _HEADS = ("PLACE", "POLICY", "COVERED", "NEVER")
 _RULES = {
     "case": ReportRule(
@@ -98,7 +96,7 @@ def _failure(case: CaseRun) -> Iterator[str]:
         yield f"    {result.file}:{result.line}: {result.error}"
     if not result.mismatches:
         return
-    width = _width()
+    width = readable_width(_WIDEST)
     keys = {each.key: None for each in result.mismatches}
     yield f"    {result.file}:{result.line}: {', '.join(keys)}"
     yield from (f"        {line}" for line in compared(result.mismatches, width - 8))
@@ -108,11 +106,6 @@ def _failure(case: CaseRun) -> Iterator[str]:
         if stories:
             lines = deciding(stories, keys.keys(), TreeStyle(width - 6))
             yield from (f"      {line}".rstrip() for line in lines)
-
-
-def _width() -> int:
-    """Return the width of the terminal, within readable bounds."""
-    return max(_MIN_WIDTH, min(_MAX_WIDTH, shutil.get_terminal_size((100, 24)).columns))
 
 
 def _coverage(

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from policyd.cli.test.command import command
-from policyd.cli.test.mismatches import compared
+from policyd.cli.test.failure import compared
 from policyd.json_types import JSONObject
 from policyd.policy.suite.expectations import Mismatch
 from tests.builders.policies import policy, rule, suite
