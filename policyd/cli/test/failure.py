@@ -1,5 +1,5 @@
-"""Why a case failed, as lines: the differences between expected and found values, and the part of an
-explanation that concerns it. Evaluates nothing.
+"""Why a case failed, as lines: the differences between expected and found values, and the part of
+an explanation that concerns it. Evaluates nothing.
 
 Short values are in columns, long ones below each other, objects and patches as a unified diff of
 their YAML.

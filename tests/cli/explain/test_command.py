@@ -254,10 +254,6 @@ def test_bad_input_ends_with_2(folder: Path, arguments: tuple[str, ...], message
     assert done.returncode == 2
 
 
-def test_colours_only_where_they_are_wanted(folder: Path) -> None:
-    assert "\x1b[" not in explain(folder, "pod.json").stdout
-
-
 def test_the_mutating_webhook_tells_nothing_of_patterns(folder: Path) -> None:
     overlay = "  mutations: [{patchType: Overlay, overlay: {metadata: {name: web}}}]\n"
     (folder / "policies.yaml").write_text(PATTERN + overlay)

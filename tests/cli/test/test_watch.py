@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from policyd.cli.test.command import command
-from policyd.cli.test.watch import concerns, differing, outside
+from policyd.cli.test.watch import concerns
 from policyd.json_types import JSONObject
 from policyd.policy.source.loader import load
 from tests import forking
@@ -201,24 +201,6 @@ def test_reports_are_not_watched(folder: Path) -> None:
     assert "--format junit" in result.output
 
 
-def test_what_a_change_concerns(folder: Path) -> None:
-    one, two = load([folder]).of_kind("PolicyTest")
-    rows = [
-        ("one/policy.json", True, False),
-        ("one/suite.json", True, False),
-        ("two/pod.json", False, True),
-        ("two/new.json", False, False),
-    ]
-    for name, of_one, of_two in rows:
-        files = [str(folder / name)]
-        assert (concerns(one, files), concerns(two, files)) == (of_one, of_two), name
-    assert list(outside([one, two], [folder])) == []
-    assert list(outside([two], [folder / "one"])) == [
-        folder / "two" / "policy.json",
-        folder / "two" / "pod.json",
-    ]
-
-
 def test_through_a_link(folder: Path) -> None:
     (folder / "link").symlink_to(folder / "one")
     (one,) = load([folder / "one"]).of_kind("PolicyTest")
@@ -229,9 +211,3 @@ def test_a_suite_without_policies_of_its_own_is_about_all(tmp_path: Path) -> Non
     write(tmp_path / "suite.json", suite("s"))
     (document,) = load([tmp_path]).of_kind("PolicyTest")
     assert concerns(document, ["/anywhere/at/all.yaml"])
-
-
-def test_what_differs_between_two_states() -> None:
-    before = (("a", 1, 1, 1, 1, 1), ("b", 1, 2, 1, 1, 1), ("gone", 1, 3, 1, 1, 1))
-    after = (("a", 1, 1, 1, 1, 1), ("b", 1, 2, 9, 1, 1), ("new", 1, 4, 1, 1, 1))
-    assert differing(before, after) == {"b", "gone", "new"}
