@@ -13,7 +13,8 @@ from policyd.cli import policyd
 from policyd.cli.shared.reports import MAX_RESULTS, ReportEntry, ReportRule, sarif
 from policyd.json_types import JSONObject
 from policyd.policy.lint.lint_rules import RULES
-from tests.builders.policies import suite
+from tests.builders.policies import demand, policy, suite
+from tests.cli.folder import write
 
 ENTRIES = [
     ReportEntry(
@@ -127,25 +128,15 @@ def test_long_descriptions_and_results_beyond_the_limit_are_cut() -> None:
     assert notice["message"]["text"].startswith("2 of the results are left out")
 
 
-POLICY = """\
-apiVersion: policyd.dev/v1
-kind: Policy
-metadata: {name: team}
-spec:
-  description: Pods name their team.
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}
-  validations:
-  - {expression: "'team' in object.metadata.labels", message: no team}
-"""
+NO_TEAM = demand("'team' in object.metadata.labels", "no team")
+POLICY = policy("team", description="Pods name their team.", validations=[NO_TEAM])
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {}\n"
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "policy.yaml").write_text(POLICY)
+    write("policy.yaml", POLICY)
     (tmp_path / "pod.yaml").write_text(POD)
     return tmp_path
 
@@ -161,7 +152,7 @@ def test_the_log_of_apply_is_accepted(folder: Path) -> None:
         assert [each["ruleId"] for each in log["results"]] == ["team"]
     (rule,) = log["tool"]["driver"]["rules"]
     assert rule["shortDescription"]["text"] == "Pods name their team."
-    assert "Policy team in policy.yaml:3" in rule["help"]["text"]
+    assert "Policy team in policy.yaml:4" in rule["help"]["text"]
     (folder / "broken.yaml").write_text("a: [\n")
     log = run("apply", "-p", "policy.yaml", "pod.yaml", "broken.yaml")
     assert [each["ruleId"] for each in log["results"]] == ["team", "syntax"]
@@ -173,11 +164,8 @@ def test_the_log_of_apply_is_accepted(folder: Path) -> None:
 )
 def test_policies_have_category_and_severity(folder: Path, severity: str, score: str) -> None:
     """As https://docs.github.com/en/code-security names the ranges of security-severity."""
-    annotations = f"{{policyd.dev/category: Ownership, policyd.dev/severity: {severity}}}"
-    text = (folder / "policy.yaml").read_text()
-    named = text.replace("{name: team}", f"{{name: team, annotations: {annotations}}}")
-    assert named != text
-    (folder / "policy.yaml").write_text(named)
+    annotations = {"policyd.dev/category": "Ownership", "policyd.dev/severity": severity}
+    write("policy.yaml", {**POLICY, "metadata": {"name": "team", "annotations": annotations}})
     log = run("apply", "-p", "policy.yaml", "pod.yaml")
     (rule,) = log["tool"]["driver"]["rules"]
     assert rule["properties"]["tags"] == ["kubernetes", "security", "Ownership"]
