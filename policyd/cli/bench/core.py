@@ -30,6 +30,7 @@ from policyd.policy.model.suite import Webhook
 from policyd.versions import KubernetesVersion
 
 NAME = "core"
+_COUNTS = ("webhook", "calls", "matched", "denied", "errors")
 _DOES = {"validate": "validation", "mutate": "mutation"}
 _EPILOG = """\b
 Examples:
@@ -154,11 +155,7 @@ def _details(found: CoreMeasurement, rows: _Rows) -> JSONObject:
     return {
         "webhooks": [
             {
-                "webhook": each.webhook,
-                "calls": each.calls,
-                "matched": each.matched,
-                "denied": each.denied,
-                "errors": each.errors,
+                **{name: getattr(each, name) for name in _COUNTS},
                 "policies": [
                     {
                         "name": row.policy.name,

@@ -40,6 +40,11 @@ class SavingOptions:
     compare: Path | None
     threshold: float | None
 
+    def __post_init__(self) -> None:
+        """Raise UsageError for a threshold of nothing."""
+        if self.compare is None and self.threshold is not None:
+            raise click.UsageError("--threshold requires --compare")
+
     def former(self, now: Saved) -> Saved | None:
         """Return the measurement to compare with: call it before measuring. Raises ConfigError if
         it cannot be read, or is one of other reviews.
@@ -115,12 +120,6 @@ def _changes(now: Saved, former: Saved) -> list[FigureChange]:
     return [each for each in found if each is not None]
 
 
-def _given(*, save: Path | None, compare: Path | None, threshold: float | None) -> SavingOptions:
-    if compare is None and threshold is not None:
-        raise click.UsageError("--threshold requires --compare")
-    return SavingOptions(save, compare, threshold)
-
-
 _OPTIONS = (
     click.option(
         "--save",
@@ -139,4 +138,4 @@ _OPTIONS = (
         "10%, and its interval excludes less.",
     ),
 )
-saving_options = grouped("saving", _given, _OPTIONS)
+saving_options = grouped("saving", SavingOptions, _OPTIONS)

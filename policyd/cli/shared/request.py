@@ -144,11 +144,21 @@ class GivenReviews(NamedTuple):
 class RequestOptions:
     """The values of ``request_options``."""
 
-    requester: Requester
-    old: tuple[Path, ...] = ()
-    namespace_labels: dict[str, str] | None = None
-    select: Selection | None = None
-    defaults: bool = True
+    select: Selection | None
+    operation: str | None
+    old: tuple[Path, ...]
+    user: str | None
+    groups: tuple[str, ...]
+    default_namespace: str | None
+    resource: str | None
+    namespace_labels: dict[str, str] | None
+    defaults: bool
+
+    @property
+    def requester(self) -> Requester:
+        """What the options say of every request."""
+        place = (self.default_namespace, self.resource)
+        return Requester(self.operation, self.user, self.groups, *place)
 
     @property
     def for_manifests(self) -> bool:
@@ -217,22 +227,6 @@ def _is_review(document: Document) -> bool:
     return document.kind == "AdmissionReview"
 
 
-def _request_options(
-    *,
-    operation: str | None,
-    old: tuple[Path, ...],
-    user: str | None,
-    groups: tuple[str, ...],
-    default_namespace: str | None,
-    resource: str | None,
-    namespace_labels: dict[str, str] | None,
-    select: Selection | None,
-    defaults: bool,
-) -> RequestOptions:
-    requester = Requester(operation, user, groups, default_namespace, resource)
-    return RequestOptions(requester, old, namespace_labels, select, defaults)
-
-
 FOR_MANIFESTS = (
     "--select, --operation, --old, --resource, --user, --group, --namespace and --no-defaults"
 )
@@ -289,7 +283,7 @@ DEFAULTS = click.option(
 _OPTIONS = (
     SELECT, OPERATION, OLD, USER, GROUP, NAMESPACE, RESOURCE, NAMESPACE_LABELS, DEFAULTS,
 )  # fmt: skip
-request_options = grouped("request", _request_options, _OPTIONS)
+request_options = grouped("request", RequestOptions, _OPTIONS)
 
 
 def name_of(file: BinaryIO) -> str:

@@ -3,8 +3,6 @@ what it wrote. Runs no case.
 """
 
 import copy
-import os
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 
 import click
 
+from policyd.cli.shared.corrections import rewrite
 from policyd.cli.shared.output import colored_diff, counted, diff_lines, styled
 from policyd.cli.test.run import CaseRun, SuiteRun
 from policyd.errors import ConfigError, Problem
@@ -26,7 +25,6 @@ from policyd.policy.source.yaml_edit.edits import CannotEdit
 from policyd.policy.suite.observed import corrected, observed
 from policyd.policy.suite.rendering import STYLE
 from policyd.policy.suite.runner import IDEMPOTENT
-from policyd.regular_files import replace_file
 
 _DRAFT: JSONObject = {"allowed": True}  # stands for an expectation that is not written yet
 
@@ -179,9 +177,7 @@ def _read(file: str) -> str:
 
 
 def _write(file: str, text: str) -> None:
-    """Replace a file as a whole, with its mode; a link stays a link."""
-    real = Path(os.path.realpath(file))
     try:
-        replace_file(real, text.encode("utf-8"), mode=stat.S_IMODE(real.stat().st_mode))
+        rewrite(Path(file), text.encode("utf-8"))
     except OSError as error:
         raise ConfigError(f"{file}: cannot be written: {error.strerror}") from None
