@@ -89,13 +89,15 @@ runpy.run_module("policyd", run_name="__main__")
 class Interactive:
     """A command whose output is read while it runs: in a pipe, or in a terminal of its own."""
 
-    def __init__(self, *arguments: str, terminal: bool = True, **more: str) -> None:
+    def __init__(
+        self, *arguments: str, terminal: bool = True, variables: Mapping[str, str]
+    ) -> None:
         self._reader, writer = pty.openpty() if terminal else os.pipe()
         command = ["-c", _IN_TERMINAL, *arguments] if terminal else ["policyd", *arguments]
         with Path(os.devnull).open("rb") as nothing:
             streams = (writer if terminal else nothing.fileno(), writer, writer)
             self.process = forking.popen(
-                command, ROOT, {**os.environ, **more}, streams, forking.COMMANDS, session=True
+                command, ROOT, {**os.environ, **variables}, streams, forking.COMMANDS, session=True
             )
         os.close(writer)
         self._seen = ""

@@ -13,7 +13,6 @@ from policyd.admission.decision import Finding
 from policyd.policy.compile.exemptions import Exemption
 from policyd.reports.results import (
     MAX_CHARS,
-    RESULTS,
     PolicyFacts,
     facts_of,
     lifted,
@@ -21,6 +20,7 @@ from policyd.reports.results import (
     stage_words,
     worst,
 )
+from policyd.reports.summary import RESULTS
 from tests.builders.policies import policy, rollout_document
 from tests.policy_sets import compiled, loaded
 

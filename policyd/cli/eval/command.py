@@ -140,12 +140,12 @@ def command(
         raise click.UsageError("--user and --group require --authorizer")
     user_authorizer = UserAuthorizer(authorizer, user, groups) if authorizer is not None else None
     if jsonl:
-        options = {"with_cost": with_cost, "user_authorizer": user_authorizer}
+        options: JSONObject = {"with_cost": with_cost, "user_authorizer": user_authorizer}
 
         def evaluated(text: str, variables: JSONObject, **others: Any) -> JSONObject:
             return evaluate(text, {**given, **variables}, **options, **others)
 
-        defaults = {"expression": expression, "variables": {}, "version": str(version)}
+        defaults: JSONObject = {"expression": expression, "variables": {}, "version": str(version)}
         _answer_lines(file or sys.stdin.buffer, defaults, evaluated)
         return
     if load is not None:

@@ -2,7 +2,7 @@
 estimates are printed for people; ``--jsonl`` prints the text of Kubernetes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from policyd._core.eval.estimates import MOST
@@ -11,7 +11,6 @@ from policyd.cel.types.types import DYN
 from policyd.cli.shared.authorizer import UserAuthorizer
 from policyd.cli.shared.output import problem_details, styled
 from policyd.errors import CelCompileError
-from policyd.json_types import JSONObject
 
 # These are null unless they are set.
 ROOTS = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
@@ -22,7 +21,7 @@ def declaring(environment: Environment, names: Iterable[str]) -> Environment:
     return environment.extend(dict.fromkeys(sorted(set(names) - set(ROOTS)), DYN))
 
 
-def values_of(given: JSONObject, authorizer: UserAuthorizer | None) -> dict[str, Any]:
+def values_of(given: Mapping[str, Any], authorizer: UserAuthorizer | None) -> dict[str, Any]:
     """Return the values of all variables."""
     values = {**dict.fromkeys(ROOTS), **given}
     return values if authorizer is None else values | authorizer.variables(values["request"])

@@ -75,10 +75,10 @@ def _place(problem: Problem) -> str:
 
 
 def diff_lines(
-    before: Sequence[str], after: Sequence[str], *names: str, context: int = 3
+    before: Sequence[str], after: Sequence[str], old: str = "", new: str = "", *, context: int = 3
 ) -> Iterator[str]:
-    """Yield the lines of a unified diff; ``names``: of the two versions."""
-    return difflib.unified_diff(before, after, *names, n=context, lineterm="")
+    """Yield the lines of a unified diff; ``old``, ``new``: the names of the two versions."""
+    return difflib.unified_diff(before, after, old, new, n=context, lineterm="")
 
 
 def colored_diff(lines: Iterable[str], removed: str = "red", added: str = "green") -> Iterator[str]:

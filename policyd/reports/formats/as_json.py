@@ -53,10 +53,6 @@ def _row(value: PolicyResults | NamespaceResults) -> JSONObject:
     return {**_fields(value), "results": _counts(value.results)}
 
 
-def _row(value: PolicyResults | NamespaceResults) -> JSONObject:
-    return {**_fields(value), "results": _counts(value.results)}
-
-
 def _counts(counts: ResultCounts) -> JSONObject:
     return {each: counts[each] for each in _WORDS}
 

@@ -148,7 +148,8 @@ def test_expressions_that_go_on(text: str, want: bool) -> None:
 
 def started(state: Path, *arguments: str) -> Interactive:
     variables = {"TERM": "dumb", "INPUTRC": "/dev/null", "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
-    return Interactive("eval", *arguments, XDG_STATE_HOME=str(state), **variables)
+    variables["XDG_STATE_HOME"] = str(state)
+    return Interactive("eval", *arguments, variables=variables)
 
 
 @pytest.fixture

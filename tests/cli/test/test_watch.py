@@ -33,7 +33,7 @@ class Watching(Interactive):
 
     def __init__(self, folder: Path, *arguments: str, terminal: bool = False) -> None:
         command = ("test", str(folder), "--watch", *arguments)
-        super().__init__(*command, terminal=terminal, TERM="xterm", NO_COLOR="")
+        super().__init__(*command, terminal=terminal, variables={"TERM": "xterm", "NO_COLOR": ""})
 
     def turn(self) -> str:
         """What one run writes."""
