@@ -15,7 +15,15 @@ from policyd.cli import policyd
 from policyd.json_types import JSONObject
 from policyd.policy.suite.reviews import build_review
 from tests.builders.objects import definition, pod
-from tests.builders.policies import GADGETS, apply_configuration, demand, policy, rule, suite
+from tests.builders.policies import (
+    GADGETS,
+    apply_configuration,
+    demand,
+    overlay,
+    policy,
+    rule,
+    suite,
+)
 from tests.cli.folder import write
 
 RUN_AS_NON_ROOT = "securityContext: Object.spec.securityContext{runAsNonRoot: true}"
@@ -290,7 +298,7 @@ SIDE = {"spec": {"containers": [{"name": "side", "image": "side"}]}}
 
 def test_what_mutations_add_to_a_recorded_object_gets_defaults() -> None:
     """As the API server adds them again after each webhook that changes an object."""
-    adding = policy("adds", mutations=[{"patchType": "Overlay", "overlay": SIDE}], **PULLS)
+    adding = policy("adds", mutations=[overlay(SIDE)], **PULLS)
     write("policies.yaml", adding)
     write("plain.yaml", policy("adds", **PULLS))
     whole = api.build_review(pod())

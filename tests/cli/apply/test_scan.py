@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result
 
 from policyd.json_types import JSONObject
-from tests.builders.policies import apply_configuration, demand, policy, rule
+from tests.builders.policies import apply_configuration, demand, policy, rule, vap, vap_binding
 from tests.cluster.contents import Contents
 from tests.cluster.fake import ApiServer, refusal
 
@@ -233,18 +233,15 @@ def test_params_are_those_of_the_cluster_where_no_document_gives_them(
     for name in ("a", "b"):
         contents.add(PODS, name, "shop")
     contents.add("/api/v1/configmaps", "allowed", "mail", data={"name": "a"})
-    about = "admissionregistration.k8s.io/v1"
-    spec = {
-        "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
-        "matchConstraints": {"resourceRules": [rule("pods")]},
-        "validations": [demand("object.metadata.name == params.data.name", "another name")],
-    }
     given = {"name": "allowed", "namespace": "mail", "parameterNotFoundAction": "Deny"}
-    bound = {"policyName": "named", "validationActions": ["Deny"], "paramRef": given}
-    kind, metadata = "ValidatingAdmissionPolicy", {"name": "named"}
     made = [
-        {"apiVersion": about, "kind": kind, "metadata": metadata, "spec": spec},
-        {"apiVersion": about, "kind": f"{kind}Binding", "metadata": metadata, "spec": bound},
+        vap(
+            "named",
+            rule("pods"),
+            paramKind={"apiVersion": "v1", "kind": "ConfigMap"},
+            validations=[demand("object.metadata.name == params.data.name", "another name")],
+        ),
+        vap_binding("named", policyName="named", paramRef=given),
     ]
     assert [row[1] for row in found(run(*made))] == ["Pod shop/b"]
     path = f"{NAMESPACES}/mail/configmaps/allowed"
