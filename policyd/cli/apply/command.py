@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from policyd.admission.lookups.authorizer import Authorizer
-from policyd.cli.apply.checked import FAIL_ON, ClusterOptions, TextOptions
+from policyd.cli.apply.checked import FAIL_ON, ClusterOptions, ReportOptions
 from policyd.cli.apply.checking import ManifestOptions, check_manifests
 from policyd.cli.apply.cluster import cluster_options, scan_cluster
 from policyd.cli.apply.explain_hint import RememberingCommand
-from policyd.cli.apply.output import FORMATS, ReportOptions
+from policyd.cli.apply.output import FORMATS
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import format_option
@@ -162,8 +162,7 @@ def command(
     output_dir: Path | None,
     mutated: bool,
     verbose: bool,
-    cluster: ClusterOptions | None,
-    namespace: str | None,
+    scan: ClusterOptions,
     resource: str | None,
     version: KubernetesVersion | None,
     resources: tuple[Path, ...],
@@ -182,6 +181,8 @@ def command(
     policy files do not contain are read from the cluster. Authorizer checks query the cluster if
     --user is given.
     """
+    cluster = scan if scan.cluster else None
+    namespace = None if scan.cluster else next(iter(scan.namespaces), None)
     options = ManifestOptions(
         resources, old, excluded, namespace_labels, output_dir, mutated, defaults
     )
@@ -197,8 +198,7 @@ def command(
     if enforce_all:
         policies = policies.enforced
     requester = Requester(operation, user, groups, namespace, resource)
-    style = TextOptions(diff=diff, verbose=verbose, err=mutated)
-    report = ReportOptions(form, style, _rules(sources), fail_on)
+    report = ReportOptions(form, _rules(sources), fail_on, diff, verbose, err=mutated)
     if cluster is None:
         raise SystemExit(check_manifests(options, policies, authorizer, requester, report))
     status = scan_cluster(

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from policyd.admission.engine import Webhook
 from policyd.admission.lookups.authorizer import Authorizer
-from policyd.cli.apply.checked import CheckedObject, ClusterOptions, Tally, TextOptions
+from policyd.cli.apply.checked import CheckedObject, ClusterOptions, ReportOptions, Tally
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.terminal.progress import Advance
 from policyd.cluster.listing import ApiReader
@@ -44,7 +44,7 @@ class ScanReport:
 
 class ClusterScan:
     """One pass over a cluster. Each object is checked as if ``requester`` created it. Objects
-    without findings are kept, and changes of mutations found, if ``style`` shows them.
+    without findings are kept, and changes of mutations found, if ``report`` shows them.
     """
 
     def __init__(
@@ -56,12 +56,12 @@ class ClusterScan:
         authorizer: Authorizer | None,
         requester: Requester,
         options: ClusterOptions,
-        style: TextOptions,
+        report: ReportOptions,
     ) -> None:
-        self._style = style
+        self._shown = report
         self._webhooks: tuple[Webhook, ...] = ("validate",)
         self._policies = [each for each in policies.policies if each.bindings and each.validation]
-        if style.diff:
+        if report.diff:
             self._policies += [
                 each for each in policies.policies if each.bindings and each.mutation
             ]
@@ -101,13 +101,13 @@ class ClusterScan:
         checked = CheckedObject(found.document, admission, (perf_counter_ns() - started) / 1e9)
         self.report.tally.add(checked)
         noted = checked.findings or admission.ignored or admission.held
-        if noted or admission.patch or self._style.verbose:
+        if noted or admission.patch or self._shown.verbose:
             self.report.checked.append(checked if admission.patch else _slim(checked))
 
     def _evaluate(self, review: JSONObject, only: Callable[[CompiledPolicy], bool]) -> Admission:
         """Check the object as it is; if wanted, also find what mutations would change."""
         admission = self._admitter.admit(review, self._webhooks, only)
-        if not self._style.diff:
+        if not self._shown.diff:
             return admission
         changed = self._admitter.admit(review, ("mutate",), only)
         refused = admission if changed.allowed else changed

@@ -3,13 +3,12 @@ are none.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
-from policyd.cli.shared.settings import EXISTING
+from policyd.cli.shared.settings import EXISTING, AddOption
 from policyd.errors import ConfigError
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -30,7 +29,7 @@ def policies_option(
     text: str = "Load policies from this file or directory; may be repeated.",
     *,
     required: bool = True,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> AddOption:
     """Add the argument ``paths`` to a command; ``text`` is its help."""
     return click.option(
         "-p",
@@ -45,7 +44,7 @@ def policies_option(
 
 def enforce_all_option(
     text: str = "Evaluate the policies as if every rollout were over.",
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> AddOption:
     """Add the argument ``enforce_all`` to a command; ``text`` is its help."""
     return click.option("--enforce-all", is_flag=True, help=text)
 

@@ -1,15 +1,13 @@
 """The options of the commands about configurations. Renders nothing."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG
 from policyd.cli.shared.policy_options import policies_option
-from policyd.cli.shared.settings import EXISTING_OR_STDIN, FILE, OptionValue, grouped
+from policyd.cli.shared.settings import EXISTING_OR_STDIN, FILE, AddOption, OptionValue, grouped
 from policyd.errors import ConfigError
 from policyd.placement.placement import MODES, PlacementMode
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
@@ -31,7 +29,7 @@ FORCE = click.option(
 )
 
 
-def files_option(contents: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def files_option(contents: str) -> AddOption:
     """``-f``, the argument ``files``: where ``contents`` are read from."""
     return click.option(
         "-f",
