@@ -8,7 +8,7 @@ from math import ceil
 
 from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionResponse
-from policyd.api.evaluation import Webhook, WebhookCall
+from policyd.api.evaluation import WebhookCall
 from policyd.api.lookups import Lookups
 from policyd.api.policy_set import PolicySet
 from policyd.http.endpoints import Reviews
@@ -17,6 +17,7 @@ from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import SHARE, InFlight
 from policyd.http.messages import ASGIScope, Receive, Send, not_found, respond
 from policyd.http.routes import ROUTES, route_of_policy
+from policyd.policy.model.suite import Webhook
 
 HEALTH = frozenset(("/livez", "/readyz", "/healthz"))
 TEXT = b"text/plain; charset=utf-8"
@@ -54,14 +55,16 @@ def asgi(
     """
     current = _current(policies)
     current()
-    return PolicyApp(
-        current,
-        lookups,
+    reviews = Reviews(
+        _SetEvaluator(current, lookups),
+        Recorder(),
         InFlight(_shared(max_in_flight), _shared(max_in_flight_bytes)),
+        Lifecycle(),
         timeout=timeout,
         max_body_bytes=max_body_bytes,
         body_timeout=body_timeout,
     )
+    return PolicyApp(current, reviews)
 
 
 def _current(policies: PolicySet | Callable[[], PolicySet]) -> Callable[[], PolicySet]:
@@ -83,26 +86,9 @@ def _current(policies: PolicySet | Callable[[], PolicySet]) -> Callable[[], Poli
 class PolicyApp:
     """The ASGI app that ``asgi`` returns."""
 
-    def __init__(
-        self,
-        policies: Callable[[], PolicySet],
-        lookups: Lookups | None,
-        in_flight: InFlight,
-        *,
-        timeout: float,
-        max_body_bytes: int,
-        body_timeout: float,
-    ) -> None:
+    def __init__(self, policies: Callable[[], PolicySet], reviews: Reviews) -> None:
         self._policies = policies
-        self._reviews = Reviews(
-            _SetEvaluator(policies, lookups),
-            Recorder(),
-            in_flight,
-            Lifecycle(),
-            timeout=timeout,
-            max_body_bytes=max_body_bytes,
-            body_timeout=body_timeout,
-        )
+        self._reviews = reviews
 
     def __repr__(self) -> str:
         return f"<policyd.asgi of {self._policies()!r}>"

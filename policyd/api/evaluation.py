@@ -11,10 +11,9 @@ from typing import NamedTuple, cast
 
 from policyd.admission import engine
 from policyd.admission.decision import Finding, Verdict
-from policyd.admission.engine import Webhook
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.recorder import Recorder
-from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode, encode, to_dict
+from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode
 from policyd.admission.with_cluster import review_with
 from policyd.api.lookups import LookupCluster, Lookups
 from policyd.api.result import Action, PolicyViolation, ReviewResult
@@ -23,17 +22,7 @@ from policyd.json_types import JSON
 from policyd.offline.admitting import BOTH, Turns, WebhookAnswer
 from policyd.policy.compile.compiled import PolicyFilter
 from policyd.policy.compile.policy_set import CompiledPolicySet
-
-__all__ = [
-    "CompiledPolicySet",
-    "Evaluator",
-    "Result",
-    "Webhook",
-    "WebhookCall",
-    "call_of",
-    "encode",
-    "to_dict",
-]
+from policyd.policy.model.suite import Webhook
 
 
 class WebhookCall(NamedTuple):

@@ -6,19 +6,14 @@ from pathlib import Path
 from typing import Self
 
 from policyd.admission.lookups.authorizer import Authorizer
-from policyd.api.evaluation import (
-    CompiledPolicySet,
-    Evaluator,
-    Result,
-    Webhook,
-    call_of,
-    encode,
-    to_dict,
-)
+from policyd.admission.review import encode, to_dict
+from policyd.api.evaluation import Evaluator, Result, call_of
 from policyd.api.lookups import Lookups
 from policyd.api.result import ReviewResult
 from policyd.json_types import JSON
 from policyd.policy.compile import compiler
+from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.model.suite import Webhook
 from policyd.policy.source import loader
 from policyd.policy.source.loaded_documents import Sources
 from policyd.versions import NEWEST, SPAN, KubernetesVersion, supported

@@ -11,6 +11,8 @@ from pathlib import Path
 import click
 
 from policyd._core.match.labels import key_errors, value_errors
+from policyd.cli.shared.policy_options import POLICY_KINDS
+from policyd.cli.shared.settings import EXISTING_OR_STDIN, FILE
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
@@ -27,7 +29,6 @@ from policyd.versions import KubernetesVersion
 # annotations, in which `kubectl apply` keeps a copy of the object.
 MAX_BYTES = 1024 * 1024
 MAX_ANNOTATION_BYTES = 256 * 1024
-_POLICIES = ("Policy", "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
 _BAD_IN_KEY = re.compile(r"[^-._a-zA-Z0-9]+")
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
 _HEAD = "# Written by policyd configmap: change the policies and run it again.\n"
@@ -54,9 +55,7 @@ class PackedFile:
 
 
 @click.command("configmap", epilog=_EPILOG)
-@click.argument(
-    "paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path, allow_dash=True)
-)
+@click.argument("paths", nargs=-1, required=True, type=EXISTING_OR_STDIN)
 @click.option(
     "--name",
     default="policyd-policies",
@@ -90,8 +89,7 @@ class PackedFile:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
+    type=FILE,
     help="Write the ConfigMap to this file instead of standard output.",
 )
 @version_option()
@@ -157,7 +155,7 @@ def _files(sources: Sources) -> Iterator[PackedFile]:
             suffix=".json" if is_json(file) else ".yaml",
             text=_readable(file, "".join(parts)),
             policies=tuple(
-                each.name for each in documents if each.is_policy and each.kind in _POLICIES
+                each.name for each in documents if each.is_policy and each.kind in POLICY_KINDS
             ),
         )
 

@@ -2,7 +2,7 @@
 cases of suites with ``--strict``.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,8 +13,7 @@ from policyd.cli.shared.corrections import corrected_files, edit_text, write_cha
 from policyd.cli.shared.corrections import diff as difference
 from policyd.cli.shared.output import counted, echo_json, echo_problems, format_option
 from policyd.cli.shared.policy_options import NO_POLICIES_HINT, without_policies
-from policyd.cli.shared.reports import ReportEntry, github
-from policyd.cli.shared.sarif import ReportRule, echo_sarif
+from policyd.cli.shared.reports import ReportEntry, ReportLevel, ReportRule, echo_report
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.cli.shared.version import VERSION, version_option
 from policyd.errors import PolicyError, Problem
@@ -201,7 +200,7 @@ def command(
                 click.echo(edit_text(edit), err=form != "text")
             sources, found = after
     if not diff:
-        _WRITERS[form](found)
+        _write(form, found)
     errors = sum(problem.severity == "error" for problem in found)
     if form == "text":
         documents = counted(len(sources.documents), "document")
@@ -289,12 +288,30 @@ def not_idempotent(policies: CompiledPolicySet, sources: Sources) -> Iterator[Pr
             )
 
 
+def _write(form: str, problems: Sequence[Problem]) -> None:
+    if form == "text":
+        echo_problems(problems)
+    elif form == "json":
+        fields = [asdict(each) for each in problems]
+        echo_json([{name: each[name] for name in each if name != "document"} for each in fields])
+    else:
+        rules = {
+            name: ReportRule(rule.about, rule.remedy, _level(rule.severity))
+            for name, rule in RULES.items()
+        }
+        echo_report(form, _entries(problems), rules, "policyd lint")
+
+
+def _level(severity: str) -> ReportLevel:
+    return "error" if severity == "error" else "warning"
+
+
 def _entries(problems: Sequence[Problem]) -> Iterator[ReportEntry]:
     for problem in problems:
         parts = (problem.text, problem.excerpt, problem.hint and f"hint: {problem.hint}")
         yield ReportEntry(
             rule=problem.rule,
-            level="error" if problem.severity == "error" else "warning",
+            level=_level(problem.severity),
             message="\n".join(filter(None, parts)),
             subject=problem.path,
             group=problem.file,
@@ -302,32 +319,3 @@ def _entries(problems: Sequence[Problem]) -> Iterator[ReportEntry]:
             line=problem.line,
             column=problem.column,
         )
-
-
-def _sarif(problems: Sequence[Problem]) -> None:
-    rules = {
-        name: ReportRule(
-            rule.about, rule.remedy, "error" if rule.severity == "error" else "warning"
-        )
-        for name, rule in RULES.items()
-    }
-    echo_sarif(_entries(problems), rules)
-
-
-def _json(problems: Sequence[Problem]) -> None:
-    fields = [asdict(each) for each in problems]
-    echo_json([{name: each[name] for name in each if name != "document"} for each in fields])
-
-
-def _github(problems: Sequence[Problem]) -> None:
-    text = github(_entries(problems))
-    if text:
-        click.echo(text)
-
-
-_WRITERS: Mapping[str, Callable[[Sequence[Problem]], None]] = {
-    "text": echo_problems,
-    "json": _json,
-    "sarif": _sarif,
-    "github": _github,
-}

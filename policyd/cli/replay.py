@@ -13,7 +13,8 @@ import click
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.output import counted, echo_json, format_option, styled
-from policyd.cli.shared.policy_options import enforce_all_option, policies_option, require_policies
+from policyd.cli.shared.policy_options import enforce_all_option, loaded, policies_option
+from policyd.cli.shared.settings import EXISTING
 from policyd.cli.shared.terminal.progress import with_progress
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.cli.shared.version import version_option
@@ -63,8 +64,7 @@ class _Changed:
 @click.option(
     "--against",
     multiple=True,
-    type=click.Path(exists=True, path_type=Path),
-    metavar="PATH",
+    type=EXISTING,
     help="Compare with the policies in this file or directory; may be repeated.  "
     "[default: compare with the recorded answers]",
 )
@@ -106,8 +106,7 @@ def command(
     record its webhook is mutated and then validated. Captures omit the values of Secrets, so
     policies that read them may decide differently than they did.
     """
-    sources = require_policies(load(paths, version=version), paths)
-    compiled = compiler.compile_strict(sources)
+    _, compiled = loaded(paths, version)
     new = _admitter(compiled.enforced if enforce_all else compiled, authorizer)
     old = None
     if against:

@@ -12,7 +12,7 @@ from policyd.admission.engine import Webhook
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.api.policy_set import PolicySet
 from policyd.cli.shared.authorizer import authorizer_option
-from policyd.cli.shared.policy_options import enforce_all_option, policies_option, require_policies
+from policyd.cli.shared.policy_options import enforce_all_option, loaded, policies_option
 from policyd.cli.shared.request import (
     FOR_MANIFESTS,
     GivenReview,
@@ -25,9 +25,7 @@ from policyd.cli.shared.request import (
 from policyd.cli.shared.version import version_option
 from policyd.errors import ReviewError
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.source.loader import load
 from policyd.versions import KubernetesVersion
 
 _EPILOG = """\b
@@ -87,7 +85,7 @@ def command(
         raise click.UsageError(f"{FOR_MANIFESTS} require --object")
     if as_object and jsonl:
         raise click.UsageError("--object (one manifest) and --jsonl (reviews) cannot be combined")
-    policies = compiler.compile_strict(require_policies(load(paths, version=version), paths))
+    _, policies = loaded(paths, version)
     if enforce_all:
         policies = policies.enforced
     if jsonl:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from policyd.cli.shared.settings import settings_options
+from policyd.cli.shared.settings import FILE, settings_options
 from policyd.config import PREFIX, Settings, resolve
 from policyd.errors import ConfigError
 from policyd.gc_policy import collect_as_usual
@@ -33,8 +33,7 @@ Exit status: 0 after SIGTERM or SIGINT, 2 if a setting is invalid or no policy c
 @click.command("serve", epilog=_EPILOG)
 @click.option(
     "--config",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
+    type=FILE,
     help="Read settings from this YAML file.  [POLICYD_CONFIG]",
 )
 @settings_options

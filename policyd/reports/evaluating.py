@@ -24,8 +24,7 @@ from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.exemptions import Exemption
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.match_targets import PolicyKey
-from policyd.reports.policy_facts import PolicyFacts
-from policyd.reports.results import ReportResult, lifted, of_finding
+from policyd.reports.results import PolicyFacts, ReportResult, lifted, of_finding
 
 
 class ObjectResults(NamedTuple):

@@ -6,7 +6,7 @@ then fails at once.
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from http import HTTPStatus
-from time import monotonic
+from time import monotonic, sleep
 from typing import TypeVar
 
 from policyd.cluster.bounds import AnswerTooLarge
@@ -16,7 +16,7 @@ from policyd.cluster.listing import ApiReader, ApiReadError
 from policyd.cluster.objects import ObjectError, UnreadableAnswer
 from policyd.json_types import JSONObject
 from policyd.reports.report_document import MANAGER
-from policyd.reports.request_pace import RequestPace
+from policyd.token_bucket import TokenBucket
 
 Answer = TypeVar("Answer")
 METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
@@ -32,8 +32,42 @@ READ_PAUSES, WRITE_PAUSES = (1.0, 4.0), (0.05, 0.25)
 # away for less. One that has never answered is tried as often, but not waited for.
 UNANSWERED_PAUSE = 1.0
 UNANSWERED_SECONDS, LEAST_UNANSWERED = 30.0, 3
+# The longest sleep, after which it is checked whether the run should stop.
+_SLICE = 0.1
 # The API server has not begun with the request, or another writer was quicker.
 _BUSY = frozenset((HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.CONFLICT))
+
+
+class RequestPace:
+    """Allows ``rate`` requests a second, and after a quiet time a second's worth at once.
+
+    ``stopped``: whether the run should end, which ends every wait early.
+    """
+
+    def __init__(
+        self,
+        rate: float,
+        stopped: Callable[[], bool],
+        *,
+        clock: Callable[[], float] = monotonic,
+        sleep: Callable[[float], None] = sleep,
+    ) -> None:
+        self._bucket = TokenBucket(max(1.0, rate), 1 / rate, clock)
+        self._stopped = stopped
+        self._clock = clock
+        self._sleep = sleep
+
+    def take(self) -> None:
+        """Wait until the next request may be sent."""
+        if not self._bucket.take():
+            self.pause(self._bucket.wait)
+            self._bucket.take()
+
+    def pause(self, seconds: float) -> None:
+        """Wait, but not after the run should have ended."""
+        end = self._clock() + seconds
+        while not self._stopped() and (left := end - self._clock()) > 0:
+            self._sleep(min(left, _SLICE))
 
 
 class ReportRequests:
@@ -73,10 +107,6 @@ class ReportRequests:
     def metadata(self) -> ApiReader:
         """Lists of objects of which only the metadata is sent."""
         return _Metadata(self)
-
-    def get_metadata(self, path: str, query: Mapping[str, str] | None = None) -> JSONObject:
-        """A list with the metadata of its objects, nothing else if the API server can do that."""
-        return self._read(lambda: self._objects.get(path, query, METADATA))
 
     def apply(self, path: str, document: JSONObject) -> None:
         """Server-side apply of a whole report; raises ObjectError."""
@@ -156,5 +186,6 @@ class _Metadata:
         self._requests = requests
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> JSONObject:
-        """A list with the metadata of its objects."""
-        return self._requests.get_metadata(path, query)
+        """A list with the metadata of its objects, nothing else if the API server can do that."""
+        requests = self._requests
+        return requests._read(lambda: requests._objects.get(path, query, METADATA))

@@ -11,7 +11,8 @@ import orjson
 
 from policyd.json_types import JSONObject
 from policyd.reports.apis import ReportApi
-from policyd.reports.results import RESULTS, ReportResult
+from policyd.reports.results import ReportResult
+from policyd.reports.summary import RESULTS
 
 MANAGER = "policyd-report"
 SOURCE = "policyd"

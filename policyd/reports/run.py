@@ -20,12 +20,16 @@ from policyd.policy.kinds.served_resource import Served, storage_of
 from policyd.policy.source.loaded_documents import Sources
 from policyd.reports.apis import served_api
 from policyd.reports.evaluating import ObjectEvaluator, ObjectResults
-from policyd.reports.known_reports import KnownReports
 from policyd.reports.paced_requests import ReportRequests
-from policyd.reports.policy_facts import facts_of
 from policyd.reports.report_document import ReportedObject, report_of, resource_label
-from policyd.reports.results import ReportResult
-from policyd.reports.stored_reports import ReportScope, StoredReport, report_path, stored_reports
+from policyd.reports.results import ReportResult, facts_of
+from policyd.reports.stored_reports import (
+    KnownReports,
+    ReportScope,
+    StoredReport,
+    report_path,
+    stored_reports,
+)
 from policyd.reports.summary import MOST_PROBLEMS, Summary
 from policyd.reports.tally import ReportTally
 from policyd.reports.writing import ReportWriter, ScanCoverage

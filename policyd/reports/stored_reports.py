@@ -1,6 +1,12 @@
-"""The reports of policyd that a cluster has, by their metadata, page by page. Changes nothing."""
+"""The reports of policyd that a cluster has, by their metadata, page by page, and which of them are
+still wanted. Changes nothing.
 
-from collections.abc import Collection, Iterator
+A hundred thousand reports take about 7 MB: of each one, only two short hashes are kept.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from hashlib import blake2b
 from typing import NamedTuple
 
 from policyd.cluster.listing import ApiReader, list_path, pages
@@ -8,6 +14,9 @@ from policyd.json_types import JSONObject
 from policyd.policy.kinds.served_resource import Served
 from policyd.reports.apis import ReportApi
 from policyd.reports.report_document import HASH, LABEL_SELECTOR, RESOURCE
+
+_NAME_BYTES = 12
+_CONTENT_BYTES = 12
 
 
 class StoredReport(NamedTuple):
@@ -41,7 +50,8 @@ def stored_reports(
     for namespace in scope.namespaces:
         yield from _listed(metadata, api.namespaced, namespace)
     if scope.names:
-        yield from _named(_listed(metadata, api.cluster, ""), scope.names)
+        found = _listed(metadata, api.cluster, "")
+        yield from (each for each in found if each.name in scope.names)
 
 
 def report_path(api: ReportApi, namespace: str, name: str) -> str:
@@ -56,10 +66,6 @@ def _listed(metadata: ApiReader, resource: Served, namespace: str) -> Iterator[S
             yield _stored(each["metadata"])
 
 
-def _named(reports: Iterator[StoredReport], names: Collection[str]) -> Iterator[StoredReport]:
-    return (each for each in reports if each.name in names)
-
-
 def _stored(metadata: JSONObject) -> StoredReport:
     return StoredReport(
         str(metadata.get("namespace") or ""),
@@ -69,3 +75,61 @@ def _stored(metadata: JSONObject) -> StoredReport:
         str((metadata.get("labels") or {}).get(RESOURCE) or ""),
         str((metadata.get("annotations") or {}).get(HASH) or ""),
     )
+
+
+class KnownReports:
+    """The reports of the first listing. First all are added, then objects are looked up."""
+
+    def __init__(self) -> None:
+        self._records: list[bytes] = []  # each one: a hash of the name, a hash of the content
+        self._kept = bytearray()
+        self._stale = 0
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    @property
+    def stale(self) -> int:
+        """The number of reports that no object has asked for."""
+        return self._stale if self._kept else len(self._records)
+
+    def add(self, namespace: str, name: str, content: str) -> None:
+        """Add a report that the cluster has; ``content`` is the hash that it carries."""
+        self._records.append(_name(namespace, name) + _short(content, _CONTENT_BYTES))
+
+    def keep(self, namespace: str, name: str, content: str) -> bool:
+        """Note that a report is wanted; return whether the cluster has it with this content."""
+        at = self._find(_name(namespace, name))
+        if at < 0:
+            return False
+        if not self._kept[at]:
+            self._kept[at] = 1
+            self._stale -= 1
+        return self._has(at, content)
+
+    def is_stale(self, namespace: str, name: str, content: str) -> bool:
+        """Whether a report that the cluster has is one of the first listing, with the same content,
+        that no object has asked for. With another content, another run has written it since.
+        """
+        at = self._find(_name(namespace, name))
+        return at >= 0 and not self._kept[at] and self._has(at, content)
+
+    def _has(self, at: int, content: str) -> bool:
+        return self._records[at][_NAME_BYTES:] == _short(content, _CONTENT_BYTES)
+
+    def _find(self, name: bytes) -> int:
+        if len(self._kept) != len(self._records):
+            self._records.sort()
+            self._kept = bytearray(len(self._records))
+            self._stale = len(self._records)
+        at = bisect_left(self._records, name)
+        found = at < len(self._records) and self._records[at].startswith(name)
+        return at if found else -1
+
+
+def _name(namespace: str, name: str) -> bytes:
+    return _short(f"{namespace}/{name}", _NAME_BYTES)
+
+
+def _short(string: str, size: int) -> bytes:
+    return blake2b(string.encode("utf-8", "surrogatepass"), digest_size=size).digest()

@@ -4,29 +4,20 @@ A **result** is that of one object for one policy that matches it. If the policy
 findings for the object, the worst one counts: fail, error, warn, skip, then pass.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
+ResultWord = Literal["fail", "error", "warn", "skip", "pass"]
+# The worst comes first, as in columns and filters.
+RESULTS: tuple[ResultWord, ...] = ("fail", "error", "warn", "skip", "pass")
+# The number of results of each word.
+ResultCounts = Mapping[ResultWord, int]
 # Findings that a summary lists; the others are only counted.
 MOST_FINDINGS = 1_000
 # Problems that a summary lists; the others are only counted.
 MOST_PROBLEMS = 100
-
-
-@dataclass(frozen=True, slots=True)
-class ResultCounts:
-    """The number of results of each sort. The words are those of reports, except ``passed``."""
-
-    passed: int = 0
-    fail: int = 0
-    warn: int = 0
-    error: int = 0
-    skip: int = 0
-
-    @property
-    def total(self) -> int:
-        """All results."""
-        return self.passed + self.fail + self.warn + self.error + self.skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +33,8 @@ class PolicyResults:
     category: str
     severity: str
     rollout: str
-    results: ResultCounts
     idle: bool
+    results: ResultCounts
 
 
 @dataclass(frozen=True, slots=True)

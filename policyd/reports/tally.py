@@ -5,17 +5,18 @@ from collections.abc import Iterable, Mapping
 
 from policyd.policy.kinds.match_targets import PolicyKey
 from policyd.reports.evaluating import ObjectResults
-from policyd.reports.policy_facts import PolicyFacts
 from policyd.reports.report_document import ReportedObject
-from policyd.reports.results import ReportResult, ResultWord, worst
+from policyd.reports.results import PolicyFacts, ReportResult, worst
 from policyd.reports.sample import FindingSample
 from policyd.reports.summary import (
     MOST_FINDINGS,
     MOST_PROBLEMS,
+    RESULTS,
     NamespaceResults,
     PolicyResults,
     ReportedFinding,
     ResultCounts,
+    ResultWord,
 )
 
 _Counts = Counter[ResultWord]
@@ -74,8 +75,8 @@ class ReportTally:
                 each.category,
                 each.severity,
                 each.rollout,
-                _counts(self._by_policy[key]),
                 key in without,
+                _counts(self._by_policy[key]),
             )
             for key, each in sorted(facts.items())
         )
@@ -88,14 +89,8 @@ class ReportTally:
         )
 
 
-def _counts(counts: Mapping[ResultWord, int]) -> ResultCounts:
-    return ResultCounts(
-        passed=counts.get("pass", 0),
-        fail=counts.get("fail", 0),
-        warn=counts.get("warn", 0),
-        error=counts.get("error", 0),
-        skip=counts.get("skip", 0),
-    )
+def _counts(counts: ResultCounts) -> ResultCounts:
+    return {word: counts.get(word, 0) for word in RESULTS}
 
 
 def _finding(reported: ReportedObject, result: ReportResult) -> ReportedFinding:

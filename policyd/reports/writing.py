@@ -9,10 +9,9 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 
 from policyd.cluster.objects import ObjectError
-from policyd.reports.known_reports import KnownReports
 from policyd.reports.paced_requests import ReportRequests
 from policyd.reports.report_document import ReportDocument
-from policyd.reports.stored_reports import StoredReport, report_path
+from policyd.reports.stored_reports import KnownReports, StoredReport, report_path
 from policyd.reports.summary import ReportWrites
 
 TERMINATING = "NamespaceTerminating"

@@ -1,5 +1,6 @@
 """Policies mean what they mean in the Kubernetes version that their set is of."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,31 +11,12 @@ from policyd.policy.suite.reviews import build_review
 from policyd.server.policies.policy_loader import PolicyLoader
 from policyd.versions import KubernetesVersion
 from tests.builders.objects import pod
-
-POLICY = """\
-apiVersion: policyd.dev/v1
-kind: Policy
-metadata: {{name: named}}
-spec:
-  matchConstraints:
-    resourceRules: [{{apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}}]
-  validations: [{{expression: "{expression}", message: denied}}]
-"""
-SUITE = """\
-apiVersion: policyd.dev/v1
-kind: PolicyTest
-metadata: {name: suite}
-policies: [policy.yaml]
-cases:
-- name: a pod
-  request: {object: {apiVersion: v1, kind: Pod, metadata: {name: a}}}
-  expect: {allowed: true}
-"""
+from tests.builders.policies import demand, policy, suite
 
 
 def write(folder: Path, expression: str) -> Path:
-    file = folder / "policy.yaml"
-    file.write_text(POLICY.format(expression=expression))
+    file = folder / "policy.json"
+    file.write_text(json.dumps(policy("named", validations=[demand(expression, "denied")])))
     return file
 
 
@@ -64,7 +46,9 @@ def test_what_a_version_answers_otherwise(tmp_path: Path) -> None:
 
 def test_suites_and_reloads_follow_the_version_of_the_server(tmp_path: Path) -> None:
     write(tmp_path, "lists.range(object.metadata.name == 'a' ? -1 : 1) == []")
-    (tmp_path / "suite.yaml").write_text(SUITE)
+    case = {"name": "a", "request": {"object": pod(name="a")}, "expect": {"allowed": True}}
+    whole = suite(policies=["policy.json"], cases=[case])
+    (tmp_path / "suite.json").write_text(json.dumps(whole))
     versions = [KubernetesVersion(1, 36), KubernetesVersion(1, 37)]
     serving = PolicyLoader()
     old = serving.load([tmp_path], version=lambda: versions[0])

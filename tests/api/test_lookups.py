@@ -19,6 +19,7 @@ from policyd import (
 )
 from policyd.json_types import JSONObject
 from tests.api.objects import POD, in_tree, labels, requiring
+from tests.builders.policies import labelling
 
 MAY = "authorizer.group('').resource('pods').namespace('shop').check('delete').allowed()"
 IN_PROD = "namespaceObject.metadata.labels.stage == 'prod'"
@@ -83,13 +84,7 @@ def test_an_authorizer_of_the_set_or_of_the_call_answers_first() -> None:
 
 def test_namespaces_are_looked_up_for_both_webhooks() -> None:
     known = Known()
-    mutation = {
-        "patchType": "JSONPatch",
-        "jsonPatch": {
-            "expression": "[JSONPatch{op: 'add', path: '/metadata/labels', "
-            "value: {'stage': namespaceObject.metadata.labels.stage}}]"
-        },
-    }
+    mutation = labelling("stage", "namespaceObject.metadata.labels.stage")
     result = evaluated(known, requiring("stage", mutations=[mutation]), requiring("prod", IN_PROD))
     assert result.allowed
     assert result.object is not None

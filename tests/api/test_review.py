@@ -173,10 +173,7 @@ def test_one_webhook_alone() -> None:
 
 
 def test_a_mutation_that_fails_is_the_last_word() -> None:
-    mutation = {
-        "patchType": "JSONPatch",
-        "jsonPatch": {"expression": "[JSONPatch{op: 'add', path: '/a', value: object.nothing}]"},
-    }
+    mutation = json_patch("[JSONPatch{op: 'add', path: '/a', value: object.nothing}]")
     result = evaluated(requiring("broken", mutations=[mutation]), requiring("no", "false"))
     assert (result.allowed, result.code, result.patch) == (False, 403, [])
     assert [each.policy for each in result.violations] == ["broken"]

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from policyd.reports.summary import (
+    RESULTS,
     NamespaceResults,
     PolicyResults,
     ReportedFinding,
@@ -35,9 +36,14 @@ def finding(**changes: Any) -> ReportedFinding:
     return replace(made, **changes)
 
 
-def policy_results(name: str, *, idle: bool = False, **counts: int) -> PolicyResults:
+def counts(*, passed: int = 0, **found: int) -> ResultCounts:
+    """Counts of results; of those that are not named there are none."""
+    return {each: found.get(each, 0) for each in RESULTS} | {"pass": passed}
+
+
+def policy_results(name: str, *, idle: bool = False, **found: int) -> PolicyResults:
     """The results of a policy without a rollout."""
-    return PolicyResults(name, "Policy", "Labels", "high", "", ResultCounts(**counts), idle)
+    return PolicyResults(name, "Policy", "Labels", "high", "", idle, counts(**found))
 
 
 FINDINGS = (
@@ -63,7 +69,7 @@ def summary(**changes: Any) -> Summary:
         namespaces=(),
         objects=1234,
         owned=56,
-        results=ResultCounts(passed=1230, fail=2, warn=1, error=1, skip=1),
+        results=counts(passed=1230, fail=2, warn=1, error=1, skip=1),
         policies=(
             policy_results("require-labels", passed=30, fail=2, error=1, skip=1),
             replace(
@@ -75,9 +81,9 @@ def summary(**changes: Any) -> Summary:
             policy_results("unused", idle=True),
         ),
         by_namespace=(
-            NamespaceResults("", 3, ResultCounts(passed=2, fail=1)),
-            NamespaceResults("mail", 231, ResultCounts(passed=300, warn=1)),
-            NamespaceResults("shop", 1000, ResultCounts(passed=928, fail=1, error=1, skip=1)),
+            NamespaceResults("", 3, counts(passed=2, fail=1)),
+            NamespaceResults("mail", 231, counts(passed=300, warn=1)),
+            NamespaceResults("shop", 1000, counts(passed=928, fail=1, error=1, skip=1)),
         ),
         findings=FINDINGS,
         more_findings=0,

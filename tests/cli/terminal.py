@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import termios
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -75,3 +76,59 @@ def in_terminal(*arguments: str, cwd: Path, columns: int = 0, **more: str) -> st
         os.close(leader)
         process.wait(PATIENCE)
     return seen.decode()
+
+
+# Its input becomes the terminal that controls it, so that Ctrl-C is a signal.
+_IN_TERMINAL = """
+import fcntl, runpy, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+runpy.run_module("policyd", run_name="__main__")
+"""
+
+
+class Interactive:
+    """A command whose output is read while it runs: in a pipe, or in a terminal of its own."""
+
+    def __init__(
+        self, *arguments: str, terminal: bool = True, variables: Mapping[str, str]
+    ) -> None:
+        self._reader, writer = pty.openpty() if terminal else os.pipe()
+        command = ["-c", _IN_TERMINAL, *arguments] if terminal else ["policyd", *arguments]
+        with Path(os.devnull).open("rb") as nothing:
+            streams = (writer if terminal else nothing.fileno(), writer, writer)
+            self.process = forking.popen(
+                command, ROOT, {**os.environ, **variables}, streams, forking.COMMANDS, session=True
+            )
+        os.close(writer)
+        self._seen = ""
+
+    def until(self, text: str, seconds: float = PATIENCE) -> str:
+        """What is written up to this text and with it, since the last time."""
+        end = time.monotonic() + seconds
+        while text not in self._seen:
+            ready, _, _ = select.select([self._reader], [], [], max(0, end - time.monotonic()))
+            assert ready, f"no {text!r} in {self._seen!r}"
+            more = os.read(self._reader, 4096)
+            assert more, f"it ended: {self._seen!r}"
+            self._seen += more.decode()
+        before, _, self._seen = self._seen.partition(text)
+        return before + text
+
+    def shows(self, text: str, seconds: float) -> bool:
+        """Whether this text is written in time."""
+        try:
+            self._seen = self.until(text, seconds) + self._seen
+        except AssertionError:
+            return False
+        return True
+
+    def type(self, text: str) -> None:
+        """Write to the terminal."""
+        os.write(self._reader, text.encode())
+
+    def close(self) -> None:
+        """End it, if it has not ended."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(PATIENCE)
+        os.close(self._reader)

@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 import yaml
-from click.testing import CliRunner
 
-from policyd.cli import policyd
-from policyd.errors import PolicydError
 from policyd.policy.source.loader import load
+from tests.cli.within import answered
 from tests.shared import ROOT
 
 RULES = (
@@ -45,11 +43,7 @@ def policy_text(name: str, expression: str = "true") -> str:
 
 
 def run(*arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(policyd, ["configmap", *arguments])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        assert isinstance(result.exception, PolicydError)
-        return result.exception.exit_code, str(result.exception)
-    return result.exit_code, result.output
+    return answered("configmap", *arguments)
 
 
 def packed(*arguments: str) -> dict[str, Any]:

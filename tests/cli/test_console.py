@@ -182,12 +182,6 @@ def test_policies_that_are_missing_are_asked_for(name: str, folder: Path) -> Non
     assert "Missing option '-p' / '--policies'." in done.stderr
 
 
-def test_serve_asks_for_policies(folder: Path) -> None:
-    done = run("serve", cwd=folder)
-    assert done.returncode == 2
-    assert done.stderr == "Error: no policies: name a file or directory with -p\n"
-
-
 def closed_pipe(*arguments: str, cwd: Path, text: str) -> tuple[int, str]:
     """As ``policyd … | true``: who reads is gone before the first line."""
     reading, writing = os.pipe()

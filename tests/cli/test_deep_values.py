@@ -11,7 +11,7 @@ import pytest
 
 from policyd.policy.suite.reviews import build_review
 from tests.builders.objects import widget_definition
-from tests.builders.policies import CONFIG_MAPS, demand, policy
+from tests.builders.policies import CONFIG_MAPS, demand, json_patch, policy
 from tests.cli.within import within
 
 READABLE, TOO_DEEP = (260, 990), 100_000
@@ -36,14 +36,7 @@ SAME = policy(
         {"expression": "object.data == 1", "messageExpression": "'%s'.format([object.data])"},
         {"pattern": {"data": {"a": {"a": "x?"}}}, "message": "m"},
     ],
-    mutations=[
-        {
-            "patchType": "JSONPatch",
-            "jsonPatch": {
-                "expression": "[JSONPatch{op: 'add', path: '/copy', value: object.data}]"
-            },
-        }
-    ],
+    mutations=[json_patch("[JSONPatch{op: 'add', path: '/copy', value: object.data}]")],
 )
 OBJECTS = {
     "apply": ("apply", "-p", "policy.json", "deep.json"),

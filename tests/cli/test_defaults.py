@@ -14,75 +14,47 @@ import policyd as api
 from policyd.cli import policyd
 from policyd.json_types import JSONObject
 from policyd.policy.suite.reviews import build_review
-from tests.builders.objects import pod
-from tests.builders.policies import demand, policy
+from tests.builders.objects import definition, pod
+from tests.builders.policies import (
+    GADGETS,
+    apply_configuration,
+    demand,
+    overlay,
+    policy,
+    rule,
+    suite,
+)
+from tests.cli.folder import write
 
-POLICIES = """\
-apiVersion: policyd.dev/v1
-kind: Policy
-metadata: {name: no-load-balancer}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: ["*"], resources: [services]}
-  validations:
-  - expression: object.spec.type != 'LoadBalancer'
-  - expression: oldObject == null || oldObject.spec.type == object.spec.type
-    message: the type changed
----
-apiVersion: policyd.dev/v1
-kind: Policy
-metadata: {name: non-root}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
-  mutations:
-  - patchType: ApplyConfiguration
-    applyConfiguration:
-      expression: >-
-        Object{spec: Object.spec{securityContext: Object.spec.securityContext{runAsNonRoot: true}}}
----
-apiVersion: policyd.dev/v1
-kind: Policy
-metadata: {name: gadgets}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [example.com], apiVersions: [v1], operations: ["*"], resources: [gadgets]}
-  validations:
-  - {expression: object.spec.size < 10}
-"""
-PULLED = """\
-apiVersion: policyd.dev/v1
-kind: Policy
-metadata: {name: not-always}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: ["*"], resources: [pods]}
-  validations:
-  - expression: object.spec.containers.all(c, c.imagePullPolicy == 'IfNotPresent')
-    messageExpression: string(object.spec.containers[0].imagePullPolicy)
-"""
-DEFINITION = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: gadgets.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {kind: Gadget, plural: gadgets}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec: {type: object, default: {}, properties: {size: {type: integer, default: 1}}}
-"""
+RUN_AS_NON_ROOT = "securityContext: Object.spec.securityContext{runAsNonRoot: true}"
+POLICIES = [
+    policy(
+        "no-load-balancer",
+        rule("services", operations=["*"]),
+        validations=[
+            {"expression": "object.spec.type != 'LoadBalancer'"},
+            demand("oldObject == null || oldObject.spec.type == object.spec.type", "type changed"),
+        ],
+    ),
+    policy(
+        "non-root",
+        rule("pods", operations=["CREATE"]),
+        mutations=[apply_configuration(f"Object{{spec: Object.spec{{{RUN_AS_NON_ROOT}}}}}")],
+    ),
+    policy("gadgets", GADGETS, validations=[{"expression": "object.spec.size < 10"}]),
+]
+PULL_POLICY = "object.spec.containers.all(c, c.imagePullPolicy == 'IfNotPresent')"
+PULLED = policy(
+    "not-always",
+    validations=[
+        {
+            "expression": PULL_POLICY,
+            "messageExpression": "string(object.spec.containers[0].imagePullPolicy)",
+        }
+    ],
+)
+SIZED = {"type": "object", "default": {}, "properties": {"size": {"type": "integer", "default": 1}}}
+DEFINITION = definition("Gadget", "example.com", SIZED)
 SERVICE = {
     "apiVersion": "v1",
     "kind": "Service",
@@ -91,13 +63,16 @@ SERVICE = {
 }
 GADGET = {"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "a"}}
 POD = pod()
+# The mutated Pod, and the same with one of its defaults.
+PATCHED = pod(securityContext={"runAsNonRoot": True})
+SPELLED_OUT = pod(securityContext={"runAsNonRoot": True}, dnsPolicy="ClusterFirst")
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    Path("policies.yaml").write_text(POLICIES)
-    Path("definition.yaml").write_text(DEFINITION)
+    write("policies.yaml", *POLICIES)
+    write("definition.yaml", DEFINITION)
     for name, manifest in (("service", SERVICE), ("pod", POD), ("gadget", GADGET)):
         Path(f"{name}.json").write_text(json.dumps(manifest))
     Path("review.json").write_text(json.dumps(build_review(SERVICE)))
@@ -135,9 +110,8 @@ def test_apply_uses_definitions_of_the_policies_and_of_the_manifests() -> None:
 
 
 def test_apply_writes_only_what_mutations_changed() -> None:
-    expected = {**POD, "spec": {**POD["spec"], "securityContext": {"runAsNonRoot": True}}}
     (found,) = applied("pod.json", "--output-dir", "out")
-    assert json.loads(Path("out/pod.json").read_text()) == expected
+    assert json.loads(Path("out/pod.json").read_text()) == PATCHED
     change = {"runAsNonRoot": True}
     assert found["patch"] == [{"op": "add", "path": "/spec/securityContext", "value": change}]
     shown = run("apply", "-p", "policies.yaml", "--diff", "pod.json").stdout.splitlines()
@@ -229,8 +203,7 @@ def test_only_manifests_can_be_without(arguments: tuple[str, ...]) -> None:
 
 
 def test_each_manifest_of_a_file_is_explained_with_the_definitions_in_it() -> None:
-    documents = (DEFINITION, json.dumps(GADGET), json.dumps(SERVICE))
-    Path("all.yaml").write_text("\n---\n".join(documents))
+    write("all.yaml", DEFINITION, GADGET, SERVICE)
     shown = run("explain", "-p", "policies.yaml", "all.yaml").stdout
     assert shown.count("with the API server's defaults\nALLOWED") == 3
     shown = run("explain", "-p", "policies.yaml", "all.yaml", "--no-defaults").stdout
@@ -241,16 +214,13 @@ def test_each_manifest_of_a_file_is_explained_with_the_definitions_in_it() -> No
 
 
 def test_a_review_beside_manifests_is_explained_as_it_is() -> None:
-    Path("both.yaml").write_text(f"{json.dumps(build_review(SERVICE))}\n---\n{json.dumps(SERVICE)}")
+    write("both.yaml", build_review(SERVICE), SERVICE)
     shown = run("explain", "-p", "policies.yaml", "both.yaml").stdout
     assert (shown.count("\nDENIED"), shown.count("\nALLOWED")) == (1, 1)
 
 
 def write_suite(*cases: JSONObject, **more: Any) -> None:
-    head = {"apiVersion": "policyd.dev/v1", "kind": "PolicyTest", "metadata": {"name": "s"}}
-    Path("suite.yaml").write_text(
-        yaml.safe_dump({**head, "policies": ["policies.yaml"], **more, "cases": list(cases)})
-    )
+    write("suite.yaml", suite(policies=["policies.yaml"], cases=list(cases), **more))
 
 
 def case(name: str, request: JSONObject, expect: JSONObject, **more: Any) -> JSONObject:
@@ -296,7 +266,7 @@ def test_a_row_changes_the_manifest_before_its_defaults() -> None:
         {"name": "latest", "set": {image: "app"}, "expect": DENIED | {"message": "Always"}},
         {"name": "tagged", "set": {image: "app:1"}, "expect": ADMITTED},
     ]
-    Path("policies.yaml").write_text(PULLED)
+    write("policies.yaml", PULLED)
     write_suite({"name": "t", "request": {"object": POD}, "table": rows})
     assert run("test", "suite.yaml").exit_code == 0
 
@@ -305,19 +275,12 @@ def test_update_writes_no_defaults() -> None:
     write_suite(
         {"name": "new", "request": {"object": pod()}},
         case("wrong", {"object": pod()}, {"patched": pod()}),
-        case("spelled out", {"object": pod()}, {"patched": spelled_out()}),
+        case("spelled out", {"object": pod()}, {"patched": SPELLED_OUT}),
     )
     assert run("test", "suite.yaml", "--update").exit_code == 0
     cases = yaml.safe_load(Path("suite.yaml").read_text())["cases"]
-    patched = {**POD, "spec": {**POD["spec"], "securityContext": {"runAsNonRoot": True}}}
-    assert [each["expect"]["patched"] for each in cases[:2]] == [patched, patched]
-    assert cases[2]["expect"]["patched"] == spelled_out()
-
-
-def spelled_out() -> JSONObject:
-    """The mutated Pod with one of its defaults."""
-    spec = {**POD["spec"], "securityContext": {"runAsNonRoot": True}, "dnsPolicy": "ClusterFirst"}
-    return {**POD, "spec": spec}
+    found = [each["expect"]["patched"] for each in cases]
+    assert found == [PATCHED, PATCHED, SPELLED_OUT]
 
 
 def test_whole_reviews_of_a_suite_are_as_recorded() -> None:
@@ -335,9 +298,9 @@ SIDE = {"spec": {"containers": [{"name": "side", "image": "side"}]}}
 
 def test_what_mutations_add_to_a_recorded_object_gets_defaults() -> None:
     """As the API server adds them again after each webhook that changes an object."""
-    adding = policy("adds", mutations=[{"patchType": "Overlay", "overlay": SIDE}], **PULLS)
-    Path("policies.yaml").write_text(json.dumps(adding))
-    Path("plain.yaml").write_text(json.dumps(policy("adds", **PULLS)))
+    adding = policy("adds", mutations=[overlay(SIDE)], **PULLS)
+    write("policies.yaml", adding)
+    write("plain.yaml", policy("adds", **PULLS))
     whole = api.build_review(pod())
     assert whole["request"]["object"]["spec"]["containers"][0]["imagePullPolicy"]
     Path("review.jsonl").write_text(json.dumps(whole))
@@ -350,14 +313,11 @@ def test_what_mutations_add_to_a_recorded_object_gets_defaults() -> None:
 
 
 def test_patched_is_compared_with_or_without_defaults() -> None:
-    spec = POD["spec"]
-    patched = {**POD, "spec": {**spec, "securityContext": {"runAsNonRoot": True}}}
-    spelled_out = {**POD, "spec": {**patched["spec"], "dnsPolicy": "ClusterFirst"}}
-    other = {**POD, "spec": {**patched["spec"], "dnsPolicy": "Default"}}
+    other = {**PATCHED, "spec": {**PATCHED["spec"], "dnsPolicy": "Default"}}
     patch = [{"op": "add", "path": "/spec/securityContext", "value": {"runAsNonRoot": True}}]
     write_suite(
-        case("without", {"object": POD}, {"patched": patched, "patch": patch}),
-        case("with", {"object": POD}, {"patched": spelled_out}),
+        case("without", {"object": POD}, {"patched": PATCHED, "patch": patch}),
+        case("with", {"object": POD}, {"patched": SPELLED_OUT}),
         case("wrong", {"object": POD}, {"patched": other}),
     )
     result = run("test", "suite.yaml", "--format", "json")

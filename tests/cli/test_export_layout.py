@@ -7,7 +7,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from policyd.cli.export.layout import document_text
+from policyd.cli.export.exported_text import document_text
 from policyd.cli.shared.layout.document_layout import comment
 from policyd.json_types import JSONObject
 from policyd.policy.source.loader import load_text

@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 import yaml
-from click.testing import CliRunner
 
-from policyd.cli import policyd
-from policyd.errors import PolicydError
+from tests.cli.within import answered as run
 
 TRIES = {
     path.stem: yaml.safe_load(path.read_text())
@@ -45,14 +43,6 @@ def write(tried: Mapping[str, Any], replaced: Mapping[str, str]) -> None:
         texts[name] = texts[name].replace(old, new)
     for name, text in texts.items():
         Path(f"{name}.yaml").write_text(text)
-
-
-def run(*arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(policyd, list(arguments))
-    if result.exception and not isinstance(result.exception, SystemExit):
-        assert isinstance(result.exception, PolicydError), result.exception
-        return result.exception.exit_code, str(result.exception)
-    return result.exit_code, result.output
 
 
 @pytest.mark.parametrize("name", TRIES)

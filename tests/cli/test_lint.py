@@ -116,7 +116,7 @@ def test_advice_is_no_error(tmp_path: Path) -> None:
 def test_strict_proves_that_mutations_are_idempotent(tmp_path: Path) -> None:
     value = "object.spec.?priority.orValue(0) + 1"
     expression = f"[JSONPatch{{op: 'add', path: '/spec/priority', value: {value}}}]"
-    growing = sound(mutations=[{"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}])
+    growing = sound(mutations=[json_patch(expression)])
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": {"priority": 1}}
     cases: list[JSONObject] = [
         {"name": "grows", "request": {"object": pod}},

@@ -3,10 +3,8 @@
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from policyd.cli import policyd
-from policyd.errors import PolicydError
+from tests.cli.within import answered as run
 
 POLICY = """\
 apiVersion: policyd.dev/v1
@@ -27,14 +25,6 @@ lint:
 apply: {format: json, user: alice}
 """
 ADVICE = "[missing-update]"
-
-
-def run(*arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(policyd, list(arguments))
-    if result.exception and not isinstance(result.exception, SystemExit):
-        assert isinstance(result.exception, PolicydError), result.exception
-        return result.exception.exit_code, str(result.exception)
-    return result.exit_code, result.output
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from policyd.json_types import JSONObject
 from policyd.offline.replaying import ComparedDecision, DecisionChange, changes
 from policyd.policy.suite.reviews import build_review
 from tests.builders.objects import pod
-from tests.builders.policies import demand, policy
+from tests.builders.policies import demand, json_patch, policy
 
 
 def requiring(name: str, expression: str, **spec: Any) -> str:
@@ -85,7 +85,7 @@ def test_what_was_answered_is_compared_where_it_was_recorded(folder: Path) -> No
 
 def test_a_mutation_that_makes_another_object_is_a_change(folder: Path) -> None:
     patch = "[JSONPatch{op: 'add', path: '/metadata/labels/team', value: 'x'}]"
-    mutations = [{"patchType": "JSONPatch", "jsonPatch": {"expression": patch}}]
+    mutations = [json_patch(patch)]
     (folder / "mutating.json").write_text(json.dumps(policy("labels", mutations=mutations)))
     done = run("reviews.jsonl", "-p", "mutating.json", "--against", "old")
     assert "now admitted" in done.stdout

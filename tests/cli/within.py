@@ -31,3 +31,9 @@ def within(*arguments: str, text: str = "", charset: str = "utf-8") -> Done:
             gc.set_threshold(*threshold)
         assert isinstance(status, int)
         return Done(status, output.getvalue().decode(charset), errors.getvalue().decode(charset))
+
+
+def answered(*arguments: str) -> tuple[int, str]:
+    """Run ``policyd``; return its status and all that it writes."""
+    done = within(*arguments)
+    return done.returncode, done.stdout + done.stderr

@@ -7,14 +7,23 @@ import pytest
 from policyd.json_types import JSONObject
 from policyd.policy.suite.reviews import build_review
 from policyd.reports.evaluating import ObjectEvaluator, ObjectResults
-from policyd.reports.policy_facts import facts_of
+from policyd.reports.results import facts_of
 from tests.builders.objects import config_map, pod
-from tests.builders.policies import CONFIG_MAPS, demand, policy, rule, vap, vap_binding
+from tests.builders.policies import (
+    CONFIG_MAPS,
+    demand,
+    overlay,
+    policy,
+    policy_exception,
+    rule,
+    vap,
+    vap_binding,
+)
 from tests.policy_sets import compiled, loaded
 
 FALSE, TRUE = demand("false", "no"), demand("true", "no")
 BROKEN = demand("object.spec.nowhere == 1", "no")
-ADDS_A_LABEL = {"patchType": "Overlay", "overlay": {"metadata": {"labels": {"a": "b"}}}}
+ADDS_A_LABEL = overlay({"metadata": {"labels": {"a": "b"}}})
 
 
 def evaluated(*documents: JSONObject, obj: JSONObject | None = None) -> ObjectResults:
@@ -97,13 +106,8 @@ def test_an_exception_is_a_skip_only_of_what_would_violate_the_policy(
     found = evaluated(policy("p", **bare))
     assert [each.result for each in found.results] == without
     exceptions = [exempting()] if own else []
-    document = {
-        "apiVersion": "policyd.dev/v1",
-        "kind": "PolicyException",
-        "metadata": {"name": "legacy"},
-        "spec": {"policies": [{"name": "p"}], "reason": "ticket 4711"},
-    }
-    exempted = evaluated(policy("p", **bare, exceptions=exceptions), *([] if own else [document]))
+    documents = [] if own else [policy_exception("legacy", "p")]
+    exempted = evaluated(policy("p", **bare, exceptions=exceptions), *documents)
     assert [each.result for each in exempted.results] == ["skip"] * len(without)
     assert exempted.evaluated == found.evaluated == {("p", "Policy")}
     for before, after in zip(found.results, exempted.results, strict=True):
@@ -157,4 +161,4 @@ def test_messages_about_secrets_are_withheld() -> None:
     secret = {**config_map("s"), "kind": "Secret", "stringData": {"password": "hunter2"}}
     found = evaluated(policy("p", rule("secrets"), validations=[quoting]), obj=secret)
     assert [each.result for each in found.results] == ["fail"]
-    assert "hunter2" not in str(found)
+    assert "hunter2" not in str(found) and "withheld" in found.results[0].message

@@ -2,7 +2,7 @@
 
 import pytest
 
-from policyd.reports.request_pace import RequestPace
+from policyd.reports.paced_requests import RequestPace
 
 
 class Clock:

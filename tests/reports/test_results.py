@@ -1,5 +1,8 @@
-"""Which result a finding is in a report."""
+"""Which result a finding is in a report, and what reports say of policies: annotations, stages of
+rollouts.
+"""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -8,13 +11,35 @@ from hypothesis import strategies as st
 
 from policyd.admission.decision import Finding
 from policyd.policy.compile.exemptions import Exemption
-from policyd.reports.policy_facts import PolicyFacts
-from policyd.reports.results import MAX_CHARS, RESULTS, lifted, of_finding, worst
-from tests.builders.policies import policy
-from tests.policy_sets import compiled
+from policyd.reports.results import (
+    MAX_CHARS,
+    PolicyFacts,
+    facts_of,
+    lifted,
+    of_finding,
+    stage_words,
+    worst,
+)
+from policyd.reports.summary import RESULTS
+from tests.builders.policies import policy, rollout_document
+from tests.policy_sets import compiled, loaded
 
 FACTS = PolicyFacts(("team", "Policy"), "Ownership", "high", ("labelled", ""))
 SET = compiled(policy("team"))
+NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
+LABELS = {"matchLabels": {"stage": "canary"}}
+
+STAGES: list[tuple[dict[str, Any] | None, str]] = [
+    (None, ""),
+    ({}, "shadow"),
+    ({"enforce": {}}, "shadow"),
+    ({"enforce": {"newOnly": False}}, "shadow"),
+    ({"enforce": {"percent": 0}}, "0 percent"),
+    ({"enforce": {"percent": 25}, "until": "2027-03-01T00:00:00Z"}, "25 percent"),
+    ({"enforce": {"percent": 25}, "until": "2026-11-23T12:00:00Z"}, "enforced everywhere"),
+    ({"enforce": {"newOnly": True, "namespaceSelector": LABELS, "percent": 5}},
+     "5 percent, selected namespaces, new violations"),
+]  # fmt: skip
 
 
 def finding(message: str = "no team", **fields: Any) -> Finding:
@@ -70,12 +95,6 @@ def test_what_a_finding_says_besides() -> None:
     )  # fmt: skip
 
 
-def test_messages_about_confidential_objects_are_withheld() -> None:
-    made = of_finding(FACTS, finding("the password is hunter2"), counts=True, confidential=True)
-    assert "hunter2" not in str(made)
-    assert "withheld" in made.message
-
-
 def test_long_and_broken_strings_are_cut_and_repaired() -> None:
     made = of_finding(FACTS, finding("\ud800" + "x" * 9000, binding="b" * 9000), counts=True)
     assert made.message.startswith("\ufffdxxx")
@@ -104,3 +123,44 @@ def test_the_worst_result_counts(results: set[Any]) -> None:
     assert found == "pass" if not results else found in results
     for each in results:
         assert RESULTS.index(found) <= RESULTS.index(each)
+
+
+@pytest.mark.parametrize(("rollout", "words"), STAGES)
+def test_the_stage_of_a_rollout(rollout: dict[str, Any] | None, words: str) -> None:
+    assert stage_words(rollout, NOON) == words
+
+
+def annotated(**annotations: str) -> PolicyFacts:
+    made = policy("p")
+    made["metadata"]["annotations"] = annotations
+    return facts_of(loaded(made), compiled(made).policies)["p", "Policy"]
+
+
+@pytest.mark.parametrize("prefix", ["policyd.dev", "policies.kyverno.io"])
+@pytest.mark.parametrize("severity", ["critical", "High", "medium", "low", " INFO"])
+def test_a_severity_that_reports_know(severity: str, prefix: str) -> None:
+    found = annotated(**{f"{prefix}/severity": severity, f"{prefix}/category": "Labels"})
+    assert (found.severity, found.category) == (severity.strip().lower(), "Labels")
+
+
+@pytest.mark.parametrize("severity", ["", "severe"])
+def test_another_severity_is_left_out(severity: str) -> None:
+    assert annotated(**{"policyd.dev/severity": severity}).severity == ""
+
+
+def test_own_annotations_come_first() -> None:
+    found = annotated(
+        **{
+            "policies.kyverno.io/severity": "low",
+            "policyd.dev/severity": "high",
+            "policies.kyverno.io/category": "Theirs",
+        }
+    )
+    assert (found.severity, found.category) == ("high", "Theirs")
+
+
+def test_a_document_of_its_own_may_be_the_rollout() -> None:
+    made = policy("p")
+    rollout = rollout_document("careful", policyName="p", enforce={"percent": 25})
+    found = facts_of(loaded(made, rollout), compiled(made).policies)
+    assert found["p", "Policy"].rollout == "25 percent"

@@ -1,11 +1,14 @@
 """A checked object, the options of its output and the counts of all results. Prints nothing."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import click
 import jsonpatch
 
 from policyd.cli.shared.output import counted
+from policyd.cli.shared.reports import Rules
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admission, Violation
 from policyd.policy.source.loaded_documents import Document
@@ -80,14 +83,38 @@ def _metadata(obj: JSONObject) -> JSONObject:
 
 
 @dataclass(frozen=True, slots=True)
-class TextOptions:
-    """What the output shows in addition to denials, warnings and audits. ``err``: print to standard
-    error.
+class ReportOptions:
+    """How to report results, in which ``form``; ``fail_on``: see ``Tally.fails``. ``diff`` and
+    ``verbose``: what to show in addition to denials, warnings and audits. ``err``: print to
+    standard error.
     """
 
+    form: str
+    rules: Rules
+    fail_on: tuple[str, ...] = ()
     diff: bool = False
     verbose: bool = False
     err: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """The values of ``cluster_options``. ``cluster``: whether to scan one; without namespaces, the
+    scan covers all of them, and cluster-scoped objects; ``owned``: also what controllers created.
+    """
+
+    cluster: bool
+    kubeconfig: Path | None
+    context: str | None
+    namespaces: tuple[str, ...]
+    owned: bool
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for what only a scan can have."""
+        if not self.cluster and (self.kubeconfig or self.context or self.owned):
+            raise click.UsageError("--kubeconfig, --context and --owned require --cluster")
+        if not self.cluster and len(self.namespaces) > 1:
+            raise click.UsageError("--namespace may be repeated only with --cluster")
 
 
 @dataclass(slots=True)

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import click
 
 from policyd.admission.lookups.authorizer import Authorizer
-from policyd.cli.apply.checked import CheckedObject, Tally
+from policyd.cli.apply.checked import CheckedObject, ReportOptions, Tally
 from policyd.cli.apply.explain_hint import explain_hint
-from policyd.cli.apply.output import ReportOptions, write
+from policyd.cli.apply.output import write
 from policyd.cli.apply.rewriting import Rewritten, RewrittenFiles
 from policyd.cli.shared.manifests import (
     Manifests,

@@ -1,19 +1,16 @@
 """``policyd apply --cluster``: its options, and the output of a scan. Evaluates no policy."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import wraps
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
 import click
 
 from policyd.admission.lookups.authorizer import Authorizer
-from policyd.cli.apply.output import ReportOptions, write
+from policyd.cli.apply.checked import ClusterOptions, ReportOptions
+from policyd.cli.apply.output import write
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
 from policyd.cli.shared.manifests import Requester
-from policyd.cli.shared.output import counted, styled
-from policyd.cli.shared.settings import with_options
+from policyd.cli.shared.output import counted, warn
+from policyd.cli.shared.settings import grouped
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cluster import open_reader
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -22,45 +19,6 @@ from policyd.policy.source.loaded_documents import Sources
 TIMEOUT = 30.0  # seconds per request to the API server
 INCOMPLETE = 3  # the exit status if nothing is denied but part of the cluster was not readable
 _NAMED = 5  # policies named in a note; the others are counted
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterOptions:
-    """The values of ``cluster_options``. Without namespaces the scan covers all of them, and
-    cluster-scoped objects.
-    """
-
-    kubeconfig: Path | None
-    context: str | None
-    namespaces: tuple[str, ...]
-    owned: bool
-
-
-def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the arguments ``cluster`` (ClusterOptions with --cluster, else None) and ``namespace``
-    (of manifests that name none) to a command.
-    """
-
-    @wraps(function)
-    def command(
-        *,
-        cluster: bool,
-        kubeconfig: Path | None,
-        context: str | None,
-        namespaces: tuple[str, ...],
-        owned: bool,
-        **others: Any,
-    ) -> Any:
-        if cluster:
-            given = ClusterOptions(kubeconfig, context, namespaces, owned)
-            return function(cluster=given, namespace=None, **others)
-        if kubeconfig or context or owned:
-            raise click.UsageError("--kubeconfig, --context and --owned require --cluster")
-        if len(namespaces) > 1:
-            raise click.UsageError("--namespace may be repeated only with --cluster")
-        return function(cluster=None, namespace=next(iter(namespaces), None), **others)
-
-    return with_options(command, _OPTIONS)
 
 
 def scan_cluster(
@@ -74,24 +32,23 @@ def scan_cluster(
 ) -> int:
     """Scan the cluster, print the result and return the exit status."""
     # Imported here because only a scan needs it.
-    from policyd.cli.apply.scan import ClusterScan, ScanOptions, ScanReport
+    from policyd.cli.apply.scan import ClusterScan
 
-    style = report_options.style
-    scan_options = ScanOptions(options.namespaces, options.owned, style.diff, style.verbose)
     with open_reader(kubeconfig_file(options.kubeconfig), options.context, TIMEOUT) as reader:
         if authorizer is None and requester.user is not None:
             authorizer = reader
         with counting() as advance:
-            report: ScanReport = ClusterScan(
+            report = ClusterScan(
                 reader,
                 sources=sources,
                 policies=policies,
                 authorizer=authorizer,
                 requester=requester,
-                options=scan_options,
+                options=options,
+                report=report_options,
             ).run(advance)
     for text in report.unread:
-        click.echo(f"{styled('warning', fg='yellow')}: {text}", err=True)
+        warn(text)
     write(report_options, report.checked, report.tally)
     if report_options.form == "text":
         for note in _notes(report.left_out, report.idle):
@@ -136,3 +93,4 @@ _OPTIONS = (
         "policy already checks.",
     ),
 )
+cluster_options = grouped("scan", ClusterOptions, _OPTIONS)

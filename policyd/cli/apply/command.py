@@ -7,20 +7,21 @@ from pathlib import Path
 import click
 
 from policyd.admission.lookups.authorizer import Authorizer
-from policyd.cli.apply.checked import FAIL_ON, TextOptions
+from policyd.cli.apply.checked import FAIL_ON, ClusterOptions, ReportOptions
 from policyd.cli.apply.checking import ManifestOptions, check_manifests
-from policyd.cli.apply.cluster import ClusterOptions, cluster_options, scan_cluster
+from policyd.cli.apply.cluster import cluster_options, scan_cluster
 from policyd.cli.apply.explain_hint import RememberingCommand
-from policyd.cli.apply.output import FORMATS, ReportOptions
+from policyd.cli.apply.output import FORMATS
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import format_option
 from policyd.cli.shared.policy_options import (
     POLICY_KINDS,
     enforce_all_option,
+    loaded,
     policies_option,
-    require_policies,
 )
+from policyd.cli.shared.reports import ReportRule
 from policyd.cli.shared.request import (
     DEFAULTS,
     GROUP,
@@ -30,12 +31,9 @@ from policyd.cli.shared.request import (
     RESOURCE,
     USER,
 )
-from policyd.cli.shared.sarif import ReportRule
 from policyd.cli.shared.version import version_of, version_option
-from policyd.policy.compile import compiler
 from policyd.policy.source.classification import classification_of
 from policyd.policy.source.loaded_documents import Sources
-from policyd.policy.source.loader import load
 from policyd.versions import NEWEST, KubernetesVersion
 
 _EPILOG = """\b
@@ -173,8 +171,7 @@ def command(
     output_dir: Path | None,
     mutated: bool,
     verbose: bool,
-    cluster: ClusterOptions | None,
-    namespace: str | None,
+    scan: ClusterOptions,
     resource: str | None,
     version: KubernetesVersion | None,
     resources: tuple[Path, ...],
@@ -193,6 +190,8 @@ def command(
     policy files do not contain are read from the cluster. Authorizer checks query the cluster if
     --user is given.
     """
+    cluster = scan if scan.cluster else None
+    namespace = None if scan.cluster else next(iter(scan.namespaces), None)
     options = ManifestOptions(
         resources, old, excluded, namespace_labels, output_dir, mutated, defaults, skips
     )
@@ -204,13 +203,11 @@ def command(
         raise click.UsageError(f"--diff requires --format text or json, not {form}")
     if version is None:
         version = NEWEST if cluster is None else version_of(cluster.kubeconfig, cluster.context)
-    sources = require_policies(load(paths, version=version), paths)
-    policies = compiler.compile_strict(sources)
+    sources, policies = loaded(paths, version)
     if enforce_all:
         policies = policies.enforced
     requester = Requester(operation, user, groups, namespace, resource)
-    style = TextOptions(diff=diff, verbose=verbose, err=mutated)
-    report = ReportOptions(form, style, _rules(sources), fail_on)
+    report = ReportOptions(form, _rules(sources), fail_on, diff, verbose, err=mutated)
     if cluster is None:
         raise SystemExit(check_manifests(options, policies, authorizer, requester, report))
     status = scan_cluster(

@@ -10,7 +10,7 @@ import click
 from policyd.cli.apply.checked import CheckedObject
 from policyd.cli.shared.manifests import is_namespace
 from policyd.cli.shared.output import shortest
-from policyd.cli.shared.selection import object_name, selector
+from policyd.cli.shared.request import object_name, selector
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.kinds.mapping import BUILT_IN

@@ -1,23 +1,22 @@
 """Output of checked objects: a table, JSON, and reports for CI. Evaluates no policy."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 
-from policyd.cli.apply.changes import diff_lines, diff_text
-from policyd.cli.apply.checked import CheckedObject, Tally, TextOptions
-from policyd.cli.shared.output import echo_json, shortest, styled
-from policyd.cli.shared.reports import ReportEntry, ReportLevel, github, junit
-from policyd.cli.shared.sarif import ReportRule, echo_sarif
+from policyd.cli.apply.checked import CheckedObject, ReportOptions, Tally
+from policyd.cli.shared.manifests import place_of
+from policyd.cli.shared.output import colored_diff, diff_lines, echo_json, styled
+from policyd.cli.shared.reports import ReportEntry, ReportLevel, echo_report
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.errors import Problem
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import Violation
+from policyd.policy.source.yaml_output import dump
 
 Row = tuple[str, ...]
-Rules = Mapping[str, ReportRule]
+FORMATS = ("text", "json", "junit", "sarif", "github")
 _LEVELS: Mapping[str, ReportLevel] = {
     "deny": "error",
     "would_deny": "warning",
@@ -39,16 +38,6 @@ _HEADS: Row = ("RESULT", "RESOURCE", "PLACE", "POLICY", "MESSAGE")
 _PLACE = _HEADS.index("PLACE")
 
 
-@dataclass(frozen=True, slots=True)
-class ReportOptions:
-    """How to report results. ``form`` is one of ``FORMATS``; ``fail_on``: see ``Tally.fails``."""
-
-    form: str
-    style: TextOptions
-    rules: Rules
-    fail_on: tuple[str, ...] = ()
-
-
 def write(
     options: ReportOptions,
     checked: Sequence[CheckedObject],
@@ -59,35 +48,36 @@ def write(
 
     ``problems`` are those of files that could not be read; reports for CI include them.
     """
-    form, style = options.form, options.style
+    form = options.form
     if form == "text":
-        _text(checked, style)
+        _text(checked, options)
         click.echo(tally.summary, err=True)
     elif form == "json":
-        echo_json([_as_json(each, style) for each in checked], err=style.err)
+        echo_json([_as_json(each, options) for each in checked], err=options.err)
     else:
-        _REPORTS[form]([*_entries(checked), *map(_entry_of, problems)], options.rules, style)
+        entries = [*_entries(checked), *map(_entry_of, problems)]
+        echo_report(form, entries, options.rules, "policyd apply", err=options.err)
 
 
-def _text(checked: Sequence[CheckedObject], style: TextOptions) -> None:
-    rows = [row for each in checked for row in _rows(each, style)]
+def _text(checked: Sequence[CheckedObject], options: ReportOptions) -> None:
+    rows = [row for each in checked for row in _rows(each, options)]
     if rows:
         table = [_HEADS, *rows]
         if not any(row[_PLACE] for row in rows):
             table = [row[:_PLACE] + row[_PLACE + 1 :] for row in table]
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        columns = terminal_width(err=style.err)
+        columns = terminal_width(err=options.err)
         for row in table:
-            click.echo(_line(row, widths[:-1], columns), err=style.err)
-    if style.diff:
+            click.echo(_line(row, widths[:-1], columns), err=options.err)
+    if options.diff:
         for each in checked:
-            for line in diff_lines(each):
-                colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
-                click.echo(styled(line, fg=colour) if colour else line, err=style.err)
+            for line in colored_diff(_diff(each)):
+                click.echo(line, err=options.err)
 
 
-def _rows(checked: CheckedObject, style: TextOptions) -> Iterator[Row]:
-    label, place = checked.document.label, _place(checked)
+def _rows(checked: CheckedObject, options: ReportOptions) -> Iterator[Row]:
+    document = checked.document
+    label, place = document.label, place_of(document) if document.file else ""
     for finding in checked.findings:
         message = _joined(_message(finding))
         yield (_result(finding), label, place, finding.policy or "-", message)
@@ -96,7 +86,7 @@ def _rows(checked: CheckedObject, style: TextOptions) -> Iterator[Row]:
         yield ("would mutate", label, place, held.policy, message)
     for error in checked.admission.ignored:
         yield ("ignored", label, place, error.policy, _joined(error.message))
-    if style.verbose and checked.admission.allowed:
+    if options.verbose and checked.admission.allowed:
         names = checked.admission.matched
         reason = "no policy matches it"
         if names:
@@ -116,12 +106,6 @@ def _message(finding: Violation) -> str:
     return f"{finding.message} (not enforced: {finding.rollout})"
 
 
-def _place(checked: CheckedObject) -> str:
-    """Return ``FILE:LINE``, which terminals and editors open; empty for an object of a cluster."""
-    document = checked.document
-    return f"{shortest(document.file)}:{document.place()[0]}" if document.file else ""
-
-
 def _joined(message: str) -> str:
     return " ".join(message.split())
 
@@ -133,7 +117,7 @@ def _line(row: Row, widths: Sequence[int], columns: int | None) -> str:
     return table_row((first, *cells[1:]), row[-1], columns)
 
 
-def _as_json(checked: CheckedObject, style: TextOptions) -> JSONObject:
+def _as_json(checked: CheckedObject, options: ReportOptions) -> JSONObject:
     document, admission = checked.document, checked.admission
     place = {"file": document.file, "line": document.place()[0]} if document.file else {}
     made: dict[str, Any] = {
@@ -152,9 +136,19 @@ def _as_json(checked: CheckedObject, style: TextOptions) -> JSONObject:
         "warnings": admission.warnings,
         "patch": admission.patch,
     }
-    if style.diff:
-        made["diff"] = diff_text(checked)
+    if options.diff:
+        made["diff"] = "".join(f"{line}\n" for line in _diff(checked))
     return made
+
+
+def _diff(checked: CheckedObject) -> Iterator[str]:
+    """Return the lines of the changes of mutations; none if nothing changed."""
+    if not checked.admission.patch:
+        return iter(())
+    document = checked.document
+    name = f"{document.file}: {document.label}" if document.file else document.label
+    before, after = dump(document.raw).splitlines(), dump(checked.result).splitlines()
+    return diff_lines(before, after, name, f"{name} (mutated)")
 
 
 def _entries(checked: Sequence[CheckedObject]) -> list[ReportEntry]:
@@ -213,25 +207,3 @@ def _entry_of(problem: Problem) -> ReportEntry:
         column=problem.column,
         failed=True,
     )
-
-
-def _junit(entries: Sequence[ReportEntry], rules: Rules, style: TextOptions) -> None:
-    click.echo(junit(entries, "policyd apply"), err=style.err)
-
-
-def _sarif(entries: Sequence[ReportEntry], rules: Rules, style: TextOptions) -> None:
-    echo_sarif(entries, rules, err=style.err)
-
-
-def _github(entries: Sequence[ReportEntry], rules: Rules, style: TextOptions) -> None:
-    text = github(entries)
-    if text:
-        click.echo(text, err=style.err)
-
-
-_REPORTS: Mapping[str, Callable[[Sequence[ReportEntry], Rules, TextOptions], None]] = {
-    "junit": _junit,
-    "sarif": _sarif,
-    "github": _github,
-}
-FORMATS = ("text", "json", *_REPORTS)

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from policyd.admission.engine import Webhook
 from policyd.admission.lookups.authorizer import Authorizer
-from policyd.cli.apply.checked import CheckedObject, Tally
+from policyd.cli.apply.checked import CheckedObject, ClusterOptions, ReportOptions, Tally
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.terminal.progress import Advance
 from policyd.cluster.listing import ApiReader
@@ -25,20 +25,6 @@ from policyd.policy.source.loaded_documents import Sources
 
 class ScanReader(ApiReader, ParamReader, Protocol):
     """Reads objects, and params of any kind."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScanOptions:
-    """What to scan and report.
-
-    ``changes``: also report what mutations would change. ``everything``: also keep objects without
-    findings. ``owned``: also check objects created by controllers.
-    """
-
-    namespaces: tuple[str, ...] = ()
-    owned: bool = False
-    changes: bool = False
-    everything: bool = False
 
 
 @dataclass(slots=True)
@@ -57,7 +43,9 @@ class ScanReport:
 
 
 class ClusterScan:
-    """One pass over a cluster. Each object is checked as if ``requester`` created it."""
+    """One pass over a cluster. Each object is checked as if ``requester`` created it. Objects
+    without findings are kept, and changes of mutations found, if ``report`` shows them.
+    """
 
     def __init__(
         self,
@@ -67,12 +55,13 @@ class ClusterScan:
         policies: CompiledPolicySet,
         authorizer: Authorizer | None,
         requester: Requester,
-        options: ScanOptions,
+        options: ClusterOptions,
+        report: ReportOptions,
     ) -> None:
-        self._options = options
+        self._shown = report
         self._webhooks: tuple[Webhook, ...] = ("validate",)
         self._policies = [each for each in policies.policies if each.bindings and each.validation]
-        if options.changes:
+        if report.diff:
             self._policies += [
                 each for each in policies.policies if each.bindings and each.mutation
             ]
@@ -112,13 +101,13 @@ class ClusterScan:
         checked = CheckedObject(found.document, admission, (perf_counter_ns() - started) / 1e9)
         self.report.tally.add(checked)
         noted = checked.findings or admission.ignored or admission.held
-        if noted or admission.patch or self._options.everything:
+        if noted or admission.patch or self._shown.verbose:
             self.report.checked.append(checked if admission.patch else _slim(checked))
 
     def _evaluate(self, review: JSONObject, only: Callable[[CompiledPolicy], bool]) -> Admission:
         """Check the object as it is; if wanted, also find what mutations would change."""
         admission = self._admitter.admit(review, self._webhooks, only)
-        if not self._options.changes:
+        if not self._shown.diff:
             return admission
         changed = self._admitter.admit(review, ("mutate",), only)
         refused = admission if changed.allowed else changed

@@ -17,21 +17,20 @@ from policyd.cli.bench.reviews import REVIEWS, read_reviews
 from policyd.cli.bench.saving import SavingOptions, aligned, saving_options
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.output import counted, format_option
-from policyd.cli.shared.policy_options import policies_option, require_policies
+from policyd.cli.shared.policy_options import loaded, policies_option
 from policyd.cli.shared.settings import OptionValue
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.option_values import positive_duration
-from policyd.policy.compile import compiler
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
-from policyd.policy.source.loader import load
 from policyd.versions import KubernetesVersion
 
 NAME = "core"
+_COUNTS = ("webhook", "calls", "matched", "denied", "errors")
 _DOES = {"validate": "validation", "mutate": "mutation"}
 _EPILOG = """\b
 Examples:
@@ -69,7 +68,6 @@ policy is invalid, or another measurement cannot be compared, 130 after Ctrl-C.
     type=OptionValue("DURATION", positive_duration),
     default="1m",
     show_default=True,
-    metavar="DURATION",
     help=f"Stop measuring after this time, if there were {FEWEST} rounds.",
 )
 @saving_options
@@ -98,8 +96,7 @@ def command(
     Every round measures everything once, with work that never changes beside it (parse and print
     the same JSON): --compare uses multiples of that, so that a slower machine alone is no change.
     """
-    sources = require_policies(load(paths, version=version), paths)
-    policies = compiler.compile_strict(sources)
+    _, policies = loaded(paths, version)
     given = read_reviews(reviews, policies.mapper)
     policies = policies.with_definitions(given.definitions)
     for each in given.namespaces:
@@ -158,11 +155,7 @@ def _details(found: CoreMeasurement, rows: _Rows) -> JSONObject:
     return {
         "webhooks": [
             {
-                "webhook": each.webhook,
-                "calls": each.calls,
-                "matched": each.matched,
-                "denied": each.denied,
-                "errors": each.errors,
+                **{name: getattr(each, name) for name in _COUNTS},
                 "policies": [
                     {
                         "name": row.policy.name,
@@ -184,7 +177,7 @@ def _details(found: CoreMeasurement, rows: _Rows) -> JSONObject:
 def _text(saved: Saved, found: CoreMeasurement, rows: _Rows) -> Iterator[str]:
     """Yield the lines of the report."""
     rounds = max(len(each.rounds) for each in saved.figures.values())
-    policies = counted(saved.policies.count, "policy").replace("policys", "policies")
+    policies = counted(saved.policies.count, "policy", "policies")
     yield (
         f"{policies}, {counted(saved.reviews.count, 'review')}, {rounds} rounds; microseconds of "
         "one request, and the quartiles of the rounds"

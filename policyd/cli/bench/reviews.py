@@ -1,9 +1,8 @@
 """Read the reviews of a benchmark: captures, manifests, or the built-in ones. Measures nothing."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -17,6 +16,7 @@ from policyd.cli.shared.manifests import (
     read_manifests,
 )
 from policyd.cli.shared.output import echo_skipped
+from policyd.cli.shared.settings import EXISTING_OR_STDIN, AddOption
 from policyd.errors import ConfigError, ReviewError
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import BOTH
@@ -29,11 +29,8 @@ REVIEWS_HINT = (
     "give files of policyd serve --capture (.jsonl, .jsonl.gz) or manifests (.yaml, .json), or "
     "nothing for the built-in reviews"
 )
-REVIEWS: Callable[[Callable[..., Any]], Callable[..., Any]] = click.argument(
-    "reviews",
-    nargs=-1,
-    metavar="[PATHS]...",
-    type=click.Path(exists=True, path_type=Path, allow_dash=True),
+REVIEWS: AddOption = click.argument(
+    "reviews", nargs=-1, metavar="[PATHS]...", type=EXISTING_OR_STDIN
 )
 
 

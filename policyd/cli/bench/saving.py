@@ -12,7 +12,7 @@ from policyd.benchmark import saved
 from policyd.benchmark.figures import FigureChange, change
 from policyd.benchmark.saved import Saved
 from policyd.cli.shared.output import counted, echo_json, styled
-from policyd.cli.shared.settings import OptionValue, grouped
+from policyd.cli.shared.settings import FILE, OptionValue, grouped
 from policyd.errors import ConfigError
 
 
@@ -39,6 +39,11 @@ class SavingOptions:
     save: Path | None
     compare: Path | None
     threshold: float | None
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for a threshold of nothing."""
+        if self.compare is None and self.threshold is not None:
+            raise click.UsageError("--threshold requires --compare")
 
     def former(self, now: Saved) -> Saved | None:
         """Return the measurement to compare with: call it before measuring. Raises ConfigError if
@@ -115,31 +120,22 @@ def _changes(now: Saved, former: Saved) -> list[FigureChange]:
     return [each for each in found if each is not None]
 
 
-def _given(*, save: Path | None, compare: Path | None, threshold: float | None) -> SavingOptions:
-    if compare is None and threshold is not None:
-        raise click.UsageError("--threshold requires --compare")
-    return SavingOptions(save, compare, threshold)
-
-
 _OPTIONS = (
     click.option(
         "--save",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
+        type=FILE,
         help="Save the measurement in this file (JSON), for --compare.",
     ),
     click.option(
         "--compare",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
+        type=FILE,
         help="Print how many times as long everything takes as in this saved measurement.",
     ),
     click.option(
         "--threshold",
         type=OptionValue("PERCENT", share),
-        metavar="PERCENT",
         help="With --compare: exit with status 1 if anything is slower by more than this, such as "
         "10%, and its interval excludes less.",
     ),
 )
-saving_options = grouped("saving", _given, _OPTIONS)
+saving_options = grouped("saving", SavingOptions, _OPTIONS)

@@ -17,7 +17,7 @@ from policyd.benchmark.webhook_requests import WebhookRequest, digest
 from policyd.cli.bench.reviews import REVIEWS, ReviewsToMeasure, read_reviews
 from policyd.cli.bench.saving import SavingOptions, aligned, saving_options
 from policyd.cli.shared.output import counted, format_option
-from policyd.cli.shared.settings import OptionValue, grouped
+from policyd.cli.shared.settings import FILE, OptionValue, grouped
 from policyd.cli.shared.terminal.progress import counting
 from policyd.defaulting.defaults import Defaults
 from policyd.json_types import JSONObject
@@ -68,32 +68,27 @@ def _target(
     )
 
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _TARGET = (
     click.option(
         "--server",
         type=OptionValue("URL", option_values.https_url),
         required=True,
-        metavar="URL",
         help="Load the server at this URL, such as https://127.0.0.1:8443.",
     ),
     click.option(
         "--ca-file",
-        type=_FILE,
-        metavar="FILE",
+        type=FILE,
         help="Trust these CA certificates (PEM).  [default: those of the system]",
     ),
     click.option("--insecure", is_flag=True, help="Do not verify the server's certificate."),
     click.option(
         "--client-cert",
-        type=_FILE,
-        metavar="FILE",
+        type=FILE,
         help="Show this certificate (PEM) to a server that accepts known clients only.",
     ),
     click.option(
         "--client-key",
-        type=_FILE,
-        metavar="FILE",
+        type=FILE,
         help="Read its private key here.  [default: the file of --client-cert]",
     ),
 )
@@ -114,7 +109,6 @@ _TARGET = (
     type=OptionValue("DURATION", option_values.positive_duration),
     default="10s",
     show_default=True,
-    metavar="DURATION",
     help=f"Measure for this time, in {ROUNDS} rounds, after a warm-up of a tenth of it.",
 )
 @click.option(
@@ -125,8 +119,7 @@ _TARGET = (
 )
 @click.option(
     "--admin-token-file",
-    type=_FILE,
-    metavar="FILE",
+    type=FILE,
     help="Send the token in this file to the admin port.",
 )
 @saving_options

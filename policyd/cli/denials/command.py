@@ -5,10 +5,10 @@ from pathlib import Path
 import click
 
 from policyd.admin_port import AdminPort
-from policyd.cli.denials.following import follow
 from policyd.cli.denials.output import none_text, row_json, table
-from policyd.cli.denials.pages import DenialPages
+from policyd.cli.denials.pages import DenialPages, follow
 from policyd.cli.shared.output import echo_json, format_option
+from policyd.cli.shared.settings import FILE
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.http.denials import MOST
 
@@ -39,8 +39,7 @@ cannot be reached, refuses, or is not policyd.
 )
 @click.option(
     "--token-file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
+    type=FILE,
     help="Send the token in this file.",
 )
 @click.option("-n", "--namespace", metavar="NAME", help="Show the denials in this namespace.")

@@ -1,6 +1,9 @@
-"""The pages of recent denials that a server answers with. Prints nothing."""
+"""The recent denials of a server, page by page: followed through its restarts, without showing one
+twice. Prints only notes.
+"""
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -8,6 +11,7 @@ from urllib.parse import urlencode
 import orjson
 
 from policyd.admin_port import AdminError, AdminPort
+from policyd.cli.shared.terminal.wrapping import echo_wrapped
 
 _REACH = (
     "is policyd serve running there (--admin-bind)? In a cluster run\n"
@@ -19,6 +23,8 @@ _HINTS = {
     404: "this is another program, or an older policyd",
 }
 DenialRow = Mapping[str, Any]
+POLL_SECONDS = 1.0
+_Key = tuple[object, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +80,41 @@ class DenialPages:
             url = self.port.url
             raise AdminError(f"--admin {url}: this is not policyd\n  hint: {_REACH}") from None
         return DenialPage(document, rows, next_, complete)
+
+
+def follow(pages: DenialPages, last: DenialPage, show: Callable[[DenialRow], object]) -> None:
+    """Show what is denied after a page, until Ctrl-C, which raises KeyboardInterrupt."""
+    seen = _after(last)
+    lost = False
+    while True:
+        time.sleep(POLL_SECONDS)
+        try:
+            page = pages.read(since=last.next)
+        except AdminError as error:
+            if not lost:
+                _note(f"{str(error).splitlines()[0]}; trying again")
+            lost = True
+            continue
+        if lost:
+            _note("the server answers again")
+        lost = False
+        if page.complete_since > last.next:
+            _note("denials may be missing here: the server has restarted, or had too many")
+        for row in page.rows:
+            if _key(row) not in seen:
+                show(row)
+        # With several workers an answer may have what the next one has again.
+        seen = _after(page)
+        last = page
+
+
+def _after(page: DenialPage) -> set[_Key]:
+    return {_key(row) for row in page.rows if row["sequence"] > page.next}
+
+
+def _key(row: DenialRow) -> _Key:
+    return row["sequence"], row.get("worker")
+
+
+def _note(text: str) -> None:
+    echo_wrapped(f"note: {text}", err=True)

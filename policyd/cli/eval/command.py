@@ -1,15 +1,14 @@
 """``policyd eval``: evaluates CEL expressions against JSON or YAML. Loads no policy."""
 
 import sys
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, BinaryIO
 
 import click
 import orjson
 
-from policyd._core.eval.estimates import CALL_LIMIT, MOST
+from policyd._core.eval.estimates import CALL_LIMIT
 from policyd._core.eval.program import Program, type_of
 from policyd._core.values.errors import CelError
 from policyd.admission.lookups.authorizer import Authorizer
@@ -18,7 +17,7 @@ from policyd.cel.env import Environment
 from policyd.cel.estimate.cost import estimate
 from policyd.cel.estimate.sizes import measured
 from policyd.cel.types.types import DYN
-from policyd.cli.eval.errors import compile_error
+from policyd.cli.eval.common import compile_error, declaring, error_text, estimate_text, values_of
 from policyd.cli.shared.authorizer import UserAuthorizer, authorizer_option
 from policyd.cli.shared.output import styled
 from policyd.cli.shared.request import content, name_of
@@ -71,7 +70,6 @@ Exit status: 0 for a value, 1 for a run-time error, 2 if the expression does not
 """
 # "": every function, untyped variables; "vap", "map": the environments of these policies.
 MODES = ("", "vap", "map")
-_NAMES = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
 _NO_AUTHORIZER = "no such attribute(s): authorizer"
 _AUTHORIZER_HINT = "set the answers of authorizer checks with --authorizer FILE"
 
@@ -142,8 +140,13 @@ def command(
         raise click.UsageError("--user and --group require --authorizer")
     user_authorizer = UserAuthorizer(authorizer, user, groups) if authorizer is not None else None
     if jsonl:
-        lines = file or sys.stdin.buffer
-        _answer_lines(lines, _Lines(expression, given, with_cost, user_authorizer, version))
+        options: JSONObject = {"with_cost": with_cost, "user_authorizer": user_authorizer}
+
+        def evaluated(text: str, variables: JSONObject, **others: Any) -> JSONObject:
+            return evaluate(text, {**given, **variables}, **options, **others)
+
+        defaults: JSONObject = {"expression": expression, "variables": {}, "version": str(version)}
+        _answer_lines(file or sys.stdin.buffer, defaults, evaluated)
         return
     if load is not None:
         given["object"] = read_one(content(load), name_of(load))
@@ -161,7 +164,7 @@ def command(
     if "estimate" in answer:
         click.echo(_cost_text(answer), err=True)
     if "error" in answer:
-        click.echo(f"{styled('error', fg='red')}: {answer['error']}", err=True)
+        click.echo(error_text(answer["error"]), err=True)
         if user_authorizer is None and _NO_AUTHORIZER in answer["error"]:
             click.echo(f"  {styled('hint', fg='cyan')}: {_AUTHORIZER_HINT}", err=True)
         raise SystemExit(1)
@@ -181,11 +184,10 @@ def _run_session(
 
 
 def _cost_text(answer: JSONObject) -> str:
-    least, most = answer["estimate"]["min"], answer["estimate"]["max"]
-    until = "unbounded" if most == MOST else f"{most:,}"
     limit = f"{CALL_LIMIT:,} units"
     cost = f"{answer['cost']:,} of {limit}" if "cost" in answer else f"more than {limit}"
-    return f"cost: {cost}; estimated {least:,} to {until}"
+    estimated = answer["estimate"]
+    return f"cost: {cost}; {estimate_text(estimated['min'], estimated['max'])}"
 
 
 def _variable(text: str) -> tuple[str, Any]:
@@ -198,36 +200,31 @@ def _variable(text: str) -> tuple[str, Any]:
         raise click.BadParameter(str(error), param_hint="--var") from None
 
 
-@dataclass(frozen=True, slots=True)
-class _Lines:
-    """Defaults for every line."""
-
-    expression: str | None
-    given: JSONObject
-    with_cost: bool
-    user_authorizer: UserAuthorizer | None
-    version: KubernetesVersion
-
-
-def _answer_lines(lines: Iterable[bytes], defaults: _Lines) -> None:
-    """Write one answer per line and flush it: another program may wait for it."""
+def _answer_lines(
+    lines: Iterable[bytes], defaults: JSONObject, evaluated: Callable[..., JSONObject]
+) -> None:
+    """Write one answer per line and flush it: another program may wait for it. ``defaults``: of the
+    fields of a line.
+    """
     for line in lines:
         if not line.strip():
             continue
-        answer = _answer_line(line, defaults)
+        answer = _answer_line(line, defaults, evaluated)
         sys.stdout.buffer.write(json_bytes(answer) + b"\n")
         sys.stdout.buffer.flush()
 
 
-def _answer_line(line: bytes, defaults: _Lines) -> JSONObject:
+def _answer_line(
+    line: bytes, defaults: JSONObject, evaluated: Callable[..., JSONObject]
+) -> JSONObject:
     try:
         message = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         return {"error": f"not JSON: {error}", "stage": "question"}
     if not isinstance(message, dict):
         return {"error": "expected a JSON object", "stage": "question"}
-    text = message.get("expression", defaults.expression)
-    variables = message.get("variables", {})
+    message = {**defaults, **message}
+    text, variables = message["expression"], message["variables"]
     if not isinstance(text, str) or not isinstance(variables, dict):
         wrong = "expected expression to be a string and variables to be an object"
         return {"error": wrong, "stage": "question"}
@@ -235,18 +232,10 @@ def _answer_line(line: bytes, defaults: _Lines) -> JSONObject:
     if mode not in MODES:
         return {"error": f"expected mode to be {' or '.join(MODES[1:])}", "stage": "question"}
     try:
-        version = supported(message["version"]) if "version" in message else defaults.version
+        version = supported(message["version"])
     except (TypeError, ValueError, AttributeError):
         return {"error": f"expected version to be a string from {SPAN}", "stage": "question"}
-    given = {**defaults.given, **variables}
-    return evaluate(
-        text,
-        given,
-        with_cost=defaults.with_cost,
-        user_authorizer=defaults.user_authorizer,
-        mode=mode,
-        version=version,
-    )
+    return evaluated(text, variables, mode=mode, version=version)
 
 
 def evaluate(
@@ -266,13 +255,7 @@ def evaluate(
     """
     try:
         return _evaluate(
-            expression,
-            variables,
-            with_cost,
-            user_authorizer,
-            mode=mode,
-            version=version,
-            typing=typing,
+            expression, variables, with_cost, user_authorizer, mode, version=version, typing=typing
         )
     except CelCompileError as error:
         return {"error": error.text.removeprefix("compilation failed: "), "stage": "compile"}
@@ -283,23 +266,17 @@ def _evaluate(
     variables: Mapping[str, Any],
     with_cost: bool,
     user_authorizer: UserAuthorizer | None,
-    *,
     mode: str = "",
+    *,
     version: KubernetesVersion,
     typing: object = None,
 ) -> JSONObject:
     """Evaluate an expression; raises CelCompileError if it does not compile."""
-    environment = _environment(frozenset(variables) - set(_NAMES), mode, version)
-    given = {**dict.fromkeys(_NAMES), **variables}
-    program = environment.compile(expression)
-    answer = run(
-        program,
-        given if user_authorizer is None else given | user_authorizer.variables(given["request"]),
-        typing,
-    )
+    environment = _environment(frozenset(variables), mode, version)
+    answer = run(environment.compile(expression), values_of(variables, user_authorizer), typing)
     if with_cost:
-        checked = environment.check(expression)
-        answer["estimate"] = estimate(checked, measured(given), dyn_fields=True)._asdict()
+        checked, sizes = environment.check(expression), measured(values_of(variables, None))
+        answer["estimate"] = estimate(checked, sizes, dyn_fields=True)._asdict()
     return answer
 
 
@@ -321,4 +298,4 @@ def _environment(names: frozenset[str], mode: str, version: KubernetesVersion) -
         environment = Environment.admission(
             params=True, authorizer=True, patch_types=mode == "map", version=version
         ).extend({"variables": DYN})
-    return environment.extend(dict.fromkeys(sorted(names), DYN))
+    return declaring(environment, names)

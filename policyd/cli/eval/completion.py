@@ -11,7 +11,8 @@ from policyd._core.lib.libraries import KNOWN_LIBRARIES
 from policyd._core.values.types import Optional
 from policyd.cel.syntax.macros import RECEIVER_MACROS
 from policyd.cel.types.declarations import TYPE_NAMES, parse_signature
-from policyd.cli.eval.session import COMMANDS, ROOTS, Session
+from policyd.cli.eval.common import ROOTS
+from policyd.cli.eval.session import COMMANDS, Session
 from policyd.errors import PolicydError
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -29,7 +30,7 @@ def completions(line: str, session: Session) -> list[str]:
     partial = found.group() if found else ""
     before = line[: len(line) - len(partial)]
     if before.endswith(".?"):
-        names = _fields(_chain(before[:-2]), session)
+        names = _members(_chain(before[:-2]), session, fields_only=True)
     elif before.endswith("."):
         names = _members(_chain(before[:-1]), session)
     else:
@@ -42,31 +43,21 @@ def _globals(session: Session) -> Iterator[str]:
     yield from _functions()[""]
 
 
-def _fields(base: str, session: Session) -> Iterator[str]:
-    """Yield the fields of the current value of ``base``."""
-    try:
-        value = session.compute(base) if base else None
-    except PolicydError:
-        return
-    if isinstance(value, Optional):
-        value = value.value if value else None
-    if isinstance(value, dict):
-        yield from (key for key in value if isinstance(key, str) and _NAME.match(key))
-
-
-def _members(base: str, session: Session) -> Iterator[str]:
-    """Yield the fields of the value and the functions of its type."""
+def _members(base: str, session: Session, *, fields_only: bool = False) -> Iterator[str]:
+    """Yield the fields of the current value of ``base`` and the functions of its type."""
     try:
         value = session.compute(base) if base else None
     except PolicydError:
         # ``sets`` is no value, but the prefix of functions like sets.contains.
-        yield from (
-            name.removeprefix(f"{base}.")
-            for name in _functions()[""]
-            if name.startswith(f"{base}.")
-        )
+        functions = () if fields_only else _functions()[""]
+        prefix = f"{base}."
+        yield from (each.removeprefix(prefix) for each in functions if each.startswith(prefix))
         return
-    yield from _fields(base, session)
+    inner = value.value if isinstance(value, Optional) and value else value
+    if isinstance(inner, dict):
+        yield from (key for key in inner if isinstance(key, str) and _NAME.match(key))
+    if fields_only:
+        return
     kind = type_of(value)
     yield from _functions().get(kind, ())
     yield from _functions()["A"]

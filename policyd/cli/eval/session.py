@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from policyd._core.eval.estimates import MOST
 from policyd._core.eval.layout import Layout
 from policyd._core.eval.program import type_of
 from policyd._core.eval.tracing import Tracer
@@ -18,8 +17,14 @@ from policyd.cel.syntax.ast import Checked
 from policyd.cel.syntax.source import Source
 from policyd.cel.trace.steps import Step, steps
 from policyd.cel.trace.tracing import plan_traced
-from policyd.cel.types.types import DYN
-from policyd.cli.eval.errors import compile_error
+from policyd.cli.eval.common import (
+    ROOTS,
+    compile_error,
+    declaring,
+    error_text,
+    estimate_text,
+    values_of,
+)
 from policyd.cli.shared.authorizer import UserAuthorizer
 from policyd.cli.shared.output import styled
 from policyd.cli.shared.tree import TreeStyle, tree
@@ -28,8 +33,6 @@ from policyd.errors import BudgetExceeded, CelCompileError, PolicydError
 from policyd.policy.source.loader import read_one
 from policyd.versions import NEWEST, KubernetesVersion
 
-# These are null unless they are set.
-ROOTS = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
 Lines = Iterator[str]
 
 
@@ -62,16 +65,16 @@ class Session:
         name, _, rest = text.partition(" ")
         command = COMMANDS.get(name)
         if command is None:
-            yield _error(f"unknown command {name}; :help lists the commands")
+            yield error_text(f"unknown command {name}; :help lists the commands")
             return
         try:
             yield from command[1](self, rest.strip())
         except CelCompileError as error:
             yield compile_error(error)
         except PolicydError as error:
-            yield _error(str(error))
+            yield error_text(str(error))
         except OSError as error:
-            yield _error(f"{error.filename}: {error.strerror}")
+            yield error_text(f"{error.filename}: {error.strerror}")
 
     def compute(self, text: str) -> object:
         """Return the value or CelError of an expression. Raises PolicydError if it does not
@@ -82,16 +85,10 @@ class Session:
     @property
     def environment(self) -> Environment:
         """The environment that declares the current variables."""
-        own = sorted(set(self.variables) - set(ROOTS))
-        return Environment.kubernetes(self.version).extend(dict.fromkeys(own, DYN))
+        return declaring(Environment.kubernetes(self.version), self.variables)
 
     def _given(self) -> dict[str, Any]:
-        given = {**dict.fromkeys(ROOTS), **self.variables}
-        return (
-            given
-            if self._user_authorizer is None
-            else given | self._user_authorizer.variables(given["request"])
-        )
+        return values_of(self.variables, self._user_authorizer)
 
     def _run(self, text: str) -> tuple[Checked, object, int, Step]:
         checked, tracer = self.environment.check(text), Tracer()
@@ -106,10 +103,10 @@ class Session:
             yield compile_error(error)
             return
         except BudgetExceeded as exceeded:
-            yield _error(str(exceeded))
+            yield error_text(str(exceeded))
             return
         if isinstance(value, CelError):
-            yield _error(value.message)
+            yield error_text(value.message)
             yield Source(text).excerpt(_culprit(root))
             return
         yield pretty(value, self.width)
@@ -121,8 +118,7 @@ class Session:
     def _cost(self, text: str) -> Lines:
         checked, _, cost, _ = self._run(text)
         least, most = estimate(checked, measured(self._given()), dyn_fields=True)
-        until = "unbounded" if most == MOST else f"{most:,}"
-        yield f"cost {cost:,}, estimated {least:,} to {until} for data of this size"
+        yield f"cost {cost:,}, {estimate_text(least, most)} for data of this size"
 
     def _trace(self, text: str) -> Lines:
         _, value, _, root = self._run(text)
@@ -133,11 +129,11 @@ class Session:
         name, equals, expression = text.partition("=")
         name = name.strip()
         if not equals or not name.isidentifier() or expression.startswith("="):
-            yield _error("expected :let NAME = EXPRESSION")
+            yield error_text("expected :let NAME = EXPRESSION")
             return
         value = self.compute(expression.strip())
         if isinstance(value, CelError):
-            yield _error(value.message)
+            yield error_text(value.message)
             return
         self.variables[name] = value
         yield f"{name} = {shown(value, self.width - len(name) - 3)}"
@@ -146,7 +142,7 @@ class Session:
         file, _, name = text.partition(" ")
         name = name.strip() or "object"
         if not file or not name.isidentifier():
-            yield _error("expected :load FILE [NAME]")
+            yield error_text("expected :load FILE [NAME]")
             return
         self.variables[name] = read_one(Path(file).expanduser().read_bytes(), file)
         yield f"{name} = {shown(self.variables[name], self.width - len(name) - 3)}"
@@ -195,7 +191,3 @@ def _culprit(step: Step) -> int:
         if child.failed or (child.round and any(each.failed for each in child.children)):
             return _culprit(child)
     return step.pos
-
-
-def _error(text: str) -> str:
-    return f"{styled('error', fg='red')}: {text}"

@@ -51,23 +51,13 @@ def _policy(story: PolicyStory) -> JSONObject:
 
 
 def _reason(reason: MatchReason) -> JSONObject:
-    return {
-        "applies": reason.applies,
-        "place": reason.place,
-        "text": reason.text,
-        "more": list(reason.more),
-    }
+    return {each: getattr(reason, each) for each in ("applies", "place", "text", "more")}
 
 
 def _finding(finding: Finding) -> JSONObject:
-    return {
-        "message": finding.message,
-        "reason": finding.reason,
-        "index": finding.index,
-        "actions": list(finding.actions),
-        "error": finding.error,
-        **({"rollout": finding.rollout} if finding.rollout else {}),
-    }
+    names = ("message", "reason", "index", "actions", "error")
+    optional = ("rollout",) if finding.rollout else ()
+    return {each: getattr(finding, each) for each in (*names, *optional)}
 
 
 def _visit(visit: Visit) -> JSONObject:

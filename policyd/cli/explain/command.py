@@ -2,7 +2,6 @@
 subexpression. Decides as ``policyd review`` does.
 """
 
-import shutil
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,11 +12,12 @@ from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cli.explain.as_json import stories_json
 from policyd.cli.explain.as_text import text
 from policyd.cli.shared.authorizer import authorizer_option
-from policyd.cli.shared.output import echo_json, format_option, shortest, styled
+from policyd.cli.shared.manifests import place_of
+from policyd.cli.shared.output import echo_json, format_option, styled
 from policyd.cli.shared.policy_options import enforce_all_option, policies_option, require_policies
 from policyd.cli.shared.request import GivenReview, RequestOptions, request_options
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
-from policyd.cli.shared.tree import TreeStyle
+from policyd.cli.shared.tree import TreeStyle, readable_width
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
 from policyd.offline.admitting import BOTH
@@ -58,7 +58,7 @@ _WEBHOOKS: dict[str, tuple[Webhook, ...]] = {
     "mutate": ("mutate",),
     "validate": ("validate",),
 }
-_MIN_WIDTH, _MAX_WIDTH = 80, 120
+_WIDEST = 120
 
 
 @click.command("explain", epilog=_EPILOG)
@@ -132,7 +132,7 @@ def command(
             continue
         if len(given) > 1:
             click.echo(("\n" if number else "") + _heading(each))
-        style = TreeStyle(_width(), everything)
+        style = TreeStyle(readable_width(_WIDEST), everything)
         sent = each.review.get("request") or {}
         echo_wrapped(
             "\n".join(text(stories, sent, style, defaulted=defaults is not None and each.is_built))
@@ -142,12 +142,4 @@ def command(
 def _heading(given: GivenReview) -> str:
     """Return the line above the explanation of one of several objects: its place and name."""
     document = given.document
-    if document is None:
-        return ""
-    place = f"{shortest(document.file)}:{document.place()[0]}"
-    return styled(f"== {place} {document.label} ==", bold=True)
-
-
-def _width() -> int:
-    """Return the width of the terminal, within readable bounds."""
-    return max(_MIN_WIDTH, min(_MAX_WIDTH, shutil.get_terminal_size((100, 24)).columns))
+    return styled(f"== {place_of(document)} {document.label} ==", bold=True) if document else ""

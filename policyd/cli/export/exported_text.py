@@ -1,17 +1,39 @@
-"""The text of exported documents: a stream for standard output, or files. Writes nothing."""
+"""The text of exported documents: a stream for standard output, or files. Fields have the order of
+the documentation of the API. Writes nothing.
+"""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from policyd.cli.export.folder import path_of
-from policyd.cli.export.layout import document_text
 from policyd.cli.export.report import ReportedPolicy
-from policyd.cli.shared.layout.document_layout import comment
+from policyd.cli.shared.layout.document_layout import DocumentLayout, comment
 from policyd.export.model import ExportedPart
 from policyd.export.static import FOLDERS
+from policyd.json_types import JSONObject
 from policyd.versions import KubernetesVersion
 
 _SEPARATOR = "---\n"
+# The fields that come first in an object, by the field that holds it; empty: the document.
+_FIRST: Mapping[str, Sequence[str]] = {
+    "": ("apiVersion", "kind", "metadata", "spec"),
+    "metadata": ("name", "labels", "annotations"),
+    "spec": (
+        "policyName",
+        "paramKind",
+        "matchConstraints",
+        "matchConditions",
+        "variables",
+        "failurePolicy",
+        "reinvocationPolicy",
+        "validations",
+        "mutations",
+        "auditAnnotations",
+        "paramRef",
+        "matchResources",
+        "validationActions",
+    ),
+}
 
 
 def stream(policies: Sequence[ReportedPolicy], version: KubernetesVersion, *, reasons: bool) -> str:
@@ -70,3 +92,16 @@ def _missing(policy: ReportedPolicy) -> str:
     ]
     head = f"{policy.state.capitalize()}: {policy.label}, {policy.place}"
     return comment("\n".join((head, *(f"  {each}" for each in found))))
+
+
+def document_text(document: JSONObject) -> str:
+    """Return one document as YAML, without ``---``."""
+    ordered = _ordered(document, "")
+    for field in ("metadata", "spec"):
+        if isinstance(ordered.get(field), dict):
+            ordered[field] = _ordered(ordered[field], field)
+    return "".join(f"{line}\n" for line in DocumentLayout().lines(ordered))
+
+
+def _ordered(value: JSONObject, field: str) -> JSONObject:
+    return {**{each: value[each] for each in _FIRST[field] if each in value}, **value}

@@ -93,7 +93,7 @@ def summary(policies: Sequence[ReportedPolicy], width: int | None) -> Iterator[s
 def totals(policies: Sequence[ReportedPolicy]) -> str:
     """Return how many policies have each state."""
     counts = Counter(each.state for each in policies)
-    number = counted(len(policies), "policy").replace("policys", "policies")
+    number = counted(len(policies), "policy", "policies")
     return f"{number}: " + ", ".join(
         f"{counts[state]} {state}" for state in _COLOURS if counts[state]
     )

@@ -7,17 +7,13 @@ from pathlib import Path
 
 import click
 
-from policyd.cli.report.sources import (
-    SourceOptions,
-    from_cluster,
-    from_files,
-    selection_of,
-    sources_options,
-)
+from policyd.cli.report.sources import SourceOptions, load_policies, selection_of, sources_options
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
 from policyd.cli.shared.manifests import Requester
-from policyd.cli.shared.output import format_option, styled
+from policyd.cli.shared.output import format_option, warn
+from policyd.cli.shared.policy_options import loaded
 from policyd.cli.shared.request import GROUP, USER
+from policyd.cli.shared.settings import FILE
 from policyd.cli.shared.terminal.progress import counting, echo
 from policyd.cli.shared.version import version_of, version_option
 from policyd.cluster import missing, open_reader
@@ -29,6 +25,7 @@ from policyd.versions import KubernetesVersion
 
 INCOMPLETE = 3  # the exit status if part of the cluster could not be read or written
 TIMEOUT = 60.0  # seconds for a page of a list, or a report, with all retries
+_INTERRUPTED = "interrupted; the next run writes the rest"
 _EPILOG = """\b
 Examples:
   policyd report -p policies/ --dry-run
@@ -85,8 +82,7 @@ cluster could not be read or written, also after SIGTERM or SIGINT.
 @format_option(*rendering.FORMATS, help="Choose the format of the summary.")
 @click.option(
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
+    type=FILE,
     help="Write the summary to this file.  [default: standard output]",
 )
 @KUBECONFIG
@@ -125,8 +121,7 @@ def command(
         rendering.require_writable(output)
     with _interruptible() as interrupted:
         try:
-            from policyd.reports.paced_requests import ReportRequests
-            from policyd.reports.request_pace import RequestPace
+            from policyd.reports.paced_requests import ReportRequests, RequestPace
             from policyd.reports.run import ReportRun, ReportRunOptions
         except ModuleNotFoundError as error:  # the client library
             raise missing(error) from None
@@ -134,7 +129,9 @@ def command(
         selection = selection_of(given, in_pod=file is None)
         if version is None:
             version = version_of(kubeconfig, context)
-        loaded = from_files(given, selection, version)
+        # What is wrong with the policies of files alone is known without a cluster.
+        alone = not (selection.policies or selection.exceptions)
+        found = loaded(given.paths, version) if alone else None
         requester = Requester(user=user, groups=groups)
         options = ReportRunOptions(requester.user_info, namespaces, owned, api or "", dry_run)
         pace = RequestPace(qps, interrupted)
@@ -143,12 +140,12 @@ def command(
             open_reader(file, context, TIMEOUT, pace.take) as reader,
         ):
             requests = ReportRequests(objects, pace, interrupted)
-            loaded = loaded or from_cluster(requests, given, selection, version)
+            sources, policies = found or load_policies(given, version, requests, selection)
             run = ReportRun(
                 requests,
                 reader,
-                sources=loaded.sources,
-                policies=loaded.policies,
+                sources=sources,
+                policies=policies,
                 authorizer=reader if user is not None else None,
                 options=options,
                 cluster=objects.server,
@@ -163,18 +160,12 @@ def command(
 
 def _warn(summary: Summary) -> None:
     """Print the problems of a run."""
-    warning = styled("warning", fg="yellow")
     for each in summary.problems:
-        click.echo(f"{warning}: {each}", err=True)
+        warn(each)
     if summary.more_problems:
-        click.echo(f"{warning}: {summary.more_problems} more problems", err=True)
+        warn(f"{summary.more_problems} more problems")
     if summary.interrupted:
-        _warn_interrupted()
-
-
-def _warn_interrupted() -> None:
-    warning = styled("warning", fg="yellow")
-    click.echo(f"{warning}: interrupted; the next run writes the rest", err=True)
+        warn(_INTERRUPTED)
 
 
 @contextmanager
@@ -200,7 +191,7 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
     except ConfigError:
         if not arrived:
             raise
-        _warn_interrupted()
+        warn(_INTERRUPTED)
         raise SystemExit(INCOMPLETE) from None
     finally:
         for each, handler in before.items():

@@ -2,15 +2,14 @@
 beside ``-p``.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from policyd import option_values
-from policyd.cli.shared.output import styled
+from policyd.cli.shared.output import warn
 from policyd.cli.shared.policy_options import policies_option, require_policies
 from policyd.cli.shared.settings import OptionValue, grouped
 from policyd.cluster import NAMESPACE_FILE, pod_namespace
@@ -19,7 +18,6 @@ from policyd.errors import ConfigError
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.config_maps.team_exceptions import HeldBack
-from policyd.policy.source.files import Bundle
 from policyd.policy.source.loaded_documents import Sources
 from policyd.policy.source.loader import load
 from policyd.versions import KubernetesVersion
@@ -42,20 +40,12 @@ class SourceOptions:
     exception_namespaces: tuple[str, ...] = ()
 
 
-class LoadedPolicies(NamedTuple):
-    """The documents of a run, and what they compile to."""
-
-    sources: Sources
-    policies: CompiledPolicySet
-
-
 _SELECTOR = OptionValue("SELECTOR", lambda text: option_values.label_selector(text) if text else "")
 _OPTIONS = (
     policies_option(required=False),
     click.option(
         "--policy-configmaps",
         default="",
-        metavar="SELECTOR",
         type=_SELECTOR,
         help="Load policies from the ConfigMaps with these labels in --policy-namespace too.",
     ),
@@ -69,14 +59,12 @@ _OPTIONS = (
     click.option(
         "--exception-configmaps",
         default="",
-        metavar="SELECTOR",
         type=_SELECTOR,
         help=_DOCS["exception_configmaps"],
     ),
     click.option(
         "--exception-namespaces",
         multiple=True,
-        metavar="GLOB",
         type=OptionValue("GLOB", option_values.namespace_pattern),
         help=_DOCS["exception_namespaces"],
     ),
@@ -112,23 +100,12 @@ def selection_of(given: SourceOptions, *, in_pod: bool) -> "ConfigMapSelection":
     )
 
 
-def from_files(
-    given: SourceOptions, selection: "ConfigMapSelection", version: KubernetesVersion
-) -> LoadedPolicies | None:
-    """Return the policies of a run that reads no ConfigMaps, so that what is wrong with them is
-    known without a cluster; None if it reads any.
-    """
-    if selection.policies or selection.exceptions:
-        return None
-    return _loaded(given, (), given.paths, version)
-
-
-def from_cluster(
-    reader: "ApiReader",
+def load_policies(
     given: SourceOptions,
-    selection: "ConfigMapSelection",
     version: KubernetesVersion,
-) -> LoadedPolicies:
+    reader: "ApiReader",
+    selection: "ConfigMapSelection",
+) -> tuple[Sources, CompiledPolicySet]:
     """Return the policies of files and ConfigMaps; raises ConfigError if there are none, or
     ConfigMaps cannot be listed.
     """
@@ -137,24 +114,13 @@ def from_cluster(
     places: list[Path | str] = [*given.paths]
     if selection.policies:
         places.append(f"the ConfigMaps {selection.policies} of namespace {selection.namespace}")
-    return _loaded(given, read_bundles(reader, selection, _warn), places, version)
-
-
-def _loaded(
-    given: SourceOptions,
-    bundles: Iterable[Bundle],
-    places: Iterable[Path | str],
-    version: KubernetesVersion,
-) -> LoadedPolicies:
+    bundles = read_bundles(reader, selection, _warn)
     sources = require_policies(load([*given.paths, *bundles], version=version), places)
-    return LoadedPolicies(sources, compiler.compile_strict(sources))
+    return sources, compiler.compile_strict(sources)
 
 
 def _warn(held: HeldBack) -> None:
     """Print why a ConfigMap of a team is not used."""
     where = f"ConfigMap {held.name} of namespace {held.namespace}"
     for each in held.errors:
-        click.echo(
-            f"{styled('warning', fg='yellow')}: {where} is not used: {each}",
-            err=True,
-        )
+        warn(f"{where} is not used: {each}")

@@ -8,6 +8,7 @@ import click
 
 from policyd._core.lib import authz
 from policyd.admission.lookups.authorizer import Authorizer, StaticAuthorizer
+from policyd.cli.shared.settings import FILE
 from policyd.errors import ConfigError
 from policyd.policy.source.authorizer_file import load_rules
 
@@ -16,8 +17,7 @@ def authorizer_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the argument ``authorizer`` (a StaticAuthorizer or None) to a command."""
     return click.option(
         "--authorizer",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
+        type=FILE,
         callback=_read,
         help="Answer authorizer checks from the list of rules in this file (as under authorizer: "
         "in a suite). Without it, authorizer checks fail.",

@@ -44,7 +44,7 @@ def write_changed(before: Sequence[SourceFile], after: Sequence[SourceFile]) -> 
     for old, new in zip(before, after, strict=True):
         if new.data != old.data:
             try:
-                _write(new)
+                rewrite(Path(new.real), new.data)
             except OSError as error:
                 raise click.ClickException(f"{new.name}: cannot be written: {error}") from None
 
@@ -87,10 +87,10 @@ def _correct(
     return result, edits
 
 
-def _write(file: SourceFile) -> None:
-    """Replace a file with its mode; raises OSError. A link stays a link."""
-    target = Path(file.real)
-    replace_file(target, file.data, mode=stat.S_IMODE(target.stat().st_mode))
+def rewrite(file: Path, content: bytes) -> None:
+    """Replace the file behind a path, which keeps its mode; raises OSError. A link stays a link."""
+    target = file.resolve()
+    replace_file(target, content, mode=stat.S_IMODE(target.stat().st_mode))
 
 
 def _lines(file: SourceFile) -> list[str]:

@@ -17,6 +17,13 @@ PROJECT = "policyd.project"  # the key of the file, or None, in the context
 _WITHOUT_PROJECT = ("serve", "completion")
 
 
+def modules_in(package: str, lines: Mapping[str, str]) -> Mapping[str, tuple[str, str]]:
+    """Return the table of a group whose commands are the modules of a package; ``lines``: in the
+    help, by their names.
+    """
+    return {name: (f"{package}.{name}", line) for name, line in lines.items()}
+
+
 class TableGroup(click.Group):
     """A group that finds its commands in a table; ``--help`` imports none of them.
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import click
 
+from policyd.cli.shared.settings import FILE
+
 KUBECONFIG = click.option(
     "--kubeconfig",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
+    type=FILE,
     help="Connect to the cluster of this kubeconfig file.  [default: $KUBECONFIG, "
     "~/.kube/config, or the cluster of the Pod]",
 )

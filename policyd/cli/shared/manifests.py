@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from policyd.cli.shared.output import echo_warning
+from policyd.cli.shared.output import echo_warning, shortest
 from policyd.errors import ConfigError, PolicySchemaError, Problem
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.definitions import definitions_among, is_definition, problems_among
@@ -193,6 +193,11 @@ def echo_assumptions(
         if found is not None:
             line, column = document.place("kind")
             echo_warning(Problem(found.text, document.file, line, column, hint=found.hint))
+
+
+def place_of(document: Document) -> str:
+    """Return ``FILE:LINE``, which terminals and editors open."""
+    return f"{shortest(document.file)}:{document.place()[0]}"
 
 
 def is_namespace(document: Document) -> bool:

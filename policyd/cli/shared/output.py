@@ -1,7 +1,8 @@
 """How commands print: problems as text or JSON, and colours. Finds no problems."""
 
+import difflib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -26,15 +27,13 @@ def styled(text: str, **style: Any) -> str:
 
 def problem_text(problem: Problem) -> str:
     """Format a problem as compilers do: place, message, its details."""
-    place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part)
     advice = problem.severity == "advice"
     word = styled("advice" if advice else "error", fg="yellow" if advice else "red")
     path = f"{problem.path}: " if problem.path else ""
     rule = f" [{problem.rule}]" if advice else ""  # the name by which it is disabled
-    lines = [
-        f"{styled(place, bold=True)}: {word}: {path}{problem.summary or problem.message}{rule}"
-    ]
-    return "\n".join((*lines, *problem_details(problem)))
+    place = styled(_place(problem), bold=True)
+    line = f"{place}: {word}: {path}{problem.summary or problem.message}{rule}"
+    return "\n".join((line, *problem_details(problem)))
 
 
 def problem_details(problem: Problem) -> Iterator[str]:
@@ -53,20 +52,41 @@ def echo_problems(problems: Iterable[Problem], *, err: bool = False) -> None:
         echo_wrapped(problem_text(problem), err=err)
 
 
+def warn(text: str, place: str = "") -> None:
+    """Print a warning on standard error; ``place``: of what it is about."""
+    where = f"{styled(place, bold=True)}: " if place else ""
+    echo_wrapped(f"{where}{styled('warning', fg='yellow')}: {text}", err=True)
+
+
 def echo_warning(problem: Problem) -> None:
     """Print a problem that ends nothing, on standard error."""
-    place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part)
     path = f"{problem.path}: " if problem.path else ""
-    line = f"{styled(place, bold=True)}: {styled('warning', fg='yellow')}: {path}{problem.message}"
-    echo_wrapped("\n".join((line, *problem_details(problem))), err=True)
+    warn("\n".join((f"{path}{problem.message}", *problem_details(problem))), _place(problem))
 
 
 def echo_skipped(problems: Iterable[Problem]) -> None:
     """Print a warning on standard error for each document that is not a Kubernetes object."""
     for problem in problems:
-        place = styled(f"{problem.file}:{problem.line}:{problem.column}", bold=True)
-        message = problem.message.removeprefix("Required value: ")
-        echo_wrapped(f"{place}: {styled('warning', fg='yellow')}: skipped: {message}", err=True)
+        warn(f"skipped: {problem.message.removeprefix('Required value: ')}", _place(problem))
+
+
+def _place(problem: Problem) -> str:
+    return ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part)
+
+
+def diff_lines(
+    before: Sequence[str], after: Sequence[str], old: str = "", new: str = "", *, context: int = 3
+) -> Iterator[str]:
+    """Yield the lines of a unified diff; ``old``, ``new``: the names of the two versions."""
+    return difflib.unified_diff(before, after, old, new, n=context, lineterm="")
+
+
+def colored_diff(lines: Iterable[str], removed: str = "red", added: str = "green") -> Iterator[str]:
+    """Yield the lines of a diff in colors."""
+    colors = {"-": removed, "+": added, "@": "cyan"}
+    for line in lines:
+        color = colors.get(line[:1])
+        yield styled(line, fg=color) if color else line
 
 
 def echo_json(value: Any, *, err: bool = False) -> None:
@@ -82,9 +102,9 @@ def shortest(file: str) -> str:
     return relative if len(relative) < len(file) else file
 
 
-def counted(number: int, noun: str) -> str:
-    """Return ``1 error`` or ``2 errors``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def counted(number: int, noun: str, several: str = "") -> str:
+    """Return ``1 error`` or ``2 errors``; ``several``: a plural that is not the noun and s."""
+    return f"{number} {noun if number == 1 else several or f'{noun}s'}"
 
 
 def format_option(

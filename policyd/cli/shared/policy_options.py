@@ -1,16 +1,20 @@
-"""The options ``-p``, paths of policies, with the error if they hold none, and ``--enforce-all``.
-Reads no file.
+"""The options ``-p`` and ``--enforce-all``, and the policies of a command, with the error if there
+are none.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
+from policyd.cli.shared.settings import EXISTING, AddOption
 from policyd.errors import ConfigError
+from policyd.policy.compile import compiler
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.loaded_documents import Sources
+from policyd.policy.source.loader import load
+from policyd.versions import NEWEST, KubernetesVersion
 
 POLICY_KINDS = ("Policy", "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
 _MOST_KINDS = 5  # that the message lists
@@ -25,7 +29,7 @@ def policies_option(
     text: str = "Load policies from this file or directory; may be repeated.",
     *,
     required: bool = True,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> AddOption:
     """Add the argument ``paths`` to a command; ``text`` is its help."""
     return click.option(
         "-p",
@@ -33,17 +37,26 @@ def policies_option(
         "paths",
         multiple=True,
         required=required,
-        type=click.Path(exists=True, path_type=Path),
-        metavar="PATH",
+        type=EXISTING,
         help=text,
     )
 
 
 def enforce_all_option(
     text: str = "Evaluate the policies as if every rollout were over.",
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> AddOption:
     """Add the argument ``enforce_all`` to a command; ``text`` is its help."""
     return click.option("--enforce-all", is_flag=True, help=text)
+
+
+def loaded(
+    paths: Sequence[Path], version: KubernetesVersion = NEWEST
+) -> tuple[Sources, CompiledPolicySet]:
+    """Load and compile the policies of these paths. Raises PolicyError for broken ones, ConfigError
+    if there are none.
+    """
+    sources = require_policies(load(paths, version=version), paths)
+    return sources, compiler.compile_strict(sources)
 
 
 def require_policies(sources: Sources, paths: Iterable[Path | str]) -> Sources:

@@ -4,6 +4,7 @@ options.
 
 import json
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -20,8 +21,7 @@ from policyd.cli.shared.manifests import (
     read_manifests,
 )
 from policyd.cli.shared.output import echo_skipped
-from policyd.cli.shared.selection import SELECT, Selection, selectors
-from policyd.cli.shared.settings import grouped
+from policyd.cli.shared.settings import EXISTING, grouped
 from policyd.errors import ConfigError, PolicySchemaError, ReviewError
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.mapping import ResourceMapper
@@ -31,6 +31,78 @@ from policyd.policy.source.loader import read_one
 from policyd.policy.suite.reviews import namespace
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+_SHOWN = 10  # objects named in a message; the others are counted
+
+
+class Selection(NamedTuple):
+    """The kind, in any case, and name of an object; ``namespace`` empty: of any namespace."""
+
+    kind: str
+    namespace: str
+    name: str
+
+    @classmethod
+    def parse(cls, text: str) -> "Selection":
+        """Return the selection ``Kind/name`` or ``Kind/namespace/name``; raises ValueError."""
+        parts = text.split("/")
+        if len(parts) not in (2, 3) or not all(parts):
+            raise ValueError(f"expected Kind/name or Kind/namespace/name, got {text!r}")
+        return cls(parts[0], parts[1] if len(parts) == 3 else "", parts[-1])
+
+    def of(self, documents: Sequence[Document], requester: Requester, file: str) -> list[Document]:
+        """Return the objects that are selected. Raises ConfigError if there are none."""
+        found = [each for each in documents if self._selects(each, requester)]
+        if not found:
+            raise ConfigError(
+                f"--select {self}: no such object in {file}; there are: {selectors(documents)}"
+            )
+        return found
+
+    def _selects(self, document: Document, requester: Requester) -> bool:
+        namespace = requester.identity(document)[2]
+        return (
+            document.kind.casefold() == self.kind.casefold()
+            and object_name(document) == self.name
+            and self.namespace in ("", namespace)
+        )
+
+    def __str__(self) -> str:
+        return "/".join(filter(None, self))
+
+
+def selectors(documents: Sequence[Document]) -> str:
+    """Return the values of ``--select`` for several objects, for a message."""
+    named = ", ".join(selector(each) for each in documents[:_SHOWN])
+    return f"{named} and {len(documents) - _SHOWN} more" if len(documents) > _SHOWN else named
+
+
+def selector(document: Document) -> str:
+    """Return the value of ``--select`` for an object."""
+    return "/".join(filter(None, (document.kind, document.namespace, object_name(document))))
+
+
+def object_name(document: Document) -> str:
+    """Return the name of an object, or the prefix that a name will be generated from."""
+    metadata = document.raw.get("metadata")
+    generated = metadata.get("generateName") if isinstance(metadata, dict) else None
+    return document.name or (generated if isinstance(generated, str) else "")
+
+
+def _parse(
+    context: click.Context, parameter: click.Parameter, text: str | None
+) -> Selection | None:
+    try:
+        return None if text is None else Selection.parse(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, parameter) from None
+
+
+SELECT = click.option(
+    "--select",
+    metavar="KIND/[NAMESPACE/]NAME",
+    callback=_parse,
+    help="Choose one of several objects in the file, as in Service/shop/web.",
+)
 
 
 class GivenReview(NamedTuple):
@@ -72,11 +144,21 @@ class GivenReviews(NamedTuple):
 class RequestOptions:
     """The values of ``request_options``."""
 
-    requester: Requester
-    old: tuple[Path, ...] = ()
-    namespace_labels: dict[str, str] | None = None
-    select: Selection | None = None
-    defaults: bool = True
+    select: Selection | None
+    operation: str | None
+    old: tuple[Path, ...]
+    user: str | None
+    groups: tuple[str, ...]
+    default_namespace: str | None
+    resource: str | None
+    namespace_labels: dict[str, str] | None
+    defaults: bool
+
+    @property
+    def requester(self) -> Requester:
+        """What the options say of every request."""
+        place = (self.default_namespace, self.resource)
+        return Requester(self.operation, self.user, self.groups, *place)
 
     @property
     def for_manifests(self) -> bool:
@@ -145,22 +227,6 @@ def _is_review(document: Document) -> bool:
     return document.kind == "AdmissionReview"
 
 
-def _request_options(
-    *,
-    operation: str | None,
-    old: tuple[Path, ...],
-    user: str | None,
-    groups: tuple[str, ...],
-    default_namespace: str | None,
-    resource: str | None,
-    namespace_labels: dict[str, str] | None,
-    select: Selection | None,
-    defaults: bool,
-) -> RequestOptions:
-    requester = Requester(operation, user, groups, default_namespace, resource)
-    return RequestOptions(requester, old, namespace_labels, select, defaults)
-
-
 FOR_MANIFESTS = (
     "--select, --operation, --old, --resource, --user, --group, --namespace and --no-defaults"
 )
@@ -172,8 +238,7 @@ OPERATION = click.option(
 OLD = click.option(
     "--old",
     multiple=True,
-    type=click.Path(exists=True, path_type=Path),
-    metavar="PATH",
+    type=EXISTING,
     help="Read old versions of the manifests from this file or directory; objects found there are "
     "checked as UPDATEs. May be repeated.",
 )
@@ -218,7 +283,7 @@ DEFAULTS = click.option(
 _OPTIONS = (
     SELECT, OPERATION, OLD, USER, GROUP, NAMESPACE, RESOURCE, NAMESPACE_LABELS, DEFAULTS,
 )  # fmt: skip
-request_options = grouped("request", _request_options, _OPTIONS)
+request_options = grouped("request", RequestOptions, _OPTIONS)
 
 
 def name_of(file: BinaryIO) -> str:

@@ -15,6 +15,9 @@ from policyd import option_values, versions
 from policyd.config import PREFIX, Settings
 
 AddOption = Callable[[Callable[..., Any]], Callable[..., Any]]
+FILE = click.Path(dir_okay=False, path_type=Path)
+EXISTING = click.Path(exists=True, path_type=Path)
+EXISTING_OR_STDIN = click.Path(exists=True, path_type=Path, allow_dash=True)
 SHORT = {"policies": "-p"}
 # What --help calls the value of a flag, by the function that reads it.
 _METAVARS: dict[Callable[[str], Any], str] = {

@@ -1,5 +1,6 @@
 """Evaluations as indented lines: each subexpression with its value. Evaluates nothing."""
 
+import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -15,6 +16,11 @@ class TreeStyle:
 
     width: int = 100
     everything: bool = False
+
+
+def readable_width(most: int) -> int:
+    """Return the width of the terminal, within readable bounds."""
+    return max(80, min(most, shutil.get_terminal_size((100, 24)).columns))
 
 
 def tree(children: Iterable[Step], depth: int, style: TreeStyle) -> Iterator[str]:

@@ -1,14 +1,12 @@
 """The option ``--kubernetes-version``, and the version of a cluster. Loads no policies."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 
 from policyd.cli.shared.kubeconfig import kubeconfig_file
-from policyd.cli.shared.output import styled
-from policyd.cli.shared.settings import OptionValue
+from policyd.cli.shared.output import warn
+from policyd.cli.shared.settings import AddOption, OptionValue
 from policyd.cluster import open_reader
 from policyd.versions import NEWEST, SPAN, KubernetesVersion, nearest, supported
 
@@ -18,7 +16,7 @@ TIMEOUT = 30.0  # seconds for the version of a cluster
 VERSION = OptionValue("VERSION", supported)
 
 
-def version_option(*, of_cluster: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def version_option(*, of_cluster: str = "") -> AddOption:
     """Add the argument ``version`` to a command. It defaults to the newest version, or to None if
     the command can look up the version of a cluster; ``of_cluster`` then is the default's name.
     """
@@ -46,5 +44,5 @@ def version_of(kubeconfig: Path | None, context: str | None) -> KubernetesVersio
                 f"Kubernetes {NEWEST}"
             )
     if warning:
-        click.echo(f"{styled('warning', fg='yellow')}: {warning}", err=True)
+        warn(warning)
     return version

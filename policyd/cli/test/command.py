@@ -10,11 +10,12 @@ import click
 
 from policyd.cli.shared.output import counted, echo_warning, format_option
 from policyd.cli.shared.request import DEFAULTS
+from policyd.cli.shared.settings import EXISTING
 from policyd.cli.shared.version import version_option
 from policyd.cli.test.foreign import load_tested, run_foreign
 from policyd.cli.test.last_failed import failed_before, note_failures
-from policyd.cli.test.output import FORMATS, SuiteResults, write
-from policyd.cli.test.run import RunOptions, run, suites_of
+from policyd.cli.test.output import FORMATS, write
+from policyd.cli.test.run import RunOptions, SuiteResults, run, suites_of
 from policyd.cli.test.update import drafted
 from policyd.cli.test.update import update as write_expectations
 from policyd.errors import ConfigError, Problem
@@ -61,7 +62,7 @@ coverage is too low (--coverage-min), 2 if a policy or suite is invalid.
 
 
 @click.command("test", epilog=_EPILOG)
-@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=EXISTING)
 @click.option(
     "--run", "pattern", metavar="REGEX", help="Run only the cases whose SUITE/CASE matches."
 )

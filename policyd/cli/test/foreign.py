@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns
 
-from policyd.cli.test.run import RunOptions
-from policyd.cli.test.runner import CaseRun, SuiteRun
+from policyd.cli.test.run import CaseRun, RunOptions, SuiteRun
 from policyd.importers.proof.files import TestFiles
 from policyd.importers.proof.imports import ImportedBefore
 from policyd.importers.proof.proving import prove_one

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import click
 
-from policyd.cli.test.output import SuiteResults
-from policyd.cli.test.runner import SuiteRun
+from policyd.cli.test.run import SuiteResults, SuiteRun
 from policyd.policy.model.kinds import PolicyTest
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.suite.runner import selected
+from policyd.regular_files import replace_file
 
 
 def failed_before(suites: Iterable[Document]) -> dict[str, frozenset[str]]:
@@ -65,9 +65,7 @@ def _write(file: str, names: frozenset[str]) -> None:
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     text = json.dumps({"suite": os.path.realpath(file), "failed": sorted(names)}, indent=1)
-    temporary = path.with_suffix(f".{os.getpid()}")
-    temporary.write_text(f"{text}\n", "utf-8")
-    temporary.replace(path)
+    replace_file(path, f"{text}\n".encode())
 
 
 def _path(file: str) -> Path:

@@ -1,27 +1,23 @@
 """Results of suites as text (much like go test), JSON and reports for CI. Runs nothing."""
 
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from textwrap import dedent
 from typing import Any
 
 import click
 
 from policyd.cli.shared.output import counted, echo_json, problem_text, styled
-from policyd.cli.shared.reports import ReportEntry, github, junit
-from policyd.cli.shared.sarif import ReportRule, echo_sarif
+from policyd.cli.shared.reports import ReportEntry, ReportRule, echo_report
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
-from policyd.cli.shared.tree import TreeStyle
-from policyd.cli.test.failure import deciding
-from policyd.cli.test.mismatches import compared
-from policyd.cli.test.runner import CaseRun, SuiteRun
-from policyd.errors import Problem
+from policyd.cli.shared.tree import TreeStyle, readable_width
+from policyd.cli.test.failure import compared, deciding
+from policyd.cli.test.run import CaseRun, SuiteResults, SuiteRun
 from policyd.json_types import JSONObject
 from policyd.offline.coverage import Part, PolicyCoverage, percent
 from policyd.policy.suite.runner import CaseResult
 
-_MIN_WIDTH, _MAX_WIDTH = 80, 140
+_WIDEST = 140
 _HEADS = ("PLACE", "POLICY", "COVERED", "NEVER")
 _RULES = {
     "case": ReportRule(
@@ -40,39 +36,15 @@ _RULES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteResults:
-    """A whole run. ``coverage`` is None without --coverage."""
-
-    suites: tuple[SuiteRun, ...]
-    untested: tuple[Problem, ...] = ()
-    coverage: tuple[PolicyCoverage, ...] | None = None
-    least: float = 0.0
-
-    @property
-    def covers_too_little(self) -> bool:
-        """Whether the coverage is below the minimum."""
-        return self.coverage is not None and percent(self.coverage) < self.least
-
-    @property
-    def passed(self) -> bool:
-        """Whether no case failed, no test is missing and enough is covered."""
-        failed = any(each.failed for each in self.suites)
-        return not (failed or self.untested or self.covers_too_little)
-
-
 def write(form: str, results: SuiteResults, verbose: bool) -> None:
     """Print the run in one of FORMATS."""
     if form == "text":
         echo_wrapped("\n".join(text(results, verbose)))
     elif form == "json":
         echo_json(_json(results))
-    elif form == "junit":
-        click.echo(junit(_entries(results, ""), "policyd test"))
-    elif form == "sarif":
-        echo_sarif(_entries(results, "case"), _RULES)
-    elif lines := github(_entries(results, "case")):
-        click.echo(lines)
+    else:
+        entries = _entries(results, "" if form == "junit" else "case")
+        echo_report(form, entries, _RULES, "policyd test")
 
 
 FORMATS = ("text", "json", "junit", "sarif", "github")
@@ -124,7 +96,7 @@ def _failure(case: CaseRun) -> Iterator[str]:
         yield f"    {result.file}:{result.line}: {result.error}"
     if not result.mismatches:
         return
-    width = _width()
+    width = readable_width(_WIDEST)
     keys = {each.key: None for each in result.mismatches}
     yield f"    {result.file}:{result.line}: {', '.join(keys)}"
     yield from (f"        {line}" for line in compared(result.mismatches, width - 8))
@@ -134,11 +106,6 @@ def _failure(case: CaseRun) -> Iterator[str]:
         if stories:
             lines = deciding(stories, keys.keys(), TreeStyle(width - 6))
             yield from (f"      {line}".rstrip() for line in lines)
-
-
-def _width() -> int:
-    """Return the width of the terminal, within readable bounds."""
-    return max(_MIN_WIDTH, min(_MAX_WIDTH, shutil.get_terminal_size((100, 24)).columns))
 
 
 def _coverage(
@@ -152,14 +119,10 @@ def _coverage(
             yield "  ".join(cells).rstrip()
     seen, wanted = sum(each.seen for each in policies), sum(each.wanted for each in policies)
     share = f"{_shown(percent(policies))} % ({seen} of {counted(wanted, 'outcome')})"
-    line = f"coverage: {share} of {_of(len(policies))}"
+    line = f"coverage: {share} of {counted(len(policies), 'policy', 'policies')}"
     if results.covers_too_little:
         line += f", less than {_shown(results.least)} %"
     yield styled(line, fg="red" if results.covers_too_little else "green")
-
-
-def _of(policies: int) -> str:
-    return "1 policy" if policies == 1 else f"{policies} policies"
 
 
 def _shown(value: float) -> str:

@@ -1,17 +1,77 @@
-"""One run of ``policyd test``: which suites run, and what is observed. Prints nothing."""
+"""One run of ``policyd test``: which suites run, what is observed, and why cases fail.
+
+Prints nothing.
+"""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from policyd.cli.shared.policy_options import require_policies
-from policyd.cli.test.output import SuiteResults
-from policyd.cli.test.runner import SuiteRunner, untested
-from policyd.errors import ConfigError
-from policyd.offline.coverage import Coverage
+from policyd.cli.shared.terminal.progress import with_progress
+from policyd.errors import ConfigError, Problem
+from policyd.offline.coverage import Coverage, PolicyCoverage, percent
+from policyd.offline.explained_policies import ExplainedPolicies
+from policyd.offline.stories import WebhookStory
+from policyd.offline.suite_policies import SuitePolicies, suite_sources
+from policyd.policy.compile import compiler
+from policyd.policy.model.suite_cases import SuiteCase
 from policyd.policy.source.loaded_documents import Document, Sources
+from policyd.policy.suite import runner
 from policyd.versions import NEWEST, KubernetesVersion
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRun:
+    """A case with its explanation, if it failed and explanations are wanted.
+
+    ``again`` explains the second run of the mutations, if the case failed there.
+    """
+
+    case: SuiteCase
+    result: runner.CaseResult
+    stories: tuple[WebhookStory, ...] = ()
+    again: tuple[WebhookStory, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteRun:
+    """A suite and its selected cases."""
+
+    document: Document
+    cases: tuple[CaseRun, ...]
+
+    @property
+    def failed(self) -> int:
+        """The number of failed cases."""
+        return sum(not case.result.passed for case in self.cases)
+
+    @property
+    def seconds(self) -> float:
+        """The time of all cases."""
+        return sum(case.result.seconds for case in self.cases)
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteResults:
+    """A whole run. ``coverage`` is None without --coverage."""
+
+    suites: tuple[SuiteRun, ...]
+    untested: tuple[Problem, ...] = ()
+    coverage: tuple[PolicyCoverage, ...] | None = None
+    least: float = 0.0
+
+    @property
+    def covers_too_little(self) -> bool:
+        """Whether the coverage is below the minimum."""
+        return self.coverage is not None and percent(self.coverage) < self.least
+
+    @property
+    def passed(self) -> bool:
+        """Whether no case failed, no test is missing and enough is covered."""
+        failed = any(each.failed for each in self.suites)
+        return not (failed or self.untested or self.covers_too_little)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +112,126 @@ def suites_of(
 
 
 def run(sources: Sources, suites: Sequence[Document], options: RunOptions) -> SuiteResults:
-    """Run these suites."""
+    """Run these suites, and observe what the options ask for."""
     seen = Coverage() if options.observes else None
-    runner = SuiteRunner(
-        sources,
-        select=options.select,
-        only=options.only,
-        explain=options.explain,
-        coverage=seen,
-        defaults=options.defaults,
-    )
-    ran = tuple(runner.run(suites))
+    ran = tuple(_SuiteRunner(sources, options, seen).run(suites))
     policies = () if seen is None else tuple(seen.policies())
-    missing = tuple(untested(policies, suites, sources)) if options.require_tests else ()
+    missing = tuple(_untested(policies, suites, sources)) if options.require_tests else ()
     return SuiteResults(ran, missing, policies if options.coverage else None, options.least)
+
+
+class _SuiteRunner:
+    """Runs suites of one load. Every case is added to ``coverage`` if it is given."""
+
+    def __init__(self, sources: Sources, options: RunOptions, coverage: Coverage | None) -> None:
+        self.sources = sources
+        self.options = options
+        self.coverage = coverage
+        self._whole = compiler.compile_strict(sources)
+        if coverage is not None:
+            coverage.expect(sources.documents)
+
+    def run(self, suites: Sequence[Document]) -> Iterator[SuiteRun]:
+        """Run every selected case. Raises ConfigError for a suite without policies."""
+        work = [(each, case) for each in suites for case in self._cases(each)]
+        found: dict[int, list[CaseRun]] = {id(each): [] for each in suites}
+        current: _SuitePolicies | None = None
+        for document, case in with_progress(work, "testing"):
+            if current is None or current.document is not document:
+                current = self._policies_of(document)
+            found[id(document)].append(current.run(case))
+        return (SuiteRun(each, tuple(found[id(each)])) for each in suites)
+
+    def _cases(self, document: Document) -> Iterator[SuiteCase]:
+        only = self.options.only
+        for case in runner.selected(document, self.options.select):
+            if only is None or f"{document.name}/{case.name}" in only.get(document.file, ()):
+                yield case
+
+    def _policies_of(self, document: Document) -> "_SuitePolicies":
+        policies = SuitePolicies.of(document, self._whole)
+        if not policies.names:
+            raise ConfigError(
+                f"{document.file}: the suite has no policies: name their files under policies:, "
+                "or add their paths to the command"
+            )
+        if self.coverage is not None:
+            self.coverage.expect(suite_sources(document, self.sources).documents)
+        return _SuitePolicies(self, document, policies)
+
+
+class _SuitePolicies:
+    """The policies of one suite: evaluated plainly, or traced for explanations and coverage."""
+
+    def __init__(self, run: _SuiteRunner, document: Document, policies: SuitePolicies) -> None:
+        self.document = document
+        self._all = run
+        self._policies = policies
+        self._stories: list[WebhookStory] = []
+        self._witness: ExplainedPolicies | None = None
+
+    def run(self, case: SuiteCase) -> CaseRun:
+        traced = self._all.coverage is not None
+        result = self._run(case, traced)
+        if result.passed or result.error or not self._all.options.explain:
+            return CaseRun(case, result)
+        if not traced:
+            self._run(case, True)
+        first = len(self._stories)
+        webhooks = [story.webhook for story in self._stories]
+        if webhooks.count("mutate") > 1:
+            first = webhooks.index("mutate", webhooks.index("mutate") + 1)
+        once, again = self._stories[:first], self._stories[first:]
+        if any(each.key == runner.IDEMPOTENT for each in result.mismatches):
+            return CaseRun(case, result, tuple(once), tuple(again))
+        return CaseRun(case, result, tuple(once))
+
+    def _run(self, case: SuiteCase, traced: bool) -> runner.CaseResult:
+        self._stories = []
+        evaluator: SuitePolicies | ExplainedPolicies = self._policies
+        if traced:
+            if self._witness is None:
+                self._witness = ExplainedPolicies.of_suite(
+                    self.document, self._all.sources, self._record
+                )
+            evaluator = self._witness
+        return runner.run_case(
+            self.document,
+            case,
+            evaluator.admit,
+            within=evaluator.admitting,
+            defaults=self._all.options.defaults,
+            mapper=self._policies.mapper,
+        )
+
+    def _record(self, story: WebhookStory) -> None:
+        self._stories.append(story)
+        if self._all.coverage is not None:
+            self._all.coverage.see(story)
+
+
+def _untested(
+    policies: Sequence[PolicyCoverage], suites: Sequence[Document], sources: Sources
+) -> Iterator[Problem]:
+    """Report each policy that no suite tests, or that no case of its suites matches."""
+    for each in policies:
+        if each.matched:
+            continue
+        policy = each.document
+        line, column = policy.place("metadata.name")
+        naming = [s.file for s in suites if _tests(s, policy, sources)]
+        if naming:
+            text = f"no case of {', '.join(naming[:3])} matches {policy.label}"
+            hint = (
+                "add a case with a request that its matchConstraints and a binding match; "
+                "policyd explain shows why a request does not match"
+            )
+        else:
+            text = f"{policy.label} has no suite: no PolicyTest tests it"
+            hint = "write suite.yaml beside it: a PolicyTest that names the policy under policies:"
+        yield Problem(text, policy.file, line, column, hint=hint, rule="require-tests")
+
+
+def _tests(document: Document, policy: Document, sources: Sources) -> bool:
+    of_suite = suite_sources(document, sources).documents
+    return any((one.kind, one.name) == (policy.kind, policy.name) for one in of_suite)

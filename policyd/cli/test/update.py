@@ -3,9 +3,6 @@ what it wrote. Runs no case.
 """
 
 import copy
-import difflib
-import os
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,8 +10,9 @@ from typing import Any
 
 import click
 
-from policyd.cli.shared.output import counted, styled
-from policyd.cli.test.runner import CaseRun, SuiteRun
+from policyd.cli.shared.corrections import rewrite
+from policyd.cli.shared.output import colored_diff, counted, diff_lines, styled
+from policyd.cli.test.run import CaseRun, SuiteRun
 from policyd.errors import ConfigError, Problem
 from policyd.json_types import JSONObject
 from policyd.policy.checks.suite import NO_EXPECTATION
@@ -27,7 +25,6 @@ from policyd.policy.source.yaml_edit.edits import CannotEdit
 from policyd.policy.suite.observed import corrected, observed
 from policyd.policy.suite.rendering import STYLE
 from policyd.policy.suite.runner import IDEMPOTENT
-from policyd.regular_files import replace_file
 
 _DRAFT: JSONObject = {"allowed": True}  # stands for an expectation that is not written yet
 
@@ -108,7 +105,8 @@ class _FileUpdate:
         """Write the file, and print what changed."""
         if self.count:
             _write(self._file, self._text)
-            for line in _diff(self._file, self._before, self._text):
+            before, after = self._before.splitlines(), self._text.splitlines()
+            for line in colored_diff(diff_lines(before, after, self._file, self._file, context=2)):
                 click.echo(line)
             click.echo(f"wrote {counted(self.count, 'expectation')} to {self._file}")
         for note in self.notes:
@@ -172,15 +170,6 @@ def _inherited(raw: JSONObject, path: Sequence[str | int]) -> JSONObject | None:
     return found
 
 
-def _diff(file: str, before: str, after: str) -> Iterator[str]:
-    lines = difflib.unified_diff(
-        before.splitlines(), after.splitlines(), file, file, n=2, lineterm=""
-    )
-    for line in lines:
-        colour = {"-": "red", "+": "green", "@": "cyan"}.get(line[:1])
-        yield styled(line, fg=colour) if colour else line
-
-
 def _read(file: str) -> str:
     if file == "-" or is_packed(file):
         raise CannotEdit("only plain files can be changed")
@@ -188,9 +177,7 @@ def _read(file: str) -> str:
 
 
 def _write(file: str, text: str) -> None:
-    """Replace a file as a whole, with its mode; a link stays a link."""
-    real = Path(os.path.realpath(file))
     try:
-        replace_file(real, text.encode("utf-8"), mode=stat.S_IMODE(real.stat().st_mode))
+        rewrite(Path(file), text.encode("utf-8"))
     except OSError as error:
         raise ConfigError(f"{file}: cannot be written: {error.strerror}") from None

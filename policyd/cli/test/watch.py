@@ -16,9 +16,8 @@ import click
 from policyd.cli.shared.output import counted, styled
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.test.last_failed import note_failures
-from policyd.cli.test.output import SuiteResults, text
-from policyd.cli.test.run import RunOptions, run, suites_of
-from policyd.cli.test.runner import SuiteRun
+from policyd.cli.test.output import text
+from policyd.cli.test.run import RunOptions, SuiteResults, SuiteRun, run, suites_of
 from policyd.errors import ConfigError, PolicydError
 from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.source.loader import fixture_names, load, named_policies, require

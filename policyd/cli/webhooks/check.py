@@ -4,13 +4,12 @@ from pathlib import Path
 
 import click
 
-from policyd.cli.shared.manifests import read_manifests
-from policyd.cli.shared.output import echo_json, format_option, shortest, styled
-from policyd.cli.shared.policy_options import policies_option
+from policyd.cli.shared.manifests import place_of, read_manifests
+from policyd.cli.shared.output import echo_json, format_option, styled
+from policyd.cli.shared.policy_options import loaded, policies_option
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.webhooks.options import VERBOSE, files_option
 from policyd.cli.webhooks.reach_output import all_reached, reach_json, reach_text
-from policyd.cli.webhooks.rendered import compiled
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.webhooks.configuration_paths import RESOURCES
@@ -50,7 +49,7 @@ def command(*, paths: tuple[Path, ...], files: tuple[Path, ...], verbose: bool, 
     out: operations, resources, scopes, versions, namespaces, labels, requests for which a
     matchCondition is false. Webhooks with other paths than those of policyd do not count.
     """
-    policies = compiled(paths)
+    policies = loaded(paths)[1]
     found = _configurations(files)
     results = reach(policies, found)
     if form == "json":
@@ -67,7 +66,7 @@ def _configurations(files: tuple[Path, ...]) -> list[JSONObject]:
     if not chosen:
         raise ConfigError(f"no webhook configurations in {', '.join(map(str, files))}")
     wrong = [
-        f"{styled(f'{shortest(each.file)}:{each.place()[0]}', bold=True)}: {each.label}: {problem}"
+        f"{styled(place_of(each), bold=True)}: {each.label}: {problem}"
         for each in chosen
         for problem in problems(each.raw)
     ]

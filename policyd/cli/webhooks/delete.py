@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG
-from policyd.cli.shared.output import styled
-from policyd.cli.shared.terminal.wrapping import echo_wrapped
+from policyd.cli.shared.output import warn
 from policyd.cli.webhooks.in_tree import served_in, stored_documents
 from policyd.cli.webhooks.synchronizing import (
     OURS,
@@ -103,8 +102,7 @@ def _placed(objects: "Objects", names: Sequence[str]) -> list[ConfigurationChang
     except ObjectError as error:
         if error.reason != "Forbidden":
             raise
-        text = f"documents that were placed in the API server, if any, stay: {error}"
-        echo_wrapped(f"{styled('warning', fg='yellow')}: {text}", err=True)
+        warn(f"documents that were placed in the API server, if any, stay: {error}")
         return []
     mine = [
         each

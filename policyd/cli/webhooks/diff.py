@@ -1,22 +1,22 @@
 """``policyd webhooks diff``: how the configurations of a cluster differ. Changes nothing."""
 
 from collections.abc import Iterator
-from difflib import unified_diff
-from pathlib import Path
 
 import click
 
-from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG
-from policyd.cli.shared.output import styled
-from policyd.cli.shared.policy_options import policies_option
-from policyd.cli.webhooks.in_tree import IN_TREE, in_tree
-from policyd.cli.webhooks.options import render_options
+from policyd.cli.shared.output import colored_diff, diff_lines
+from policyd.cli.shared.policy_options import loaded
+from policyd.cli.webhooks.in_tree import in_tree
+from policyd.cli.webhooks.options import WebhookOptions, webhook_options
 from policyd.cli.webhooks.placing import would_change
-from policyd.cli.webhooks.rendered import compiled, configurations
-from policyd.cli.webhooks.synchronizing import ConfigurationChange, cluster, shown, synchronized
-from policyd.placement.placement import PlacementMode
+from policyd.cli.webhooks.synchronizing import (
+    ConfigurationChange,
+    cluster,
+    configurations,
+    shown,
+    synchronized,
+)
 from policyd.policy.source.yaml_output import dump
-from policyd.webhooks.rendering.options import RenderOptions
 
 _EPILOG = """\b
 Examples:
@@ -29,32 +29,21 @@ the cluster cannot be reached.
 
 
 @click.command("diff", epilog=_EPILOG)
-@policies_option()
-@render_options
-@IN_TREE
-@KUBECONFIG
-@CONTEXT
-def command(
-    *,
-    paths: tuple[Path, ...],
-    options: RenderOptions,
-    mode: PlacementMode | None,
-    kubeconfig: Path | None,
-    context: str | None,
-) -> None:
+@webhook_options
+def command(*, given: WebhookOptions) -> None:
     """Show what policyd webhooks apply would change in a cluster, as a diff.
 
     The API server computes the result (a server-side dry run); fields of other managers, such as
     a caBundle that cert-manager writes, stay as they are. The right to patch webhook
     configurations is needed, and with --in-tree that to patch policies and their bindings.
     """
-    wanted = configurations(compiled(paths), options) if mode is None else []
-    different = False
-    with cluster(kubeconfig, context) as objects:
+    options, mode, different = given.options, given.mode, False
+    wanted = configurations(loaded(given.paths)[1], options) if mode is None else []
+    with cluster(given.kubeconfig, given.context) as objects:
         if mode is None:
             changes = synchronized(objects, wanted, options.name, force=True, dry_run=True)
         else:
-            state = in_tree(objects, paths, options, mode, force=True)
+            state = in_tree(objects, given, mode, force=True)
             changes = would_change(objects, state, options)
         for change in changes:
             if change.what == "left":
@@ -72,10 +61,5 @@ def difference(change: ConfigurationChange) -> Iterator[str]:
         dump(shown(each)).splitlines() if each is not None else []
         for each in (change.before, change.after)
     )
-    lines = unified_diff(
-        before, after, f"cluster/{change.label}", f"rendered/{change.label}", lineterm=""
-    )
-    colours = {"+": "green", "-": "red", "@": "cyan"}
-    for line in lines:
-        colour = colours.get(line[:1])
-        yield styled(line, fg=colour) if colour else line
+    names = (f"cluster/{change.label}", f"rendered/{change.label}")
+    yield from colored_diff(diff_lines(before, after, *names))

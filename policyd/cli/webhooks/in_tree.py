@@ -1,14 +1,12 @@
 """``--in-tree``: what the cluster serves and stores, and the plan for it. Writes nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from policyd.cli.webhooks.rendered import loaded
+from policyd.cli.shared.policy_options import loaded
+from policyd.cli.webhooks.options import WebhookOptions
 from policyd.cli.webhooks.synchronizing import every_at
 from policyd.errors import ConfigError
 from policyd.export.exported_policies import exported
@@ -16,25 +14,16 @@ from policyd.json_types import JSONObject
 from policyd.ownership import MANAGER
 from policyd.placement.comparing import in_step
 from policyd.placement.placed_documents import Key, is_binding, key_of, list_path, path_of
-from policyd.placement.placement import MODES, PlacementMode, PolicyPart
+from policyd.placement.placement import PlacementMode, PolicyPart
 from policyd.placement.planning import PlacementPlan, PlacementPlanner
 from policyd.placement.served import GROUP_PATH, ServedKinds, served_kinds, version_paths
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.loaded_documents import Sources
 from policyd.versions import KubernetesVersion, nearest
-from policyd.webhooks.rendering.options import RenderOptions
 
 if TYPE_CHECKING:
     from policyd.cluster.commands import Objects
 
-IN_TREE = click.option(
-    "--in-tree",
-    "mode",
-    type=click.Choice(MODES),
-    help="Let the API server enforce policies itself: auto where that costs less, only all of them "
-    "or fail, never takes back what was placed. Without this option no placed document is read or "
-    "written.",
-)
 # Statuses with which an API server refuses a document itself, not who writes it.
 _REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 
@@ -68,9 +57,9 @@ def cluster_version(objects: "Objects") -> KubernetesVersion:
 
 def in_tree(
     objects: "Objects",
-    paths: Sequence[Path],
-    options: RenderOptions,
+    given: WebhookOptions,
     mode: PlacementMode,
+    policies: tuple[Sources, CompiledPolicySet] | None = None,
     *,
     force: bool = False,
     tries: bool = True,
@@ -78,27 +67,13 @@ def in_tree(
     """Return the plan for a cluster. Raises ConfigError if the mode is ``only`` and a policy cannot
     run in the API server.
 
-    ``tries``: ask the API server, by a dry run, whether it accepts each document that it does not
-    store yet.
+    ``policies``: those that are loaded already, for the version of the cluster. ``tries``: ask the
+    API server, by a dry run, whether it accepts each document that it does not store yet.
     """
-    sources, policies = loaded(paths, cluster_version(objects))
-    return planned(objects, sources, policies, options, mode, force=force, tries=tries)
-
-
-def planned(
-    objects: "Objects",
-    sources: Sources,
-    policies: CompiledPolicySet,
-    options: RenderOptions,
-    mode: PlacementMode,
-    *,
-    force: bool,
-    tries: bool = True,
-) -> InTreeState:
-    """Return the plan for policies that are loaded already, for the version of the cluster."""
+    sources, compiled = policies or loaded(given.paths, cluster_version(objects))
     served = served_in(objects)
     stored = stored_documents(objects, served)
-    planner = PlacementPlanner(policies, exported(sources), options, mode)
+    planner = PlacementPlanner(compiled, exported(sources), given.options, mode)
     refused: dict[PolicyPart, str] = {}
     plan = planner.plan(served, stored)
     while tries and (more := _refusals(objects, plan, stored, force=force)):
@@ -109,7 +84,7 @@ def planned(
         raise ConfigError(
             f"these policies cannot run in the API server; nothing is changed:\n  {listed}"
         )
-    return InTreeState(policies, served, stored, plan, refused)
+    return InTreeState(compiled, served, stored, plan, refused)
 
 
 def served_in(objects: "Objects") -> ServedKinds:

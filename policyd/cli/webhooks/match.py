@@ -10,21 +10,25 @@ from policyd._core.match.equivalents import Equivalents
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.review import decode
 from policyd.cli.shared.authorizer import authorizer_option
-from policyd.cli.shared.manifests import Manifests, definitions_of, is_namespace, read_manifests
-from policyd.cli.shared.output import echo_json, format_option, shortest, styled
-from policyd.cli.shared.request import GivenReview, RequestOptions, name_of, request_options
+from policyd.cli.shared.manifests import (
+    Manifests,
+    definitions_of,
+    is_namespace,
+    place_of,
+    read_manifests,
+)
+from policyd.cli.shared.output import echo_json, format_option, styled, warn
+from policyd.cli.shared.request import RequestOptions, name_of, request_options
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.version import version_option
-from policyd.cli.webhooks.calls_output import calls_json, calls_text
 from policyd.cli.webhooks.options import files_option
 from policyd.defaulting.defaults import Defaults
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.kinds.mapping import BUILT_IN
-from policyd.policy.source.loaded_documents import Document
 from policyd.versions import KubernetesVersion
-from policyd.webhooks.calls import called, hooks_of
+from policyd.webhooks.calls import Calls, Hook, HookCall, NotCalled, called, hooks_of
 from policyd.webhooks.validation import problems
 from policyd.webhooks.validation.go_types import CONFIGURATIONS
 
@@ -119,7 +123,7 @@ def command(
             place = each.place if len(given) > 1 else {}
             echo_json({**place, **calls_json(calls, sent)})
             continue
-        heading = f"{_heading(each)}: " if len(given) > 1 else ""
+        heading = f"{place_of(each.document)}: " if each.document and len(given) > 1 else ""
         lines = list(calls_text(calls, sent))
         echo_wrapped("\n".join([*([""] if number else []), heading + lines[0], *lines[1:]]))
 
@@ -131,9 +135,8 @@ def _given(manifests: Manifests, files: Sequence[Path], version: KubernetesVersi
         listed = ", ".join(map(str, files))
         raise ConfigError(f"no webhook configurations in {listed}")
     for each in documents:
-        for text in _refused(each, version):
-            place = styled(f"{shortest(each.file)}:{each.place()[0]}", bold=True)
-            echo_wrapped(f"{place}: {styled('warning', fg='yellow')}: {text}", err=True)
+        for problem in problems(each.raw, version=version):
+            warn(f"the API server refuses {each.label}: {problem}", place_of(each))
     return _Given(
         [each.raw for each in documents],
         [each.raw for each in manifests.documents if is_namespace(each)],
@@ -141,11 +144,114 @@ def _given(manifests: Manifests, files: Sequence[Path], version: KubernetesVersi
     )
 
 
-def _refused(document: Document, version: KubernetesVersion) -> Iterator[str]:
-    for problem in problems(document.raw, version=version):
-        yield f"the API server refuses {document.label}: {problem}"
+def calls_text(calls: Calls, request: JSONObject) -> Iterator[str]:
+    """Yield the lines: the request, the calls in their order, the other webhooks."""
+    yield styled(_request_text(request), bold=True)
+    shown = False
+    for title, listed in (
+        ("mutating, one after the other", calls.mutating),
+        ("called again if a later one changes the object", calls.again),
+        ("validating, at the same time", calls.validating),
+    ):
+        if listed:
+            shown = True
+            yield f"{title}:"
+            for number, call in enumerate(listed, 1):
+                mark = f"{number}." if call.hook.mutates else "-"
+                yield f"  {mark} {_call_text(call, request)}"
+    if not shown:
+        yield "no webhook is called"
+    if calls.rejection is not None:
+        rejection = calls.rejection
+        yield (
+            f"{styled('rejected', fg='red')} at {_named(rejection.hook)}, before it is called: "
+            f"{rejection.code} {rejection.message}"
+        )
+    for title, undecided in (("not known", True), ("not called", False)):
+        others = [each for each in calls.others if each.undecided == undecided]
+        if others:
+            yield f"{title}:"
+            for each in others:
+                yield f"  - {_kind(each.hook)} {_named(each.hook)}: {each.reason}"
 
 
-def _heading(given: GivenReview) -> str:
-    document = given.document
-    return "" if document is None else f"{shortest(document.file)}:{document.place()[0]}"
+def calls_json(calls: Calls, request: JSONObject) -> JSONObject:
+    """Return the same as JSON."""
+    rejection = calls.rejection
+    return {
+        "request": {
+            "operation": request.get("operation"),
+            "resource": request.get("requestResource") or request.get("resource"),
+            "subResource": request.get("subResource") or "",
+            "namespace": request.get("namespace") or "",
+            "name": request.get("name") or "",
+        },
+        "mutating": [_call_json(each) for each in calls.mutating],
+        "again": [_hook_json(each.hook) for each in calls.again],
+        "validating": [_call_json(each) for each in calls.validating],
+        "notCalled": [_other_json(each) for each in calls.others if not each.undecided],
+        "notKnown": [_other_json(each) for each in calls.others if each.undecided],
+        "rejected": None
+        if rejection is None
+        else {
+            **_hook_json(rejection.hook),
+            "code": rejection.code,
+            "message": rejection.message,
+        },
+    }
+
+
+def _request_text(request: JSONObject) -> str:
+    resource = request.get("requestResource") or request.get("resource") or {}
+    name = str(resource.get("resource", ""))
+    if request.get("subResource"):
+        name = f"{name}/{request['subResource']}"
+    group, version = resource.get("group", ""), resource.get("version", "")
+    where = "/".join(filter(None, (request.get("namespace"), request.get("name"))))
+    served = f"{group}/{version}" if group else version
+    return f"{request.get('operation', '')} {name} {where} ({served})".replace("  ", " ")
+
+
+def _call_text(call: HookCall, request: JSONObject) -> str:
+    notes = [*_seen(call, request), *call.notes]
+    shown = f" ({'; '.join(notes)})" if notes else ""
+    return f"{_named(call.hook)}: rules[{call.rule}] matches{shown}"
+
+
+def _seen(call: HookCall, request: JSONObject) -> Iterator[str]:
+    """Yield as what the webhook sees the request, if not as what the client sent."""
+    wanted = request.get("requestResource") or request.get("resource") or {}
+    group, version, name = call.resource
+    if (wanted.get("group", ""), wanted.get("version", "")) != (group, version):
+        yield f"as {name} of {group}/{version}" if group else f"as {name} of {version}"
+
+
+def _kind(hook: Hook) -> str:
+    return "mutating" if hook.mutates else "validating"
+
+
+def _named(hook: Hook) -> str:
+    return f"{hook.configuration} / {hook.name}"
+
+
+def _hook_json(hook: Hook) -> JSONObject:
+    return {
+        "kind": hook.kind,
+        "configuration": hook.configuration,
+        "webhook": hook.name,
+        "index": hook.index,
+    }
+
+
+def _call_json(call: HookCall) -> JSONObject:
+    return {
+        **_hook_json(call.hook),
+        "rule": call.rule,
+        "resource": dict(zip(("group", "version", "resource"), call.resource, strict=True)),
+        "kindSeen": dict(zip(("group", "version", "kind"), call.kind, strict=True)),
+        "notes": list(call.notes),
+    }
+
+
+def _other_json(other: NotCalled) -> JSONObject:
+    return {**_hook_json(other.hook), "part": other.part, "reason": other.reason}

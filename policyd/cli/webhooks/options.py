@@ -1,13 +1,15 @@
-"""The options of the commands that render configurations. Renders nothing."""
+"""The options of the commands about configurations. Renders nothing."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
-from policyd.cli.shared.settings import OptionValue, grouped
+from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG
+from policyd.cli.shared.policy_options import policies_option
+from policyd.cli.shared.settings import EXISTING_OR_STDIN, FILE, AddOption, OptionValue, grouped
 from policyd.errors import ConfigError
+from policyd.placement.placement import MODES, PlacementMode
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 
 _PORTS = range(1, 65536)
@@ -27,7 +29,7 @@ FORCE = click.option(
 )
 
 
-def files_option(contents: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def files_option(contents: str) -> AddOption:
     """``-f``, the argument ``files``: where ``contents`` are read from."""
     return click.option(
         "-f",
@@ -35,8 +37,7 @@ def files_option(contents: str) -> Callable[[Callable[..., Any]], Callable[..., 
         "files",
         multiple=True,
         required=True,
-        type=click.Path(path_type=Path, exists=True, allow_dash=True),
-        metavar="PATH",
+        type=EXISTING_OR_STDIN,
         help=f"Read {contents} from this file or directory; - is standard input. May be repeated.",
     )
 
@@ -114,8 +115,7 @@ _OPTIONS = (
     ),
     click.option(
         "--ca-file",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
+        type=FILE,
         help="Trust these CA certificates (PEM). Without it, caBundle is left to others, such as "
         "cert-manager.",
     ),
@@ -153,3 +153,29 @@ _OPTIONS = (
     ),
 )
 render_options = grouped("options", _render_options, _OPTIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookOptions:
+    """The values of ``webhook_options``: the policies of these paths, how they are rendered, and
+    the cluster. ``mode`` None: the API server enforces none of them.
+    """
+
+    paths: tuple[Path, ...]
+    options: RenderOptions
+    mode: PlacementMode | None
+    kubeconfig: Path | None
+    context: str | None
+
+
+IN_TREE = click.option(
+    "--in-tree",
+    "mode",
+    type=click.Choice(MODES),
+    help="Let the API server enforce policies itself: auto where that costs less, only all of them "
+    "or fail, never takes back what was placed. Without this option no placed document is read or "
+    "written.",
+)
+webhook_options = grouped(
+    "given", WebhookOptions, (policies_option(), render_options, IN_TREE, KUBECONFIG, CONTEXT)
+)

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from policyd.cli.webhooks.in_tree import InTreeState, stored_documents
-from policyd.cli.webhooks.rendered import configurations
 from policyd.cli.webhooks.synchronizing import (
     ConfigurationChange,
     applied,
+    configurations,
     current,
     synchronized,
 )

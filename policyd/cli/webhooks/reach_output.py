@@ -32,7 +32,7 @@ def reach_text(results: Sequence[Reached], *, verbose: bool) -> Iterator[str]:
 
 def summary(results: Sequence[Reached]) -> str:
     """Return how many policies are reached."""
-    parts = [counted(len(results), "policy").replace("policys", "policies")]
+    parts = [counted(len(results), "policy", "policies")]
     for state in ("partly reached", "not reached"):
         number = sum(each.state == state for each in results)
         if number:

@@ -1,14 +1,14 @@
 """``policyd webhooks render``: prints the configurations that policies need. Applies nothing."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from policyd.cli.shared.output import echo_json, format_option
-from policyd.cli.shared.policy_options import policies_option
+from policyd.cli.shared.policy_options import loaded, policies_option
 from policyd.cli.webhooks.options import render_options
-from policyd.cli.webhooks.rendered import compiled, configurations
+from policyd.cli.webhooks.synchronizing import configurations
 from policyd.json_types import JSONObject
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.yaml_output import dump
@@ -57,7 +57,7 @@ def command(*, paths: tuple[Path, ...], options: RenderOptions, explain: bool, f
     """
     if explain and form != "yaml":
         raise click.UsageError("--explain requires --format yaml")
-    policies = compiled(paths)
+    policies = loaded(paths)[1]
     found = configurations(policies, options)
     if not found:
         click.echo("note: no policy needs a webhook", err=True)
@@ -78,8 +78,4 @@ def _comments(policies: CompiledPolicySet, configuration: JSONObject) -> Iterato
         for by in found.by:
             served.setdefault((by.webhook, by.rule), []).append(found.policy)
     for (webhook, rule), names in sorted(served.items()):
-        yield f"{webhook} rules[{rule}]: {_listed(names)}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(dict.fromkeys(names))
+        yield f"{webhook} rules[{rule}]: {', '.join(dict.fromkeys(names))}"

@@ -1,28 +1,28 @@
 """``policyd webhooks status``: whether a cluster calls policyd for every policy. Only reads."""
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 
-from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG
 from policyd.cli.shared.output import echo_json, format_option, styled
-from policyd.cli.shared.policy_options import policies_option
+from policyd.cli.shared.policy_options import loaded
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
-from policyd.cli.webhooks.health import bundle_faults, drift, own_webhooks, service_faults
-from policyd.cli.webhooks.in_tree import IN_TREE, InTreeState, in_tree
-from policyd.cli.webhooks.options import VERBOSE, render_options
+from policyd.cli.webhooks.in_tree import InTreeState, in_tree
+from policyd.cli.webhooks.options import VERBOSE, WebhookOptions, webhook_options
 from policyd.cli.webhooks.reach_output import all_reached, reach_json, reach_text
-from policyd.cli.webhooks.rendered import compiled, configurations
-from policyd.cli.webhooks.synchronizing import cluster, every
-from policyd.json_types import JSONObject
+from policyd.cli.webhooks.synchronizing import cluster, configurations, every
+from policyd.json_types import JSON, JSONObject
 from policyd.placement.comparing import in_step
 from policyd.placement.document_steps import removals
 from policyd.placement.placed_documents import key_of, label_of
-from policyd.placement.placement import PlacementMode
 from policyd.webhooks.configuration_paths import RESOURCES
 from policyd.webhooks.reach.policy_reach import reach
-from policyd.webhooks.rendering.options import RenderOptions
+from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
+
+if TYPE_CHECKING:
+    from policyd.cluster.commands import Objects
 
 _EPILOG = """\b
 Examples:
@@ -47,23 +47,10 @@ cannot be reached.
 
 
 @click.command("status", epilog=_EPILOG)
-@policies_option()
-@render_options
-@IN_TREE
-@KUBECONFIG
-@CONTEXT
+@webhook_options
 @VERBOSE
 @format_option("text", "json")
-def command(
-    *,
-    paths: tuple[Path, ...],
-    options: RenderOptions,
-    mode: PlacementMode | None,
-    kubeconfig: Path | None,
-    context: str | None,
-    verbose: bool,
-    form: str,
-) -> None:
+def command(*, given: WebhookOptions, verbose: bool, form: str) -> None:
     """Show by which webhooks of a cluster each of your policies is reached, or why it is not.
 
     Only webhooks that call policyd, by --service or --url, count. Give the options that you give to
@@ -71,13 +58,14 @@ def command(
 
     With --in-tree, also show which engine enforces each policy, and why.
     """
-    policies = None if mode is not None else compiled(paths)
+    options, mode = given.options, given.mode
+    if mode is None:
+        policies = loaded(given.paths)[1]
     placed: InTreeState | None = None
-    with cluster(kubeconfig, context) as objects:
+    with cluster(given.kubeconfig, given.context) as objects:
         if mode is not None:
-            placed = in_tree(objects, paths, options, mode, tries=False)
+            placed = in_tree(objects, given, mode, tries=False)
             policies = placed.policies.without(placed.in_force)
-        assert policies is not None
         actual = [each for kind in RESOURCES for each in every(objects, kind)]
         service = [] if options.service is None else [*service_faults(objects, options.service)]
     wanted = configurations(policies, options)
@@ -131,3 +119,109 @@ def _misplaced(found: InTreeState, registration: str) -> Iterator[str]:
     for step in removals(found.plan.wanted, found.stored, registration):
         if key_of(step.document) not in wanted:
             yield f"{label_of(key_of(step.document))} is not needed"
+
+
+def own_webhooks(configuration: JSONObject, options: RenderOptions) -> JSONObject:
+    """Return a configuration with only the webhooks that call policyd."""
+    webhooks = [each for each in configuration.get("webhooks") or () if _calls(each, options)]
+    return {**configuration, "webhooks": webhooks}
+
+
+def _calls(webhook: JSONObject, options: RenderOptions) -> bool:
+    config = webhook.get("clientConfig") or {}
+    if options.service is None:
+        wanted, given = urlsplit(options.url), urlsplit(config.get("url") or "")
+        return (given.scheme, given.netloc) == (wanted.scheme, wanted.netloc)
+    service = config.get("service") or {}
+    wanted_service = (options.service.namespace, options.service.name)
+    return (service.get("namespace"), service.get("name")) == wanted_service
+
+
+def bundle_faults(configurations: Sequence[JSONObject]) -> Iterator[str]:
+    """Yield the webhooks without a caBundle: the API server then trusts only its system roots."""
+    for configuration in configurations:
+        for webhook in configuration["webhooks"]:
+            if not webhook["clientConfig"].get("caBundle"):
+                yield f"{webhook['name']} has no caBundle"
+
+
+def service_faults(objects: "Objects", service: ServiceAddress) -> Iterator[str]:
+    """Yield what is wrong with the Service and its endpoints."""
+    from policyd.cluster.objects import ObjectError
+
+    label = f"Service {service.namespace}/{service.name}"
+    try:
+        found = objects.get(f"api/v1/namespaces/{service.namespace}/services/{service.name}")
+    except ObjectError as error:
+        if error.reason != "NotFound":
+            raise
+        yield f"{label} does not exist"
+        return
+    ports = [each.get("port") for each in (found.get("spec") or {}).get("ports") or ()]
+    if service.port not in ports:
+        yield f"{label} has no port {service.port}"
+    if not _ready(objects, service):
+        yield f"{label} has no ready endpoint"
+
+
+def _ready(objects: "Objects", service: ServiceAddress) -> int:
+    """Return the number of ready endpoints."""
+    pages = objects.list_pages(
+        f"apis/discovery.k8s.io/v1/namespaces/{service.namespace}/endpointslices",
+        {"labelSelector": f"kubernetes.io/service-name={service.name}"},
+    )
+    return sum(
+        (endpoint.get("conditions") or {}).get("ready") is not False
+        for page in pages
+        for slice_ in page.get("items") or ()
+        for endpoint in slice_.get("endpoints") or ()
+    )
+
+
+def drift(wanted: Sequence[JSONObject], actual: Sequence[JSONObject], name: str) -> Iterator[str]:
+    """Yield where the configurations of a cluster differ from rendered ones. Fields that are not
+    rendered belong to others.
+    """
+    by_kind = {
+        each["kind"]: each
+        for each in actual
+        if each["metadata"]["name"] == name and each.get("webhooks")
+    }
+    for each in wanted:
+        kind = each["kind"]
+        found = by_kind.pop(kind, None)
+        if found is None:
+            yield f"there is no {kind} {name}"
+            continue
+        hooks = {hook["name"]: hook for hook in found.get("webhooks") or ()}
+        for hook in each["webhooks"]:
+            other = hooks.pop(hook["name"], None)
+            if other is None:
+                yield f"{kind} {name} has no webhook {hook['name']}"
+                continue
+            for field, value in hook.items():
+                if not _same(value, other.get(field)):
+                    yield f"{hook['name']} has another value of {field}"
+            if "matchConditions" not in hook and other.get("matchConditions"):
+                yield f"{hook['name']} has another value of matchConditions"
+        for surplus in hooks:
+            yield f"{kind} {name} has the webhook {surplus}, which no policy needs"
+    for kind in by_kind:
+        yield f"{kind} {name} is not needed by any policy"
+
+
+def _same(wanted: JSON, actual: JSON) -> bool:
+    """Whether a value is as rendered; fields of objects that are not rendered do not count."""
+    if isinstance(wanted, dict):
+        if not wanted:
+            return not actual
+        return isinstance(actual, dict) and all(
+            _same(value, actual.get(key)) for key, value in wanted.items()
+        )
+    if isinstance(wanted, list):
+        return (
+            isinstance(actual, list)
+            and len(wanted) == len(actual)
+            and all(map(_same, wanted, actual))
+        )
+    return bool(wanted == actual)

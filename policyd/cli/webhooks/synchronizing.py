@@ -1,4 +1,4 @@
-"""Bring the configurations of a cluster in step with rendered ones, by server-side apply."""
+"""Render configurations, and bring those of a cluster in step, by server-side apply."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,7 +10,11 @@ from policyd.cli.shared.kubeconfig import kubeconfig_file
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.ownership import LABELS, MANAGER, POLICYD, labels_in, maker, without_maker
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.webhooks.configuration_paths import API_VERSION, RESOURCES, path_of
+from policyd.webhooks.rendering.configurations import render
+from policyd.webhooks.rendering.options import RenderOptions
+from policyd.webhooks.validation.configurations import problems
 
 if TYPE_CHECKING:
     from policyd.cluster.commands import Objects
@@ -38,9 +42,20 @@ class ConfigurationChange:
         return f"{self.kind.lower()}.admissionregistration.k8s.io/{self.name}"
 
 
+def configurations(policies: CompiledPolicySet, options: RenderOptions) -> list[JSONObject]:
+    """Render the configurations. Raises ConfigError with what the API server would refuse."""
+    found = render(policies, options)
+    wrong = [
+        f"{each['kind']} {options.name}: {problem}" for each in found for problem in problems(each)
+    ]
+    if wrong:
+        raise ConfigError("the API server would refuse this:\n  " + "\n  ".join(wrong))
+    return found
+
+
 @contextmanager
 def cluster(kubeconfig: Path | None, context: str | None) -> Iterator["Objects"]:
-    """Connect to a cluster. Outcome its API server refuses becomes a ConfigError."""
+    """Connect to a cluster. What its API server refuses becomes a ConfigError."""
     from policyd.cluster.commands import open_objects
 
     with open_objects(kubeconfig_file(kubeconfig), context, TIMEOUT) as objects:

@@ -3,31 +3,29 @@
 import asyncio
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
 import click
 
-from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
-from policyd.cli.shared.policy_options import policies_option
-from policyd.cli.webhooks.in_tree import IN_TREE, cluster_version, planned
-from policyd.cli.webhooks.options import FORCE, render_options
+from policyd.cli.shared.kubeconfig import kubeconfig_file
+from policyd.cli.shared.policy_options import loaded
+from policyd.cli.webhooks.in_tree import cluster_version, in_tree
+from policyd.cli.webhooks.options import FORCE, WebhookOptions, webhook_options
 from policyd.cli.webhooks.placing import Placing
-from policyd.cli.webhooks.rendered import configurations, loaded
 from policyd.cli.webhooks.synchronizing import (
     OURS,
     TIMEOUT,
     ConfigurationChange,
     cluster,
+    configurations,
     synchronized,
 )
 from policyd.errors import PolicydError
 from policyd.placement.placed_documents import list_path
-from policyd.placement.placement import PlacementMode
 from policyd.placement.served import ServedKinds
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.loaded_documents import Sources
@@ -35,7 +33,6 @@ from policyd.server.policies.file_watch import changed, fingerprint
 from policyd.versions import NEWEST
 from policyd.webhooks.configuration_paths import RESOURCES, path_of
 from policyd.webhooks.reach.policy_reach import reach
-from policyd.webhooks.rendering.options import RenderOptions
 
 if TYPE_CHECKING:
     from policyd.cluster.commands import Objects
@@ -62,21 +59,9 @@ at the start or the cluster cannot be reached then.
 
 
 @click.command("watch", epilog=_EPILOG)
-@policies_option()
-@render_options
-@IN_TREE
-@KUBECONFIG
-@CONTEXT
+@webhook_options
 @FORCE
-def command(
-    *,
-    paths: tuple[Path, ...],
-    options: RenderOptions,
-    mode: PlacementMode | None,
-    kubeconfig: Path | None,
-    context: str | None,
-    force: bool,
-) -> None:
+def command(*, given: WebhookOptions, force: bool) -> None:
     """Keep the webhook configurations of a cluster in step with policy files.
 
     Whenever the files change, or somebody changes or deletes the configurations or a document that
@@ -84,7 +69,7 @@ def command(
     policies are invalid, the last valid ones count. Runs in the foreground until it is stopped, and
     deletes nothing then.
     """
-    watch = _Watch(paths, options, mode, kubeconfig=kubeconfig, context=context, force=force)
+    watch = _Watch(given, force)
     watch.start()
     watch.synchronize(waits=False)
     asyncio.run(watch.run())
@@ -93,26 +78,13 @@ def command(
 class _Watch:
     """The state of the command: the configurations that are wanted."""
 
-    def __init__(
-        self,
-        paths: Sequence[Path],
-        options: RenderOptions,
-        mode: PlacementMode | None,
-        *,
-        kubeconfig: Path | None,
-        context: str | None,
-        force: bool,
-    ) -> None:
-        self.paths = paths
-        self.options = options
-        self.mode: PlacementMode | None = mode
-        self.kubeconfig = kubeconfig
-        self.context = context
+    def __init__(self, given: WebhookOptions, force: bool) -> None:
+        self.given = given
         self.force = force
         self.version = NEWEST
         self.served = ServedKinds()
         self.loaded: tuple[Sources, CompiledPolicySet] | None = None
-        self.state = fingerprint(paths)
+        self.state = fingerprint(given.paths)
         # Set when a run should not go on waiting: it began with policies that have changed.
         self.interrupted = threading.Event()
         self.stopped = False
@@ -122,15 +94,15 @@ class _Watch:
 
     def start(self) -> None:
         """Load the policies, for the version of the cluster if it is to enforce some."""
-        if self.mode is not None:
-            with cluster(self.kubeconfig, self.context) as objects:
+        if self.given.mode is not None:
+            with cluster(self.given.kubeconfig, self.given.context) as objects:
                 self.version = cluster_version(objects)
         self.load()
 
     def load(self) -> None:
         """Load the policies, and render once to check the result."""
-        sources, policies = loaded(self.paths, self.version)
-        wanted = configurations(policies, self.options)
+        sources, policies = loaded(self.given.paths, self.version)
+        wanted = configurations(policies, self.given.options)
         self.loaded = sources, policies
         _log(f"loaded {len(policies.policies)} policies, generation {policies.generation}")
         for found in reach(policies, wanted):
@@ -146,7 +118,7 @@ class _Watch:
             self.interrupted.clear()
         else:
             self.interrupted.set()
-        with cluster(self.kubeconfig, self.context) as objects:
+        with cluster(self.given.kubeconfig, self.given.context) as objects:
             for change in self._changes(objects):
                 if change.what == "left":
                     _log(f"warning: {change.label} is not needed, but it is not policyd's")
@@ -157,16 +129,15 @@ class _Watch:
 
     def _changes(self, objects: "Objects") -> Iterator[ConfigurationChange]:
         assert self.loaded is not None
-        sources, policies = self.loaded
-        name, options, force = self.options.name, self.options, self.force
-        if self.mode is None:
-            return synchronized(objects, configurations(policies, options), name, force=force)
+        given, options, force = self.given, self.given.options, self.force
+        if given.mode is None:
+            wanted = configurations(self.loaded[1], options)
+            return synchronized(objects, wanted, options.name, force=force)
         version = cluster_version(objects)
         if version != self.version:
             self.version = version
             self.load()
-            sources, policies = self.loaded
-        state = planned(objects, sources, policies, options, self.mode, force=force)
+        state = in_tree(objects, given, given.mode, self.loaded, force=force)
         self.served = state.served
         placing = Placing(objects, state, options, force=force, pause=self._pause, note=_log)
         return placing.run()
@@ -183,7 +154,7 @@ class _Watch:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._end, stop)
-        config = configuration(kubeconfig_file(self.kubeconfig), self.context)
+        config = configuration(kubeconfig_file(self.given.kubeconfig), self.given.context)
         objects = ObjectClient(config, TIMEOUT)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(objects.close)
@@ -191,9 +162,9 @@ class _Watch:
             tasks.create_task(self._follow_files(stop, due, edited))
             for each in self._lists():
                 tasks.create_task(self._follow_cluster(objects, each, stop, due))
-            if self.mode is not None:
+            if self.given.mode is not None:
                 due.set()  # what the first run did not wait for
-            _log(f"watching {', '.join(map(str, self.paths))} and the cluster")
+            _log(f"watching {', '.join(map(str, self.given.paths))} and the cluster")
             while not stop.is_set():
                 await _first(stop, due)
                 due.clear()
@@ -215,7 +186,7 @@ class _Watch:
         """Yield what may be changed by others: the configurations, and placed documents."""
         from policyd.cluster.watching import Watched
 
-        selected = f"metadata.name={self.options.name}"
+        selected = f"metadata.name={self.given.options.name}"
         for kind in RESOURCES:
             yield Watched(path_of(kind), field_selector=selected, metadata_only=True)
         for kind, version in self.served.versions.items():
@@ -224,7 +195,7 @@ class _Watch:
     async def _follow_files(
         self, stop: asyncio.Event, due: asyncio.Event, edited: asyncio.Event
     ) -> None:
-        async for _ in changed(self.paths, stop, known=self.state):
+        async for _ in changed(self.given.paths, stop, known=self.state):
             try:
                 await asyncio.to_thread(self.load)
             except PolicydError as error:

@@ -5,7 +5,17 @@ from dataclasses import asdict
 from datetime import UTC
 
 from policyd.json_types import JSONObject
-from policyd.reports.summary import ReportedFinding, ResultCounts, Summary
+from policyd.reports.summary import (
+    NamespaceResults,
+    PolicyResults,
+    ReportedFinding,
+    ReportWrites,
+    ResultCounts,
+    ResultWord,
+    Summary,
+)
+
+_WORDS: tuple[ResultWord, ...] = ("pass", "fail", "warn", "error", "skip")
 
 
 def json_text(summary: Summary) -> str:
@@ -29,50 +39,30 @@ def _document(summary: Summary) -> JSONObject:
         "objects": summary.objects,
         "owned": summary.owned,
         "results": _counts(summary.results),
-        "policies": [
-            {
-                "name": each.name,
-                "kind": each.kind,
-                "category": each.category,
-                "severity": each.severity,
-                "rollout": each.rollout,
-                "idle": each.idle,
-                "results": _counts(each.results),
-            }
-            for each in summary.policies
-        ],
-        "byNamespace": [
-            {
-                "namespace": each.namespace,
-                "objects": each.objects,
-                "results": _counts(each.results),
-            }
-            for each in summary.by_namespace
-        ],
-        "findings": [_finding(each) for each in summary.findings],
+        "policies": [_row(each) for each in summary.policies],
+        "byNamespace": [_row(each) for each in summary.by_namespace],
+        "findings": [_fields(each) for each in summary.findings],
         "moreFindings": summary.more_findings,
-        "reports": {
-            "written": summary.reports.written,
-            "unchanged": summary.reports.unchanged,
-            "deleted": summary.reports.deleted,
-            "failed": summary.reports.failed,
-            "dryRun": summary.reports.dry_run,
-        },
+        "reports": _fields(summary.reports),
         "problems": [*summary.problems],
         "moreProblems": summary.more_problems,
     }
 
 
+def _row(value: PolicyResults | NamespaceResults) -> JSONObject:
+    return {**_fields(value), "results": _counts(value.results)}
+
+
 def _counts(counts: ResultCounts) -> JSONObject:
-    return {
-        "pass": counts.passed,
-        "fail": counts.fail,
-        "warn": counts.warn,
-        "error": counts.error,
-        "skip": counts.skip,
-    }
+    return {each: counts[each] for each in _WORDS}
 
 
-def _finding(finding: ReportedFinding) -> JSONObject:
-    fields = asdict(finding)
-    return {"apiVersion" if name == "api_version" else name: fields[name] for name in fields}
+def _fields(
+    value: PolicyResults | NamespaceResults | ReportedFinding | ReportWrites,
+) -> JSONObject:
+    """Return the fields by their names in JSON: ``apiVersion`` for ``api_version``."""
+    found = {}
+    for name, each in asdict(value).items():
+        first, *others = name.split("_")
+        found[first + "".join(map(str.capitalize, others))] = each
+    return found

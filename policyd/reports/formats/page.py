@@ -13,15 +13,13 @@ from importlib.resources import files
 
 from policyd.reports.formats.page_tables import findings, namespaces, number, policies
 from policyd.reports.formats.words import (
-    RESULTS,
-    counts_by_word,
     facts,
     plural,
     printable,
     scope,
     started,
 )
-from policyd.reports.summary import Summary
+from policyd.reports.summary import RESULTS, Summary
 
 _MEANINGS = {
     "fail": "violations",
@@ -98,7 +96,7 @@ def _header(summary: Summary) -> Iterator[str]:
 
 
 def _totals(summary: Summary) -> Iterator[str]:
-    counts = counts_by_word(summary.results)
+    counts, total = summary.results, sum(summary.results.values())
     yield '<section aria-label="Totals">'
     yield '<ul class="totals">'
     for word in RESULTS:
@@ -108,17 +106,17 @@ def _totals(summary: Summary) -> Iterator[str]:
             f'<span class="quiet">{_MEANINGS[word]}</span></li>'
         )
     yield "</ul>"
-    if summary.results.total:
+    if total:
         box = f'viewBox="0 0 {_BAR} 1" preserveAspectRatio="none"'
         yield f'<svg class="bar" {box} aria-hidden="true">'
         at = 0.0
         for word in RESULTS:
-            width = counts[word] * _BAR / summary.results.total
+            width = counts[word] * _BAR / total
             yield f'<rect class="{word}" x="{at:.2f}" width="{width:.2f}" height="1"/>'
             at += width
         yield "</svg>"
     yield (
-        f"<p>{plural(summary.results.total, 'result', shown=number)} of "
+        f"<p>{plural(total, 'result', shown=number)} of "
         f"{plural(summary.objects, 'object', shown=number)}: "
         "each counts one object and one policy that matches it, with its worst finding.</p>"
     )

@@ -6,14 +6,13 @@ from typing import TypeVar
 
 from policyd.policy.source.classification import SEVERITIES
 from policyd.reports.formats.words import (
-    RESULTS,
-    counts_by_word,
     plural,
     printable,
     rank,
     reason,
 )
 from policyd.reports.summary import (
+    RESULTS,
     NamespaceResults,
     PolicyResults,
     ReportedFinding,
@@ -159,7 +158,7 @@ def _severity(severity: str) -> str:
 
 
 def _counts(counts: ResultCounts) -> str:
-    return "".join(_count(value, word) for word, value in counts_by_word(counts).items())
+    return "".join(_count(counts[word], word) for word in RESULTS)
 
 
 def _count(value: int, word: str) -> str:
@@ -172,7 +171,7 @@ _NO_COUNTS = '<td class="count none" data-key="-1">–</td>' * len(RESULTS)
 
 def _worst(rows: Sequence[_Row]) -> tuple[list[_Row], int]:
     """Return at most ``MOST_ROWS`` rows in their order, and how many were left out."""
-    kept = sorted(rows, key=lambda row: (-row.results.fail, -row.results.error))[:MOST_ROWS]
+    kept = sorted(rows, key=lambda row: (-row.results["fail"], -row.results["error"]))[:MOST_ROWS]
     chosen = {id(row) for row in kept}
     return [row for row in rows if id(row) in chosen], len(rows) - len(kept)
 

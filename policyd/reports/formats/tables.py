@@ -3,16 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from policyd.reports.formats.words import (
-    RESULTS,
-    counts_by_word,
     facts,
     plural,
     printable,
     reason,
-    subject,
 )
 from policyd.reports.sample import FindingSample
-from policyd.reports.summary import ResultCounts, Summary
+from policyd.reports.summary import RESULTS, ResultCounts, Summary
 
 # Findings that are listed; `kubectl get` and the other formats have more.
 MOST_LISTED = 50
@@ -76,7 +73,7 @@ def _findings(summary: Summary) -> Iterator[str]:
             (
                 each.result,
                 each.namespace or "-",
-                subject(each),
+                f"{each.kind}/{each.name}",
                 each.policy,
                 each.rule or "-",
                 each.severity or "-",
@@ -96,13 +93,13 @@ def _end(summary: Summary) -> Iterator[str]:
     if not summary.complete:
         problems = plural(len(summary.problems) + summary.more_problems, "problem")
         yield f"incomplete: {'interrupted' if summary.interrupted else problems}"
-    found = counts_by_word(summary.results)
+    found = summary.results
     results = ", ".join(f"{found[word]} {word}" for word in RESULTS)
-    yield f"{plural(summary.results.total, 'result')}: {results}"
+    yield f"{plural(sum(found.values()), 'result')}: {results}"
 
 
 def _counts(counts: ResultCounts) -> tuple[str, ...]:
-    return tuple(map(str, counts_by_word(counts).values()))
+    return tuple(str(counts[word]) for word in RESULTS)
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: int) -> Iterator[str]:

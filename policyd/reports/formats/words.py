@@ -3,11 +3,8 @@
 from collections.abc import Callable, Iterator
 from datetime import UTC
 
-from policyd.reports.summary import ReportedFinding, ResultCounts, Summary
+from policyd.reports.summary import ReportedFinding, Summary
 
-# From the worst result to the best one, as in columns and filters.
-RESULTS = ("fail", "error", "warn", "skip", "pass")
-REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 # Control characters, which terminals interpret and HTML forbids, and those that reorder what
 # surrounds them; what is shown must not be able to disguise itself.
 _HOSTILE = dict.fromkeys(
@@ -22,7 +19,7 @@ _HOSTILE = dict.fromkeys(
         *range(0xD800, 0xE000),
         0xFEFF,
     ),
-    REPLACEMENT,
+    "\N{REPLACEMENT CHARACTER}",
 )
 
 
@@ -30,17 +27,6 @@ def printable(text: str, most: int) -> str:
     """Return a string in one line of at most ``most`` characters, without control characters."""
     words = " ".join(text[: 2 * most].split()).translate(_HOSTILE)
     return words if len(words) <= most and len(text) <= 2 * most else f"{words[: most - 1]}…"
-
-
-def counts_by_word(counts: ResultCounts) -> dict[str, int]:
-    """Return the counts in the order of ``RESULTS``."""
-    return {
-        "fail": counts.fail,
-        "error": counts.error,
-        "warn": counts.warn,
-        "skip": counts.skip,
-        "pass": counts.passed,
-    }
 
 
 def plural(value: int, noun: str, several: str = "", *, shown: Callable[[int], str] = str) -> str:
@@ -97,11 +83,6 @@ def reason(finding: ReportedFinding) -> str:
     if finding.exception not in finding.message:
         notes.append(f"exception {finding.exception}")
     return "; ".join(notes)
-
-
-def subject(finding: ReportedFinding) -> str:
-    """Return the object of a finding as kubectl names it: ``Deployment/web``."""
-    return f"{finding.kind}/{finding.name}"
 
 
 def rank(words: tuple[str, ...], word: str) -> int:

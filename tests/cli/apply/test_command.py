@@ -8,43 +8,30 @@ import pytest
 from click.testing import CliRunner, Result
 
 from policyd.cli import policyd
+from tests.builders.policies import apply_configuration, demand, policy, rule
+from tests.cli.folder import write
 
-POLICIES = """\
-apiVersion: policyd.dev/v1
-kind: Policy
-metadata: {name: team}
-spec:
-  description: Pods say their team.
-  matchConstraints: 
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: ["*"], resources: [pods]}
-  podControllers: true
-  validations:
-  - {expression: "'team' in object.metadata.?labels.orValue({})", message: no team}
----
-apiVersion: policyd.dev/v1
-kind: Policy
-metadata: {name: old-images}
-spec:
-  matchConstraints: 
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: ["*"], resources: [pods]}
-    namespaceSelector: {matchLabels: {env: prod}}
-  validationActions: [Warn, Audit]
-  validations:
-  - {expression: "request.operation == 'UPDATE'", message: only updates}
----
-apiVersion: policyd.dev/v1
-kind: Policy
-metadata: {name: no-token}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
-  mutations:
-  - patchType: ApplyConfiguration
-    applyConfiguration: {expression: "Object{spec: Object.spec{automountServiceAccountToken: false}}"}
-"""
+PODS = rule("pods", operations=["*"])
+TEAM = demand("'team' in object.metadata.?labels.orValue({})", "no team")
+POLICIES = [
+    policy(
+        "team", PODS, description="Pods say their team.", podControllers=True, validations=[TEAM]
+    ),
+    policy(
+        "old-images",
+        PODS,
+        match={"namespaceSelector": {"matchLabels": {"env": "prod"}}},
+        validationActions=["Warn", "Audit"],
+        validations=[demand("request.operation == 'UPDATE'", "only updates")],
+    ),
+    policy(
+        "no-token",
+        rule("pods", operations=["CREATE"]),
+        mutations=[
+            apply_configuration("Object{spec: Object.spec{automountServiceAccountToken: false}}")
+        ],
+    ),
+]
 MANIFESTS = """\
 apiVersion: v1
 kind: Namespace
@@ -67,7 +54,7 @@ items:
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "policies.yaml").write_text(POLICIES)
+    write("policies.yaml", *POLICIES)
     (tmp_path / "deploy/app").mkdir(parents=True)
     (tmp_path / "deploy/app/all.yaml").write_text(MANIFESTS)
     return tmp_path
@@ -148,9 +135,8 @@ def test_a_delete_has_only_the_old_object() -> None:
 
 
 def test_the_namespace_is_written_into_the_object_as_the_api_server_does(folder: Path) -> None:
-    policy = POLICIES.split("---", maxsplit=1)[0].replace("'team' in object.metadata.?labels.orValue({})",
-                                              "object.metadata.namespace == 'default'")  # fmt: skip
-    (folder / "policies.yaml").write_text(policy.replace("podControllers: true", ""))
+    written = demand("object.metadata.namespace == 'default'", "not written")
+    write("policies.yaml", policy("written", PODS, validations=[written]))
     pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
     assert run("-", text=pod).exit_code == 0
 

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from policyd.cluster import bounds, listing
 from policyd.json_types import JSONObject
-from tests.builders.policies import apply_configuration, demand, policy, rule
+from tests.builders.policies import apply_configuration, demand, policy, rule, vap, vap_binding
 from tests.cluster.contents import Contents
-from tests.cluster.fake import ApiServer, Call, Reply, refusal
+from tests.cluster.fake import ApiServer, refusal
 
 PODS, DEPLOYMENTS, SETS = "/api/v1/pods", "/apis/apps/v1/deployments", "/apis/apps/v1/replicasets"
 NAMESPACES = "/api/v1/namespaces"
@@ -75,45 +74,6 @@ def test_an_object_is_a_creation_with_its_type_and_without_managed_fields(
         "CREATE example.com/v1 Globe globes world - false policyd",
         "CREATE v1 Pod pods a shop false policyd",
     ]
-
-
-def test_lists_are_read_in_pages(
-    contents: Contents, run: Run, server: ApiServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(listing, "PAGE", 3)
-    for number in range(8):
-        contents.add(PODS, f"p{number}", "shop")
-    done = run(teams())
-    assert [row[1] for row in found(done)] == [f"Pod shop/p{number}" for number in range(8)]
-    pages = [call.path for call in server.calls if call.path.startswith(f"{PODS}?")]
-    assert pages == [f"{PODS}?limit=3", f"{PODS}?limit=3&continue=3", f"{PODS}?limit=3&continue=6"]
-
-
-def test_pages_that_would_be_too_large_have_fewer_objects(
-    contents: Contents, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bounds, "MAX_PAGE_BYTES", 20_000)
-    for number in range(200):
-        contents.add(PODS, f"p{number:03}", "shop", spec={"text": "x" * 300})
-    assert run(teams()).stderr == "200 objects: 0 admitted, 200 denied\n"
-
-
-def test_a_list_that_expires_goes_on(contents: Contents, run: Run) -> None:
-    for number in range(4):
-        contents.add(PODS, f"p{number}", "shop")
-    contents.page = 2
-
-    def special(call: Call) -> Reply | None:
-        if not call.path.endswith("continue=2"):
-            return None
-        gone = refusal(410, "The provided continue parameter is too old")
-        contents.special = lambda call: None
-        return Reply({**gone.body, "metadata": {"continue": "3"}}, 410)
-
-    contents.special = special
-    done = run(teams())
-    assert [row[1] for row in found(done)] == ["Pod shop/p0", "Pod shop/p1", "Pod shop/p3"]
-    assert done.exit_code == 1
 
 
 def test_wildcards_reach_everything_that_can_be_listed_and_that_policies_may_see(
@@ -273,18 +233,15 @@ def test_params_are_those_of_the_cluster_where_no_document_gives_them(
     for name in ("a", "b"):
         contents.add(PODS, name, "shop")
     contents.add("/api/v1/configmaps", "allowed", "mail", data={"name": "a"})
-    about = "admissionregistration.k8s.io/v1"
-    spec = {
-        "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
-        "matchConstraints": {"resourceRules": [rule("pods")]},
-        "validations": [demand("object.metadata.name == params.data.name", "another name")],
-    }
     given = {"name": "allowed", "namespace": "mail", "parameterNotFoundAction": "Deny"}
-    bound = {"policyName": "named", "validationActions": ["Deny"], "paramRef": given}
-    kind, metadata = "ValidatingAdmissionPolicy", {"name": "named"}
     made = [
-        {"apiVersion": about, "kind": kind, "metadata": metadata, "spec": spec},
-        {"apiVersion": about, "kind": f"{kind}Binding", "metadata": metadata, "spec": bound},
+        vap(
+            "named",
+            rule("pods"),
+            paramKind={"apiVersion": "v1", "kind": "ConfigMap"},
+            validations=[demand("object.metadata.name == params.data.name", "another name")],
+        ),
+        vap_binding("named", policyName="named", paramRef=given),
     ]
     assert [row[1] for row in found(run(*made))] == ["Pod shop/b"]
     path = f"{NAMESPACES}/mail/configmaps/allowed"

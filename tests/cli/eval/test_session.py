@@ -1,11 +1,7 @@
 """``policyd eval`` without an expression: answers, completion, and a real terminal."""
 
-import os
-import pty
-import select
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +11,7 @@ import pytest
 from policyd.cli.eval.completion import completions
 from policyd.cli.eval.repl import is_open
 from policyd.cli.eval.session import COMMANDS, Session
+from tests.cli.terminal import Interactive
 from tests.shared import ROOT
 
 OBJECT = {"spec": {"containers": [{"name": "a", "image": "i:1"}], "replicas": 2, "a-b": 1}}
@@ -149,82 +146,21 @@ def test_expressions_that_go_on(text: str, want: bool) -> None:
     assert is_open(text) is want
 
 
-# Its input becomes the terminal that controls it, so that Ctrl-C is a signal.
-_IN_TERMINAL = """
-import fcntl, runpy, termios
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-runpy.run_module("policyd", run_name="__main__")
-"""
-
-
-class Terminal:
-    """A command in a terminal of its own."""
-
-    def __init__(self, state: Path, *arguments: str) -> None:
-        self._leader, follower = pty.openpty()
-        environment = {
-            **os.environ,
-            "TERM": "dumb",
-            "INPUTRC": "/dev/null",
-            "NO_COLOR": "1",
-            "XDG_STATE_HOME": str(state),
-            "PYTHONPATH": str(ROOT),
-        }
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", _IN_TERMINAL, "eval", *arguments],
-            stdin=follower,
-            stdout=follower,
-            stderr=follower,
-            env=environment,
-            start_new_session=True,
-        )
-        os.close(follower)
-        self._seen = ""
-
-    def until(self, text: str, seconds: float = 300) -> str:
-        """What is written up to this text and with it, since the last time."""
-        end = time.monotonic() + seconds
-        while text not in self._seen:
-            ready, _, _ = select.select([self._leader], [], [], max(0, end - time.monotonic()))
-            assert ready, f"no {text!r} in {self._seen!r}"
-            self._seen += os.read(self._leader, 4096).decode()
-        before, _, self._seen = self._seen.partition(text)
-        return before + text
-
-    def interrupt(self, text: str) -> None:
-        """Ctrl-C until the text is written: readline misses a signal between a key and its wait
-        for the next one.
-        """
-        for _ in range(30):
-            self.type("\x03")
-            end = time.monotonic() + 1
-            while text not in self._seen:
-                if not select.select([self._leader], [], [], max(0, end - time.monotonic()))[0]:
-                    break
-                self._seen += os.read(self._leader, 4096).decode()
-            if text in self._seen:
-                break
-        self.until(text)
-
-    def type(self, text: str) -> None:
-        os.write(self._leader, text.encode())
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait(300)
-        os.close(self._leader)
+def started(state: Path, *arguments: str) -> Interactive:
+    variables = {"TERM": "dumb", "INPUTRC": "/dev/null", "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
+    variables["XDG_STATE_HOME"] = str(state)
+    return Interactive("eval", *arguments, variables=variables)
 
 
 @pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Terminal]:
+def terminal(tmp_path: Path) -> Iterator[Interactive]:
     (tmp_path / "pod.yaml").write_text("spec: {containers: [{name: web, image: 'nginx:1'}]}\n")
-    made = Terminal(tmp_path / "state", "--load", str(tmp_path / "pod.yaml"))
+    made = started(tmp_path / "state", "--load", str(tmp_path / "pod.yaml"))
     yield made
     made.close()
 
 
-def test_in_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
+def test_in_a_terminal(terminal: Interactive, tmp_path: Path) -> None:
     terminal.until("cel> ")
     terminal.type("object.spec.conta\t[0].name\n")
     shown = terminal.until("cost")
@@ -241,13 +177,17 @@ def test_in_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
     terminal.until("cel> ")
     terminal.type("1 + ")
     terminal.until("1 + ")
-    terminal.interrupt("cel> ")
+    for _ in range(30):  # readline misses a signal between a key and its wait for the next one
+        terminal.type("\x03")
+        if terminal.shows("cel> ", 1):
+            break
+    terminal.until("cel> ")
     terminal.type("\x04")
     assert terminal.process.wait(300) == 0
     history = tmp_path / "state" / "policyd" / "eval_history"
     assert "object.spec.containers[0].name" in history.read_text()
     assert history.stat().st_mode & 0o777 == 0o600
-    again = Terminal(tmp_path / "state")
+    again = started(tmp_path / "state")
     try:
         again.until("cel> ")
         again.type("\x10\x10\n")

@@ -8,49 +8,36 @@ from typing import Any
 import pytest
 
 from policyd.policy.suite.reviews import build_review
+from tests.builders.policies import add_label, demand, overlay, policy, rule
+from tests.cli.folder import write
 from tests.cli.terminal import run
 
-POLICY = """
-apiVersion: policyd.dev/v1
-kind: Policy
-metadata: {name: tagged}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}
-  matchConditions:
-  - {name: no-jobs, expression: "!object.metadata.name.startsWith('job')"}
-  variables:
-  - {name: images, expression: "object.spec.containers.map(c, c.image)"}
-  validations:
-  - expression: variables.images.all(i, i.contains(':'))
-    message: images need a tag
-  - expression: size(variables.images) < 9
----
-apiVersion: policyd.dev/v1
-kind: Policy
-metadata: {name: labels}
-spec:
-  matchConstraints:
-    objectSelector: {matchLabels: {label: me}}
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
-  mutations:
-  - patchType: JSONPatch
-    jsonPatch:
-      expression: "[JSONPatch{op: 'add', path: '/metadata/labels/x', value: 'y'}]"
----
-apiVersion: policyd.dev/v1
-kind: Policy
-metadata: {name: only-production}
-spec:
-  matchConstraints:
-    namespaceSelector: {matchLabels: {env: prod}}
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
-  validations:
-  - {expression: "request.userInfo.username != 'bob'", message: not by bob}
-"""
+CREATED = rule("pods", operations=["CREATE"])
+POLICIES = [
+    policy(
+        "tagged",
+        matchConditions=[
+            {"name": "no-jobs", "expression": "!object.metadata.name.startsWith('job')"}
+        ],
+        variables=[{"name": "images", "expression": "object.spec.containers.map(c, c.image)"}],
+        validations=[
+            demand("variables.images.all(i, i.contains(':'))", "images need a tag"),
+            {"expression": "size(variables.images) < 9"},
+        ],
+    ),
+    policy(
+        "labels",
+        CREATED,
+        match={"objectSelector": {"matchLabels": {"label": "me"}}},
+        mutations=[add_label("'y'")],
+    ),
+    policy(
+        "only-production",
+        CREATED,
+        match={"namespaceSelector": {"matchLabels": {"env": "prod"}}},
+        validations=[demand("request.userInfo.username != 'bob'", "not by bob")],
+    ),
+]
 POD: dict[str, Any] = {
     "apiVersion": "v1",
     "kind": "Pod",
@@ -61,7 +48,7 @@ POD: dict[str, Any] = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "policies.yaml").write_text(POLICY)
+    write(str(tmp_path / "policies.yaml"), *POLICIES)
     (tmp_path / "pod.json").write_text(json.dumps(POD))
     return tmp_path
 
@@ -182,23 +169,18 @@ def test_errors_name_the_part_that_failed(folder: Path) -> None:
     assert "c.image = error: no such key: image" in done.stdout
 
 
-PATTERN = """
-apiVersion: policyd.dev/v1
-kind: Policy
-metadata: {name: pattern}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
-  validations:
-  - pattern: {metadata: {name: "?*"}}
-  - pattern: {spec: {containers: [{image: "*:*"}]}}
-    message: images need a tag
-"""
+PATTERN = policy(
+    "pattern",
+    CREATED,
+    validations=[
+        {"pattern": {"metadata": {"name": "?*"}}},
+        {"pattern": {"spec": {"containers": [{"image": "*:*"}]}}, "message": "images need a tag"},
+    ],
+)
 
 
 def test_patterns_are_told_by_the_places_that_do_not_fit(folder: Path) -> None:
-    (folder / "policies.yaml").write_text(PATTERN)
+    write(str(folder / "policies.yaml"), PATTERN)
     done = explain(folder)
     assert "+ validations[0]: the pattern matches" in done.stdout
     assert "x validations[1]: the pattern does not match" in done.stdout
@@ -215,21 +197,12 @@ def test_denials_of_policies_that_are_not_asked_about_are_counted(folder: Path) 
     assert done.stdout.count("object.spec.containers = ") == 1
 
 
-AUTHORIZED = """
-apiVersion: policyd.dev/v1
-kind: Policy
-metadata: {name: allowed}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
-  validations:
-  - expression: authorizer.group('').resource('secrets').check('get').allowed()
-"""
+MAY = "authorizer.group('').resource('secrets').check('get').allowed()"
 
 
 def test_authorizer_answers_from_a_file(folder: Path) -> None:
-    (folder / "policies.yaml").write_text(AUTHORIZED)
+    allowed = policy("allowed", validations=[{"expression": MAY}])
+    write(str(folder / "policies.yaml"), allowed)
     (folder / "rules.yaml").write_text("- {user: bob, resource: secrets, allowed: true}\n")
     arguments = ("--authorizer", "rules.yaml", "pod.json")
     assert "ALLOWED" in explain(folder, "--user", "bob", *arguments).stdout
@@ -254,13 +227,12 @@ def test_bad_input_ends_with_2(folder: Path, arguments: tuple[str, ...], message
     assert done.returncode == 2
 
 
-def test_colours_only_where_they_are_wanted(folder: Path) -> None:
-    assert "\x1b[" not in explain(folder, "pod.json").stdout
-
-
 def test_the_mutating_webhook_tells_nothing_of_patterns(folder: Path) -> None:
-    overlay = "  mutations: [{patchType: Overlay, overlay: {metadata: {name: web}}}]\n"
-    (folder / "policies.yaml").write_text(PATTERN + overlay)
+    mutated = {
+        **PATTERN,
+        "spec": {**PATTERN["spec"], "mutations": [overlay({"metadata": {"name": "web"}})]},
+    }
+    write(str(folder / "policies.yaml"), mutated)
     # A denial comes first, so what mutated before it stands below.
     validate, _, mutate = explain(folder).stdout.partition("-- mutate --")
     assert "mutations[0] Overlay" in mutate

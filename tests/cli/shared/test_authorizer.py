@@ -15,23 +15,15 @@ from policyd.cli.review import command as review_command
 from policyd.errors import ConfigError, PolicySchemaError
 from policyd.policy.source.authorizer_file import load_rules
 from policyd.policy.suite.reviews import build_review
+from tests.builders.objects import config_map
+from tests.builders.policies import CONFIG_MAPS, demand, policy
 
 RULES = """\
 - {user: bob, verb: create, group: apps, resource: deployments, reason: bob deploys}
 - {groups: [auditors], verb: get, path: /metrics}
 """
-POLICY = """\
-apiVersion: policyd.dev/v1
-kind: Policy
-metadata: {name: trusted}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}
-  validations:
-  - expression: authorizer.group('apps').resource('deployments').check('create').allowed()
-    message: only who may deploy
-"""
+MAY_DEPLOY = "authorizer.group('apps').resource('deployments').check('create').allowed()"
+POLICY = policy("trusted", CONFIG_MAPS, validations=[demand(MAY_DEPLOY, "only who may deploy")])
 DEPLOY = "authorizer.group('apps').resource('deployments').check('create').reason()"
 METRICS = "authorizer.path('/metrics').check('get').allowed()"
 OWN = "authorizer.requestResource.check('create').allowed()"
@@ -97,11 +89,10 @@ def test_eval_without_rules_says_how_to_give_some() -> None:
 
 
 def reviewed(tmp_path: Path, user: str, *arguments: str) -> dict[str, Any]:
-    policy = tmp_path / "policy.yaml"
-    policy.write_text(POLICY)
-    obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n"}}
-    review = json.dumps(build_review(obj, user=user))
-    code, output = run(review_command, "-p", str(policy), *arguments, given=review)
+    file = tmp_path / "policy.json"
+    file.write_text(json.dumps(POLICY))
+    review = json.dumps(build_review(config_map(), user=user))
+    code, output = run(review_command, "-p", str(file), *arguments, given=review)
     assert code == 0
     response: dict[str, Any] = orjson.loads(output)["response"]
     return response

@@ -1,8 +1,23 @@
-"""Reports for other programs: what they must be so that those read them."""
+"""Reports for other programs: what they must be so that those read them; of SARIF, what GitHub code
+scanning requires of a log before it shows its results.
+"""
 
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
-from policyd.cli.shared.reports import ReportEntry, github, junit
+import pytest
+from click.testing import CliRunner
+
+from policyd.cli import policyd
+from policyd.cli.shared.reports import MAX_RESULTS, ReportEntry, ReportRule, github, junit, sarif
+from policyd.json_types import JSONObject
+from policyd.policy.lint.lint_rules import RULES
+from tests.builders.policies import demand, policy, suite
+from tests.cli.folder import write
 
 ENTRIES = [
     ReportEntry(
@@ -13,6 +28,7 @@ ENTRIES = [
         "labels", "warning", "50% <labelled>, at most: \x00", "Pod a/db", "more.yaml", "more.yaml"
     ),
 ]
+LIMITS = ReportRule("Containers have limits", "Set resources.limits.", "warning")
 
 
 def test_junit_has_a_suite_for_each_group_and_counts() -> None:
@@ -64,3 +80,171 @@ def test_github_commands_are_escaped() -> None:
     ]
     tricky = ReportEntry("a:b,c", "note", "m", file="x,y:z.yaml")
     assert github([tricky]) == "::notice file=x%2Cy%3Az.yaml,title=a%3Ab%2Cc::m"
+
+
+def accepted(log: JSONObject) -> JSONObject:
+    """The only run of a log that GitHub accepts and shows.
+
+    From https://docs.github.com/en/code-security/reference/code-scanning/sarif-files/
+    sarif-support-for-code-scanning (the file of that name in the repository github/docs):
+
+    - at most 20 runs, 25,000 results and rules a run, 20 tags a rule (10 are shown), 10 MB gzipped;
+    - of the log $schema, version 2.1.0 and runs; of a run tool.driver with a name and results; of a
+      rule id, shortDescription, fullDescription and help.text; of a result message.text, locations
+      and partialFingerprints (only primaryLocationLineHash is used); of a location the URI and the
+      region; none of them may be empty;
+    - names have at most 255 characters, descriptions 1024;
+    - the level is note, warning or error, precision and problem.severity have fixed values;
+    - a URI is relative to the root of the repository; lines and columns count from 1.
+    """
+    assert len(gzip.compress(json.dumps(log).encode())) <= 10_000_000
+    assert log["$schema"].endswith("sarif-2.1.0.json") and log["version"] == "2.1.0"
+    assert len(log["runs"]) <= 20
+    (run,) = log["runs"]
+    driver = run["tool"]["driver"]
+    assert driver["name"] and driver["version"]
+    rules, results = driver["rules"], run["results"]
+    assert len(rules) <= 25_000 and len(results) <= 25_000
+    assert len({rule["id"] for rule in rules}) == len(rules)
+    for rule in rules:
+        assert rule["id"] and 0 < len(rule["name"]) <= 255
+        for field in ("shortDescription", "fullDescription"):
+            assert 0 < len(rule[field]["text"]) <= 1024
+        assert rule["help"]["text"] and rule["help"]["markdown"]
+        assert rule["defaultConfiguration"]["level"] in ("note", "warning", "error")
+        assert 0 < len(rule["properties"]["tags"]) <= 10
+        assert rule["properties"]["precision"] in ("very-high", "high", "medium", "low")
+        assert rule["properties"]["problem.severity"] in ("error", "warning", "recommendation")
+    prints = [each["partialFingerprints"]["primaryLocationLineHash"] for each in results]
+    assert all(prints) and len(set(prints)) == len(prints)
+    for result in results:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["level"] in ("note", "warning", "error") and result["message"]["text"]
+        (location,) = result["locations"]
+        uri = location["physicalLocation"]["artifactLocation"]["uri"]
+        assert re.fullmatch(r"[\w.~%-][\w./~%-]*|file:///.+", uri)
+        region = location["physicalLocation"]["region"]
+        assert region["startLine"] >= 1 and region["startColumn"] >= 1
+        assert (region["endLine"], region["endColumn"]) > (
+            region["startLine"],
+            region["startColumn"],
+        )
+    found: JSONObject = run
+    return found
+
+
+def test_sarif_names_rules_places_and_levels() -> None:
+    run = accepted(sarif(ENTRIES, {"limits": LIMITS, "unused": ReportRule("Never found")}))
+    rules = run["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in rules] == ["labels", "limits", "unused"]
+    assert rules[1]["shortDescription"]["text"] == "Containers have limits"
+    assert rules[1]["fullDescription"]["text"] == "Containers have limits\nSet resources.limits."
+    assert rules[1]["help"]["text"] == "Set resources.limits."
+    assert rules[1]["defaultConfiguration"] == {"level": "warning"}
+    first, second = run["results"]
+    assert (first["ruleId"], first["ruleIndex"], first["level"]) == ("limits", 1, "error")
+    assert first["message"]["text"] == "Pod a/web: no limit\nset one"
+    place = first["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "pods.yaml"
+    assert (place["region"]["startLine"], place["region"]["startColumn"]) == (3, 1)
+    assert second["locations"][0]["physicalLocation"]["region"]["startLine"] == 1
+
+
+@pytest.mark.parametrize(
+    "file, uri",
+    [
+        ("policies/a b.yaml", "policies/a%20b.yaml"),
+        (str(Path.cwd() / "policies/a.yaml"), "policies/a.yaml"),
+        ("/elsewhere/a.yaml", "file:///elsewhere/a.yaml"),
+        ("-", "Pod/shop/web"),
+        ("", "Pod/shop/web"),
+    ],
+)
+def test_sarif_places_are_relative_to_the_tree(file: str, uri: str) -> None:
+    run = accepted(sarif([ReportEntry("r", "error", "m", "Pod shop/web", file=file)], {}))
+    location = run["results"][0]["locations"][0]["physicalLocation"]
+    assert location["artifactLocation"]["uri"] == uri
+
+
+def test_fingerprints_do_not_depend_on_lines() -> None:
+    def prints(line: int) -> list[Any]:
+        entries = [ReportEntry("r", "error", "m", "Pod a", file="a.yaml", line=line)] * 2
+        run = accepted(sarif(entries, {}))
+        return [each["partialFingerprints"] for each in run["results"]]
+
+    assert prints(3) == prints(9)
+
+
+def test_long_descriptions_and_results_beyond_the_limit_are_cut() -> None:
+    entries = [ReportEntry("n", "note", f"n{at}") for at in range(MAX_RESULTS)]
+    entries += [ReportEntry("e", "error", "e"), ReportEntry("w", "warning", "w")]
+    run = accepted(sarif(entries, {"n": ReportRule("x" * 5000, "y" * 5000)}))
+    assert [each["level"] for each in run["results"][:3]] == ["error", "warning", "note"]
+    (notice,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert notice["message"]["text"].startswith("2 of the results are left out")
+
+
+NO_TEAM = demand("'team' in object.metadata.labels", "no team")
+POLICY = policy("team", description="Pods name their team.", validations=[NO_TEAM])
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write("policy.yaml", POLICY)
+    (tmp_path / "pod.yaml").write_text(POD)
+    return tmp_path
+
+
+def run(*arguments: str, text: str = "") -> JSONObject:
+    done = CliRunner().invoke(policyd, [*arguments, "--format", "sarif"], input=text)
+    return accepted(json.loads(done.stdout))
+
+
+def test_the_log_of_apply_is_accepted(folder: Path) -> None:
+    for given in ("pod.yaml", "-"):
+        log = run("apply", "-p", "policy.yaml", given, text=POD)
+        assert [each["ruleId"] for each in log["results"]] == ["team"]
+    (rule,) = log["tool"]["driver"]["rules"]
+    assert rule["shortDescription"]["text"] == "Pods name their team."
+    assert "Policy team in policy.yaml:4" in rule["help"]["text"]
+    (folder / "broken.yaml").write_text("a: [\n")
+    log = run("apply", "-p", "policy.yaml", "pod.yaml", "broken.yaml")
+    assert [each["ruleId"] for each in log["results"]] == ["team", "syntax"]
+
+
+@pytest.mark.parametrize(
+    ("severity", "score"),
+    [("critical", "9.5"), ("High", "8.0"), ("medium", "5.5"), ("low", "2.0"), ("info", None)],
+)
+def test_policies_have_category_and_severity(folder: Path, severity: str, score: str) -> None:
+    """As https://docs.github.com/en/code-security names the ranges of security-severity."""
+    annotations = {"policyd.dev/category": "Ownership", "policyd.dev/severity": severity}
+    write("policy.yaml", {**POLICY, "metadata": {"name": "team", "annotations": annotations}})
+    log = run("apply", "-p", "policy.yaml", "pod.yaml")
+    (rule,) = log["tool"]["driver"]["rules"]
+    assert rule["properties"]["tags"] == ["kubernetes", "security", "Ownership"]
+    assert rule["properties"].get("security-severity") == score
+
+
+def test_a_policy_without_severity_is_not_about_security(folder: Path) -> None:
+    (rule,) = run("apply", "-p", "policy.yaml", "pod.yaml")["tool"]["driver"]["rules"]
+    assert rule["properties"]["tags"] == ["kubernetes"]
+    assert "security-severity" not in rule["properties"]
+
+
+def test_the_log_of_lint_has_the_remedy_of_every_rule(folder: Path) -> None:
+    log = run("lint", "policy.yaml")
+    assert [each["ruleId"] for each in log["results"]] == ["unguarded-field"]
+    rules = {rule["id"]: rule for rule in log["tool"]["driver"]["rules"]}
+    assert set(rules) == set(RULES)
+    for name, rule in RULES.items():
+        assert rules[name]["help"]["text"] == rule.remedy
+        assert rule.about in rules[name]["fullDescription"]["text"]
+    assert rules["unguarded-field"]["defaultConfiguration"] == {"level": "warning"}
+
+
+def test_the_log_of_test_is_accepted(folder: Path) -> None:
+    (folder / "suite.yaml").write_text(json.dumps(suite()))
+    assert [each["ruleId"] for each in run("test", ".")["results"]] == ["case"]

@@ -11,19 +11,12 @@ from policyd.cli import main
 from policyd.cli.test.command import command
 from policyd.json_types import JSONObject
 from tests.builders.objects import pod
-from tests.builders.policies import policy, rule, suite
+from tests.builders.policies import json_patch, labelling, policy, rule, suite
 
 NO_X: JSONObject = policy(
     "no-x",
     validations=[{"expression": "object.metadata.name != 'x'", "message": "x is taken"}],
-    mutations=[
-        {
-            "patchType": "JSONPatch",
-            "jsonPatch": {
-                "expression": "[JSONPatch{op: 'add', path: '/metadata/labels', value: {'a': 'b'}}]"
-            },
-        }
-    ],
+    mutations=[labelling("a", "'b'")],
 )
 
 
@@ -75,9 +68,7 @@ def test_a_mutation_that_goes_on_changing_fails_and_shows_its_second_patch(tmp_p
         "[JSONPatch{op: 'add', path: '/metadata/annotations', "
         "value: {'n': object.metadata.?annotations.n.orValue('') + 'a'}}]"
     )
-    growing = policy(
-        mutations=[{"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}]
-    )
+    growing = policy(mutations=[json_patch(expression)])
     cases = [case("y", "y", {"allowed": True})]
     folder = write(tmp_path, policy=growing, suite=suite(cases=cases))
     result = run(folder)

@@ -9,11 +9,21 @@ from click.testing import CliRunner, Result
 
 from policyd.cli.test.command import command
 from policyd.json_types import JSONObject
-from tests.builders.policies import document, policy, rule, suite
+from tests.builders.policies import (
+    labelling,
+    map_,
+    map_binding,
+    overlay,
+    policy,
+    rule,
+    suite,
+    vap,
+    vap_binding,
+)
 from tests.shared import ROOT
 
 PODS = {"resourceRules": [rule()]}
-LABEL = {"patchType": "Overlay", "overlay": {"metadata": {"labels": {"a": "b"}}}}
+LABEL = overlay({"metadata": {"labels": {"a": "b"}}})
 
 
 def case(name: str, expect: JSONObject | None = None, **request: Any) -> JSONObject:
@@ -117,17 +127,8 @@ def test_what_never_happened(
 
 
 def test_a_mutating_policy_of_kubernetes(tmp_path: Path) -> None:
-    expression = "[JSONPatch{op: 'add', path: '/metadata/labels', value: {'a': 'b'}}]"
-    mutation = {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
-    spec = {
-        "matchConstraints": PODS,
-        "matchConditions": [CONDITION],
-        "mutations": [mutation],
-        "reinvocationPolicy": "Never",
-    }
-    version = "admissionregistration.k8s.io/v1"
-    made = document(version, "MutatingAdmissionPolicy", "p", spec)
-    binding = document(version, "MutatingAdmissionPolicyBinding", "b", {"policyName": "p"})
+    made = map_("p", matchConditions=[CONDITION], mutations=[labelling("a", "'b'")])
+    binding = map_binding("b", policyName="p")
     result = run(tmp_path, [made], [case("a")], "--require-tests")
     assert result.exit_code == 1  # not bound: no case concerns it
     options = ("--require-tests", "--coverage", "--format", "json")
@@ -136,17 +137,10 @@ def test_a_mutating_policy_of_kubernetes(tmp_path: Path) -> None:
 
 
 def test_bindings_of_which_one_never_applies(tmp_path: Path) -> None:
-    version = "admissionregistration.k8s.io/v1"
-    spec = {"matchConstraints": PODS, "validations": [{"expression": "false"}]}
-    made = document(version, "ValidatingAdmissionPolicy", "p", spec)
+    made = vap("p", validations=[{"expression": "false"}])
     elsewhere = {"namespaceSelector": {"matchLabels": {"env": "prod"}}}
     bindings = [
-        document(
-            version,
-            "ValidatingAdmissionPolicyBinding",
-            name,
-            {"policyName": "p", "validationActions": ["Deny"], "matchResources": rules},
-        )
+        vap_binding(name, matchResources=rules)
         for name, rules in (("here", {}), ("prod", elsewhere))
     ]
     result = run(tmp_path, [made, *bindings], [case("a", DENIED)], "--coverage")

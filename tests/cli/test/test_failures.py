@@ -9,25 +9,16 @@ import pytest
 from click.testing import CliRunner
 
 from policyd.cli.test.command import command
-from policyd.cli.test.mismatches import compared
+from policyd.cli.test.failure import compared
 from policyd.json_types import JSONObject
 from policyd.policy.suite.expectations import Mismatch
-from tests.builders.policies import policy, rule, suite
+from tests.builders.policies import demand, labelling, policy, suite
 
-MESSAGE = {"message": "x is taken"}
 ADMITTED: JSONObject = {"allowed": True}
 NO_X = policy(
     "no-x",
-    matchConstraints={"resourceRules": [rule()]},
-    validations=[{"expression": "object.metadata.name != 'x'", **MESSAGE}],
-    mutations=[
-        {
-            "patchType": "JSONPatch",
-            "jsonPatch": {
-                "expression": "[JSONPatch{op: 'add', path: '/metadata/labels', value: {'a': 'b'}}]"
-            },
-        }
-    ],
+    validations=[demand("object.metadata.name != 'x'", "x is taken")],
+    mutations=[labelling("a", "'b'")],
 )
 
 

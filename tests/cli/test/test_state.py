@@ -7,41 +7,32 @@ import yaml
 from click.testing import CliRunner
 
 from policyd.cli import policyd
+from tests.builders.policies import demand, policy, rule, vap, vap_binding
+from tests.cli.folder import write
+from tests.cli.within import answered
 
-POLICIES = """\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: replicas}
-spec:
-  paramKind: {apiVersion: example.com/v1, kind: Limit}
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}
-  validations:
-  - {expression: object.spec.replicas <= params.max, message: too many}
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: replicas}
-spec:
-  policyName: replicas
-  validationActions: [Deny]
-  paramRef: {name: limit, parameterNotFoundAction: Deny}
----
-apiVersion: policyd.dev/v1
-kind: Policy
-metadata: {name: env}
-spec:
-  matchConstraints:
-    namespaceSelector: {matchLabels: {env: prod}}
-    resourceRules:
-    - {apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}
-  validations:
-  - expression: namespaceObject.metadata.?annotations.owner.orValue('') == 'blue'
-    message: no owner
-  - expression: authorizer.group('apps').resource('deployments').check('scale').allowed()
-    message: may not scale
-"""
+CREATED = rule("deployments", group="apps", operations=["CREATE"])
+OWNER = "namespaceObject.metadata.?annotations.owner.orValue('') == 'blue'"
+MAY_SCALE = "authorizer.group('apps').resource('deployments').check('scale').allowed()"
+POLICIES = [
+    vap(
+        "replicas",
+        CREATED,
+        paramKind={"apiVersion": "example.com/v1", "kind": "Limit"},
+        validations=[demand("object.spec.replicas <= params.max", "too many")],
+    ),
+    vap_binding(
+        "replicas",
+        policyName="replicas",
+        paramRef={"name": "limit", "parameterNotFoundAction": "Deny"},
+    ),
+    policy(
+        "env",
+        CREATED,
+        match={"namespaceSelector": {"matchLabels": {"env": "prod"}}},
+        validations=[demand(OWNER, "no owner"), demand(MAY_SCALE, "may not scale")],
+    ),
+]
 LIMIT = """\
 apiVersion: example.com/v1
 kind: Limit
@@ -61,11 +52,10 @@ HEAD = "apiVersion: policyd.dev/v1\nkind: PolicyTest\nmetadata: {name: s}\npolic
 
 def run(folder: Path, suite: str, *arguments: str, limit: str = LIMIT) -> tuple[int, str]:
     (folder / "policies").mkdir(exist_ok=True)
-    (folder / "policies" / "policies.yaml").write_text(POLICIES)
+    write(str(folder / "policies" / "policies.yaml"), *POLICIES)
     (folder / "policies" / "limit.yaml").write_text(limit)
     (folder / "suite.yaml").write_text(HEAD + suite)
-    result = CliRunner().invoke(policyd, ["test", str(folder), *arguments])
-    return result.exit_code, result.output
+    return answered("test", str(folder), *arguments)
 
 
 def case(expect: str, state: str = "", name: str = "c") -> str:

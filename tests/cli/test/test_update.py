@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from policyd.cli import policyd
 from tests.builders.objects import pod
 from tests.builders.policies import demand, json_patch, overlay, policy, suite
+from tests.cli.within import answered
 from tests.sampling import sampled
 from tests.shared import ROOT
 
@@ -55,10 +56,7 @@ def a_pod(team: str = "x", image: str = "web:v1", name: str = "a") -> str:
 def run(folder: Path, text: str, *arguments: str) -> tuple[int, str]:
     (folder / "policies.json").write_bytes(b"\n".join(map(orjson.dumps, POLICIES)))
     (folder / "suite.yaml").write_bytes(text.encode())
-    result = CliRunner().invoke(policyd, ["test", str(folder), *arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        return result.exit_code, str(result.exception)
-    return result.exit_code, result.output
+    return answered("test", str(folder), *arguments)
 
 
 def updated(folder: Path, text: str, *arguments: str) -> str:

@@ -1,10 +1,7 @@
 """``policyd test --watch`` as a process of its own, in a pipe and in a terminal."""
 
 import os
-import pty
-import select
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,21 +10,14 @@ import pytest
 from click.testing import CliRunner
 
 from policyd.cli.test.command import command
-from policyd.cli.test.watch import concerns, differing, outside
+from policyd.cli.test.watch import concerns
 from policyd.json_types import JSONObject
 from policyd.policy.source.loader import load
-from tests import forking
 from tests.builders.objects import pod
 from tests.builders.policies import policy, rule, suite
-from tests.shared import ROOT
+from tests.cli.terminal import Interactive
 
 WAITS = "watching for changes"
-# Its input becomes the terminal that controls it, so that Ctrl-C is a signal.
-_IN_TERMINAL = """
-import fcntl, runpy, termios
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-runpy.run_module("policyd", run_name="__main__")
-"""
 
 
 def not_named(name: str, of: str = "p") -> JSONObject:
@@ -38,49 +28,20 @@ def not_named(name: str, of: str = "p") -> JSONObject:
     )
 
 
-class Watching:
-    """The command, in a pipe or in a terminal."""
+class Watching(Interactive):
+    """``policyd test --watch``, in a pipe or in a terminal."""
 
     def __init__(self, folder: Path, *arguments: str, terminal: bool = False) -> None:
-        environment = {**os.environ, "TERM": "xterm", "NO_COLOR": ""}
-        command = ["test", str(folder), "--watch", *arguments]
-        command = ["-c", _IN_TERMINAL, *command] if terminal else ["policyd", *command]
-        if terminal:
-            self._reader, writer = pty.openpty()
-        else:
-            self._reader, writer = os.pipe()
-        with Path(os.devnull).open("rb") as nothing:
-            streams = (writer if terminal else nothing.fileno(), writer, writer)
-            self.process = forking.popen(
-                command, ROOT, environment, streams, forking.COMMANDS, session=True
-            )
-        os.close(writer)
-        self._seen = ""
+        command = ("test", str(folder), "--watch", *arguments)
+        super().__init__(*command, terminal=terminal, variables={"TERM": "xterm", "NO_COLOR": ""})
 
-    def until(self, text: str = WAITS, seconds: float = 300) -> str:
-        """What is written up to this text and with it, since the last time."""
-        end = time.monotonic() + seconds
-        while text not in self._seen:
-            ready, _, _ = select.select([self._reader], [], [], max(0, end - time.monotonic()))
-            assert ready, f"no {text!r} in {self._seen!r}"
-            more = os.read(self._reader, 4096)
-            assert more, f"it ended: {self._seen!r}"
-            self._seen += more.decode()
-        before, _, self._seen = self._seen.partition(text)
-        return before + text
+    def turn(self) -> str:
+        """What one run writes."""
+        return self.until(WAITS)
 
     def interrupt(self) -> int:
         os.killpg(self.process.pid, signal.SIGINT)
         return self.process.wait(300)
-
-    def type(self, text: str) -> None:
-        os.write(self._reader, text.encode())
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait(300)
-        os.close(self._reader)
 
 
 @pytest.fixture
@@ -111,65 +72,65 @@ def write(file: Path, value: JSONObject) -> None:
 
 
 def test_only_what_a_change_concerns_runs_again(folder: Path, watching: Watching) -> None:
-    shown = watching.until()
+    shown = watching.turn()
     assert "one/suite.json" in shown and "two/suite.json" in shown
 
     write(folder / "one" / "policy.json", not_named("web", "one"))
-    shown = watching.until()
+    shown = watching.turn()
     assert f"changed: {folder}/one/policy.json" in shown
     assert "--- FAIL: one/one" in shown and "denies: Policy one" in shown
     assert "two/suite.json" not in shown
 
     write(folder / "two" / "pod.json", pod(name="x"))
-    shown = watching.until()
+    shown = watching.turn()
     assert "--- FAIL: two/of a file" in shown
     assert "--- FAIL: one" not in shown
     assert f"FAIL  {folder}/one/suite.json  1 of 1 case failed before" in shown
 
     write(folder / "one" / "policy.json", not_named("x", "one"))
-    assert f"ok    {folder}/one/suite.json" in watching.until()
+    assert f"ok    {folder}/one/suite.json" in watching.turn()
     assert watching.interrupt() == 1  # two fails still
 
 
 def test_what_is_broken_is_told_and_does_not_end_it(folder: Path, watching: Watching) -> None:
-    watching.until()
+    watching.turn()
     file = folder / "one" / "policy.json"
     file.write_text("{kind: Policy")
-    assert f"{file}:2:1: while parsing" in watching.until()
+    assert f"{file}:2:1: while parsing" in watching.turn()
     write(file, policy("one", validations=[{"expression": "nowhere"}]))
-    assert "undeclared reference to 'nowhere'" in watching.until()
+    assert "undeclared reference to 'nowhere'" in watching.turn()
     write(file, not_named("x", "one"))
-    shown = watching.until()
+    shown = watching.turn()
     assert "one/suite.json" in shown and "two/suite.json" in shown  # all: nothing else is known
     assert watching.interrupt() == 0
 
 
 def test_the_status_of_what_is_broken(folder: Path, watching: Watching) -> None:
-    watching.until()
+    watching.turn()
     (folder / "one" / "policy.json").write_text("{kind: Policy")
-    watching.until()
+    watching.turn()
     assert watching.interrupt() == 2
 
 
 def test_suites_come_and_go(folder: Path, watching: Watching) -> None:
-    watching.until()
+    watching.turn()
     (folder / "one" / "more").mkdir()
     case = {"name": "c", "request": {"object": pod(name="x")}, "expect": {"allowed": True}}
     new = folder / "one" / "more" / "suite.json"
     write(new, suite("more", policies=["../policy.json"], cases=[case]))
-    shown = watching.until()
+    shown = watching.turn()
     assert "--- FAIL: more/c" in shown and f"ok    {folder}" not in shown
     new.unlink()
-    assert "no suite is affected by the change" in watching.until()
+    assert "no suite is affected by the change" in watching.turn()
     assert watching.interrupt() == 0
 
 
 def test_policies_outside_of_the_paths_are_watched(folder: Path) -> None:
     made = Watching(folder / "one" / "suite.json")
     try:
-        made.until()
+        made.turn()
         write(folder / "one" / "policy.json", not_named("web", "one"))
-        assert "--- FAIL: one/one" in made.until()
+        assert "--- FAIL: one/one" in made.turn()
         assert made.interrupt() == 1
     finally:
         made.close()
@@ -178,10 +139,10 @@ def test_policies_outside_of_the_paths_are_watched(folder: Path) -> None:
 def test_in_a_terminal_the_screen_is_cleared_and_ctrl_c_ends(folder: Path) -> None:
     made = Watching(folder, "--coverage", terminal=True)
     try:
-        first = made.until()
+        first = made.turn()
         assert first.startswith("\x1b[2J") and "\x1b[32mok" in first
         write(folder / "one" / "policy.json", not_named("web", "one"))
-        shown = made.until()
+        shown = made.turn()
         assert "\x1b[2J" in shown and "coverage:" in shown
         assert "two/suite.json" in shown  # coverage is of all
         made.type("\x03")
@@ -191,7 +152,7 @@ def test_in_a_terminal_the_screen_is_cleared_and_ctrl_c_ends(folder: Path) -> No
 
 
 def test_in_a_pipe_there_are_no_escapes(watching: Watching) -> None:
-    assert "\x1b" not in watching.until()
+    assert "\x1b" not in watching.turn()
     assert watching.interrupt() == 0
 
 
@@ -199,24 +160,6 @@ def test_reports_are_not_watched(folder: Path) -> None:
     result = CliRunner().invoke(command, [str(folder), "--watch", "--format", "junit"])
     assert result.exit_code == 2
     assert "--format junit" in result.output
-
-
-def test_what_a_change_concerns(folder: Path) -> None:
-    one, two = load([folder]).of_kind("PolicyTest")
-    rows = [
-        ("one/policy.json", True, False),
-        ("one/suite.json", True, False),
-        ("two/pod.json", False, True),
-        ("two/new.json", False, False),
-    ]
-    for name, of_one, of_two in rows:
-        files = [str(folder / name)]
-        assert (concerns(one, files), concerns(two, files)) == (of_one, of_two), name
-    assert list(outside([one, two], [folder])) == []
-    assert list(outside([two], [folder / "one"])) == [
-        folder / "two" / "policy.json",
-        folder / "two" / "pod.json",
-    ]
 
 
 def test_through_a_link(folder: Path) -> None:
@@ -229,9 +172,3 @@ def test_a_suite_without_policies_of_its_own_is_about_all(tmp_path: Path) -> Non
     write(tmp_path / "suite.json", suite("s"))
     (document,) = load([tmp_path]).of_kind("PolicyTest")
     assert concerns(document, ["/anywhere/at/all.yaml"])
-
-
-def test_what_differs_between_two_states() -> None:
-    before = (("a", 1, 1, 1, 1, 1), ("b", 1, 2, 1, 1, 1), ("gone", 1, 3, 1, 1, 1))
-    after = (("a", 1, 1, 1, 1, 1), ("b", 1, 2, 9, 1, 1), ("new", 1, 4, 1, 1, 1))
-    assert differing(before, after) == {"b", "gone", "new"}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from policyd.cli.webhooks.health import bundle_faults, drift, own_webhooks
+from policyd.cli.webhooks.status import bundle_faults, drift, own_webhooks
 from policyd.json_types import JSONObject
 from policyd.webhooks.rendering.configurations import render
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress

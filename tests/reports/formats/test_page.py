@@ -16,10 +16,9 @@ from policyd.reports.summary import (
     MOST_PROBLEMS,
     NamespaceResults,
     ReportWrites,
-    ResultCounts,
     Summary,
 )
-from tests.builders.summaries import FINDINGS, finding, policy_results, summary
+from tests.builders.summaries import FINDINGS, counts, finding, policy_results, summary
 from tests.reports.formats.html_tree import Element, parsed
 from tests.sampling import examples
 
@@ -55,7 +54,7 @@ def strings(text: str) -> Summary:
         namespaces=(text,),
         policies=(replace(policy_results(text), kind=text, category=text, severity=text,
                           rollout=text),),
-        by_namespace=(NamespaceResults(text, 1, ResultCounts()),),
+        by_namespace=(NamespaceResults(text, 1, counts()),),
         findings=(one,),
         problems=(text,),
     )  # fmt: skip
@@ -106,7 +105,7 @@ def test_totals_and_facts() -> None:
 
 
 def test_an_empty_run_has_no_tables_and_no_form() -> None:
-    empty = summary(policies=(), by_namespace=(), findings=(), results=ResultCounts(), objects=0)
+    empty = summary(policies=(), by_namespace=(), findings=(), results=counts(), objects=0)
     page = parsed(html_page(empty))
     assert page.all("table") == page.all("form") == page.all("svg") == []
     assert "None." in page.text
@@ -180,7 +179,7 @@ def test_the_largest_page_is_bounded() -> None:
     most = replace(
         strings(long),
         policies=(replace(policy_results(long), category=long),) * (3 * MOST_ROWS),
-        by_namespace=(NamespaceResults(long, 1, ResultCounts()),) * (3 * MOST_ROWS),
+        by_namespace=(NamespaceResults(long, 1, counts()),) * (3 * MOST_ROWS),
         findings=(finding(**dict.fromkeys(FINDINGS[0].__dataclass_fields__, long)),)
         * MOST_FINDINGS,
         problems=(long,) * MOST_PROBLEMS,
@@ -191,8 +190,8 @@ def test_the_largest_page_is_bounded() -> None:
 
 
 def test_of_too_many_rows_the_worst_are_kept() -> None:
-    quiet = [NamespaceResults(f"a{i}", 1, ResultCounts(passed=1)) for i in range(MOST_ROWS)]
-    bad = NamespaceResults("z", 1, ResultCounts(fail=1))
+    quiet = [NamespaceResults(f"a{i}", 1, counts(passed=1)) for i in range(MOST_ROWS)]
+    bad = NamespaceResults("z", 1, counts(fail=1))
     page = parsed(html_page(summary(by_namespace=(*quiet, bad))))
     names = [row[0] for row in table(page, "namespaces")[1:]]
     assert len(names) == MOST_ROWS

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policyd.reports.formats.tables import MOST_LISTED, tables_text
-from policyd.reports.summary import ReportWrites, ResultCounts
-from tests.builders.summaries import FINDINGS, finding, policy_results, summary
+from policyd.reports.summary import ReportWrites
+from tests.builders.summaries import FINDINGS, counts, finding, policy_results, summary
 
 WHOLE = """\
 Cluster:   https://10.0.0.1:443 (Kubernetes 1.37)
@@ -55,7 +55,7 @@ def test_a_run_without_findings_is_short() -> None:
         namespaces=("shop",),
         owned=0,
         objects=1,
-        results=ResultCounts(passed=1),
+        results=counts(passed=1),
         policies=(policy_results("one", passed=1),),
         cluster_version="",
     )
