@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 
 from policyd.admission.lookups.authorizer import Authorizer
+from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.export.exported_policies import exported
 from policyd.json_types import JSONObject
-from policyd.offline.admitting import in_turn
 from policyd.offline.suite_policies import (
     SuitePolicies,
     authorizer_in,
     suite_authorizer,
-    together,
     with_state,
 )
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -23,7 +22,6 @@ from policyd.policy.model.suite import Webhook
 from policyd.policy.source import loader
 from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.suite import runner
-from policyd.policy.suite.expectations import CaseAnswer
 from policyd.policy.suite.state import CaseState
 from policyd.versions import NEWEST, KubernetesVersion
 from tests.export.comparing import NOW, answer, both_sets
@@ -43,7 +41,7 @@ def path_id(suite: Path) -> str:
     return str(suite.parent.relative_to(ROOT / "policies"))
 
 
-class Compared:
+class Compared(SuitePolicies):
     """Answers the cases of a suite with a source, and compares each call of one webhook with what the
     export of that does, in templates of Pods as well. ``changed`` are the objects that were mutated.
     """
@@ -54,15 +52,17 @@ class Compared:
         authorizer: Authorizer | None,
         webhook: Webhook,
     ) -> None:
+        super().__init__(sets[0], authorizer)
         self.sets, self.authorizer, self.webhook = sets, authorizer, webhook
-        self.policies = SuitePolicies(sets[0], authorizer)
         self.changed: list[JSONObject] = []
 
-    def call(self, request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
+    def call(
+        self, request: AdmissionRequest, webhook: Webhook, recorder: Recorder | None = None
+    ) -> AdmissionResponse:
         if webhook == self.webhook:
             for each in (request.raw, *in_controllers(request.raw)):
                 self.compare(printed(each) if webhook == "mutate" else each)
-        return self.policies.call(request, webhook)
+        return super().call(request, webhook, recorder)
 
     def compare(self, request: JSONObject) -> None:
         want, got = (answer(each, request, self.authorizer) for each in self.sets)
@@ -70,19 +70,12 @@ class Compared:
         if want["object"] not in (None, request["object"]):
             self.changed.append(want["object"])
 
-    def admit(
-        self, review: JSONObject, webhooks: tuple[Webhook, ...], completed: runner.Completed
-    ) -> CaseAnswer:
-        defaults = self.policies.defaults if completed else None
-        answers = in_turn(review, webhooks, self.call, defaults, built=completed == "manifests")
-        return together(answers, None, defaults)
-
-    def admitting(self, state: CaseState) -> runner.Admit:
+    def knowing(self, state: CaseState) -> "Compared":
         source, export = (with_state(each, state) for each in self.sets)
         authorizer = authorizer_in(state, self.authorizer)
         compared = Compared((source, export), authorizer, self.webhook)
         compared.changed = self.changed
-        return compared.admit
+        return compared
 
 
 def printed(request: JSONObject) -> JSONObject:
