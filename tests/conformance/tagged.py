@@ -40,11 +40,6 @@ def decode(tagged: Tagged) -> Any:
     raise ValueError(f"unknown tag {kind}")
 
 
-def plain_or_tagged(value: Any) -> Any:
-    """A value of a row that is tagged only where JSON would not do."""
-    return decode(value) if isinstance(value, dict) and "t" in value else value
-
-
 def key_of(value: Any) -> Any:
     """The form that a map's key has in a dict."""
     return MapKey(value) if type(value) in (bool, float) else value

@@ -5,7 +5,6 @@ beside them in one message.
 """
 
 import json
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,7 +16,6 @@ from policyd.cel.types.types import BOOL, DYN, LIST_OF_JSONPATCH, NULL, OBJECT, 
 from policyd.errors import CelCompileError
 from policyd.versions import KubernetesVersion
 from tests.conformance.apiserver_rows import VERSIONS, recorded
-from tests.shared import conformance
 
 Row = dict[str, Any]
 PROTOBUF = "makes a protobuf message, which nothing in a policy needs; policyd knows none"
@@ -114,14 +112,3 @@ def test_expressions_compile_or_are_refused_as_recorded(file: str, version: str)
     wrong = [found for row in rows if (found := difference(row)) is not None]
     print(f"{file} {version}: {len(rows) - len(wrong)} passed of {len(every)}")
     assert not wrong, "\n".join(wrong)
-
-
-def test_wrong_arguments_of_kubernetes_libraries_are_refused_as_recorded() -> None:
-    rows = conformance("k8s-cel-library/library-tests.jsonl")
-    refused = [row for row in rows if "compile_error_regexps" in row["expect"]]
-    for row in refused:
-        with pytest.raises(CelCompileError) as caught:
-            Environment.kubernetes().check(row["expr"])
-        for pattern in row["expect"]["compile_error_regexps"]:
-            assert re.search(pattern, caught.value.text), row["expr"]
-    print(f"k8s-cel-library: {len(refused)} passed of {len(refused)}")

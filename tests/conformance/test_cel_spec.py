@@ -11,8 +11,9 @@ from policyd.cel.plan.planner import plan, plan_unchecked
 from policyd.cel.syntax.ast import Checked
 from policyd.cel.syntax.parser import parse
 from policyd.cel.types.declarations import OverloadDecl, Scope, group, parse_signature, parse_type
+from policyd.cel.types.functions import functions as known
 from policyd.errors import CelTypeError
-from tests.conformance.declarations import STANDARD
+from policyd.versions import NEWEST
 from tests.conformance.tagged import decode, same
 from tests.shared import conformance
 
@@ -29,6 +30,9 @@ EXCLUDED = {
 }
 
 Row = dict[str, Any]
+STANDARD = [
+    parse_signature(row.signature, row.name, row.id) for row in known(NEWEST).by_id.values()
+]
 
 
 def row_id(row: Row) -> str:

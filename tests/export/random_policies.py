@@ -43,7 +43,7 @@ def random_policy(random: Random, name: str) -> JSONObject:
     else:
         spec |= _mutating(random, about_pods)
     if random.random() < 0.3:
-        spec["exceptions"] = _exceptions(random, spec.get("validations", ()))
+        spec["exceptions"] = exceptions(random, spec.get("validations", ()))
     metadata = {"name": name}
     return {"apiVersion": "policyd.dev/v1", "kind": "Policy", "metadata": metadata, "spec": spec}
 
@@ -141,7 +141,8 @@ def bare(key: str) -> str:
     return key.partition("(")[2].removesuffix(")") if key.endswith(")") else key
 
 
-def _exceptions(random: Random, validations: Sequence[JSONObject]) -> list[JSONObject]:
+def exceptions(random: Random, validations: Sequence[JSONObject]) -> list[JSONObject]:
+    """One or two exceptions; one may be from some of the validations only."""
     found = []
     for index in range(random.randint(1, 2)):
         made: JSONObject = {"name": f"e{index}"}

@@ -1,6 +1,7 @@
 """Exceptions as CEL apply to the requests to which they apply in policyd."""
 
 from datetime import UTC, datetime
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -20,8 +21,9 @@ from policyd.policy.model.kinds import Exception_
 from policyd.policy.source.loader import load_built
 from policyd.versions import NEWEST
 from tests.builders.policies import demand, policy
-from tests.export import compared_policies
 from tests.export.comparing import part_of, reasons_of
+from tests.export.random_policies import exceptions
+from tests.export.random_requests import requests
 
 _ENVIRONMENT = Environment.kubernetes()
 _CHARACTERS = "ab*?.^$[](){}|\\-\n+'\""
@@ -164,19 +166,19 @@ def test_a_message_that_would_quote_several_lines_is_refused() -> None:
     assert reason.startswith("spec.validations[0].message: without a message, a denial quotes")
 
 
-@given(compared_policies.exceptions(0, ["v"]), compared_policies.requests())
-def test_exceptions_apply_to_the_same_requests(exception: JSONObject, request: JSONObject) -> None:
-    exception.pop("until", None)
-    source = policy(validations=[demand("true", "no", name="v")], exceptions=[exception])
-    (exemption,) = compile_strict(load_built([source], version=NEWEST)).policies[0].exemptions
-    seen = request["object"] or request["oldObject"]
-    labels = seen["metadata"].get("labels") or {}
-    asked = ExemptionInput(
-        request["operation"], request["namespace"], request["name"], request["userInfo"], labels
-    )
-    expected = exemption.applies(asked)
-    exported = exported_exceptions([Exception_.validated(exception)], NOW)
-    ((_, text),) = exported.whole or exported.lifting
-    shown = {key: value for key, value in request.items() if value != ""}
-    names = {"object": request["object"], "oldObject": request["oldObject"], "request": shown}
-    assert holds(text, **names) is expected
+@pytest.mark.parametrize("seed", range(40))
+def test_exceptions_apply_to_the_same_requests(seed: int) -> None:
+    random = Random(seed)
+    given_ = exceptions(random, [{"name": "v"}])
+    source = policy(validations=[demand("true", "no", name="v")], exceptions=given_)
+    exemptions = compile_strict(load_built([source], version=NEWEST)).policies[0].exemptions
+    asked = requests(random, 10)
+    for request in (*asked, *({**each, "userInfo": {}} for each in asked)):
+        labels = (request["object"] or request["oldObject"])["metadata"].get("labels") or {}
+        fields = (request[key] for key in ("operation", "namespace", "name", "userInfo"))
+        seen = ExemptionInput(*fields, labels)
+        names = {key: request[key] for key in ("object", "oldObject")}
+        for exemption, exception in zip(exemptions, given_, strict=True):
+            found = exported_exceptions([Exception_.validated(exception)], NOW)
+            ((_, text),) = found.whole or found.lifting
+            assert holds(text, **names, request=request) is exemption.applies(seen)

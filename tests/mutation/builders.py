@@ -52,6 +52,11 @@ spec:
               free: {type: object, x-kubernetes-preserve-unknown-fields: true}
               tags: {type: array, x-kubernetes-list-type: set, items: {type: string}}
               plain: {type: array, items: {type: string}}
+              atomic:
+                type: object
+                x-kubernetes-map-type: atomic
+                additionalProperties: {type: string}
+              closed: {type: object, properties: {a: {type: string}}}
               labels: {type: object, additionalProperties: {type: string}}
               endpoints:
                 type: array

@@ -145,6 +145,34 @@ def test_values_of_custom_resources(field: str, given: Any, expected: Any) -> No
     assert apply(nested("spec", **{field: given}), live, WIDGET)["spec"][field] == expected
 
 
+def endpoint(**fields: Any) -> dict[str, Any]:
+    return {"endpoints": [struct("Object.spec.endpoints", **fields)]}
+
+
+UDP, TCP = {"port": 1, "protocol": "UDP"}, {"port": 1, "protocol": "TCP"}
+LABELS = struct("Object.spec.template.metadata", labels={"c": "d"})
+MERGED: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
+    ({"endpoints": [UDP, TCP]}, endpoint(port=1, comment="x"), {"endpoints": [UDP, {**TCP, "comment": "x"}]}),
+    ({"endpoints": [{"port": 1}]}, endpoint(**TCP, comment="x"), {"endpoints": [{**TCP, "comment": "x"}]}),
+    ({"endpoints": [{"port": 1}]}, endpoint(**UDP), {"endpoints": [{"port": 1}, UDP]}),
+    ({"port": "http"}, {"port": 80}, {"port": 80}),
+    ({"nullable": None}, {"nullable": "x"}, {"nullable": "x"}),
+    ({"free": {"a": {"b": 1}}},
+     {"free": struct("Object.spec.free", a=struct("Object.spec.free.a", c=2))},
+     {"free": {"a": {"b": 1, "c": 2}}}),
+    ({"template": {"kind": "X", "metadata": {"labels": {"a": "b"}}}},
+     {"template": struct("Object.spec.template", metadata=LABELS)},
+     {"template": {"kind": "X", "metadata": {"labels": {"a": "b", "c": "d"}}}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "given", "after"), MERGED)
+def test_custom_resources_merge_by_their_definition(
+    before: dict[str, Any], given: dict[str, Any], after: dict[str, Any]
+) -> None:
+    assert apply(nested("spec", **given), widget(**before), WIDGET)["spec"] == after
+
+
 def test_native_values_become_what_go_prints() -> None:
     limits = {"cpu": 2, "memory": "1024Mi"}
     resources = struct("Object.spec.containers.resources", limits=limits)
@@ -230,6 +258,17 @@ ERRORS: list[tuple[Target, Any, str]] = [
         + ".spec.text: expected string, got &value.valueUnstructured{Value:time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)}",
     ),
     (WIDGET, nested("spec", plain=["x"]), ATOMIC + ".spec.plain"),
+    (WIDGET, nested("spec", atomic={"a": "b"}), ATOMIC + ".spec.atomic"),
+    (
+        WIDGET,
+        nested("spec.closed", b="x"),
+        PREFIX + ".spec.closed.b: field not declared in schema",
+    ),
+    (
+        WIDGET,
+        nested("spec", labels={"a": 1}),
+        PREFIX + ".spec.labels.a: expected string, got &value.valueUnstructured{Value:1}",
+    ),
     (
         WIDGET,
         nested("spec", text=b"hello"),

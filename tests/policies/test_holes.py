@@ -11,21 +11,18 @@ from typing import Any
 
 import pytest
 
+from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
-from policyd.json_types import JSONObject
-from policyd.offline.admitting import in_turn
 from policyd.offline.suite_policies import SuitePolicies
-from policyd.offline.suite_policies import together as together_of
 from policyd.policy.compile import compiler
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source import loader
 from policyd.policy.suite import runner
-from policyd.policy.suite.expectations import CaseAnswer
+from tests.builders.reviews import admission_review
 from tests.policies.mutating import mutated, together, with_object
 from tests.sampling import sampled
 from tests.shared import ROOT
 
-REVIEW = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
 FOLDERS = sorted(each.parent for each in (ROOT / "policies").rglob("policy.yaml"))
 MUTATIONS = sorted(each.parent for each in (ROOT / "policies/mutation").rglob("policy.yaml"))
 # Without these there is no request.
@@ -64,28 +61,18 @@ def asked(folder: Path, asking: Webhook = "validate") -> tuple[SuitePolicies, li
     policies = SuitePolicies.of(document, compiler.compile_strict(loader.load([folder])))
     reviews: list[dict[str, Any]] = []
 
-    def listening(policies: SuitePolicies) -> runner.Admit:
-        def call(request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
-            if webhook == asking:
-                reviews.append({**REVIEW, "request": request.raw})
-            return policies.call(request, webhook)
+    usual = SuitePolicies.call
 
-        def admit(
-            review: JSONObject, webhooks: tuple[Webhook, ...], completed: runner.Completed
-        ) -> CaseAnswer:
-            defaults = policies.defaults if completed else None
-            return together_of(
-                in_turn(review, webhooks, call, defaults, built=completed == "manifests"),
-                defaults=defaults,
-            )
+    def call(
+        self: SuitePolicies, request: AdmissionRequest, webhook: Webhook, recorder: Recorder
+    ) -> AdmissionResponse:
+        if webhook == asking:
+            reviews.append(admission_review(request.raw))
+        return usual(self, request, webhook, recorder)
 
-        return admit
-
-    runner.run(
-        document,
-        listening(policies),
-        within=lambda state: listening(policies.knowing(state)),
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SuitePolicies, "call", call)
+        runner.run(document, policies.admit, within=policies.admitting)
     return policies, reviews
 
 

@@ -5,7 +5,7 @@ import re
 from tests.e2e.differential.comparing import GRANT, Seen
 from tests.e2e.differential.library import OWN_DENIAL
 from tests.e2e.export.exporting import Exports
-from tests.export.round_trip import without_template
+from tests.export.comparing import without_template
 
 # Which expression erred: that of an export may be written otherwise.
 QUOTED = re.compile(r"(?s)(?:overlay: )?expression '.*' resulted in error: ")

@@ -1,29 +1,27 @@
 """Policies and what their export does to the same requests. No tests here."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import yaml
 
 from policyd.defaulting.go_values import decode, printed
-from policyd.export.exported_policies import exported
 from policyd.export.model import ExportedPart
 from policyd.json_types import JSONObject
 from tests import policy_sets
 from tests.builders.policies import overlay, policy
+from tests.export import comparing
 from tests.mutation.builders import POD, SCHEMAS
+
+# The export of what a policy mutates.
+part_of = partial(comparing.part_of, webhook="mutate")
 
 
 def overlaid(tree: Any, *rules: JSONObject, **spec: Any) -> JSONObject:
     """A Policy with one overlay; a string is YAML."""
     written = yaml.safe_load(tree) if isinstance(tree, str) else tree
     return policy("p", *rules, mutations=[overlay(written)], **spec)
-
-
-def part_of(source: JSONObject, *others: JSONObject) -> ExportedPart:
-    """The export of what a policy mutates."""
-    found = exported(policy_sets.loaded(source, *others))
-    return next(part for each in found for part in each.parts if part.webhook == "mutate")
 
 
 def why_not(source: JSONObject, *others: JSONObject) -> list[str]:

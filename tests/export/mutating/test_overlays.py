@@ -1,9 +1,15 @@
-"""What overlays become in an export, and which have none."""
+"""What overlays become in an export, and which have none; over made-up Pods, an export makes the same
+object as its source.
+"""
 
 import pytest
 import yaml
+from hypothesis import HealthCheck, Phase, assume, event, given, settings
+from hypothesis import strategies as st
 
+from policyd.errors import PolicyError
 from policyd.json_types import JSONObject
+from tests import policy_sets
 from tests.builders.objects import container, pod
 from tests.builders.policies import apply_configuration, json_patch, overlay, policy, rule
 from tests.export.mutating.builders import (
@@ -15,7 +21,9 @@ from tests.export.mutating.builders import (
     part_of,
     why_not,
 )
+from tests.export.mutating.made_up import OVERLAYS, PODS
 from tests.mutation.builders import CRD
+from tests.sampling import examples
 
 EXPRESSIONS = {
     "a label": (
@@ -291,3 +299,28 @@ def test_the_kind_of_built_in_params_is_not_seen() -> None:
         "spec.mutations[0].overlay.metadata.labels.a: "
         "the API server does not show apiVersion and kind of a ConfigMap to mutations"
     ]
+
+
+@settings(
+    max_examples=examples(120, 10),
+    deadline=None,
+    # A counterexample takes minutes to shrink; the first one says enough.
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+)
+@given(OVERLAYS, st.lists(PODS, min_size=4, max_size=4), st.sampled_from(["Fail", "Ignore"]))
+def test_an_exported_overlay_makes_the_same_object(
+    tree: JSONObject, pods: list[JSONObject], failure_policy: str
+) -> None:
+    source = overlaid(tree, failurePolicy=failure_policy)
+    try:
+        policy_sets.load(source)
+    except PolicyError:
+        assume(False)
+    part = part_of(source)
+    event("exported" if not part.reasons else part.reasons[0].message)
+    assume(not part.reasons)
+    for each in pods:
+        sent = as_printed(each)
+        want = outcome([source], sent)
+        assert outcome(part.documents, sent) == want

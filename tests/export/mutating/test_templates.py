@@ -1,7 +1,5 @@
 """Mutations of Pods, exported for the templates of their controllers."""
 
-from typing import Any
-
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 
@@ -10,7 +8,14 @@ from policyd.json_types import JSONObject
 from tests import policy_sets
 from tests.builders.objects import container, pod
 from tests.builders.policies import apply_configuration, json_patch, policy
-from tests.export.mutating.builders import as_printed, expressions, outcome, overlaid, part_of
+from tests.export.mutating.builders import (
+    as_printed,
+    expressions,
+    outcome,
+    outcomes,
+    overlaid,
+    part_of,
+)
 from tests.export.mutating.made_up import OVERLAYS, PODS
 from tests.export.template_requests import CONTROLLERS, controller
 from tests.sampling import examples
@@ -42,13 +47,6 @@ def test_templates_become_what_they_become_in_policyd(tree: JSONObject, seen: JS
     assume(not part.reasons)
     for sent in (as_printed(seen), *templated(seen)):
         assert outcome(part.documents, sent) == outcome([source], sent)
-
-
-def outcomes(source: JSONObject, sent: JSONObject, **request: Any) -> tuple[Any, Any]:
-    """What the source and its export make of an object."""
-    part = part_of(source)
-    assert not part.reasons, part.reasons
-    return outcome([source], sent, **request), outcome(part.documents, sent, **request)
 
 
 MUTATIONS = {

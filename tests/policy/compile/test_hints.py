@@ -1,14 +1,16 @@
-"""Hints that depend on the policy around an expression, and on the kinds that it matches."""
+"""Hints that depend on the policy around an expression, and on the kinds that it matches; and those of
+literals that Kubernetes checks at compile time.
+"""
 
 import pytest
 
 from policyd.errors import Problem
 from policyd.json_types import JSONObject
-from policyd.policy.compile.compiler import check
+from policyd.policy.compile.compiler import check, compile_sources
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.type_check import type_check
 from policyd.policy.source.loader import load_text
-from tests.builders.policies import DEPLOYMENTS, PODS, policy
+from tests.builders.policies import DEPLOYMENTS, PODS, demand, policy
 from tests.policy_sets import loaded
 
 HEAD = """\
@@ -105,3 +107,19 @@ def test_the_schema_of_the_kind_gives_the_hint(
     )
     (found,) = list(type_check(LintRun(loaded(document))))
     assert hint in found.hint
+
+
+@pytest.mark.parametrize(
+    ("expression", "message", "hint"),
+    [
+        ("duration('5 minutes') > duration('1s')", "invalid duration argument", "'1h30m'"),
+        ("timestamp('2027-03-31') < timestamp('2027-03-31T00:00:00Z')",
+         "invalid timestamp argument", "'2027-03-31T00:00:00Z'"),
+        ("object.metadata.name.matches('^(?!x)')", "invalid matches argument", "RE2"),
+    ],
+)  # fmt: skip
+def test_a_wrong_literal_has_a_hint(expression: str, message: str, hint: str) -> None:
+    compiled = compile_sources(loaded(policy(validations=[demand(expression, "no")])))
+    (problem,) = compiled.problems
+    assert message in problem.message
+    assert hint in problem.hint

@@ -1,11 +1,13 @@
-"""Advice on variables that name variables: each is read once, however often it is named."""
+"""Advice on fields without a guard: of variables that name variables, each is read once, however often it
+is named; of a comparison with null, has() is meant.
+"""
 
 import pytest
 
 from policyd.json_types import JSONObject
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.unguarded import unguarded
-from tests.builders.policies import policy
+from tests.builders.policies import demand, policy
 from tests.policy_sets import loaded
 
 
@@ -40,3 +42,20 @@ def test_variables_of_variables_end() -> None:
     document = policy(variables=rows, validations=[{"expression": "variables.v39 == 'x'"}])
     (found, *_) = list(unguarded(LintRun(loaded(document))))
     assert found.message.endswith("nodeName may be missing")
+
+
+HINTS = {
+    "object.spec.nodeName == null": "write !has(object.spec.nodeName)",
+    "null != object.spec.nodeName": "write has(object.spec.nodeName)",
+    "has(object.metadata.labels) && object.metadata.labels['a'] == null":
+        "write !('a' in object.metadata.labels)",
+    "object.spec.nodeName == 'a'":
+        "write has(object.spec.nodeName) && …, or object.spec.?nodeName.orValue(…)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("expression", "hint"), HINTS.items(), ids=HINTS)
+def test_a_comparison_with_null_asks_whether_the_field_is_there(expression: str, hint: str) -> None:
+    sources = loaded(policy(validations=[demand(expression, "no")]))
+    (found,) = list(unguarded(LintRun(sources)))
+    assert found.hint == hint

@@ -8,9 +8,10 @@ import orjson
 import pytest
 
 from policyd.errors import PolicySchemaError
-from policyd.json_types import JSONObject
+from policyd.json_types import JSON, JSONObject
 from policyd.policy.model.kinds import Policy
 from policyd.policy.source.loader import load, load_text, require
+from policyd.policy.source.splitting import read_values
 from tests.builders.policies import map_, policy, suite, vap, vap_binding
 from tests.policy_sets import loaded
 
@@ -342,3 +343,29 @@ def test_json_documents_between_separators_may_have_surrogate_escapes() -> None:
     sources = load_text(f"{first}\n---\n{second}\n---\nkind: 5\n")
     assert [document.raw["data"]["k"] for document in sources.documents[:2]] == ["😀", "😀"]
     assert sources.documents[1].place("metadata.name")[0] == 3
+
+
+FIRST: JSON = {"a": 1}
+SECOND: JSON = {"b": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("a: 1\n---\nb: 2\n", [FIRST, SECOND]),
+        ("---\na: 1\n---\nb: 2\n---", [FIRST, SECOND]),
+        ("---\n---\na: 1\n---\n---\nb: 2\n", [FIRST, SECOND]),
+        ("--- \na: 1\n---\t\nb: 2\n", [FIRST, SECOND]),
+        ("---\r\na: 1\r\n---\r\nb: 2\r\n", [FIRST, SECOND]),
+        ("--- {a: 1}\n--- # another\nb: 2\n", [FIRST, SECOND]),
+        ("a: 1\n... \n---\nb: 2\n", [FIRST, SECOND]),
+        ("a: |-\n  ---\n  x\n---\nb: 2\n", [{"a": "---\nx"}, SECOND]),
+        ("---a: 1\n---\nb: 2\n", [{"---a": 1}, SECOND]),
+        ("----: 1\n----a: 2\n", [{"----": 1, "----a": 2}]),
+        ("a: 1\n--", []),
+        ("---", []),
+        ("", []),
+    ],
+)
+def test_documents_are_separated_by_lines_of_three_dashes(text: str, values: list[JSON]) -> None:
+    assert read_values("text", text.encode())[0] == values
