@@ -10,9 +10,12 @@ POLICYD_COMPILED=1: it is compiled in place already; pip would do it again, in a
 
 import copy
 import gc
+import hashlib
 import json
 import multiprocessing
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from multiprocessing.queues import SimpleQueue
@@ -74,7 +77,7 @@ LEVELS = {
 # What Cython marks as run once, when a module is imported, is a fifth of the code.
 ONCE = ("CYTHON_SMALL_CODE", '__attribute__((cold, optimize("O0")))')
 
-MACROS: list[tuple[str, str | None]] = (
+MACROS: list[tuple[str, str]] = (
     [("CYTHON_TRACE", "1"), ("CYTHON_TRACE_NOGIL", "1"), ("CYTHON_USE_SYS_MONITORING", "0")]
     if TRACE
     else [ONCE]
@@ -136,6 +139,7 @@ class Build(build_ext):
         todo: SimpleQueue[int | None] = fork.SimpleQueue()
         for index in (*range(len(self.extensions)), *(None for _ in range(cores))):
             todo.put(index)
+        self._precompile()
         gc.set_threshold(1_000_000)  # nearly all that Cython makes lives until its module is done
         workers = [fork.Process(target=self._build, args=(todo,)) for _ in range(cores)]
         for each in workers:
@@ -144,6 +148,33 @@ class Build(build_ext):
             each.join()
         if any(each.exitcode for each in workers):
             raise CompileError("not all modules could be compiled")
+
+    def _precompile(self) -> None:
+        """Parse the header of Python once for all modules with the same arguments, if the compiler
+        can; those that cannot read the result parse the header itself.
+        """
+        for ext in self.extensions:
+            header = self._header(ext)
+            if header.exists():
+                continue
+            header.parent.mkdir(parents=True, exist_ok=True)
+            header.write_text("#define PY_SSIZE_T_CLEAN\n#include <Python.h>\n")
+            directories = (f"-I{each}" for each in self.compiler.include_dirs)
+            macros = (f"-D{macro}={value}" for macro, value in ext.define_macros)
+            result = header.with_suffix(".h.gch")
+            made = Path(f"{result}.new")
+            command = [*self.compiler.compiler_so, *directories, *macros, *ext.extra_compile_args]
+            command += ["-x", "c-header", str(header), "-o", str(made)]
+            if subprocess.run(command, capture_output=True, check=False).returncode == 0:
+                made.replace(result)
+
+    def _header(self, ext: Extension) -> Path:
+        """Return the header that a module starts with. It has another name with other arguments,
+        compilers and versions of Python.
+        """
+        key = json.dumps([sys.version, self._settings(ext)[1]])
+        digest = hashlib.sha256(key.encode()).hexdigest()[:16]
+        return Path(self.build_temp, "headers", digest, "python.h").absolute()
 
     def _build(self, todo: "SimpleQueue[int | None]") -> None:
         """Build modules until there are none left."""
@@ -176,6 +207,7 @@ class Build(build_ext):
             mark.unlink(missing_ok=True)
         translate(ext, again=killed or translated != settings[0])
         force, self.force = self.force, self.force or not current
+        ext.extra_compile_args += ["-include", str(self._header(ext))]
         super().build_extension(ext)
         self.force = force
         if not current:
