@@ -16,7 +16,6 @@ from policyd.errors import CelPanic, CostExceeded, EvaluationError
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Program:
     #: layout: Slots
     def __init__(
@@ -100,9 +99,13 @@ cdef int MAX_NESTED = 100  # variables that use variables that use variables ...
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class PlannedVariable:
     """A ``variables.x`` of a policy: its slot and its program (None until it is compiled)."""
+    cdef readonly str name
+    cdef readonly Py_ssize_t slot
+    cdef Program program
+    cdef str shared  # what its value is known by to other policies; None: by nothing
+
     def __init__(self, str name not None, slot):
         #: (str, int) -> None
         self.name = name
@@ -165,9 +168,11 @@ cdef class PlannedVariable:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class VariableNode(Node):
     """A use of ``variables.x``."""
+    cdef PlannedVariable variable
+    cdef int units
+
     def __init__(self, PlannedVariable variable not None, units=2):
         #: (PlannedVariable, int) -> None
         self.variable = variable
@@ -179,9 +184,10 @@ cdef class VariableNode(Node):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class VariableTest(Node):
     """``has(variables.x)``: computes x, as Kubernetes does; true unless x is an error."""
+    cdef PlannedVariable variable
+
     def __init__(self, PlannedVariable variable not None):
         #: (PlannedVariable) -> None
         self.variable = variable
@@ -193,9 +199,10 @@ cdef class VariableTest(Node):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class VariableOptional(Node):
     """``variables.?x``: its value as an optional, or its error."""
+    cdef PlannedVariable variable
+
     def __init__(self, PlannedVariable variable not None):
         #: (PlannedVariable) -> None
         self.variable = variable

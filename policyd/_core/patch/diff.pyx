@@ -40,7 +40,6 @@ cdef list operations_between(object old, object new, keys):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Differ:
     """The state of one diff: the current path, and the operations found."""
 

@@ -37,7 +37,6 @@ cdef Py_ssize_t COUNTED = 2**26  # the error needs no larger count
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class PatchOperation:
     """``source`` is ``from`` in the patch; ``value`` is ABSENT if the operation has none."""
     def __init__(self, str op not None, str path not None, str source not None="", value=ABSENT):
@@ -141,7 +140,6 @@ cdef int perform(PatchTarget target, PatchOperation operation) except -1:
 
 @cython.final
 @cython.internal
-@cython.auto_pickle(False)
 cdef class PatchTarget:
     """The document during the patch, and the place that ``find`` found."""
     cdef object root

@@ -11,6 +11,12 @@ from policyd._core.pattern.checks cimport FAILS, HOLDS, PatternCheck
 from policyd._core.pattern.report cimport PatternReport, item_of
 from policyd._core.pattern.strings cimport Amount, Wildcard, amount as amount_of, scalar_string
 
+cdef enum Comparison:
+    MORE
+    MORE_OR_EQUAL
+    LESS
+    LESS_OR_EQUAL
+
 #: COMPARISONS: dict[str, int]
 
 cdef enum:
@@ -21,7 +27,6 @@ COMPARISONS = {">": MORE, ">=": MORE_OR_EQUAL, "<": LESS, "<=": LESS_OR_EQUAL}
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Anything(PatternCheck):
     """``*``: any value."""
 
@@ -33,7 +38,6 @@ cdef class Anything(PatternCheck):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Something(PatternCheck):
     """``?*``: any value that is not empty."""
 
@@ -47,7 +51,6 @@ cdef class Something(PatternCheck):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Unset(PatternCheck):
     """``null``: no value, or the zero value of Go: false, 0 or an empty string."""
 
@@ -63,7 +66,6 @@ cdef class Unset(PatternCheck):
 # Scalars
 
 
-@cython.auto_pickle(False)
 cdef class LeafCheck(PatternCheck):
     """A leaf that compares a scalar."""
 
@@ -89,9 +91,9 @@ cdef class LeafCheck(PatternCheck):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class BoolLeaf(LeafCheck):
     """``true`` or ``false``."""
+    cdef readonly bint value
 
     def __init__(self, bint value):
         #: (bool) -> None
@@ -103,9 +105,10 @@ cdef class BoolLeaf(LeafCheck):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class NumberLeaf(LeafCheck):
     """A number: equal to numbers, and to strings with the same quantity."""
+    cdef readonly object value
+    cdef readonly Amount amount
     #: value: int | float
     #: amount: Amount | None
 
@@ -126,9 +129,10 @@ cdef class NumberLeaf(LeafCheck):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class StringLeaf(LeafCheck):
     """A string: the literal itself, or one of its alternatives."""
+    cdef readonly str literal
+    cdef readonly tuple terms
     #: terms: tuple[Term, ...]
 
     def __init__(self, str literal not None, terms):
@@ -153,7 +157,6 @@ cdef class StringLeaf(LeafCheck):
 # Terms
 
 
-@cython.auto_pickle(False)
 cdef class Term:
     """A part between ``|`` and ``&``."""
 
@@ -162,9 +165,11 @@ cdef class Term:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class EqualTerm(Term):
     """A wildcard match, or an equal amount; ``negative``: neither."""
+    cdef readonly Wildcard wildcard
+    cdef readonly Amount amount
+    cdef readonly bint negative
     #: amount: Amount | None
 
     def __init__(self, str text not None, bint negative):
@@ -186,9 +191,11 @@ cdef class EqualTerm(Term):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class CompareTerm(Term):
     """``> >= < <=`` an amount."""
+    cdef readonly Amount amount
+    cdef readonly str operator
+    cdef Comparison comparison
 
     def __init__(self, str operator not None, Amount amount not None):
         #: (str, Amount) -> None
@@ -210,9 +217,11 @@ cdef class CompareTerm(Term):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class RangeTerm(Term):
     """``low-high``, ends included; ``outside``: ``low!-high``, ends excluded."""
+    cdef readonly Amount low
+    cdef readonly Amount high
+    cdef readonly bint outside
 
     def __init__(self, Amount low not None, Amount high not None, bint outside):
         #: (Amount, Amount, bool) -> None
@@ -230,9 +239,9 @@ cdef class RangeTerm(Term):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class AllTerm(Term):
     """Terms joined by ``&``."""
+    cdef readonly tuple terms
     #: terms: tuple[Term, ...]
 
     def __init__(self, terms):

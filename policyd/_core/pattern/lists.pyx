@@ -11,12 +11,14 @@ cdef enum:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class ListCheck(PatternCheck):
     """A list: each item must fit all checks of ``each``, and one of ``any_of`` if there are any.
 
     With ``some`` an empty list is skipped: below a condition the list must have items.
     """
+    cdef readonly tuple each
+    cdef readonly tuple any_of
+    cdef readonly bint some
     #: each: tuple[PatternCheck, ...]
     #: any_of: tuple[PatternCheck, ...]
 
@@ -82,7 +84,6 @@ cdef class ListCheck(PatternCheck):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class EmptyList(PatternCheck):
     """``[]``."""
 
@@ -94,9 +95,9 @@ cdef class EmptyList(PatternCheck):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class ExistsCheck(PatternCheck):
     """``^(key)``: at least one item of the list fits each check of ``wanted``."""
+    cdef readonly tuple wanted
     #: wanted: tuple[PatternCheck, ...]
 
     def __init__(self, str expected not None, wanted):

@@ -9,7 +9,7 @@ from policyd._core.schema.edits cimport Edit, new_edit
 from policyd._core.schema.list_items cimport ABSENT
 from policyd._core.schema.merge cimport merge_value
 from policyd._core.schema.problems cimport value_problems
-from policyd._core.schema.types cimport KEYED, MAP, STRUCT, kind_of
+from policyd._core.schema.types cimport KEYED, MAP, STRUCT, SchemaType, kind_of
 from policyd._core.values.mutation_json cimport inner_of, path_of
 
 from policyd._core.schema.list_items import MergeError
@@ -47,11 +47,13 @@ cdef bint is_scalar(object kind):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Configured:
     """One change. Fields of structs and entries of maps are merged where they are, also in the
     items of a list that the value names in its order; all others are converted and then merged.
     """
+    cdef Edits edits
+    cdef ReadTrees sources
+    cdef Py_ssize_t room    # bytes that the value may have yet
 
     cdef dict struct(self, StructValue value, str expected, dict live, SchemaType type):
         if value.type_name != expected or type.decoding != STRUCT:

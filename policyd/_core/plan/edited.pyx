@@ -2,11 +2,11 @@
 
 cimport cython
 
-from policyd._core.patch.diff cimport ABSENT as NO_VALUE
+from policyd._core.patch.diff cimport ABSENT as NO_VALUE, Differ
 from policyd._core.patch.pointer cimport pointer_of
-from policyd._core.schema.decode cimport ABSENT, is_omitted, new_decoder, with_member
+from policyd._core.schema.decode cimport ABSENT, Decoder, is_omitted, new_decoder, with_member
 from policyd._core.schema.edits cimport all_edits
-from policyd._core.schema.types cimport LIST, MAP, STRUCT, kind_of
+from policyd._core.schema.types cimport LIST, MAP, STRUCT, SchemaType, kind_of
 
 
 cdef object decoded_edit(
@@ -25,9 +25,10 @@ cdef object decoded_edit(
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class EditedObject:
     """One changed object. Only what the merge noted is visited."""
+    cdef Decoder decoder
+    cdef Differ differ      # has the operations so far
 
     cdef dict members(self, Edit last, dict old, dict new, SchemaType type):
         cdef list edits

@@ -16,7 +16,6 @@ from policyd._core.json import encoded_size
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class MutatedTree:
     """The tree so far. ``changes`` and ``operations`` are the number of accepted changes since it
     was set to 0, and the operations of the last one.
@@ -89,7 +88,6 @@ cdef class MutatedTree:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class ChangeLog:
     """The changes of one request, in order: (policy, operations, tree before, tree after)."""
     #: changes: list[tuple[Any, list[dict[str, Any]], Any, Any]]

@@ -22,7 +22,6 @@ from policyd.errors import DeadlineExceeded, MutationError
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class MutationPlan(Plan):
     #: programs: tuple[Program, ...]
 

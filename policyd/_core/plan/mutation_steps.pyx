@@ -2,6 +2,9 @@
 
 cimport cython
 
+from policyd._core.values.read_trees cimport ReadTrees
+from policyd._core.plan.overlay cimport BoundOverlay
+from policyd._core.plan.mutators cimport DirectMutator
 from policyd._core.schema.edits cimport Edits
 from policyd._core.values.activation cimport Activation
 
@@ -72,12 +75,14 @@ cdef class MutationStep:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class ExpressionStep(MutationStep):
     """The value of the expression at ``index`` in the plan, applied by a mutator
     (``policyd.mutation.kind.Mutator``): by its direct form, or by the general one where that form
     does not apply.
     """
+    cdef Py_ssize_t index
+    cdef object mutator
+    cdef DirectMutator direct   # None: the mutator has none
 
     def __init__(self, Py_ssize_t index, mutator):
         #: (int, _Mutator) -> None
@@ -128,9 +133,10 @@ cdef class ExpressionStep(MutationStep):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class OverlayStep(MutationStep):
     """An overlay (``policyd.mutation.overlay.Overlay``)."""
+    cdef readonly object overlay
+    cdef BoundOverlay bound
     #: overlay: _Overlay
 
     def __init__(self, overlay):

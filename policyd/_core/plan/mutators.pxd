@@ -9,10 +9,3 @@ cdef class DirectMutator:
     cdef bint merges    # a merge: for kinds that can be merged, and decoded as after one
 
     cdef object applied(self, object value, dict obj, Field root, ReadTrees sources, Edits edits)
-
-
-cdef class DirectPatch(DirectMutator):
-    pass
-
-cdef class DirectConfiguration(DirectMutator):
-    pass

@@ -10,7 +10,6 @@ from policyd._core.schema.types cimport kind_of
 from policyd._core.values.types cimport StructValue
 
 
-@cython.auto_pickle(False)
 cdef class DirectMutator:
     """The direct form of one kind of mutation; its general form (``policyd.mutation.kind.Mutator``)
     says what is wrong where this one cannot.
@@ -24,7 +23,6 @@ cdef class DirectMutator:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class DirectPatch(DirectMutator):
     """A list of JSONPatch{...}."""
 
@@ -75,7 +73,6 @@ cdef bint keeps(dict after, dict before, str name) except -1:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class DirectConfiguration(DirectMutator):
     """An Object{...}."""
 

@@ -14,9 +14,9 @@ from policyd._core.schema.problems cimport value_problems
 from policyd._core.schema.edits cimport Edit, new_edit
 from policyd._core.json.encoded_size cimport value_bytes
 from policyd._core.plan.overlay_lists cimport ItemChange, ListChange
-from policyd._core.plan.overlay_run cimport replaced
+from policyd._core.plan.overlay_run cimport OverlayExpression, replaced
 from policyd._core.plan.plan cimport PER_CALL_LIMIT
-from policyd._core.schema.types cimport ATOMIC, Field, kind_of
+from policyd._core.schema.types cimport ATOMIC, Field, SchemaType, kind_of
 from policyd._core.system.c_stack cimport descend
 
 from policyd._core.plan.overlay_run import OverlayError
@@ -26,9 +26,10 @@ from policyd._core.plan.overlay_run import OverlayError
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class FixedChange(OverlayChange):
     """A value that replaces the live value."""
+    cdef object value
+
     def __init__(self, value):
         #: (Any) -> None
         self.value = value
@@ -38,7 +39,6 @@ cdef class FixedChange(OverlayChange):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class RemovalChange(OverlayChange):
     """``null``: removes the live value."""
     cdef object merged(self, object live, OverlayRun work):
@@ -46,9 +46,12 @@ cdef class RemovalChange(OverlayChange):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class ComputedChange(OverlayChange):
     """``${...}`` alone: the value of the expression is merged as if it were a literal."""
+    cdef OverlayExpression expression
+    cdef SchemaType type
+    cdef str path
+
     def __init__(
         self, OverlayExpression expression not None, SchemaType type not None, str path not None
     ):
@@ -72,9 +75,12 @@ cdef class ComputedChange(OverlayChange):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class StringChange(OverlayChange):
     """A string with ``${...}`` inside; ``parts`` are strings and expressions."""
+    cdef tuple parts
+    cdef SchemaType type
+    cdef str path
+
     def __init__(self, parts, SchemaType type not None, str path not None):
         #: (Iterable[str | OverlayExpression], SchemaType, str) -> None
         self.parts = tuple(parts)
@@ -99,12 +105,16 @@ cdef class StringChange(OverlayChange):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class MapChange(OverlayChange):
     """Keys that are merged one by one. ``added``: only if the key is missing (or null).
 
     ``empty``: the overlay has ``{}``, which is written if there is no map.
     """
+    cdef tuple names
+    cdef tuple changes
+    cdef tuple added
+    cdef bint empty
+
     def __init__(self, names, changes, added=(), *, empty=False):
         #: (Iterable[str], Iterable[OverlayChange], Collection[str], bool) -> None
         self.names = tuple(names)
@@ -140,7 +150,6 @@ cdef class MapChange(OverlayChange):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class BoundOverlay:
     """A whole overlay. ``expressions`` is their number."""
     def __init__(self, OverlayScope scope not None, OverlayChange change not None, expressions=0):

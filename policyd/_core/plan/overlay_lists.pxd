@@ -1,20 +1,12 @@
 """Changes of lists."""
 
-from policyd._core.plan.overlay_run cimport OverlayChange, OverlayRun, OverlayScope
+from policyd._core.plan.overlay_run cimport OverlayChange, OverlayRun
 from policyd._core.schema.types cimport SchemaType
 
 
 cdef class ItemChange(OverlayChange):
     cdef OverlayChange change
     cdef object key
-
-
-cdef class EachItemChange:
-    cdef OverlayScope scope
-    cdef OverlayChange change      # None: the items are removed
-    cdef ItemChange key
-
-    cdef list applied(self, list items, SchemaType type, OverlayRun work)
 
 
 cdef class ListChange(OverlayChange):
@@ -26,9 +18,3 @@ cdef class ListChange(OverlayChange):
     cdef bint prepends
 
     cdef list keyed(self, list live, OverlayRun work)
-
-
-cdef class WholeListChange(OverlayChange):
-    cdef tuple items
-    cdef bint appends
-    cdef bint prepends

@@ -10,7 +10,7 @@ from policyd._core.schema.list_items cimport (
 )
 from policyd._core.schema.merge cimport of_items
 from policyd._core.schema.types cimport kind_of
-from policyd._core.plan.overlay_run cimport replaced
+from policyd._core.plan.overlay_run cimport OverlayScope, replaced
 
 from policyd._core.plan.overlay_run import OverlayError
 
@@ -22,7 +22,6 @@ cdef enum:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class ItemChange(OverlayChange):
     """An item of a list, found by its merge key and added if it is missing.
 
@@ -46,9 +45,12 @@ cdef object key_of(ItemChange item, SchemaType type, OverlayRun work):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class EachItemChange:
     """A change of every item for which the conditions hold and which has the key, if given."""
+    cdef OverlayScope scope
+    cdef OverlayChange change      # None: the items are removed
+    cdef ItemChange key
+
     def __init__(self, OverlayScope scope not None, OverlayChange change, ItemChange key=None):
         #: (OverlayScope, OverlayChange | None, ItemChange | None) -> None
         self.scope = scope
@@ -78,7 +80,6 @@ cdef class EachItemChange:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class ListChange(OverlayChange):
     """A list whose items are changed one by one: first ``items`` by key, then ``each``.
 
@@ -144,13 +145,16 @@ cdef class ListChange(OverlayChange):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class WholeListChange(OverlayChange):
     """A list with expressions that replaces the live list as a whole.
 
     ``appends``: its items are added at the end instead, unless the live list has an equal one;
     ``prepends``: likewise at the beginning.
     """
+    cdef tuple items
+    cdef bint appends
+    cdef bint prepends
+
     def __init__(self, items, *, appends=False, prepends=False):
         #: (Iterable[OverlayChange], bool, bool) -> None
         self.items = tuple(items)

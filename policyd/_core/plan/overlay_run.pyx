@@ -20,7 +20,6 @@ class OverlayError(Exception):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class OverlayRun:
     """One application of an overlay: its budget, and the values of its expressions so far.
 
@@ -39,7 +38,6 @@ cdef class OverlayRun:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class OverlayExpression:
     """The expression between ``${`` and ``}``. ``number`` is its index in the mutation."""
     def __init__(self, Program program not None, number):
@@ -61,7 +59,6 @@ cdef class OverlayExpression:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class OverlayScope:
     """The conditions of a tree of maps: (path to the map, pattern). All must hold."""
     def __init__(self, conditions=()):
@@ -81,7 +78,6 @@ cdef class OverlayScope:
         return True
 
 
-@cython.auto_pickle(False)
 cdef class OverlayChange:
     """The change of an overlay at one path.
 

@@ -37,7 +37,6 @@ cdef TypedValues typed_values(object types, tuple kind):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class TypedValues(Typing):
     """The values of one request as some of its policies see them."""
 

@@ -8,7 +8,6 @@ from cpython.ref cimport Py_REFCNT
 @cython.final
 @cython.no_gc
 @cython.freelist(32)
-@cython.auto_pickle(False)
 cdef class Edit:
     """One change of a copied map or list, and the changes before it.
 
@@ -30,7 +29,6 @@ cdef class Edit:
 @cython.final
 @cython.no_gc
 @cython.freelist(4)
-@cython.auto_pickle(False)
 cdef class Edits:
     """The last change of the value that was merged last; None: not known."""
 

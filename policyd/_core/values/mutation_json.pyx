@@ -237,7 +237,6 @@ cdef str path_of(str struct, str name):
 
 @cython.final
 @cython.internal
-@cython.auto_pickle(False)
 cdef class Converter:
     cdef ReadTrees sources
     cdef list mismatches
