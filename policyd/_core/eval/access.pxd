@@ -22,8 +22,6 @@ cdef class PathNode(Node):
     cdef object eval_slowly(self, Activation act)
 
 
-cdef object select(object value, object key, bint test)
-
 # The value behind the first ``count`` fields, if all of them exist and all values on the way are
 # maps: the usual case. NULL otherwise; the caller then evaluates the path step by step. The
 # reference is borrowed, and so are those on the way: the slots hold the tree, and a tree does not

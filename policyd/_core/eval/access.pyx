@@ -16,7 +16,7 @@ from policyd._core.values.errors cimport (
 from policyd._core.values.equality cimport find
 from policyd._core.values.elements cimport element, qualifier_of, refused
 from policyd._core.eval.nodes cimport unset
-from policyd._core.values.cel_format cimport string_of
+from policyd._core.values.printing cimport string_of
 from policyd._core.eval.rereading cimport reread_held
 from policyd._core.values.types cimport (
     MISSING,
@@ -120,6 +120,7 @@ cdef class HasPathNode(Node):
     cdef str name
     cdef readonly tuple fields
     #: fields: tuple[str, ...]
+
     def __init__(self, slot, str name not None, tuple fields not None):
         #: (int, str, tuple[str, ...]) -> None
         self.slot = slot

@@ -6,7 +6,7 @@ from policyd._core.eval.nodes cimport Node
 from policyd._core.values.activation cimport Activation, charge
 from policyd._core.values.elements cimport NO_ITEMS
 from policyd._core.values.errors cimport CelError, error
-from policyd._core.values.go_format cimport printed
+from policyd._core.values.printing cimport printed
 from policyd._core.eval.rereading cimport native_string, native_type
 from policyd._core.values.types cimport MISSING, Optional, StructValue, map_key
 

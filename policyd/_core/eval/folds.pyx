@@ -11,7 +11,7 @@ from policyd._core.eval.nodes cimport Node
 from policyd._core.values.activation cimport Activation, charge, take, work
 from policyd._core.values.errors cimport CelError, error, not_bool
 from policyd._core.values.equality cimport find
-from policyd._core.values.go_format cimport printed
+from policyd._core.values.printing cimport printed
 from policyd._core.eval.rereading cimport reread
 from policyd._core.values.types cimport MISSING, Optional, go_name, key_value, map_key, type_name
 

@@ -1,8 +1,7 @@
 """A planned expression and the variables of a policy."""
 
-from policyd._core.values.activation cimport Activation
 from policyd._core.eval.nodes cimport Node
-
+from policyd._core.values.activation cimport Activation
 
 cdef class Program:
     cdef readonly str text

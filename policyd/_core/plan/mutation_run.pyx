@@ -5,8 +5,7 @@ except for what nearly all do: succeed, and touch nothing that another policy wr
 cimport cython
 from libc.stdint cimport int64_t
 
-from policyd._core.plan.mutation_steps cimport MutationStep
-from policyd._core.plan.mutation cimport MutationPlan
+from policyd._core.plan.mutation cimport MutationPlan, MutationStep
 from policyd._core.plan.mutated_tree cimport ChangeLog, MutatedTree
 from policyd._core.match.match_resources cimport Hit
 from policyd._core.counting.counters cimport ADMIT
@@ -18,8 +17,7 @@ from policyd.errors import MutationError, StatusError
 #: from policyd._core.match.matcher import Hit
 #: from policyd._core.plan.mutated_tree import ChangeLog
 #: from policyd._core.plan.mutated_tree import MutatedTree
-#: from policyd._core.plan.mutation import MutationPlan
-#: from policyd._core.plan.mutation_steps import MutationStep
+#: from policyd._core.plan.mutation import MutationPlan, MutationStep
 #: from policyd._core.plan.plan import Subject
 
 cdef enum ReadAs:
@@ -39,7 +37,7 @@ cdef enum ReadAs:
 @cython.final
 cdef class TreeView:
     """How policies that match alike see the tree. ``lens`` shows them another object, and makes a
-    tree of what they make of it (``policyd.admission.mutating.object.Lens``); None: they see the
+    tree of what they make of it (``policyd.admission.mutating.webhook.Lens``); None: they see the
     tree. ``mismatch`` is that of the hit.
     """
     cdef Subject first      # with the tree at the time of matching

@@ -3,8 +3,7 @@
 from libc.stdint cimport int64_t
 
 from policyd._core.plan.overlay_run cimport OverlayChange, OverlayRun, OverlayScope
-from policyd._core.schema.edits cimport Edits
-
+from policyd._core.schema.merge cimport Edits
 
 cdef class BoundOverlay:
     cdef OverlayScope scope

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from policyd.cel.hints.function_names import alias
 from policyd.cel.hints.names import styled_call
 from policyd.cel.hints.operands import NUMBERS, QUANTITY, SEMVER, operator_hint
 from policyd.cel.hints.tree import Tree, held, operands, shown
+from policyd.cel.hints.vocabulary import alias
 from policyd.cel.syntax.ast import Call
 from policyd.cel.types.declarations import OverloadDecl
 from policyd.cel.types.functions import functions

@@ -25,7 +25,7 @@ COMPILED = (
     Bound(r"eval\.access:_as_map", STACK),
     Bound(r"eval\.(access|calls|construct|folds|fused|logic|program|tracing):.+", EXPRESSION),
     Bound(r"eval\.functions:_traversal", "1,000 levels: deeper ones cost 1 unit"),
-    Bound(r"json\.encoded_size:(counted|members_bytes)", "1,000 levels: deeper is too large"),
+    Bound(r"json\.sizes:(counted|members_bytes)", "1,000 levels: deeper is too large"),
     Bound(r"json\.equality:same", "1,000 levels: PatchError"),
     Bound(r"json\.sendable:problem_of", "250 levels: it cannot be sent"),
     Bound(r"json\.tree:_normal(_dict|_list)?", "1,002 levels: the review is unreadable"),
