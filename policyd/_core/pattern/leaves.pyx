@@ -20,7 +20,7 @@ cdef enum Comparison:
 #: COMPARISONS: dict[str, int]
 
 cdef enum:
-    ITEM = 5
+    ITEM = 5  # units of work (10 ns) per item of a list
     LONG = 1000  # characters: longer strings count as work
 
 COMPARISONS = {">": MORE, ">=": MORE_OR_EQUAL, "<": LESS, "<=": LESS_OR_EQUAL}
@@ -254,10 +254,6 @@ cdef class AllTerm(Term):
             if not term.fits(value, act):
                 return False
         return True
-
-
-cdef enum:
-    ITEM = 5  # units of work (10 ns) per item of a list
 
 
 @cython.final

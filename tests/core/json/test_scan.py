@@ -125,6 +125,7 @@ MEASURE = """
 import os
 import sys
 import orjson
+from policyd._core.json.sizes import decoded_bytes
 
 def resident():
     with open("/proc/self/status") as status:

@@ -1,0 +1,3 @@
+from policyd._core.eval.functions import Library
+
+LIBRARY: Library
