@@ -20,7 +20,7 @@ MARKS = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError|stub)\b")
 BROAD = {
     "policyd/admission/findings.py": "failurePolicy decides, and it is logged",
     "policyd/admission/validating.py": "failurePolicy decides, and it is logged",
-    "policyd/admission/mutating/object.py": "failurePolicy decides, and it is logged",
+    "policyd/admission/mutating/webhook.py": "failurePolicy decides, and it is logged",
     "policyd/api/lookups.py": "a program's lookup failed: failurePolicy decides, and it is logged",
     "policyd/http/endpoints.py": "counted and raised again",
     "policyd/observability/log_writer.py": "the lines are counted as lost, and the reason is logged",

@@ -36,6 +36,11 @@ cdef class Box(base.Held):
         return 0
 
 
+cdef class Lid:
+    cdef readonly str label
+    cdef bint loose
+
+
 cdef class _Hidden:
     pass
 '''
@@ -64,6 +69,9 @@ class Box(Held, Generic[_T]):
     @property
     def weight(self) -> int: ...
     open: bool
+class Lid:
+    @property
+    def label(self) -> str: ...
 """
 
 

@@ -14,8 +14,7 @@ from policyd.admission.decision import Verdict, admitted, respond
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Matched
 from policyd.admission.lookups.authorizer import Authorizer
-from policyd.admission.lookups.deadlines import bounded
-from policyd.admission.lookups.evaluations import Evaluation, run
+from policyd.admission.lookups.evaluations import Evaluation, bounded, run
 from policyd.admission.mutating.webhook import mutate
 from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse

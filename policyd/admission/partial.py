@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 
-from policyd._core.json.decoded_size import decoded_bytes
 from policyd._core.json.scan import JSONScan, repaired
+from policyd._core.json.sizes import decoded_bytes
 from policyd._core.json.tree import TOO_DEEP, TOO_LARGE_NUMBER, normal
 from policyd._core.values.errors import CelError
 from policyd.errors import UnreadableReview

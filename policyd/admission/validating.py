@@ -13,8 +13,14 @@ from policyd._core.plan.validation import ValidationOutcome, ValidationPlan
 from policyd.admission.applicable import Applicable
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Invocation, Matched
-from policyd.admission.lookups.deadlines import deadline_of, evaluation_deadline
-from policyd.admission.lookups.evaluations import Evaluation, Paused, answered, together
+from policyd.admission.lookups.evaluations import (
+    Evaluation,
+    Paused,
+    answered,
+    deadline_of,
+    evaluation_deadline,
+    together,
+)
 from policyd.errors import Unanswered
 from policyd.json_types import JSON
 

@@ -10,10 +10,15 @@ from policyd.admission.decision import Verdict
 from policyd.admission.engine import evaluation
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Matched
-from policyd.admission.lookups.deadlines import bounded, deadline_of, lookup_deadline
-from policyd.admission.lookups.evaluations import Evaluation, Lookup
-from policyd.admission.lookups.namespaces import LookedUpNamespaces
+from policyd.admission.lookups.evaluations import (
+    Evaluation,
+    Lookup,
+    bounded,
+    deadline_of,
+    lookup_deadline,
+)
 from policyd.admission.lookups.params import LookedUpParams
+from policyd.admission.lookups.sources import LookedUpNamespaces
 from policyd.admission.lookups.tasks import LookupClient, LookupTasks
 from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse

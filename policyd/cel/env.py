@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from policyd._core.eval.layout import Layout
 from policyd._core.eval.program import Program
+from policyd._core.eval.slots import Layout
 from policyd.cel.check.checker import check, check_all
 from policyd.cel.check.validators import validate
 from policyd.cel.plan.planner import plan
@@ -18,8 +18,7 @@ from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cel.syntax.source import Source
 from policyd.cel.types.declarations import OverloadDecl, Scope, group, parse_signature
-from policyd.cel.types.functions import functions
-from policyd.cel.types.overload_order import in_order
+from policyd.cel.types.functions import functions, in_order
 from policyd.cel.types.structs import (
     ADMISSION,
     NAMESPACE,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from policyd._core.lib.authorization import Failure
-from policyd.admission.lookups.namespaces import LookedUpNamespaces, NamespaceName
 from policyd.admission.lookups.params import KindOf, LookedUpParams, ParamsOf
+from policyd.admission.lookups.sources import LookedUpNamespaces, NamespaceName
 from policyd.cluster.listing import ApiReader, ApiReadError, Page, list_path, pages, served
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject

@@ -10,7 +10,7 @@ from time import perf_counter_ns
 from typing import Protocol
 from urllib.parse import parse_qs
 
-from policyd._core.json.decoded_size import decoded_bytes
+from policyd._core.json.sizes import decoded_bytes
 from policyd.admission.partial import MAX_DECODED_BYTES
 from policyd.admission.recorder import Recorder, RequestResult, ShedReason
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode, encode

@@ -1,6 +1,6 @@
 """The mutation kind ApplyConfiguration: ``Object{...}`` merged like server-side apply."""
 
-from policyd._core.json.encoded_size import MAX_PATCH_BYTES, TOO_LARGE, json_bytes
+from policyd._core.json.sizes import MAX_PATCH_BYTES, TOO_LARGE, json_bytes
 from policyd._core.plan.mutators import DirectConfiguration
 from policyd._core.schema.list_items import MergeError
 from policyd._core.schema.merge import merge

@@ -15,8 +15,7 @@ from policyd._core.pattern.checks import (
     PatternEntry,
     SomeKey,
 )
-from policyd._core.pattern.leaves import Anything
-from policyd._core.pattern.lists import EmptyList, ExistsCheck, ListCheck
+from policyd._core.pattern.leaves import Anything, EmptyList, ExistsCheck, ListCheck
 from policyd.json_types import JSON, FieldPath
 from policyd.pattern.faults import Fault, PatternError
 from policyd.pattern.leaves import LeafError, leaf

@@ -5,9 +5,15 @@ from typing import Any
 
 import pytest
 
-from policyd.admission.decision import Finding, Verdict, annotation_key, limited, respond
+from policyd.admission.decision import (
+    Finding,
+    Verdict,
+    annotation_key,
+    limited,
+    message_of,
+    respond,
+)
 from policyd.admission.review import AdmissionRequest, Cause, ObjectDetails, to_dict
-from policyd.admission.status import message_of
 from policyd.json_types import JSONObject
 from policyd.policy.compile.compiled import PolicyKind
 from tests.admission.samples import REQUEST, compiled_policy

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from policyd import Lookups, PolicySet, build_review
-from policyd.admission.lookups import deadlines
+from policyd.admission.lookups import evaluations
 from policyd.json_types import JSON
 from tests.builders.objects import config_map
 from tests.builders.policies import CONFIG_MAPS, demand, policy
@@ -36,7 +36,7 @@ def doubled(name: str, element: str) -> list[JSON]:
 def test_a_comparison_without_end_is_an_error(
     element: str, expression: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deadlines, "LONGEST_NS", 20_000_000)
+    monkeypatch.setattr(evaluations, "LONGEST_NS", 20_000_000)
     last = [f"variables.{name}{LEVELS - 1}" for name in "vw"]
     endless = policy(
         "p",

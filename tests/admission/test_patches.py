@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from policyd import PolicySet
 from policyd import build_review as build
 from policyd._core.patch.apply import diff
-from policyd.admission.mutating.object import MutatedObject
+from policyd.admission.mutating.webhook import MutatedObject
 from policyd.json_types import JSONObject
 from policyd.mutation import Schemas
 from policyd.policy.suite.reviews import build_review

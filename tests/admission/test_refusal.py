@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from policyd.admission import engine
-from policyd.admission.mutating.object import MutatedObject
+from policyd.admission.mutating.webhook import MutatedObject
 from policyd.admission.recorder import PolicyEvent, Recorder
 from policyd.admission.review import AdmissionRequest, decode, to_dict
 from policyd.errors import StatusError

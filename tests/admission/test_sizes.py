@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from policyd._core.json.encoded_size import MAX_PATCH_BYTES, json_bytes, patch_bytes
+from policyd._core.json.sizes import MAX_PATCH_BYTES, json_bytes, patch_bytes
 from policyd.admission.decision import MAX_ANNOTATIONS_CHARS, Finding, Verdict, respond
 from policyd.admission.review import AdmissionResponse, Cause, decode, encode
 from policyd.bounded_text import MAX_CAUSES_CHARS, MAX_MESSAGE_CHARS, bounded, encodable

@@ -10,7 +10,7 @@ import yaml
 
 from policyd._core.patch.diff import diff
 from policyd._core.plan.mutated_tree import MutatedTree
-from policyd._core.plan.mutation_steps import ExpressionStep
+from policyd._core.plan.mutation import ExpressionStep
 from policyd._core.values.read_trees import ReadTrees
 from policyd._core.values.types import StructValue
 from policyd.errors import MutationError, StatusError

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policyd._core.plan.mutated_tree import MutatedTree
-from policyd._core.plan.mutation_steps import ExpressionStep
+from policyd._core.plan.mutation import ExpressionStep
 from policyd._core.plan.mutators import DirectMutator
 from policyd._core.values.read_trees import ReadTrees
 from policyd._core.values.types import Optional, StructValue

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from policyd._core.eval.timing import nanoseconds
+from policyd._core.eval.program import nanoseconds
 from policyd.cel.env import Environment
 from tools.bench.core import bodies
 

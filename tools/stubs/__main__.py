@@ -1,8 +1,8 @@
 """``python -m tools.stubs [--check]``: write the .pyi of each .pyx, or fail if one is not current.
 
 What Cython cannot say is in comments that begin with ``#:``. After a ``def`` it is the types of its
-arguments, without self, and of its result; in a class an attribute's type, which is else that of
-the .pxd, or ``(BASES)``; outside of them a line of the .pyi. A module without ``#:`` has no .pyi.
+arguments, without self, and of its result; in a class an attribute's type, which is else its C
+type, or ``(BASES)``; outside of them a line of the .pyi. A module without ``#:`` has no .pyi.
 """
 
 import ast
@@ -29,7 +29,7 @@ def pyi(source: Path) -> str | None:
     module = read(source)
     if "#:" not in source.read_text():
         return None
-    public = attributes(source.with_suffix(".pxd"))
+    public = attributes(source) | attributes(source.with_suffix(".pxd"))
     body = []
     for each in module.items:
         if isinstance(each, str):

@@ -101,11 +101,11 @@ def value(default: str) -> str:
     return plain[1] if plain else "..."
 
 
-def attributes(header: Path) -> dict[str, dict[str, tuple[str, str]]]:
+def attributes(file: Path) -> dict[str, dict[str, tuple[str, str]]]:
     """Return the attributes of each class that Python sees: readonly or public, and the type."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
     here: dict[str, tuple[str, str]] = {}
-    for line in header.read_text().splitlines() if header.exists() else ():
+    for line in file.read_text().splitlines() if file.exists() else ():
         if line[:1].strip():
             opened = _CLASS.match(line)
             here = found.setdefault(opened[1], {}) if opened else {}

@@ -1,4 +1,4 @@
-"""Per-policy counters: plain C integers, updated once per policy and request."""
+"""Per-policy counters and histograms of durations."""
 
 cpdef enum:
     ADMIT = 0

@@ -22,65 +22,6 @@ cdef class PathNode(Node):
     cdef object eval_slowly(self, Activation act)
 
 
-cdef class HasPathNode(Node):
-    cdef readonly Py_ssize_t slot
-    cdef str name
-    cdef readonly tuple fields
-
-    cdef object eval_slowly(self, Activation act)
-
-
-cdef class OptionalPathNode(Node):
-    cdef Py_ssize_t slot
-    cdef str name
-    cdef tuple fields
-    cdef Py_ssize_t first
-    cdef int64_t units
-
-    cdef object resolve(self, Activation act)
-    cdef object resolve_slowly(self, Activation act)
-
-
-cdef class OptionalPathOrNode(Node):
-    cdef OptionalPathNode path
-    cdef Node otherwise
-
-
-cdef class ChainStep:
-    cdef object key
-    cdef Node node
-    cdef bint optional
-    cdef bint test  # the last step of has()
-    cdef bint declared  # a field of a value that is known to be an Object
-
-
-cdef class RawKey(Node):
-    cdef Node node
-
-
-cdef class OwnKey(Node):
-    cdef Node node
-
-
-cdef class Chain(Node):
-    cdef Node base
-    cdef tuple steps
-    cdef int64_t units
-    cdef bint refunds  # a unit that the base takes is not part of the cost
-
-    cdef object _walk(self, Activation act)
-    cdef bint _tests(self)
-
-
-cdef class OptionalOr(Node):
-    cdef Node left
-    cdef Node right
-    cdef bint unwrap
-    cdef bint checks  # check that a is an optional
-
-
-cdef object select(object value, object key, bint test)
-
 # The value behind the first ``count`` fields, if all of them exist and all values on the way are
 # maps: the usual case. NULL otherwise; the caller then evaluates the path step by step. The
 # reference is borrowed, and so are those on the way: the slots hold the tree, and a tree does not

@@ -16,7 +16,7 @@ from policyd._core.values.errors cimport (
 from policyd._core.values.equality cimport find
 from policyd._core.values.elements cimport element, qualifier_of, refused
 from policyd._core.eval.nodes cimport unset
-from policyd._core.values.cel_format cimport string_of
+from policyd._core.values.printing cimport string_of
 from policyd._core.eval.rereading cimport reread_held
 from policyd._core.values.types cimport (
     MISSING,
@@ -36,7 +36,6 @@ cdef dict OPERATION_FIELDS = {"op": "", "path": "", "from": "", "value": None}
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class PathNode(Node):
     """``a.b.c``: a variable and fields by name. The most frequent node of policies."""
     #: fields: tuple[str, ...]
@@ -115,10 +114,13 @@ cdef object walk(
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class HasPathNode(Node):
     """``has(a.b.c)``."""
+    cdef readonly Py_ssize_t slot
+    cdef str name
+    cdef readonly tuple fields
     #: fields: tuple[str, ...]
+
     def __init__(self, slot, str name not None, tuple fields not None):
         #: (int, str, tuple[str, ...]) -> None
         self.slot = slot
@@ -156,9 +158,14 @@ cdef class HasPathNode(Node):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class OptionalPathNode(Node):
     """``a.b.?c.d``: from field number ``first`` on, a missing field gives ``optional.none()``."""
+    cdef Py_ssize_t slot
+    cdef str name
+    cdef tuple fields
+    cdef Py_ssize_t first
+    cdef int64_t units
+
     def __init__(self, slot, str name not None, tuple fields not None, first, units=1):
         #: (int, str, tuple[str, ...], int, int) -> None
         self.slot = slot
@@ -198,9 +205,11 @@ cdef class OptionalPathNode(Node):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class OptionalPathOrNode(Node):
     """``a.?b.orValue(c)``, without creating the optional."""
+    cdef OptionalPathNode path
+    cdef Node otherwise
+
     def __init__(self, OptionalPathNode path not None, Node otherwise not None):
         #: (OptionalPathNode, Node) -> None
         self.path = path
@@ -212,9 +221,14 @@ cdef class OptionalPathOrNode(Node):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class ChainStep:
     """One step of a Chain: a constant key, or a node that evaluates to the key."""
+    cdef object key
+    cdef Node node
+    cdef bint optional
+    cdef bint test  # the last step of has()
+    cdef bint declared  # a field of a value that is known to be an Object
+
     def __init__(self, key=MISSING, Node node=None, optional=False, test=False, declared=False):
         #: (object, Node | None, bool, bool, bool) -> None
         self.key = key
@@ -225,9 +239,10 @@ cdef class ChainStep:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class RawKey(Node):
     """A key read from a variable. The error for an invalid key names its Go type."""
+    cdef Node node
+
     def __init__(self, Node node not None):
         #: (Node) -> None
         self.node = node
@@ -240,12 +255,13 @@ cdef class RawKey(Node):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class OwnKey(Node):
     """A list or map that is read from a variable and used as the key of a map.
 
     Kubernetes wraps the value anew at each read, so no two reads are the same key.
     """
+    cdef Node node
+
     def __init__(self, Node node not None):
         #: (Node) -> None
         self.node = node
@@ -256,9 +272,13 @@ cdef class OwnKey(Node):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Chain(Node):
     """Any other chain of selects and indexes, from any base."""
+    cdef Node base
+    cdef tuple steps
+    cdef int64_t units
+    cdef bint refunds  # a unit that the base takes is not part of the cost
+
     def __init__(self, Node base not None, tuple steps not None, units=1, refunds=False):
         #: (Node, tuple[ChainStep, ...], int, bool) -> None
         self.base = base
@@ -345,9 +365,13 @@ cdef inline bint _is_key(object key):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class OptionalOr(Node):
     """``a.or(b)`` and ``a.orValue(b)``: b is evaluated only if a is none."""
+    cdef Node left
+    cdef Node right
+    cdef bint unwrap
+    cdef bint checks  # check that a is an optional
+
     def __init__(self, Node left not None, Node right not None, unwrap=False, checks=True):
         #: (Node, Node, bool, bool) -> None
         self.left = left

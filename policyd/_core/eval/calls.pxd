@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport Activation
-from policyd._core.eval.functions cimport Cost, Function1, Function2, Overload
+from policyd._core.eval.functions cimport Cost, Function2
 from policyd._core.eval.nodes cimport Node
 
 
@@ -17,18 +17,6 @@ cdef class CallNode(Node):
     cdef object settle(self, Activation act, tuple arguments, object result)
 
 
-cdef class Call0(CallNode):
-    pass
-
-
-cdef class Call1(CallNode):
-    cdef Node first
-    cdef Function1 function  # the only overload, or NULL
-    cdef object element      # see Overload
-
-    cdef object _dispatch(self, Activation act, object first)
-
-
 cdef class Call2(CallNode):
     cdef Node first
     cdef Node second
@@ -37,14 +25,3 @@ cdef class Call2(CallNode):
     cdef object prepared     # the second argument in prepared form, if it is a constant
 
     cdef object _dispatch(self, Activation act, object first, object second)
-
-
-cdef class Call3(CallNode):
-    cdef Node first
-    cdef Node second
-    cdef Node third
-    cdef object prepared
-
-
-cdef class CallMany(CallNode):
-    cdef tuple arguments

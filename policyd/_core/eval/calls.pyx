@@ -8,6 +8,7 @@ with a literal pattern stop at the first error.
 cimport cython
 from libc.stdint cimport INT64_MAX
 
+from policyd._core.eval.functions cimport Function1, Overload
 from policyd._core.values.activation cimport charge
 from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, CelError, error
 from policyd._core.values.types cimport MISSING, Optional, type_name
@@ -16,7 +17,6 @@ from policyd._core.values.types cimport MISSING, Optional, type_name
 #: from policyd._core.eval.nodes import Node
 
 
-@cython.auto_pickle(False)
 cdef class CallNode(Node):
     """``known``: the checker chose the single overload given. This decides what is charged."""
     #: overloads: tuple[Overload, ...]
@@ -92,7 +92,6 @@ cdef CelError no_overload(str name, tuple arguments):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Call0(CallNode):
     def __init__(self, name, overloads, known=True):
         #: (str, tuple[Overload, ...], bool) -> None
@@ -111,8 +110,11 @@ cdef bint _starts_with_other(object items, object element):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Call1(CallNode):
+    cdef Node first
+    cdef Function1 function  # the only overload, or NULL
+    cdef object element      # see Overload
+
     def __init__(self, name, overloads, Node first not None, known=True):
         #: (str, tuple[Overload, ...], Node, bool) -> None
         self._declare(name, overloads, known)
@@ -147,7 +149,6 @@ cdef class Call1(CallNode):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Call2(CallNode):
     def __init__(self, name, overloads, Node first not None, Node second not None, known=True,
                  prepared=MISSING):
@@ -195,8 +196,12 @@ cdef class Call2(CallNode):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Call3(CallNode):
+    cdef Node first
+    cdef Node second
+    cdef Node third
+    cdef object prepared
+
     def __init__(self, name, overloads, Node first not None, Node second not None,
                  Node third not None, known=True, prepared=MISSING):
         #: (str, tuple[Overload, ...], Node, Node, Node, bool, object) -> None
@@ -231,9 +236,9 @@ cdef class Call3(CallNode):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class CallMany(CallNode):
     """A call with more than three arguments: a variadic function."""
+    cdef tuple arguments
 
     def __init__(self, name, overloads, tuple arguments not None, known=True):
         #: (str, tuple[Overload, ...], tuple[Node, ...], bool) -> None

@@ -2,10 +2,11 @@
 
 cimport cython
 
-from policyd._core.values.activation cimport charge
+from policyd._core.eval.nodes cimport Node
+from policyd._core.values.activation cimport Activation, charge
 from policyd._core.values.elements cimport NO_ITEMS
 from policyd._core.values.errors cimport CelError, error
-from policyd._core.values.go_format cimport printed
+from policyd._core.values.printing cimport printed
 from policyd._core.eval.rereading cimport native_string, native_type
 from policyd._core.values.types cimport MISSING, Optional, StructValue, map_key
 
@@ -22,8 +23,10 @@ cdef frozenset PATCH_TYPES = frozenset(("Object", "JSONPatch"))
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class ListNode(Node):
+    cdef tuple elements
+    cdef frozenset optional  # indexes of the elements marked with ?
+
     def __init__(self, tuple elements not None, optional=frozenset()):
         #: (tuple[Node, ...], Iterable[int]) -> None
         self.elements = elements
@@ -54,8 +57,11 @@ cdef class ListNode(Node):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class MapNode(Node):
+    cdef tuple keys
+    cdef tuple values
+    cdef frozenset optional
+
     def __init__(self, tuple keys not None, tuple values not None, optional=frozenset()):
         #: (tuple[Node, ...], tuple[Node, ...], Iterable[int]) -> None
         self.keys = keys
@@ -101,8 +107,14 @@ cdef object _unwrap(object name, object value):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class StructNode(Node):
+    cdef str type_name
+    cdef tuple names
+    cdef tuple values
+    cdef frozenset optional
+    cdef bint of_patch    # a type that mutations create
+    cdef bint operation   # JSONPatch
+
     def __init__(self, str name not None, tuple names not None, tuple values not None,
                  optional=frozenset()):
         #: (str, tuple[str, ...], tuple[Node, ...], Iterable[int]) -> None

@@ -5,11 +5,13 @@ what that loop charges: the comments name the parts of the general form that are
 """
 
 cimport cython
+from libc.stdint cimport int64_t
 
-from policyd._core.values.activation cimport charge, take, work
+from policyd._core.eval.nodes cimport Node
+from policyd._core.values.activation cimport Activation, charge, take, work
 from policyd._core.values.errors cimport CelError, error, not_bool
 from policyd._core.values.equality cimport find
-from policyd._core.values.go_format cimport printed
+from policyd._core.values.printing cimport printed
 from policyd._core.eval.rereading cimport reread
 from policyd._core.values.types cimport MISSING, Optional, go_name, key_value, map_key, type_name
 
@@ -23,11 +25,15 @@ cdef enum:
     RESULT = 1        # reading accu at the end
 
 
-@cython.auto_pickle(False)
 cdef class FoldNode(Node):
     """A loop over the elements of a list or the keys of a map; with two variables: index/key and
     value.
     """
+    cdef Node range
+    cdef Py_ssize_t slot
+    cdef Py_ssize_t second_slot  # -1: one variable
+    cdef Node body
+
     def __init__(self, Node range not None, slot, second_slot, Node body not None):
         #: (Node, int, int, Node) -> None
         self.range = range
@@ -103,21 +109,18 @@ cdef inline object search(
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class AllNode(FoldNode):
     cdef object fold(self, Activation act, list items, list others):
         return search(self, act, items, others, False, ALL_ROUND)
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class ExistsNode(FoldNode):
     cdef object fold(self, Activation act, list items, list others):
         return search(self, act, items, others, True, EXISTS_ROUND)
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class ExistsOneNode(FoldNode):
     cdef object fold(self, Activation act, list items, list others):
         cdef Py_ssize_t i, size, found = 0
@@ -136,9 +139,10 @@ cdef class ExistsOneNode(FoldNode):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Collect(FoldNode):
     """``constant``: the body is a constant, so [body] is one too and creating it is free."""
+    cdef Node condition     # None: always
+    cdef int64_t step_cost  # of accu + [body]
 
     def __init__(self, Node range not None, slot, second_slot, Node body not None,
                  Node condition, constant):
@@ -170,9 +174,10 @@ cdef class Collect(FoldNode):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class CollectMap(FoldNode):
     """``entries``: the body evaluates to a map to insert; otherwise to the value of the key."""
+    cdef Node condition
+    cdef bint entries
 
     def __init__(self, Node range not None, slot, second_slot, Node body not None,
                  Node condition, entries):
@@ -237,9 +242,11 @@ cdef object _insert(dict made, object key, object value):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Bind(Node):
     """A name for a value within an expression; the value is computed at its first use."""
+    cdef Py_ssize_t slot
+    cdef Node body
+
     def __init__(self, slot, Node body not None):
         #: (int, Node) -> None
         self.slot = slot
@@ -251,9 +258,12 @@ cdef class Bind(Node):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class BoundSlot(Node):
     """A use of that name."""
+    cdef Py_ssize_t slot
+    cdef Node value
+    cdef int64_t units
+
     def __init__(self, slot, Node value not None, units=1):
         #: (int, Node, int) -> None
         self.slot = slot

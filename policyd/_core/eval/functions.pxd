@@ -54,10 +54,6 @@ cdef Overload variadic(str name, str signature, str id, FunctionN function, str 
 cdef Overload declared(str name, str signature, str id)
 
 
-cdef class Library:
-    cdef readonly str name
-    cdef readonly tuple overloads
-
 # cel-go's 0.1 units per character, rounded up. cel-go's float arithmetic gives the same.
 cdef inline int64_t tenths(int64_t size) noexcept:
     return (size + 9) // 10

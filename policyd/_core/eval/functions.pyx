@@ -153,6 +153,8 @@ cdef Overload declared(str name, str signature, str id):
 
 
 cdef class Library:
+    cdef readonly str name
+    cdef readonly tuple overloads
     #: overloads: tuple[Overload, ...]
     def __init__(self, str name not None, tuple overloads not None, int since=0):
         #: (str, tuple[Overload, ...], int) -> None

@@ -5,23 +5,28 @@ the plain nodes that it replaces: in any other case those are evaluated. The cha
 """
 
 cimport cython
+from libc.stdint cimport int64_t
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_Contains, PyUnicode_Tailmatch
 from libc.string cimport memcmp
 
+from policyd._core.eval.nodes cimport Node
+from policyd._core.eval.calls cimport Call2
 from policyd._core.eval.access cimport (
-    PyDict_CheckExact,
-    PyDict_GetItemWithError,
-    PyTuple_GET_ITEM,
-    walk_maps,
+    PathNode, PyDict_CheckExact, PyDict_GetItemWithError, PyTuple_GET_ITEM, walk_maps,
 )
-from policyd._core.values.activation cimport charge
+from policyd._core.values.activation cimport Activation, charge
 from policyd._core.eval.functions cimport tenths
 from policyd._core.eval.logic cimport all_of
 
 #: from policyd._core.eval.access import PathNode
 #: from policyd._core.eval.calls import Call2
 #: from policyd._core.eval.nodes import Node
+
+cdef enum StringRelation:
+    STARTS
+    ENDS
+    CONTAINS
 
 cdef extern from "Python.h":
     bint PyUnicode_CheckExact(PyObject* value)
@@ -34,12 +39,18 @@ cdef dict RELATIONS = {"startsWith": STARTS, "endsWith": ENDS, "contains": CONTA
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class PathTests(Node):
     """``has(a.b) && has(a.b.c) && 'd' in a.b.c``: one walk from a variable for all terms.
 
     Each term is a lookup, and so is each field that is read on the way to it.
     """
+    cdef readonly Py_ssize_t slot
+    cdef readonly tuple fields   # before the first term
+    cdef readonly tuple terms
+    cdef readonly tuple keys     # of the lookups
+    # Per lookup: twice the cost of its term (0: it belongs to no term), plus 1 if it continues from
+    # the value that the lookup before it found.
+    cdef bytes codes
     #: fields: tuple[str, ...]
     #: terms: tuple[Node, ...]
     #: keys: tuple[str, ...]
@@ -84,11 +95,16 @@ cdef class PathTests(Node):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class StringTest(Node):
     """``charges``: by the lengths of both strings, otherwise 1 unit; ``by_part``: by the part's
     length.
     """
+    cdef Call2 call
+    cdef PathNode path
+    cdef str part
+    cdef StringRelation relation
+    cdef int64_t part_tenths   # factor of the cost: for contains a tenth of part's length, else 1
+    cdef int64_t fixed         # the cost if it does not depend on the string, otherwise -1
 
     def __init__(self, Call2 call not None, PathNode path not None, str part not None, charges,
                  by_part=False):

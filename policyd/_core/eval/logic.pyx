@@ -1,7 +1,9 @@
 """Logical operators, which absorb errors, and equality."""
 
 cimport cython
+from libc.stdint cimport int64_t
 
+from policyd._core.eval.nodes cimport Node
 from policyd._core.values.activation cimport charge
 from policyd._core.values.errors cimport CelError, not_bool
 from policyd._core.values.equality cimport equal, unlike
@@ -12,9 +14,9 @@ from policyd._core.values.types cimport Opaque, UInt, map_key, size_of
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class And(Node):
     """False if any term is false; otherwise the first error, if there is one; otherwise true."""
+    cdef readonly tuple terms
     #: terms: tuple[Node, ...]
     def __init__(self, tuple terms not None):
         #: (tuple[Node, ...]) -> None
@@ -38,9 +40,9 @@ cdef object all_of(Activation act, tuple terms, Py_ssize_t start):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Or(Node):
     """True if any term is true; otherwise the first error, if there is one; otherwise false."""
+    cdef readonly tuple terms
     #: terms: tuple[Node, ...]
     def __init__(self, tuple terms not None):
         #: (tuple[Node, ...]) -> None
@@ -58,8 +60,11 @@ cdef class Or(Node):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Conditional(Node):
+    cdef Node condition
+    cdef Node yes
+    cdef Node no
+
     def __init__(self, Node condition not None, Node yes not None, Node no not None):
         #: (Node, Node, Node) -> None
         self.condition = condition
@@ -85,8 +90,11 @@ cdef inline int64_t _equality_cost(object left, object right, bint negated) exce
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Equal(Node):
+    cdef Node left
+    cdef Node right
+    cdef bint negated
+
     def __init__(self, Node left not None, Node right not None, negated=False):
         #: (Node, Node, bool) -> None
         self.left = left
@@ -108,9 +116,12 @@ cdef class Equal(Node):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class EqualConst(Node):
     """Equality with a string constant: the most frequent comparison in policies."""
+    cdef Node child
+    cdef str constant
+    cdef bint negated
+
     def __init__(self, Node child not None, str constant not None, negated=False):
         #: (Node, str, bool) -> None
         self.child = child
@@ -142,9 +153,11 @@ cdef class EqualConst(Node):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class InSet(Node):
     """``x in [literals]``: only x is charged, as in cel-go."""
+    cdef Node child
+    cdef frozenset members
+
     def __init__(self, Node child not None, members):
         #: (Node, Iterable[object]) -> None
         self.child = child

@@ -6,6 +6,7 @@ cost tracker charges for the expressions that the node represents.
 """
 
 cimport cython
+from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport charge
 from policyd._core.values.errors cimport error
@@ -13,14 +14,12 @@ from policyd._core.eval.rereading cimport reread
 from policyd._core.values.types cimport MISSING, Optional
 
 
-@cython.auto_pickle(False)
 cdef class Node:
     cdef object eval(self, Activation act):
         raise TypeError("a node without eval")
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Const(Node):
     """A literal, or an expression that cel-go folds into one. Nothing is charged."""
     #: value: object
@@ -33,9 +32,11 @@ cdef class Const(Node):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Precomputed(Node):
     """A call with constant arguments: computed once, charged at each evaluation."""
+    cdef object value
+    cdef int64_t cost
+
     def __init__(self, value, cost):
         #: (object, int) -> None
         self.value = value
@@ -47,9 +48,12 @@ cdef class Precomputed(Node):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Slot(Node):
     """A variable. ``units`` is 0 where cel-go does not charge it (a bare variable after ``?``)."""
+    cdef readonly Py_ssize_t slot
+    cdef readonly str name
+    cdef int64_t units
+
     def __init__(self, slot, str name not None, units=1):
         #: (int, str, int) -> None
         self.slot = slot

@@ -1,8 +1,7 @@
 """A planned expression and the variables of a policy."""
 
-from policyd._core.values.activation cimport Activation
 from policyd._core.eval.nodes cimport Node
-
+from policyd._core.values.activation cimport Activation
 
 cdef class Program:
     cdef readonly str text
@@ -14,27 +13,3 @@ cdef class Program:
     cdef Node root
 
     cdef object run(self, Activation act)
-
-
-cdef class PlannedVariable:
-    cdef readonly str name
-    cdef readonly Py_ssize_t slot
-    cdef Program program
-    cdef str shared  # what its value is known by to other policies; None: by nothing
-
-    cdef object value(self, Activation act)
-    cdef object _compute(self, Activation act)
-    cdef object _known(self, Activation act)
-
-
-cdef class VariableNode(Node):
-    cdef PlannedVariable variable
-    cdef int units
-
-
-cdef class VariableTest(Node):
-    cdef PlannedVariable variable
-
-
-cdef class VariableOptional(Node):
-    cdef PlannedVariable variable

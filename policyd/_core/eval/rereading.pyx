@@ -7,7 +7,7 @@ converted back: ``object.?memory.optMap(m, quantity(m)).value()`` was an error i
 """
 
 from policyd._core.values.errors cimport CelError, error
-from policyd._core.values.cel_format cimport string_of
+from policyd._core.values.printing cimport string_of
 from policyd._core.values.types cimport (
     MISSING,
     Duration,

@@ -6,7 +6,10 @@ The records form a tree like the evaluations did: a fold has one set of records 
 """
 
 cimport cython
+from libc.stdint cimport int64_t
 
+from policyd._core.eval.nodes cimport Node
+from policyd._core.values.activation cimport Activation
 from policyd._core.values.errors cimport CelError
 from policyd._core.values.types cimport MISSING
 
@@ -20,8 +23,10 @@ cdef enum:
     MOST_RECORDS = 100000  # of all expressions, between two calls of take()
 
 
+cdef class Tracer  # defined below
+
+
 @cython.final
-@cython.auto_pickle(False)
 cdef class Record:
     """One evaluation of one part: its value or CelError, and the units that it cost.
 
@@ -30,6 +35,15 @@ cdef class Record:
     ended the evaluation. ``rounds`` are the rounds of a fold that were kept, ``skipped`` is the
     number of the others.
     """
+    cdef readonly object expression
+    cdef readonly object id
+    cdef readonly object value
+    cdef readonly bint finished
+    cdef readonly int64_t cost
+    cdef readonly list children
+    cdef readonly list rounds
+    cdef readonly Py_ssize_t skipped
+    cdef Py_ssize_t notable  # number of rounds kept after the first ones
     #: def __init__(self, *args: object, **kwargs: object) -> None: ...
     #: id: int
     #: children: list[Record]
@@ -61,13 +75,18 @@ cdef class Record:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Round:
     """One round of a fold: the values of its variables, and the records of the evaluations.
 
     ``number`` counts from 0. ``notable``: it ended in an error, or in the value that the fold
     searches for.
     """
+    cdef readonly Py_ssize_t number
+    cdef readonly object first
+    cdef readonly object second  # MISSING: the fold has one variable
+    cdef readonly list children
+    cdef readonly bint notable
+    cdef Py_ssize_t left     # tracer.left when the round began
     #: def __init__(self, *args: object, **kwargs: object) -> None: ...
     #: children: list[Record]
     def __init__(self):
@@ -75,9 +94,11 @@ cdef class Round:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Tracer:
     """Collects the records of programs; ``roots`` are the expressions in order of evaluation."""
+    cdef readonly list roots
+    cdef Record current
+    cdef Py_ssize_t left  # number of records that may still be created
     #: def __init__(self) -> None:
     #:     ...
     #: roots: list[Record]
@@ -95,9 +116,13 @@ cdef class Tracer:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Trace(Node):
     """Records the result of its node."""
+    cdef Node node
+    cdef Tracer tracer
+    cdef object expression
+    cdef object id
+
     def __init__(self, Node node not None, Tracer tracer not None, expression, id):
         #: (Node, Tracer, Any, int) -> None
         self.node = node
@@ -134,9 +159,15 @@ cdef class Trace(Node):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class RoundTrace(Node):
     """The first (``begins``) or a later part of each round of the fold whose record is current."""
+    cdef Node node
+    cdef Tracer tracer
+    cdef Py_ssize_t slot
+    cdef Py_ssize_t second_slot
+    cdef bint begins
+    cdef object notable  # the value for which a round is kept; MISSING: only errors
+
     def __init__(self, Node node not None, Tracer tracer not None, slot, second_slot, begins,
                  notable=MISSING):
         #: (Node, Tracer, int, int, bool, object) -> None

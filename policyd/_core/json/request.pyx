@@ -16,7 +16,6 @@ cdef dict TYPES = {
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class AdmissionRequest:
     """``raw`` is the decoded dict; the other attributes are read from it. Immutable.
 

@@ -34,14 +34,10 @@ def repaired(bytes text not None) -> bytes:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class JSONScan:
     """A scan of a body: its depth, and the positions of the first half of a surrogate pair and the
     first byte that is not UTF-8 (-1: none).
     """
-    #: depth: int
-    #: surrogate: int
-    #: octet: int
     cdef bytes body
     cdef const unsigned char *text  # ends with a zero byte, which is not valid in JSON
     cdef Py_ssize_t size

@@ -14,12 +14,6 @@ cdef class AuthorizerCheck(Opaque):
     cdef dict fields           # fields of policyd._core.lib.authorization.Attributes
 
 
-cdef class AuthorizerDecision(Opaque):
-    cdef bint is_allowed
-    cdef str reason_text
-    cdef str error_text
-
-
 cdef AuthorizerValue authorizer_for(object backend, dict request)
 
 cdef AuthorizerCheck request_resource(AuthorizerValue authorizer, dict request)

@@ -69,6 +69,10 @@ cdef class AuthorizerCheck(Opaque):
 
 cdef class AuthorizerDecision(Opaque):
     """A decision; ``error_text`` is "" if there is no error."""
+    cdef bint is_allowed
+    cdef str reason_text
+    cdef str error_text
+
     cdef str type_name(self):
         return "kubernetes.authorization.Decision"
 

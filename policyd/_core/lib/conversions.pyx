@@ -17,7 +17,7 @@ from policyd._core.values.errors cimport (
 )
 from policyd._core.eval.functions cimport first_tenths, unary
 from policyd._core.go.numbers cimport parse_double, parse_integer
-from policyd._core.values.cel_format cimport string_of
+from policyd._core.values.printing cimport string_of
 from policyd._core.regex.search cimport PyUnicode_KIND
 from policyd._core.values.types cimport StructValue, TypeValue, UInt, type_name, uint
 

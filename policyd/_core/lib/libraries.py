@@ -2,7 +2,6 @@
 
 from policyd._core.eval.functions import Library
 from policyd._core.lib import (
-    arithmetic,
     authz,
     cidr,
     conversions,
@@ -11,13 +10,12 @@ from policyd._core.lib import (
     jsonpatch,
     list_extensions,
     lists,
+    operators,
     optionals,
     quantity,
     regex,
-    relations,
     semver,
     sets,
-    special_forms,
     string_format,
     string_tests,
     strings,
@@ -27,9 +25,7 @@ from policyd._core.lib import (
 )
 
 KNOWN_LIBRARIES: tuple[Library, ...] = (
-    special_forms.LIBRARY,
-    arithmetic.LIBRARY,
-    relations.LIBRARY,
+    operators.LIBRARY,
     conversions.LIBRARY,
     string_tests.LIBRARY,
     regex.LIBRARY,

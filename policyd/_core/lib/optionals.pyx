@@ -12,7 +12,7 @@ values. Everything costs 1 unit.
 from policyd._core.values.activation cimport PLAIN, Activation, form_of, take, work
 from policyd._core.values.errors cimport NO_OVERLOAD, error
 from policyd._core.eval.functions cimport binary, nullary, unary
-from policyd._core.values.go_format cimport printed
+from policyd._core.values.printing cimport printed
 from policyd._core.values.types cimport (
     MISSING,
     NONE,

@@ -17,7 +17,7 @@ from policyd._core.values.activation cimport Activation, take, work
 from policyd._core.values.errors cimport NO_OVERLOAD, CelError, error
 from policyd._core.go.strings cimport parse_int, print_fixed, quote
 from policyd._core.eval.functions cimport binary, first_tenths
-from policyd._core.values.cel_format cimport string_of
+from policyd._core.values.printing cimport string_of
 from policyd._core.regex.search cimport take_like
 from policyd._core.values.types cimport (
     Duration,

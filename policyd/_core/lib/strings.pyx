@@ -25,7 +25,7 @@ from policyd._core.eval.functions cimport (
     unary,
     variadic,
 )
-from policyd._core.values.go_format cimport printed
+from policyd._core.values.printing cimport printed
 from policyd._core.regex.search cimport (
     PyUnicode_KIND,
     find,

@@ -70,7 +70,6 @@ cdef dict labels_in(dict metadata):
 
 @cython.final
 @cython.freelist(16)
-@cython.auto_pickle(False)
 cdef class Hit:
     """A policy matches: the kind and resource that it sees, and whether the objects have that kind.
 
@@ -110,7 +109,6 @@ cdef Hit failed(Hit hit, str error):
 
 @cython.final
 @cython.freelist(8)
-@cython.auto_pickle(False)
 cdef class MatchInput:
     """One request as the matcher sees it. Expensive attributes are computed at first use."""
     #: kind: GvkTuple
@@ -249,7 +247,6 @@ def input_of(
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class ResourceRule:
     """One entry of resourceRules or excludeResourceRules."""
     #: groups: tuple[str, ...]
@@ -305,7 +302,6 @@ cdef class ResourceRule:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class MatchRules:
     """A MatchResources: rules, excludes, selectors and matchPolicy.
 

@@ -40,9 +40,12 @@ cdef tuple OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Candidate:
     """One rule of one entry, whose scope and names must be checked when its key is found."""
+    cdef Py_ssize_t position      # of the entry
+    cdef rules.MatchRules entry
+    cdef rules.ResourceRule rule          # None: the entry has no rules and matches every request
+    cdef bint always              # nothing has to be checked
 
     def __init__(
         self, Py_ssize_t position, rules.MatchRules entry not None, rules.ResourceRule rule=None
@@ -81,7 +84,6 @@ def keys_of(rules.ResourceRule rule not None, bint loose):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class CandidateTable:
     """Numbers of candidates by (group, version, resource, subresource, operation).
 
@@ -89,6 +91,9 @@ cdef class CandidateTable:
     exists for the group and operation (``shapes``, bit masks). In a ``loose`` table every version
     is a wildcard.
     """
+    cdef bint loose
+    cdef dict numbers
+    cdef dict shapes
 
     def __init__(self, list numbered not None, bint loose):
         #: (list[tuple[int, ResourceRule]], bool) -> None
@@ -130,12 +135,22 @@ cdef class CandidateTable:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Index:
     """Entries by the resources and operations of their rules.
 
     ``loose`` finds rules with matchPolicy Equivalent for requests in another version.
     """
+    cdef tuple candidates         # in the order of the entries, then of the rules
+    cdef tuple payloads
+    cdef CandidateTable exact
+    cdef CandidateTable loose
+    cdef tuple unruled            # candidates of entries without rules
+    cdef bint equivalents         # an entry has matchPolicy Equivalent
+    # The matches of requests that have been seen, a list that nobody changes; or their candidates,
+    # if it depends on more than the key.
+    cdef dict known
+    cdef Py_ssize_t room          # left in ``known``
+    cdef object table             # Equivalents: those of these requests
     #: (Generic[_Payload])
 
     def __init__(self, entries):

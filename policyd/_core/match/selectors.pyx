@@ -11,13 +11,16 @@ cdef object ABSENT = object()
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Requirement:
     """One condition on the label ``key``.
 
     ``values`` are the values that match (with ``negative``: that do not match); None: any value
     matches (with ``negative``: the label must be missing).
     """
+    cdef str key
+    cdef frozenset values
+    cdef str value      # the single value, if there is one: no set is needed
+    cdef bint negative
 
     def __init__(self, str key not None, str operator not None, list values not None):
         #: (str, str, list[str]) -> None
@@ -40,7 +43,6 @@ cdef class Requirement:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Selector:
     """All requirements must match; without requirements everything matches (see ``empty``)."""
 

@@ -97,12 +97,16 @@ cdef Py_ssize_t position(list items, str token, Py_ssize_t beyond) except -1:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class PatchedDocument:
     """A tree that is changed by copying: only containers that were copied are written to.
 
     ``own`` contains these by id, and keeps them alive so that no id is reused.
     """
+    cdef object root
+    cdef dict own
+    cdef object latest  # the last container that was written to
+    cdef dict beside    # the map to which the last operation added a key, and its pointer
+    cdef str place
 
     def __init__(self, object root):
         #: (Any) -> None

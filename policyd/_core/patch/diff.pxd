@@ -1,5 +1,4 @@
-"""The comparison of two documents."""
-
+"""The smallest JSON Patch (RFC 6902) between two documents. ``apply.pyx`` applies a patch."""
 
 cdef object ABSENT  # no value at all
 

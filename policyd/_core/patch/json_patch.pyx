@@ -15,11 +15,11 @@ from policyd.errors import MutationError
 from policyd._core.patch.containers cimport (
     assign, delete, equal, insert, known_paths, member, segments, unknown_escape,
 )
-from policyd._core.json.encoded_size cimport value_bytes
+from policyd._core.json.sizes cimport value_bytes
 from policyd._core.values.mutation_json cimport json_of
 from policyd._core.values.types cimport StructValue
 
-from policyd._core.json import encoded_size
+from policyd._core.json import sizes
 from policyd._core.patch.containers import KeyProblem
 from policyd._core.values.mutation_json import ConversionError
 
@@ -37,7 +37,6 @@ cdef Py_ssize_t COUNTED = 2**26  # the error needs no larger count
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class PatchOperation:
     """``source`` is ``from`` in the patch; ``value`` is ABSENT if the operation has none."""
     def __init__(self, str op not None, str path not None, str source not None="", value=ABSENT):
@@ -69,11 +68,11 @@ cdef list operations_in(list items, ReadTrees sources, list values):
     """The operations of a list of JSONPatch{...}; ``values`` (if not None) gets theirs. Raises
     MutationError.
     """
-    cdef Py_ssize_t limit = encoded_size.MAX_PATCH_BYTES, size = value_bytes(items, limit)
+    cdef Py_ssize_t limit = sizes.MAX_PATCH_BYTES, size = value_bytes(items, limit)
     cdef list operations = []
     cdef PatchOperation operation
     if size > limit:
-        raise MutationError(f"JSON Patch: the expression makes {encoded_size.TOO_LARGE}")
+        raise MutationError(f"JSON Patch: the expression makes {sizes.TOO_LARGE}")
     # All values are converted before the first is applied.
     for item in items:
         operation = operation_of(item, size, sources)
@@ -141,7 +140,6 @@ cdef int perform(PatchTarget target, PatchOperation operation) except -1:
 
 @cython.final
 @cython.internal
-@cython.auto_pickle(False)
 cdef class PatchTarget:
     """The document during the patch, and the place that ``find`` found."""
     cdef object root

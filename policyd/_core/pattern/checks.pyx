@@ -14,7 +14,6 @@ cdef enum:
     KEY = 5  # units of work (10 ns) per key where all keys are checked
 
 
-@cython.auto_pickle(False)
 cdef class PatternCheck:
     """One node of a pattern. ``expected`` describes the expected value in messages."""
 
@@ -30,9 +29,10 @@ cdef class PatternCheck:
 # Maps
 
 
-@cython.auto_pickle(False)
 cdef class PatternEntry:
     """One key of a map pattern. The subclasses are for marked keys and keys with wildcards."""
+    cdef readonly str key
+    cdef readonly PatternCheck check
     #: check: PatternCheck | None
 
     def __init__(self, str key not None, PatternCheck check):
@@ -48,7 +48,6 @@ cdef class PatternEntry:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class IfPresent(PatternEntry):
     """``=(key)``."""
 
@@ -58,7 +57,6 @@ cdef class IfPresent(PatternEntry):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Absent(PatternEntry):
     """``X(key)``."""
 
@@ -70,9 +68,9 @@ cdef class Absent(PatternEntry):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class SomeKey(PatternEntry):
     """``app.*``: at least one matching key must fit."""
+    cdef readonly Wildcard wildcard
 
     def __init__(self, str key not None, PatternCheck check):
         #: (str, PatternCheck | None) -> None
@@ -104,9 +102,9 @@ cdef class SomeKey(PatternEntry):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class EachKey(PatternEntry):
     """``=(app.*)``: every matching key must fit."""
+    cdef readonly Wildcard wildcard
 
     def __init__(self, str key not None, PatternCheck check):
         #: (str, PatternCheck | None) -> None
@@ -139,9 +137,9 @@ cdef class EachKey(PatternEntry):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class NoKey(PatternEntry):
     """``X(app.*)``: there must be no matching key."""
+    cdef readonly Wildcard wildcard
 
     def __init__(self, str key not None, PatternCheck check):
         #: (str, PatternCheck | None) -> None
@@ -164,9 +162,10 @@ cdef class NoKey(PatternEntry):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class MapCheck(PatternCheck):
     """A map: first its conditions, then all other entries."""
+    cdef readonly tuple conditions
+    cdef readonly tuple entries
     #: conditions: tuple[PatternEntry, ...]
     #: entries: tuple[PatternEntry, ...]
 
@@ -216,7 +215,6 @@ cdef class MapCheck(PatternCheck):
 # Whole patterns
 
 
-@cython.auto_pickle(False)
 cdef class Pattern:
     """A whole pattern. ``guard`` checks the conditions ``<(key)``; None if there are none."""
     #: guard: PatternCheck | None
@@ -261,9 +259,9 @@ cdef class Pattern:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class AnyPattern(Pattern):
     """Patterns of which one must hold; skipped only if none holds and none fails."""
+    cdef readonly tuple patterns
     #: patterns: tuple[Pattern, ...]
 
     def __init__(self, patterns):

@@ -1,4 +1,4 @@
-"""The leaves of a pattern. ``policyd/pattern/leaves.py`` parses their notation.
+"""The leaves and lists of a pattern. ``policyd/pattern/leaves.py`` parses the notation of leaves.
 
 If the object has a list, a leaf checks each item; if it has a map, only ``*`` and ``?*`` can hold.
 For a missing value only ``null`` holds.
@@ -6,22 +6,27 @@ For a missing value only ``null`` holds.
 
 cimport cython
 
-from policyd._core.values.activation cimport Activation, work
-from policyd._core.pattern.checks cimport FAILS, HOLDS, PatternCheck
+from policyd._core.pattern.checks cimport FAILS, HOLDS, SKIPPED, PatternCheck
 from policyd._core.pattern.report cimport PatternReport, item_of
 from policyd._core.pattern.strings cimport Amount, Wildcard, amount as amount_of, scalar_string
+from policyd._core.values.activation cimport Activation, work
+
+cdef enum Comparison:
+    MORE
+    MORE_OR_EQUAL
+    LESS
+    LESS_OR_EQUAL
 
 #: COMPARISONS: dict[str, int]
 
 cdef enum:
-    ITEM = 5
+    ITEM = 5  # units of work (10 ns) per item of a list
     LONG = 1000  # characters: longer strings count as work
 
 COMPARISONS = {">": MORE, ">=": MORE_OR_EQUAL, "<": LESS, "<=": LESS_OR_EQUAL}
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Anything(PatternCheck):
     """``*``: any value."""
 
@@ -33,7 +38,6 @@ cdef class Anything(PatternCheck):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Something(PatternCheck):
     """``?*``: any value that is not empty."""
 
@@ -47,7 +51,6 @@ cdef class Something(PatternCheck):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Unset(PatternCheck):
     """``null``: no value, or the zero value of Go: false, 0 or an empty string."""
 
@@ -63,7 +66,6 @@ cdef class Unset(PatternCheck):
 # Scalars
 
 
-@cython.auto_pickle(False)
 cdef class LeafCheck(PatternCheck):
     """A leaf that compares a scalar."""
 
@@ -89,9 +91,9 @@ cdef class LeafCheck(PatternCheck):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class BoolLeaf(LeafCheck):
     """``true`` or ``false``."""
+    cdef readonly bint value
 
     def __init__(self, bint value):
         #: (bool) -> None
@@ -103,9 +105,10 @@ cdef class BoolLeaf(LeafCheck):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class NumberLeaf(LeafCheck):
     """A number: equal to numbers, and to strings with the same quantity."""
+    cdef readonly object value
+    cdef readonly Amount amount
     #: value: int | float
     #: amount: Amount | None
 
@@ -126,9 +129,10 @@ cdef class NumberLeaf(LeafCheck):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class StringLeaf(LeafCheck):
     """A string: the literal itself, or one of its alternatives."""
+    cdef readonly str literal
+    cdef readonly tuple terms
     #: terms: tuple[Term, ...]
 
     def __init__(self, str literal not None, terms):
@@ -153,7 +157,6 @@ cdef class StringLeaf(LeafCheck):
 # Terms
 
 
-@cython.auto_pickle(False)
 cdef class Term:
     """A part between ``|`` and ``&``."""
 
@@ -162,9 +165,11 @@ cdef class Term:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class EqualTerm(Term):
     """A wildcard match, or an equal amount; ``negative``: neither."""
+    cdef readonly Wildcard wildcard
+    cdef readonly Amount amount
+    cdef readonly bint negative
     #: amount: Amount | None
 
     def __init__(self, str text not None, bint negative):
@@ -186,9 +191,11 @@ cdef class EqualTerm(Term):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class CompareTerm(Term):
     """``> >= < <=`` an amount."""
+    cdef readonly Amount amount
+    cdef readonly str operator
+    cdef Comparison comparison
 
     def __init__(self, str operator not None, Amount amount not None):
         #: (str, Amount) -> None
@@ -210,9 +217,11 @@ cdef class CompareTerm(Term):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class RangeTerm(Term):
     """``low-high``, ends included; ``outside``: ``low!-high``, ends excluded."""
+    cdef readonly Amount low
+    cdef readonly Amount high
+    cdef readonly bint outside
 
     def __init__(self, Amount low not None, Amount high not None, bint outside):
         #: (Amount, Amount, bool) -> None
@@ -230,9 +239,9 @@ cdef class RangeTerm(Term):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class AllTerm(Term):
     """Terms joined by ``&``."""
+    cdef readonly tuple terms
     #: terms: tuple[Term, ...]
 
     def __init__(self, terms):
@@ -245,3 +254,125 @@ cdef class AllTerm(Term):
             if not term.fits(value, act):
                 return False
         return True
+
+
+@cython.final
+cdef class ListCheck(PatternCheck):
+    """A list: each item must fit all checks of ``each``, and one of ``any_of`` if there are any.
+
+    With ``some`` an empty list is skipped: below a condition the list must have items.
+    """
+    cdef readonly tuple each
+    cdef readonly tuple any_of
+    cdef readonly bint some
+    #: each: tuple[PatternCheck, ...]
+    #: any_of: tuple[PatternCheck, ...]
+
+    def __init__(self, str expected not None, each, any_of, bint some):
+        #: (str, Iterable[PatternCheck], Iterable[PatternCheck], bool) -> None
+        self.expected = expected
+        self.each = tuple(each)
+        self.any_of = tuple(any_of)
+        self.some = some
+
+    cdef int test(self, object value, Activation act) except -1:
+        cdef bint applied = False
+        cdef int result
+        if type(value) is not list:
+            return FAILS
+        if not value:
+            return SKIPPED if self.some else HOLDS
+        for item in <list>value:
+            result = self.test_item(item, act)
+            if result == FAILS:
+                return FAILS
+            if result == HOLDS:
+                applied = True
+        return HOLDS if applied else SKIPPED
+
+    cdef int test_item(self, object item, Activation act) except -1:
+        cdef int best = SKIPPED
+        cdef int result
+        cdef PatternCheck check
+        work(act, ITEM)
+        for check in self.each:
+            result = check.test(item, act)
+            if result == FAILS:
+                return FAILS
+            if result == HOLDS:
+                best = HOLDS
+        if not self.any_of:
+            return best
+        for check in self.any_of:
+            if check.test(item, act) != FAILS:
+                return HOLDS
+        return FAILS
+
+    cdef int explain(self, object value, str path, PatternReport report, Activation act) except -1:
+        cdef Py_ssize_t index
+        cdef PatternCheck check
+        if type(value) is not list:
+            return report.add(path, self.expected, value)
+        for index in range(len(<list>value)):
+            item = (<list>value)[index]
+            if self.test_item(item, act) != FAILS:
+                continue
+            place = item_of(path, index)
+            reported = False
+            for check in self.each:
+                if check.test(item, act) == FAILS:
+                    check.explain(item, place, report, act)
+                    reported = True
+            if not reported:
+                words = " or ".join([(<PatternCheck>each).expected for each in self.any_of])
+                report.add(place, words, item)
+        return 0
+
+
+@cython.final
+cdef class EmptyList(PatternCheck):
+    """``[]``."""
+
+    def __cinit__(self):
+        self.expected = "an empty list"
+
+    cdef int test(self, object value, Activation act) except -1:
+        return HOLDS if type(value) is list and not value else FAILS
+
+
+@cython.final
+cdef class ExistsCheck(PatternCheck):
+    """``^(key)``: at least one item of the list fits each check of ``wanted``."""
+    cdef readonly tuple wanted
+    #: wanted: tuple[PatternCheck, ...]
+
+    def __init__(self, str expected not None, wanted):
+        #: (str, Iterable[PatternCheck]) -> None
+        self.expected = expected
+        self.wanted = tuple(wanted)
+
+    cdef int test(self, object value, Activation act) except -1:
+        cdef PatternCheck check
+        if type(value) is not list:
+            return FAILS
+        for check in self.wanted:
+            if not has_item(<list>value, check, act):
+                return FAILS
+        return HOLDS
+
+    cdef int explain(self, object value, str path, PatternReport report, Activation act) except -1:
+        cdef PatternCheck check
+        if type(value) is not list:
+            return report.add(path, self.expected, value)
+        for check in self.wanted:
+            if not has_item(<list>value, check, act):
+                report.add(path, f"at least one {check.expected}", value)
+        return 0
+
+
+cdef bint has_item(list items, PatternCheck check, Activation act) except -1:
+    for item in items:
+        work(act, ITEM)
+        if check.test(item, act) == HOLDS:
+            return True
+    return False

@@ -16,7 +16,6 @@ cdef tuple SECRETS = (
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class PatternReport:
     """Collects places. With ``secret``, values of a Secret's data are not shown. ``field`` is the
     path of the place, or the path that all places are below; "" if they have none in common.

@@ -36,7 +36,6 @@ cdef Regex DURATION_FORM = compile_regex(DURATION)
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Wildcard:
     """A string in which ``*`` matches any characters and ``?`` matches one."""
 
@@ -130,7 +129,6 @@ cdef Py_ssize_t find(
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Amount:
     """A quantity or a duration, or a string that is both (``5m``, ``0``)."""
 

@@ -7,8 +7,8 @@ from cpython.time cimport PyTime_PerfCounterRaw as now
 from libc.stdint cimport int64_t
 
 from policyd._core.match.match_resources cimport Hit
-from policyd._core.plan.plan cimport PlannedPolicy
-from policyd._core.plan.validation cimport ValidationPlan
+from policyd._core.plan.plan cimport PlannedPolicy, Subject
+from policyd._core.plan.validation cimport ValidationOutcome, ValidationPlan
 
 #: from policyd._core.match.matcher import Hit
 #: from policyd._core.plan.plan import Subject
@@ -18,11 +18,18 @@ cdef tuple NONE_EXEMPT = ()
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class DirectValidation:
     """The matched policies of one request. ``at`` is the policy at which ``run`` ended, ``outcome``
     and ``error`` are why.
     """
+    cdef readonly Py_ssize_t at
+    cdef readonly ValidationOutcome outcome
+    cdef readonly object error
+    cdef readonly int64_t deadline
+    cdef list matches       # of (CompiledPolicy, Hit)
+    cdef object subject_of  # (hit, as_pod) -> Subject
+    cdef Hit hit            # of the policies evaluated last, with what they see
+    cdef Subject subject
     #: outcome: ValidationOutcome | None
     #: error: Exception | None
 

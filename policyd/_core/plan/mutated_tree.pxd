@@ -2,9 +2,8 @@
 the operations that make it.
 """
 
-from policyd._core.schema.edits cimport Edit
+from policyd._core.schema.merge cimport Edit
 from policyd._core.schema.types cimport Field
-
 
 cdef class MutatedTree:
     cdef readonly object original

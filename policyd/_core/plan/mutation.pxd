@@ -1,15 +1,14 @@
-"""Evaluates the expressions of one mutating policy for one request. Does not change the object,
-except for overlays.
-"""
+"""Evaluates one mutating policy for one request, and what its entries do to an object."""
 
 from libc.stdint cimport int64_t
 
+from policyd._core.plan.mutated_tree cimport MutatedTree
 from policyd._core.plan.overlay cimport BoundOverlay
 from policyd._core.plan.plan cimport Plan, Subject
-from policyd._core.schema.edits cimport Edits
+from policyd._core.schema.merge cimport Edits
+from policyd._core.schema.types cimport Field
 from policyd._core.values.activation cimport Activation
 from policyd._core.values.read_trees cimport ReadTrees
-
 
 cdef class MutationPlan(Plan):
     cdef readonly tuple programs
@@ -24,4 +23,18 @@ cdef class MutationPlan(Plan):
         object params,
         int64_t deadline,
         Edits edits,
+    )
+
+cdef class MutationStep:
+    cdef object target
+    cdef Field root         # the Go type of the target; None: there is none, or no direct form
+
+    cdef object changed(
+        self,
+        MutationPlan plan,
+        Subject subject,
+        object params,
+        object target,
+        int64_t deadline,
+        MutatedTree tree,
     )

@@ -3,8 +3,7 @@ from typing import Any, Protocol, final
 
 from policyd._core.match.matcher import Hit
 from policyd._core.plan.mutated_tree import ChangeLog, MutatedTree
-from policyd._core.plan.mutation import MutationPlan
-from policyd._core.plan.mutation_steps import MutationStep
+from policyd._core.plan.mutation import MutationPlan, MutationStep
 from policyd._core.plan.plan import Stopped, Subject
 
 class _Lens(Protocol):

@@ -3,9 +3,13 @@ except for what nearly all do: succeed, and touch nothing that another policy wr
 """
 
 cimport cython
+from libc.stdint cimport int64_t
 
+from policyd._core.plan.mutation cimport MutationPlan, MutationStep
+from policyd._core.plan.mutated_tree cimport ChangeLog, MutatedTree
+from policyd._core.match.match_resources cimport Hit
 from policyd._core.counting.counters cimport ADMIT
-from policyd._core.plan.plan cimport PlannedPolicy
+from policyd._core.plan.plan cimport PlannedPolicy, Subject
 
 from policyd._core.plan.plan import Stopped
 from policyd.errors import MutationError, StatusError
@@ -13,9 +17,14 @@ from policyd.errors import MutationError, StatusError
 #: from policyd._core.match.matcher import Hit
 #: from policyd._core.plan.mutated_tree import ChangeLog
 #: from policyd._core.plan.mutated_tree import MutatedTree
-#: from policyd._core.plan.mutation import MutationPlan
-#: from policyd._core.plan.mutation_steps import MutationStep
+#: from policyd._core.plan.mutation import MutationPlan, MutationStep
 #: from policyd._core.plan.plan import Subject
+
+cdef enum ReadAs:
+    UNREAD
+    JSON
+    GO
+
 #: class _Lens(Protocol):
 #:
 #:     def seen(self, tree: Any) -> Any:
@@ -26,12 +35,21 @@ from policyd.errors import MutationError, StatusError
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class TreeView:
     """How policies that match alike see the tree. ``lens`` shows them another object, and makes a
-    tree of what they make of it (``policyd.admission.mutating.object.Lens``); None: they see the
+    tree of what they make of it (``policyd.admission.mutating.webhook.Lens``); None: they see the
     tree. ``mismatch`` is that of the hit.
     """
+    cdef Subject first      # with the tree at the time of matching
+    cdef object matched     # that tree
+    cdef Subject latest
+    cdef object tree        # that ``latest`` shows
+    cdef object target      # the kind of the object that they see
+    cdef object lens
+    cdef str mismatch
+    cdef bint typed         # a matchCondition has been evaluated in this round
+    cdef ReadAs object_as   # the object since it was last changed
+    cdef ReadAs old_as      # oldObject
 
     def __init__(self, Subject first not None, object matched, target, lens, str mismatch not None):
         #: (Subject, Any, Any, _Lens | None, str) -> None
@@ -63,11 +81,16 @@ cdef class TreeView:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class MutationInvocation:
     """What a policy does under one binding and param. ``held``: its rollout does not enforce it,
     so that nothing of it may fail the request. ``key`` identifies it in both rounds.
     """
+    cdef MutationPlan plan
+    cdef tuple steps            # of MutationStep
+    cdef object params
+    cdef object key
+    cdef bint reinvoke
+    cdef bint held
 
     def __init__(
         self,
@@ -114,12 +137,19 @@ def direct_matches(list matches not None, Py_ssize_t at, bint again, list found 
 
 @cython.final
 @cython.freelist(4)
-@cython.auto_pickle(False)
 cdef class MutationOutcome:
     """What came of one invocation. It is done; or it failed with ``failures``; or ``error`` ended
     it, and the tree is as before: it waits for an answer (Unanswered), the request is refused
     (StatusError), or it is a defect of policyd.
     """
+    cdef readonly bint again        # in the second round
+    cdef readonly bint passed_over  # only errors of its matchConditions count
+    cdef readonly bint invoked      # its matchConditions hold, and it is not passed over
+    cdef readonly list failures     # None: there are none
+    cdef readonly object error
+    cdef readonly object before     # the tree
+    cdef readonly object after
+    cdef readonly list steps        # (number of the mutation, before, after, error); None: none
     #: failures: list[str | Stopped] | None
     #: error: Exception | None
     #: steps: list[tuple[int, Any, Any, str]] | None
@@ -132,11 +162,21 @@ cdef class MutationOutcome:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class MutationRun:
     """One round of mutations. ``saw`` are the trees before the invocations of the first round that
     may be reinvoked, by key; None in the first round itself, which collects them as ``seen``.
     """
+    cdef MutatedTree tree
+    cdef ChangeLog log
+    cdef object view_of             # (hit, as_pod) -> TreeView
+    cdef object patch_operations    # (name, count), of the Recorder
+    cdef readonly int64_t cut
+    cdef dict saw
+    cdef readonly dict seen
+    cdef bint watched
+    cdef readonly MutationOutcome outcome   # of the direct policy that ``direct`` stopped at
+    cdef Hit hit                    # the last one, and its view
+    cdef TreeView view
     #: outcome: MutationOutcome | None
 
     def __init__(

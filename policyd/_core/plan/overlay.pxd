@@ -2,39 +2,8 @@
 
 from libc.stdint cimport int64_t
 
-from policyd._core.plan.overlay_run cimport (
-    OverlayChange, OverlayExpression, OverlayRun, OverlayScope,
-)
-from policyd._core.schema.edits cimport Edits
-from policyd._core.schema.types cimport SchemaType
-
-
-cdef class FixedChange(OverlayChange):
-    cdef object value
-
-
-cdef class RemovalChange(OverlayChange):
-    pass
-
-
-cdef class ComputedChange(OverlayChange):
-    cdef OverlayExpression expression
-    cdef SchemaType type
-    cdef str path
-
-
-cdef class StringChange(OverlayChange):
-    cdef tuple parts
-    cdef SchemaType type
-    cdef str path
-
-
-cdef class MapChange(OverlayChange):
-    cdef tuple names
-    cdef tuple changes
-    cdef tuple added
-    cdef bint empty
-
+from policyd._core.plan.overlay_run cimport OverlayChange, OverlayRun, OverlayScope
+from policyd._core.schema.merge cimport Edits
 
 cdef class BoundOverlay:
     cdef OverlayScope scope

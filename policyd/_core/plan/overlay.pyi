@@ -42,3 +42,33 @@ class BoundOverlay:
     def expressions(self) -> int: ...
 
 def settled(value: Any) -> Any: ...
+
+@final
+class ItemChange(OverlayChange):
+    def __init__(self, change: OverlayChange, key: Any = None) -> None: ...
+
+@final
+class EachItemChange:
+    def __init__(
+        self, scope: OverlayScope, change: OverlayChange | None, key: ItemChange | None = None
+    ) -> None: ...
+
+@final
+class ListChange(OverlayChange):
+    def __init__(
+        self,
+        type: SchemaType,
+        items: Iterable[ItemChange] = (),
+        removed: Iterable[ItemChange] = (),
+        each: Iterable[EachItemChange] = (),
+        path: str = "",
+        prepends: bool = False,
+    ) -> None: ...
+
+@final
+class WholeListChange(OverlayChange):
+    def __init__(
+        self, items: Iterable[OverlayChange], *, appends: bool = False, prepends: bool = False
+    ) -> None: ...
+
+def key_in(item: Any, type: SchemaType) -> Any: ...

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport Activation
 from policyd._core.eval.program cimport Program
-from policyd._core.schema.edits cimport Edits
+from policyd._core.schema.merge cimport Edits
 
 
 cdef class OverlayRun:

@@ -4,13 +4,13 @@ cimport cython
 
 from policyd._core.json.equality cimport same
 from policyd._core.values.errors cimport CelError
-from policyd._core.json.encoded_size cimport value_bytes
+from policyd._core.json.sizes cimport value_bytes
 from policyd._core.pattern.checks cimport HOLDS, Pattern
 from policyd._core.plan.plan cimport POLICY_BUDGET, error_message, run
 from policyd._core.schema.list_items cimport ABSENT
 from policyd._core.schema.types cimport kind_of
 
-from policyd._core.json import encoded_size
+from policyd._core.json import sizes
 
 #: from policyd._core.eval.program import Program
 
@@ -20,7 +20,6 @@ class OverlayError(Exception):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class OverlayRun:
     """One application of an overlay: its budget, and the values of its expressions so far.
 
@@ -29,17 +28,16 @@ cdef class OverlayRun:
 
     def __cinit__(self):
         self.budget = POLICY_BUDGET
-        self.room = encoded_size.MAX_PATCH_BYTES
+        self.room = sizes.MAX_PATCH_BYTES
 
     cdef int write(self, object value) except -1:
         self.room -= value_bytes(value, self.room)
         if self.room < 0:
-            raise OverlayError(f"its expressions make {encoded_size.TOO_LARGE}")
+            raise OverlayError(f"its expressions make {sizes.TOO_LARGE}")
         return 0
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class OverlayExpression:
     """The expression between ``${`` and ``}``. ``number`` is its index in the mutation."""
     def __init__(self, Program program not None, number):
@@ -61,7 +59,6 @@ cdef class OverlayExpression:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class OverlayScope:
     """The conditions of a tree of maps: (path to the map, pattern). All must hold."""
     def __init__(self, conditions=()):
@@ -81,7 +78,6 @@ cdef class OverlayScope:
         return True
 
 
-@cython.auto_pickle(False)
 cdef class OverlayChange:
     """The change of an overlay at one path.
 

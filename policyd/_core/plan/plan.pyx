@@ -62,7 +62,6 @@ cdef enum:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Subject:
     """What policies see of a request. Policies that see the same share one Subject.
 
@@ -204,7 +203,6 @@ cdef dict with_name(dict shown, str field, str last, tuple value):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Frame:
     """The slots of the programs of one policy after the roots; the number of ``variables.*``."""
 
@@ -256,7 +254,6 @@ cdef str error_message(Program program, CelError error):
     return f"expression '{program.text}' resulted in error: {message}"
 
 
-@cython.auto_pickle(False)
 cdef class Plan:
     """The common part of validating and mutating plans: matchConditions, slots and counters."""
     #: conditions: tuple[Program, ...]
@@ -355,7 +352,6 @@ cdef class Plan:
         return errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
 
 
-@cython.auto_pickle(False)
 cdef class PlannedPolicy:
     """What the core reads of a policy for each request: its direct form.
 

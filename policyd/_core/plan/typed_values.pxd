@@ -1,6 +1,6 @@
 """Which values that expressions read are Go's structs, maps and lists (Kubernetes 1.37)."""
 
-from policyd._core.values.activation cimport Activation, Form, Typing
+from policyd._core.values.activation cimport Activation, Typing
 
 
 cdef class TypedValues(Typing):

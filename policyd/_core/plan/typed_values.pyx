@@ -14,7 +14,7 @@ from policyd._core.json.equality cimport same as same_json
 from policyd._core.lib.quantity cimport Quantity, order, parse
 from policyd._core.schema.types cimport LIST, MAP, STRUCT, Field, SchemaType, kind_of
 from policyd._core.system.c_stack cimport descend
-from policyd._core.values.activation cimport PLAIN, TYPED, work
+from policyd._core.values.activation cimport Form, PLAIN, TYPED, work
 from policyd._core.values.activation cimport STRUCT as GO_STRUCT
 
 cdef enum:  # the slots of the roots
@@ -37,7 +37,6 @@ cdef TypedValues typed_values(object types, tuple kind):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class TypedValues(Typing):
     """The values of one request as some of its policies see them."""
 

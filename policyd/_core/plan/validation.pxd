@@ -3,19 +3,8 @@
 from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport Activation
-from policyd._core.pattern.checks cimport Pattern
 from policyd._core.pattern.report cimport PatternReport
 from policyd._core.plan.plan cimport Plan, Subject
-from policyd._core.eval.program cimport Program
-
-
-cdef class PlannedValidation:
-    cdef readonly Program program    # None: a pattern
-    cdef readonly Pattern pattern    # None: a program
-    cdef readonly Program message_program
-    cdef readonly str message
-    cdef readonly str reason
-    cdef readonly str field          # what the expression reads of the object, as a path
 
 
 cdef class ValidationOutcome:

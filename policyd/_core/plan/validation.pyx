@@ -34,9 +34,14 @@ cdef enum:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class PlannedValidation:
     """One entry of ``validations``: its program or pattern, and its message and reason."""
+    cdef readonly Program program    # None: a pattern
+    cdef readonly Pattern pattern    # None: a program
+    cdef readonly Program message_program
+    cdef readonly str message
+    cdef readonly str reason
+    cdef readonly str field          # what the expression reads of the object, as a path
     #: program: Program | None
     #: pattern: Pattern | None
     #: message_program: Program | None
@@ -65,7 +70,6 @@ cdef class PlannedValidation:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class ValidationOutcome:
     """The result of a plan that is more than a plain admit.
 
@@ -151,7 +155,6 @@ cdef object fit(Pattern pattern, Subject subject, Activation act):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class ValidationPlan(Plan):
     #: validations: tuple[PlannedValidation, ...]
     #: annotations: tuple[tuple[str, Program], ...]

@@ -67,7 +67,6 @@ cdef str beyond_ascii(Activation act, str text):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Backtracking:
     """The search of one string. ``failed`` has a bit per position and instruction: whether no match
     can be completed from there. So no search repeats what an earlier one did in vain.

@@ -57,7 +57,6 @@ cdef inline bint is_short(str part, Py_ssize_t length) except -1:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Needle:
     """The string to search for. ``fallback``: for each length that matched, the length that still
     matches after a mismatch."""

@@ -123,7 +123,6 @@ cdef int note_unknown(object value, SchemaType type, set noted) except -1:
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class Decoder:
     """The state of one decoding."""
 

@@ -16,7 +16,6 @@ from policyd.errors import CostExceeded, DeadlineExceeded
 cdef int64_t STRIDE = 1_000  # units between two reads of the clock: some 20 us
 
 
-@cython.auto_pickle(False)
 cdef class Typing:
     cdef Form form(self, Activation act, object container) except *:
         """The form of a list or map."""
@@ -33,7 +32,6 @@ cdef class Typing:
 
 @cython.final
 @cython.freelist(8)
-@cython.auto_pickle(False)
 cdef class Activation:
     def __init__(self):
         raise TypeError("activations are created by Program.evaluate and by plans")

@@ -5,7 +5,7 @@ from libc.stdint cimport INT64_MAX, uint64_t
 from policyd._core.values.activation cimport PLAIN, form_of
 from policyd._core.values.equality cimport go_name_of, no_key
 from policyd._core.values.errors cimport error
-from policyd._core.values.cel_format cimport string_of
+from policyd._core.values.printing cimport string_of
 from policyd._core.values.types cimport MISSING, UInt, go_name, type_name
 
 from policyd._core.values.types import qualifier_type

@@ -15,11 +15,9 @@ cdef CelError INTEGER_OVERFLOW
 cdef CelError UNSIGNED_OVERFLOW
 cdef CelError DIVISION_BY_ZERO
 cdef CelError MODULUS_BY_ZERO
-cdef CelError DURATION_OVERFLOW
 cdef CelError TIMESTAMP_OVERFLOW
 
 cdef CelError error(str text)                      # with this message
-cdef CelError error_about(str text, object detail)  # the text, then the value as CEL prints it
 cdef CelError not_bool(object value)               # a CelError itself, else "no such overload"
 cdef CelError no_such_key(object key)
 cdef CelError index_out_of_bounds(object index)

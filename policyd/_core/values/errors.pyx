@@ -2,7 +2,7 @@
 
 cimport cython
 
-from policyd._core.values.cel_format cimport string_of
+from policyd._core.values.printing cimport string_of
 from policyd._core.values.types cimport MISSING, type_name
 
 cdef enum:
@@ -45,7 +45,7 @@ INTEGER_OVERFLOW = CelError("integer overflow")
 UNSIGNED_OVERFLOW = CelError("unsigned integer overflow")
 DIVISION_BY_ZERO = CelError("division by zero")
 MODULUS_BY_ZERO = CelError("modulus by zero")
-DURATION_OVERFLOW = CelError("duration overflow")
+cdef CelError DURATION_OVERFLOW = CelError("duration overflow")
 TIMESTAMP_OVERFLOW = CelError("timestamp overflow")
 
 

@@ -23,7 +23,7 @@ from policyd._core.go.printing import Foreign, moment, plain, span, syntax
 from policyd._core.go.strings cimport quote
 from policyd._core.system.c_stack cimport descend
 from policyd._core.values.activation cimport PLAIN, STRUCT
-from policyd._core.values.cel_format cimport string_of
+from policyd._core.values.printing cimport string_of
 from policyd._core.values.errors cimport CelError
 from policyd._core.values.types cimport (
     MISSING, Duration, MapKey, Opaque, Optional, StructValue, Timestamp, TypeValue, UInt,
@@ -237,7 +237,6 @@ cdef str path_of(str struct, str name):
 
 @cython.final
 @cython.internal
-@cython.auto_pickle(False)
 cdef class Converter:
     cdef ReadTrees sources
     cdef list mismatches

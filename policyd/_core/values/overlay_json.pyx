@@ -8,7 +8,7 @@ import base64
 
 from policyd._core.system.c_stack cimport descend
 from policyd._core.values.errors cimport CelError, error
-from policyd._core.values.cel_format cimport string_of
+from policyd._core.values.printing cimport string_of
 from policyd._core.values.types cimport (
     MISSING, Duration, Opaque, Optional, Timestamp, UInt, type_name,
 )

@@ -14,7 +14,6 @@ cdef ReadTrees read_trees(tuple trees, Activation act, bint hands_on):
 
 
 @cython.final
-@cython.auto_pickle(False)
 cdef class ReadTrees:
     """The trees that an expression could read (object, oldObject, params ...). Values that it read
     and values that it made are plain dicts and lists both, so their identity decides.

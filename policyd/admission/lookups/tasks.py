@@ -11,8 +11,8 @@ from typing import Any, Protocol, TypeVar
 
 from policyd.admission.lookups.authorizer import AccessDecision, Attributes, Failure
 from policyd.admission.lookups.evaluations import Evaluation, Lookup
-from policyd.admission.lookups.namespaces import NamespaceName
 from policyd.admission.lookups.params import KindOf, ParamsOf
+from policyd.admission.lookups.sources import NamespaceName
 from policyd.admission.recorder import LookupKind, LookupResult, Recorder
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.served_resource import Served

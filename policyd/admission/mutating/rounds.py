@@ -12,8 +12,13 @@ from policyd._core.plan.mutation_run import direct_matches
 from policyd.admission.applicable import Applicable
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Invocation, Matched
-from policyd.admission.lookups.deadlines import deadline_of, lookup_deadline
-from policyd.admission.lookups.evaluations import Evaluation, Lookup, answered
+from policyd.admission.lookups.evaluations import (
+    Evaluation,
+    Lookup,
+    answered,
+    deadline_of,
+    lookup_deadline,
+)
 from policyd.errors import Unanswered
 from policyd.json_types import JSON
 from policyd.policy.compile.compiled import CompiledPolicy, InvocationKey

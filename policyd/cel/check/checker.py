@@ -25,7 +25,7 @@ from policyd.cel.syntax.ast import (
 from policyd.cel.syntax.source import Issue, Source
 from policyd.cel.types import types
 from policyd.cel.types.declarations import CONSTANTS, Names, OverloadDecl, Scope, TypeVariables
-from policyd.cel.types.messages import is_message
+from policyd.cel.types.structs import is_message
 from policyd.cel.types.types import BOOL, DYN, ERROR, INT, STRING, Kind, Type
 from policyd.cel.types.unify import Bindings, most_general
 from policyd.errors import CelTypeError

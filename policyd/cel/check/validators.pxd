@@ -3,19 +3,10 @@
 cimport cython
 
 from policyd.cel.syntax.ast cimport (
-    Call,
-    Checked,
-    Expr,
-    Ident,
-    ListExpr,
-    Literal,
-    MapEntry,
-    MapExpr,
-    Select,
+    Call, Checked, Expr, Ident, ListExpr, Literal, MapEntry, MapExpr, Select,
 )
 from policyd.cel.syntax.recursion cimport children
 from policyd.cel.types.types cimport Type, is_optional, is_same, unwrapped
-
 
 cdef frozenset _CHECKED
 

@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 from functools import cache
 
-from policyd.cel.hints.function_names import MACROS, alias
 from policyd.cel.hints.tree import Tree, held, listed, near, operands, shown
 from policyd.cel.hints.variable_names import of_namespace, type_hint, variable_hint
-from policyd.cel.hints.vocabulary import REQUEST_FIELDS
+from policyd.cel.hints.vocabulary import MACROS, REQUEST_FIELDS, alias
 from policyd.cel.syntax.ast import Call, Expr, Ident, Select, StructExpr
 from policyd.cel.syntax.macros import INTRODUCED, RECEIVER_MACROS, known_macro
 from policyd.cel.syntax.recursion import children

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from policyd.cel.hints.function_names import alias
 from policyd.cel.hints.names import styled_call
 from policyd.cel.hints.operands import NUMBERS, SEMVER, converted, operator_hint
 from policyd.cel.hints.quantities import QUANTITY, quantity_hint
 from policyd.cel.hints.tree import Tree, held, operands, shown
+from policyd.cel.hints.vocabulary import alias
 from policyd.cel.syntax.ast import Call
 from policyd.cel.types.declarations import OverloadDecl
 from policyd.cel.types.functions import functions

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
-from policyd.cel.hints.function_names import NAMESPACES, alias
 from policyd.cel.hints.tree import Tree, listed, near, shown
+from policyd.cel.hints.vocabulary import NAMESPACES, alias
 from policyd.cel.hints.vocabulary import VARIABLES as INSTEAD
 from policyd.cel.syntax.ast import Call, Expr, Ident, ListExpr, MapExpr, Select, StructExpr
 from policyd.cel.types.structs import VARIABLES

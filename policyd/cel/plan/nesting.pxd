@@ -2,10 +2,11 @@
 
 cimport cython
 
-from policyd.cel.syntax.ast cimport Call, Comprehension, Expr, Ident, Literal, Select
+from policyd.cel.syntax.ast cimport (
+    Call, Comprehension, Expr, Ident, ListExpr, Literal, MapExpr, Select, StructExpr,
+)
 from policyd.cel.syntax.recursion cimport children
 from policyd.cel.types.types cimport Type
-
 
 cdef class _Levels:
     cdef dict types
@@ -24,3 +25,7 @@ cdef class _Levels:
 
 cdef bint _is_variables(Expr node, dict names) except -1
 cdef int _added(str function) except -1
+
+
+@cython.locals(base=Expr, index=Expr, yes=Expr, no=Expr)
+cpdef bint only_reads(Expr expr, macro_variables) except -1

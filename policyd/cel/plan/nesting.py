@@ -1,14 +1,26 @@
 """How deep the values of an expression nest: lists, maps, structs and optionals that it makes
 around what it reads. Every walk over a value is as deep as the value, so the depth is bounded when
 the program is planned. Kubernetes has no such bound; one expression cannot reach it.
+
+Also tell values that expressions read from those that they make: error messages name the value of
+an expression that only reads by the Go type that the variables hold, others by the CEL type.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import cache
 
 from policyd.cel.plan.calls import refuse
-from policyd.cel.plan.reads import FLAT
-from policyd.cel.syntax.ast import Call, Comprehension, Expr, Ident, Literal, Select
+from policyd.cel.syntax.ast import (
+    Call,
+    Comprehension,
+    Expr,
+    Ident,
+    ListExpr,
+    Literal,
+    MapExpr,
+    Select,
+    StructExpr,
+)
 from policyd.cel.syntax.recursion import children
 from policyd.cel.types.declarations import parse_signature
 from policyd.cel.types.functions import declarations
@@ -114,3 +126,38 @@ def _leaves(kind: Type, level: int) -> list[tuple[str, int]]:
     if not kind.params or kind.kind is Kind.TYPE:
         return [(kind.name, level)]
     return [leaf for inside in kind.params for leaf in _leaves(inside, level + 1)]
+
+
+# Kinds of types whose values contain no others.
+FLAT = (Kind.PRIMITIVE, Kind.NULL, Kind.WELL_KNOWN, Kind.WRAPPER, Kind.TYPE)
+
+
+def only_reads(expr: Expr, macro_variables: Container[str]) -> bool:
+    """Return whether an expression is a variable, followed by names and indexes."""
+    if isinstance(expr, Ident):
+        return expr.name not in macro_variables
+    if isinstance(expr, Select):
+        return not expr.test_only and only_reads(expr.operand, macro_variables)
+    if not isinstance(expr, Call):
+        return False
+    if expr.function == "_[_]" and len(expr.args) == 2:
+        base, index = expr.args
+        return not isinstance(index, Literal) or (
+            type(index.value) in (str, int) and only_reads(base, macro_variables)
+        )
+    if expr.function == "_?_:_" and len(expr.args) == 3:
+        _, yes, no = expr.args
+        return only_reads(yes, macro_variables) and only_reads(no, macro_variables)
+    return False
+
+
+def makes(expr: Expr, types: Mapping[int, Type]) -> bool:
+    """Return whether each list or map in the value of an expression is surely made by it."""
+    if isinstance(expr, Literal | StructExpr):  # the planner checks the fields of each struct
+        return True
+    if isinstance(expr, ListExpr):
+        return all(makes(item, types) for item in expr.elements)
+    if isinstance(expr, MapExpr):
+        return all(makes(entry.value, types) for entry in expr.entries)
+    known = types.get(expr.id)
+    return known is not None and known.kind in FLAT

@@ -4,7 +4,7 @@ cimport cython
 
 from policyd._core.eval.nodes cimport Const, Node
 from policyd.cel.plan.attributes cimport Attribute, Hop, NodeBase, SlotBase, VariableBase
-from policyd.cel.plan.reads cimport only_reads
+from policyd.cel.plan.nesting cimport only_reads
 from policyd.cel.syntax.ast cimport (
     Call,
     Comprehension,

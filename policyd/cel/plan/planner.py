@@ -19,16 +19,15 @@ from policyd._core.eval.access import (
 )
 from policyd._core.eval.construct import ListNode, MapNode, StructNode
 from policyd._core.eval.functions import Overload
-from policyd._core.eval.layout import Layout
 from policyd._core.eval.logic import Conditional, Equal, EqualConst, Or
 from policyd._core.eval.nodes import Const, Node
 from policyd._core.eval.program import Program, VariableOptional, VariableTest, constant
+from policyd._core.eval.slots import Layout
 from policyd._core.values.types import TypeValue, UInt, qualifier_type
 from policyd.cel.plan.attributes import Attribute, Hop, Mode, NodeBase, SlotBase, VariableBase
 from policyd.cel.plan.calls import all_const, computed, make_call, membership, refuse
 from policyd.cel.plan.folds import FoldSlots, plan_fold
-from policyd.cel.plan.nesting import nesting
-from policyd.cel.plan.reads import makes, only_reads
+from policyd.cel.plan.nesting import makes, nesting, only_reads
 from policyd.cel.plan.specialise import conjunction
 from policyd.cel.syntax.ast import (
     Call,

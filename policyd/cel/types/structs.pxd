@@ -2,7 +2,6 @@
 
 from policyd.cel.types.types cimport Type, shared_type
 
-
 cdef class Structs:
     cdef readonly dict known
     cdef readonly bint patches

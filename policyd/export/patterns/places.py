@@ -16,8 +16,7 @@ from policyd._core.pattern.checks import (
     PatternEntry,
     SomeKey,
 )
-from policyd._core.pattern.leaves import LeafCheck
-from policyd._core.pattern.lists import ExistsCheck, ListCheck
+from policyd._core.pattern.leaves import ExistsCheck, LeafCheck, ListCheck
 from policyd.export.patterns.loops import ListLoops
 from policyd.export.patterns.scalars import fits
 from policyd.export.patterns.text import (

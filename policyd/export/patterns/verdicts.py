@@ -15,8 +15,15 @@ from policyd._core.pattern.checks import (
     PatternEntry,
     SomeKey,
 )
-from policyd._core.pattern.leaves import Anything, LeafCheck, Something, Unset
-from policyd._core.pattern.lists import EmptyList, ExistsCheck, ListCheck
+from policyd._core.pattern.leaves import (
+    Anything,
+    EmptyList,
+    ExistsCheck,
+    LeafCheck,
+    ListCheck,
+    Something,
+    Unset,
+)
 from policyd.export.patterns.scalars import fits, matches
 from policyd.export.patterns.text import (
     FALSE,

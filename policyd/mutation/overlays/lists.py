@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from policyd._core.plan.overlay_lists import (
+from policyd._core.plan.overlay import (
     EachItemChange,
     ItemChange,
     ListChange,

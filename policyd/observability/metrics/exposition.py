@@ -18,7 +18,7 @@ from prometheus_client.core import (
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 
-from policyd._core.counting.histogram import Histogram
+from policyd._core.counting.counters import Histogram
 from policyd.http.limits import InFlight
 from policyd.http.policies_in_use import PoliciesInUse
 from policyd.http.status import Render

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Sequence
 from time import time
 
-from policyd._core.counting.histogram import Histogram
+from policyd._core.counting.counters import Histogram
 from policyd.admission.recorder import (
     LookupKind,
     LookupResult,

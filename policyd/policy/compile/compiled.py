@@ -13,8 +13,7 @@ from policyd.policy.compile.exemptions import by_namespace
 if TYPE_CHECKING:
     from policyd._core.counting.counters import PolicyCounters
     from policyd._core.match.matcher import MatchRules
-    from policyd._core.plan.mutation import MutationPlan
-    from policyd._core.plan.mutation_steps import MutationStep
+    from policyd._core.plan.mutation import MutationPlan, MutationStep
     from policyd._core.plan.validation import ValidationPlan
     from policyd.json_types import JSON
     from policyd.mutation.overlay import Overlay

@@ -9,8 +9,7 @@ from policyd._core.eval.program import Program
 from policyd._core.eval.tracing import Tracer
 from policyd._core.match.equivalents import Equivalents, GvkTuple
 from policyd._core.match.matcher import MatchRules
-from policyd._core.plan.mutation import MutationPlan
-from policyd._core.plan.mutation_steps import ExpressionStep, OverlayStep
+from policyd._core.plan.mutation import ExpressionStep, MutationPlan, OverlayStep
 from policyd._core.plan.validation import PlannedValidation, ValidationPlan
 from policyd.defaulting.defaults import Defaults
 from policyd.errors import PolicyError, Problem

@@ -2,7 +2,7 @@
 
 import pytest
 
-from policyd._core.eval.timing import nanoseconds
+from policyd._core.eval.program import nanoseconds
 from policyd.cel.env import Environment
 from policyd.errors import CostExceeded
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policyd._core.json.decoded_size import decoded_bytes
 from policyd._core.json.scan import JSONScan, repaired
+from policyd._core.json.sizes import decoded_bytes
 from tests.sampling import examples
 
 WORDS = [
@@ -125,7 +125,7 @@ MEASURE = """
 import os
 import sys
 import orjson
-from policyd._core.json.decoded_size import decoded_bytes
+from policyd._core.json.sizes import decoded_bytes
 
 def resident():
     with open("/proc/self/status") as status:

@@ -8,9 +8,6 @@ from policyd._core.lib.libraries import KNOWN_LIBRARIES
 from policyd.versions import SUPPORTED
 
 KNOWN = {
-    "arithmetic": """
-        -_ _%_ _*_ _+_ _-_ _/_
-    """,
     "authz": """
         allowed check error errored fieldSelector group labelSelector name namespace path reason
         resource serviceAccount subresource
@@ -40,6 +37,10 @@ KNOWN = {
     "lists": """
         includes indexOf isSorted lastIndexOf max min sum
     """,
+    "operators": """
+        !_ -_ @in @not_strictly_false _!=_ _%_ _&&_ _*_ _+_ _-_ _/_ _<=_ _<_ _==_ _>=_ _>_ _?._ _?_:_
+        _[?_] _[_] _||_ cel.@mapInsert size
+    """,
     "optionals": """
         first hasValue last optional.none optional.of optional.ofNonZeroValue optional.unwrap or
         orValue unwrapOpt value
@@ -51,17 +52,11 @@ KNOWN = {
     "regex": """
         find findAll matches
     """,
-    "relations": """
-        !_ @in _<=_ _<_ _>=_ _>_ size
-    """,
     "semver": """
         compareTo isGreaterThan isLessThan isSemver major minor patch semver
     """,
     "sets": """
         sets.contains sets.equivalent sets.intersects
-    """,
-    "special forms": """
-        @not_strictly_false _!=_ _&&_ _==_ _?._ _?_:_ _[?_] _[_] _||_ cel.@mapInsert
     """,
     "string_format": """
         format

@@ -1,23 +1,23 @@
-"""Arithmetic of numbers, and ``+`` of strings, bytes and lists. ``time_arithmetic`` is for times.
+"""Operators and ``size``: arithmetic of numbers, ``+`` of strings, bytes and lists, order, ``in``,
+``!``, and the types of what the planner has nodes for. ``time_arithmetic`` is for times.
 
 ``1 + 2`` is 3, ``"a" + "b"`` is "ab"; int division truncates towards zero: ``7 / -2`` is -3,
 ``-7 % 2`` is -1. Ints have 64 bits: an overflow is an error. Both operands must have the same type.
+``1 < 2.5``, ``"a" < "b"`` (by UTF-8 bytes), ``2 in [1, 2]``, ``"k" in {"k": 1}``,
+``size("äö")`` is 2.
 """
 
 from libc.math cimport INFINITY, NAN
 from libc.stdint cimport INT64_MIN, int64_t, uint64_t
 
+from policyd._core.eval.functions cimport Function2, Overload, binary, declared, tenths, unary
+from policyd._core.regex.search cimport PyUnicode_KIND
 from policyd._core.values.activation cimport PLAIN, Activation, form_of, take, work
 from policyd._core.values.elements cimport NO_ITEMS
+from policyd._core.values.equality cimport compare, contains as container_contains
 from policyd._core.values.errors cimport (
-    DIVISION_BY_ZERO,
-    INTEGER_OVERFLOW,
-    MODULUS_BY_ZERO,
-    NO_OVERLOAD,
-    UNSIGNED_OVERFLOW,
+    DIVISION_BY_ZERO, INTEGER_OVERFLOW, MODULUS_BY_ZERO, NO_OVERLOAD, UNSIGNED_OVERFLOW, error,
 )
-from policyd._core.eval.functions cimport binary, tenths, unary
-from policyd._core.regex.search cimport PyUnicode_KIND
 from policyd._core.values.overflow cimport (
     add_overflows,
     add_overflows_unsigned,
@@ -33,10 +33,6 @@ from policyd._core.eval.functions import Library
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(object value)
     object PyList_GetSlice(object items, Py_ssize_t start, Py_ssize_t end)
-
-#: LIBRARY: Library
-
-cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
 
 
@@ -210,7 +206,104 @@ cdef int64_t concatenation_cost(Activation act, object left, object right, objec
     return tenths(size_of(left) + size_of(right))
 
 
-LIBRARY = Library("arithmetic", (
+cdef object unordered(int order):
+    return error("NaN values cannot be ordered") if order == 3 else NO_OVERLOAD
+
+
+cdef object less(Activation act, object left, object right):
+    cdef int order = compare(act, left, right)
+    return unordered(order) if order > 1 else order < 0
+
+
+cdef object less_equals(Activation act, object left, object right):
+    cdef int order = compare(act, left, right)
+    return unordered(order) if order > 1 else order <= 0
+
+
+cdef object greater(Activation act, object left, object right):
+    cdef int order = compare(act, left, right)
+    return unordered(order) if order > 1 else order > 0
+
+
+cdef object greater_equals(Activation act, object left, object right):
+    cdef int order = compare(act, left, right)
+    return unordered(order) if order > 1 else order >= 0
+
+
+cdef object contains(Activation act, object value, object container):
+    return container_contains(act, container, value)
+
+
+cdef object size(Activation act, object value):
+    kind = type(value)
+    if kind is list or kind is str or kind is dict or kind is bytes:
+        return size_of(value)
+    return NO_OVERLOAD
+
+
+cdef object negation(Activation act, object value):
+    if value is True:
+        return False
+    return True if value is False else NO_OVERLOAD
+
+
+cdef int64_t shorter_tenths(Activation act, object left, object right, object result) except -1:
+    return tenths(min(size_of(left), size_of(right)))
+
+
+cdef int64_t container_size(
+    Activation act, object value, object container, object result
+) except -1:
+    return size_of(container)
+
+
+cdef tuple NUMBERS = (("int", "int64"), ("uint", "uint64"), ("double", "double"))
+
+
+cdef Overload relation(str name, str word, Function2 function, str left, str right, str id):
+    return binary(name, f"{name}({left}, {right}) -> bool", f"{word}_{id}", function)
+
+
+cdef tuple order_rows(str name, str word, Function2 function):
+    """The rows of one order operator, with ids like ``less_int64``, ``less_int64_double``."""
+    rows = []
+    for left, left_id in NUMBERS:
+        for right, right_id in NUMBERS:
+            id = left_id if left == right else f"{left_id}_{right_id}"
+            rows.append(relation(name, word, function, left, right, id))
+    for kind in ("string", "bytes"):
+        row = relation(name, word, function, kind, kind, kind)
+        rows.append(row.costs_when_known(shorter_tenths, estimates.comparison))
+    rows.append(relation(name, word, function, "bool", "bool", "bool"))
+    return tuple(rows)
+
+
+#: LIBRARY: Library
+LIBRARY = Library("operators", (
+    # The planner has nodes for these, so they have no function.
+    declared("_?_:_", "_?_:_(bool, A, A) -> A", "conditional"),
+    declared("_&&_", "_&&_(bool, bool) -> bool", "logical_and"),
+    declared("_||_", "_||_(bool, bool) -> bool", "logical_or"),
+    declared("_==_", "_==_(A, A) -> bool", "equals").estimated(estimates.equality),
+    declared("_!=_", "_!=_(A, A) -> bool", "not_equals").estimated(estimates.comparison),
+    declared("_[_]", "_[_](list(A), int) -> A", "index_list"),
+    declared("_[_]", "_[_](map(A, B), A) -> B", "index_map"),
+    declared("_[_]", "_[_](optional_type(list(V)), int) -> optional_type(V)",
+             "optional_list_index_int"),
+    declared("_[_]", "_[_](optional_type(map(K, V)), K) -> optional_type(V)",
+             "optional_map_index_value"),
+    declared("_?._", "_?._(dyn, string) -> optional_type(V)", "select_optional_field"),
+    declared("_[?_]", "_[?_](list(V), int) -> optional_type(V)", "list_optindex_optional_int"),
+    declared("_[?_]", "_[?_](optional_type(list(V)), int) -> optional_type(V)",
+             "optional_list_optindex_optional_int"),
+    declared("_[?_]", "_[?_](map(K, V), K) -> optional_type(V)", "map_optindex_optional_value"),
+    declared("_[?_]", "_[?_](optional_type(map(K, V)), K) -> optional_type(V)",
+             "optional_map_optindex_optional_value"),
+    declared("@not_strictly_false", "@not_strictly_false(bool) -> bool", "not_strictly_false"),
+    declared("cel.@mapInsert", "cel.@mapInsert(map(K, V), K, V) -> map(K, V)",
+             "@mapInsert_map_key_value").since(32),
+    declared("cel.@mapInsert", "cel.@mapInsert(map(K, V), map(K, V)) -> map(K, V)",
+             "@mapInsert_map_map").since(32),
     binary("_+_", "_+_(int, int) -> int", "add_int64", add, "1 + 2 // 3"),
     binary("_+_", "_+_(string, string) -> string", "add_string", add, "'a' + 'b' // 'ab'")
     .costs_when_known(concatenation_cost, estimates.concatenation),
@@ -232,4 +325,20 @@ LIBRARY = Library("arithmetic", (
     binary("_%_", "_%_(uint, uint) -> uint", "modulo_uint64", modulo, "7u % 2u // 1u"),
     unary("-_", "-_(int) -> int", "negate_int64", negate, "-(1) // -1"),
     unary("-_", "-_(double) -> double", "negate_double", negate, "-(1.5) // -1.5"),
+    *order_rows("_<_", "less", less),
+    *order_rows("_<=_", "less_equals", less_equals),
+    *order_rows("_>_", "greater", greater),
+    *order_rows("_>=_", "greater_equals", greater_equals),
+    binary("@in", "@in(A, list(A)) -> bool", "in_list", contains, "2 in [1, 2] // true")
+    .costs_when_known(container_size, estimates.membership),
+    binary("@in", "@in(A, map(A, B)) -> bool", "in_map", contains, "'k' in {'k': 1} // true"),
+    unary("!_", "!_(bool) -> bool", "logical_not", negation, "!true // false"),
+    unary("size", "size(bytes) -> int", "size_bytes", size, "size(b'ab') // 2"),
+    unary("size", "bytes.size() -> int", "bytes_size", size, "b'ab'.size() // 2"),
+    unary("size", "size(list(A)) -> int", "size_list", size, "size([1]) // 1"),
+    unary("size", "list(A).size() -> int", "list_size", size, "[1].size() // 1"),
+    unary("size", "size(map(A, B)) -> int", "size_map", size, "size({'a': 1}) // 1"),
+    unary("size", "map(A, B).size() -> int", "map_size", size, "{'a': 1}.size() // 1"),
+    unary("size", "size(string) -> int", "size_string", size, "size('ä') // 1"),
+    unary("size", "string.size() -> int", "string_size", size, "'ä'.size() // 1"),
 ))

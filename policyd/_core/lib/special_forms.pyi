@@ -1,3 +1,0 @@
-from policyd._core.eval.functions import Library
-
-LIBRARY: Library

@@ -1,6 +1,0 @@
-from typing import final
-
-class NotDirect(Exception): ...
-
-@final
-class Configured: ...

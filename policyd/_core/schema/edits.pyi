@@ -1,7 +1,0 @@
-from typing import final
-
-@final
-class Edit: ...
-
-@final
-class Edits: ...
