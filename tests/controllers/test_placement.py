@@ -212,7 +212,7 @@ def test_a_missing_right_is_named_and_tried_again(placing: Any) -> None:
     message = 'x "check" is forbidden: User "u" cannot patch resource "x"'
     server.stored.refuse["APPLY"] = refused(HTTPStatus.FORBIDDEN, message)
     server.once()
-    assert 'a right is missing: User "u" cannot patch resource' in server.writer.problem
+    assert 'a permission is missing: User "u" cannot patch resource' in server.writer.problem
     assert server.writes["error"] == 1
     server.stored.refuse.clear()
     server.later(PLACED + PAUSE_SECONDS * SPREAD[1])

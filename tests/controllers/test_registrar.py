@@ -211,7 +211,7 @@ def test_errors_are_logged_once_and_tried_again_ever_later() -> None:
     assert server.writes == {"success": 0, "error": 4, "conflict": 0}
     lines = server.lines.getvalue().splitlines()
     assert len(lines) == 1
-    assert b'a right is missing: User \\"u\\" cannot patch resource' in lines[0]
+    assert b'a permission is missing: User \\"u\\" cannot patch resource' in lines[0]
     server.stored.refuse.clear()
     server.once()
     assert server.registration.problem == ""

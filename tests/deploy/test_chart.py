@@ -92,14 +92,14 @@ def test_without_rights_nothing_is_placed_in_the_api_server() -> None:
     values = ["--set", "static.enabled=true", "--set", "inTree.mode=auto"]
     done = helm("template", "policyd", str(CHART), *values)
     assert done.returncode != 0
-    assert "inTree.mode needs the right to write policies" in done.stderr
+    assert "inTree.mode needs the permission to write policies" in done.stderr
 
 
 def test_without_a_connection_there_are_no_events() -> None:
     values = ["--set", "static.enabled=true", "--set", "events=true"]
     done = helm("template", "policyd", str(CHART), *values)
     assert done.returncode != 0
-    assert "events needs the right to write Events" in done.stderr
+    assert "events needs the permission to write Events" in done.stderr
     made = chart("static.enabled=true", "static.clusterLookups=true", "events=true")
     assert {"cluster", "events"} <= flags(made).keys()
     right = {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]}

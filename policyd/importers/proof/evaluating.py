@@ -48,7 +48,7 @@ def decide(
     """
     seen = names if evaluated is None else evaluated
     state = CaseState(params=trial.params, namespaces=trial.namespaces, defaults=False)
-    # The tests' own tools know no rights of users but those that a test gives them.
+    # The tests' own tools know no permissions of users but those that a test gives them.
     admitter = Admitter(with_state(policies, state), StaticAuthorizer(()))
     try:
         found = admitter.admit(trial.review, only=lambda each: each.name in seen)

@@ -25,8 +25,8 @@ from tests.controllers.events.denied import HandClock, denial, of, of_controller
 from tests.controllers.stored_objects import StoredObjects
 
 EVENTS = "api/v1/namespaces/{}/events/"
-RIGHT = 'events "policyd.1" is forbidden: User "policyd" cannot patch resource "events"'
-MISSING_RIGHT = ObjectError("403", 403, "Forbidden", {"message": RIGHT})
+REFUSED = 'events "policyd.1" is forbidden: User "policyd" cannot patch resource "events"'
+MISSING_PERMISSION = ObjectError("403", 403, "Forbidden", {"message": REFUSED})
 TERMINATING = ObjectError(
     "403", 403, "Forbidden", {"details": {"causes": [{"reason": "NamespaceTerminating"}]}}
 )
@@ -201,9 +201,9 @@ def test_pauses_grow_up_to_a_bound_and_end_with_the_first_success() -> None:
     ("error", "lines"),
     [
         (
-            MISSING_RIGHT,
+            MISSING_PERMISSION,
             [
-                "cannot write Events: a right is missing: "
+                "cannot write Events: a permission is missing: "
                 'User "policyd" cannot patch resource "events"',
                 "Events can be written again",
             ],
