@@ -273,6 +273,13 @@ class Settings:
         "json", values.log_format, "Log one JSON object per line, or plain text."
     )
 
+    @property
+    def longest_drain(self) -> float:
+        """The longest time with open ports after SIGTERM: requests can then take their
+        ``--timeout``, or half of the grace period if that is less.
+        """
+        return self.grace - min(self.timeout, self.grace / 2)
+
     def __post_init__(self) -> None:
         """Reject combinations that cannot work."""
         for wrong, message in (*self._contradictions(), *self._without_cluster()):
@@ -375,7 +382,19 @@ def resolve(
             raise ConfigError(
                 f"{sources[name]} cannot be used with --server hypercorn, which has no such limit"
             )
+    if "drain" in sources and settings.drain > settings.longest_drain:
+        # The default is cut instead: whoever shortens --grace need not know it.
+        raise ConfigError(_longer_than_grace(settings, sources["drain"]))
     return settings
+
+
+def _longer_than_grace(settings: Settings, source: str) -> str:
+    drain, grace, most = settings.drain, settings.grace, settings.longest_drain
+    enough = min(drain + settings.timeout, 2 * drain)
+    return (
+        f"{source}: expected at most {most:g}s, got {drain:g}s: the other {grace - most:g}s of "
+        f"--grace are for requests under way; lower it, or set --grace to {enough:g}s or more"
+    )
 
 
 def _by_field(document: Mapping[str, object], file: str) -> dict[str, tuple[str, object]]:

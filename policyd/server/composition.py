@@ -353,7 +353,7 @@ class Server:
             "draining",
             "closing each connection after its answer, until no request arrives",
             seconds=settings.drain,
-            at_most=draining.longest(settings),
+            at_most=settings.longest_drain,
         )
         await self._quiet()
         await asyncio.gather(*(listener.stop() for listener in listeners))
