@@ -22,8 +22,8 @@ from policyd.controllers.registration.watched_configurations import WatchedConfi
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.metrics.recorder import WRITES
+from policyd.tls.certificates import HeldPair
 from policyd.tls.issuing import self_signed
-from policyd.tls.sources import HeldPair
 from policyd.tls.verifying import refusal
 from policyd.webhooks.configuration_paths import RESOURCES, path_of
 from tests.controllers.stored_objects import StoredObjects

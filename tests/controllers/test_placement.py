@@ -15,7 +15,7 @@ from policyd.controllers.reconciling import (
     SPREAD,
 )
 from policyd.export.exported_policies import exported
-from policyd.placement.propagation_times import BINDING_SECONDS, UNSEEN_SECONDS, WIDE_SECONDS
+from policyd.placement.document_steps import BINDING_SECONDS, UNSEEN_SECONDS, WIDE_SECONDS
 from policyd.policy.compile.rollouts import CompiledRollout
 from tests.builders.policies import CONFIG_MAPS, demand, policy, rule
 from tests.controllers.placed import API, Placing, refused

@@ -24,7 +24,7 @@ from policyd.observability.metrics.recorder import WRITES
 from policyd.webhooks.configuration_paths import RESOURCES, path_of
 from policyd.webhooks.rendering.configurations import render
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
-from policyd.webhooks.validation.defaults import with_defaults
+from policyd.webhooks.validation.decoding import with_defaults
 from tests.builders.policies import CONFIG_MAPS, VALIDATION, labelling, policy, rule
 from tests.controllers.stored_objects import StoredObjects
 from tests.policy_sets import compiled

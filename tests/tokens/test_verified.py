@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policyd.tokens.verified import VerifiedTokens
+from policyd.tokens.verifier import VerifiedTokens
 
 
 def test_a_token_is_forgotten_when_it_expires() -> None:

@@ -30,7 +30,7 @@ from policyd.errors import PolicydError
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField, field_path, item
 from policyd.observability.logs import Log
-from policyd.tls.sources import HeldPair
+from policyd.tls.certificates import HeldPair
 from policyd.webhooks.configuration_paths import path_of
 
 # How long every API server has had a bundle before a certificate needs it: a part of the life of a

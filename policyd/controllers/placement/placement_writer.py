@@ -20,6 +20,8 @@ from policyd.managed_fields import ManagedField
 from policyd.observability.logs import Log
 from policyd.placement.comparing import differences, in_step
 from policyd.placement.document_steps import (
+    BINDING_SECONDS,
+    WIDE_SECONDS,
     DocumentStep,
     Wanted,
     binding_writes,
@@ -40,7 +42,6 @@ from policyd.placement.placed_documents import (
 )
 from policyd.placement.placement import PolicyPart
 from policyd.placement.planning import PlacementPlan
-from policyd.placement.propagation_times import BINDING_SECONDS, WIDE_SECONDS
 from policyd.policy.compile.policy_set import CompiledPolicySet
 
 LONGEST_PAUSE = 60.0

@@ -15,7 +15,7 @@ from policyd.ownership import LABELS, MANAGER, POLICYD, labels_in, maker, withou
 from policyd.webhooks.configuration_paths import API_VERSION, RESOURCES
 from policyd.webhooks.rendering.configurations import NAMESPACE_NAME, NODE_LEASES
 from policyd.webhooks.rendering.edit_webhook import GATE
-from policyd.webhooks.validation.defaults import with_defaults
+from policyd.webhooks.validation.decoding import with_defaults
 
 # Rules that nothing needs any more stay for this long after the last change of the policies.
 NARROWING_SECONDS = 10.0

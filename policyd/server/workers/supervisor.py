@@ -32,7 +32,7 @@ from policyd.server.workers.hub import Hub
 from policyd.server.workers.preloading import Preloaded
 from policyd.server.workers.summing import own_process
 from policyd.server.workers.worker import SharedByWorkers, Worker
-from policyd.tls.sources import PairSource
+from policyd.tls.certificates import PairSource
 from policyd.versions import NEWEST
 
 # Deaths in a row of workers that did not serve yet, after which the server gives up: at its start,

@@ -30,7 +30,7 @@ from policyd.server.workers.listening import SharedListener
 from policyd.server.workers.preloading import Preloaded
 from policyd.server.workers.processes import WriteLock
 from policyd.server.workers.summing import MetricFamily, families_of
-from policyd.tls.sources import PairSource
+from policyd.tls.certificates import PairSource
 
 # How often a worker reports its state and, if requests were answered, its metrics.
 REPORT_SECONDS = 1.0

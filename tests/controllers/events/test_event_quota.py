@@ -1,6 +1,6 @@
 """How many Events a namespace, and all together, may write."""
 
-from policyd.controllers.events.event_quota import (
+from policyd.controllers.events.series import (
     BURST,
     NAMESPACE_BURST,
     NAMESPACE_SECONDS,

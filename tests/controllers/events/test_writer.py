@@ -10,8 +10,7 @@ import pytest
 
 from policyd.cluster.objects import ObjectClient, ObjectError
 from policyd.controllers.events import writer
-from policyd.controllers.events.event_quota import NAMESPACE_BURST
-from policyd.controllers.events.series import MOST_IN_NAMESPACE, REPEAT_SECONDS
+from policyd.controllers.events.series import MOST_IN_NAMESPACE, NAMESPACE_BURST, REPEAT_SECONDS
 from policyd.controllers.events.writer import (
     FIRST_PAUSE,
     LONGEST_PAUSE,
