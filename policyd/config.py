@@ -15,7 +15,7 @@ from policyd import option_values as values
 from policyd import versions
 from policyd.errors import ConfigError
 from policyd.option_values import Address, ConfigMapName, ServicePort
-from policyd.setting_fields import camel, read_value, setting
+from policyd.setting_fields import entries_by_field, read_value, setting
 from policyd.versions import NEWEST, SPAN, KubernetesVersion
 
 PREFIX = "POLICYD_"
@@ -360,7 +360,7 @@ def resolve(
     ``document`` is the content of the config file, ``file`` its name for messages. An unknown key
     in it is an error; an unknown ``POLICYD_*`` variable is not, because Kubernetes sets some.
     """
-    by_field = _by_field(document or {}, file)
+    by_field = entries_by_field(document or {}, file, [each.name for each in fields(Settings)])
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
     for each in fields(Settings):
@@ -395,21 +395,3 @@ def _longer_than_grace(settings: Settings, source: str) -> str:
         f"{source}: expected at most {most:g}s, got {drain:g}s: the other {grace - most:g}s of "
         f"--grace are for requests under way; lower it, or set --grace to {enough:g}s or more"
     )
-
-
-def _by_field(document: Mapping[str, object], file: str) -> dict[str, tuple[str, object]]:
-    """The entries of a config file by field name; ``maxInFlight`` and ``max-in-flight`` are the
-    same.
-    """
-    names = {each.name.replace("_", ""): each.name for each in fields(Settings)}
-    found: dict[str, tuple[str, object]] = {}
-    for key, value in document.items():
-        name = names.get(str(key).replace("-", "").replace("_", "").lower())
-        if name is None:
-            known = ", ".join(sorted(camel(each.name) for each in fields(Settings)))
-            raise ConfigError(f"{file}: unknown key {key!r}; expected one of {known}")
-        if name in found:
-            raise ConfigError(f"{file}: {found[name][0]!r} and {key!r} are the same setting")
-        if value is not None:
-            found[name] = (str(key), value)
-    return found
