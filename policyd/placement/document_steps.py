@@ -22,7 +22,7 @@ from policyd.placement.placed_documents import (
 )
 from policyd.placement.placement import PolicyPart
 
-# How long API servers may take to notice what was stored. Each follows changes by watches of its own,
+# How long API servers may take to notice what was stored. Each follows changes by its own watches,
 # and compiles policies once a second.
 # From when the webhook's rules are stored until every API server follows them.
 WIDE_SECONDS = 5.0

@@ -1,5 +1,5 @@
-"""The documents of policies that the API server enforces: their kinds, paths and marks, and which of
-them it serves, by its discovery. No I/O.
+"""The documents of policies that the API server enforces: their kinds, paths and marks, and which
+of them it serves, by its discovery. No I/O.
 """
 
 from collections.abc import Iterable, Mapping

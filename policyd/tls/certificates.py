@@ -21,7 +21,7 @@ from policyd.errors import ConfigError
 from policyd.regular_files import read_regular
 from policyd.tls.handshakes import Context, Refusal, SwitchableContext
 from policyd.tls.keys import mistake_in_key
-from policyd.tls.pem import KeyPair, as_files, certificates_in, validity
+from policyd.tls.pem import KeyPair, certificates_in, load_pair, validity
 
 # Bytes of one file. All public authorities of a browser take a quarter of this.
 MAX_BYTES = 1 << 20
@@ -243,8 +243,7 @@ class Certificates:
             mistake = f"{certificate}{error}"
         else:
             try:
-                with as_files(*pair) as (chain, private):
-                    context.load_cert_chain(chain, private, password=_no_password)
+                load_pair(context, pair)
                 return
             except (OSError, ValueError) as error:
                 found = mistake_in_key(pair, error)
@@ -280,7 +279,3 @@ def _authorities(file: Path) -> list[bytes]:
     except (ssl.SSLError, ValueError) as error:
         raise ConfigError(f"--client-ca {file}: not a certificate authority: {error}") from None
     return found
-
-
-def _no_password() -> str:
-    raise ValueError("expected a key without a password; this key is encrypted")

@@ -1,6 +1,6 @@
 """Targets: one operation on one resource each. Match rules are expanded into targets, intersected
-and subtracted as sets of them. Of built-in resources it is known that Pods are in a namespace, Nodes
-are not, and which have only one version. Knows no policies.
+and subtracted as sets of them. Of built-in resources it is known that Pods are in a namespace,
+Nodes are not, and which have only one version. Knows no policies.
 
     t = RequestTarget("CREATE", "", "v1", "pods")
     RequestTarget("CREATE", "*", "*", "*").covers(t)              # True: a rule for every resource
