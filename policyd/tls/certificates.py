@@ -1,15 +1,11 @@
-"""The serving certificate and the client authorities: reads them again when they change; and the
-certificate of ``--self-signed``, issued by a process of its own while the server starts:
-``cryptography`` takes a tenth of a server's memory.
+"""The serving certificate and the client authorities: where they come from (files, or memory that a
+controller fills), and how they are read again when they change.
 
 Independent of sockets, and writes nothing to disk. Each reload creates a new context
 (``handshakes.py``), so that errors in new files leave the current context as it is.
 """
 
-import json
 import ssl
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +16,7 @@ from policyd.config import Settings
 from policyd.errors import ConfigError
 from policyd.regular_files import read_regular
 from policyd.tls.handshakes import Context, Refusal, SwitchableContext
+from policyd.tls.issued import SelfSigned
 from policyd.tls.keys import mistake_in_key
 from policyd.tls.pem import KeyPair, certificates_in, load_pair, validity
 
@@ -79,51 +76,6 @@ def read_file(file: Path, what: str) -> bytes:
         raise ConfigError(f"{what} {file}: {error.strerror}") from None
     except ValueError as error:
         raise ConfigError(f"{what} {file}: {error}") from None
-
-
-NAME = "--self-signed"
-# Issuing takes a tenth of a second.
-SECONDS = 60.0
-
-
-class SelfSigned:
-    """A pair that is being issued; ``read`` waits for it."""
-
-    name = NAME
-    files: tuple[Path, ...] = ()
-
-    def __init__(self, names: Sequence[str] = ()) -> None:
-        self._pair: KeyPair | None = None
-        try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "policyd.tls.issuing", "--self-signed", *names],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
-        except OSError as error:
-            raise ConfigError(f"{NAME}: cannot issue a certificate: {error.strerror}") from None
-
-    def read(self) -> KeyPair:
-        """Return the pair; raises ConfigError if it could not be issued."""
-        if self._pair is None:
-            self._pair = self._issued()
-        return self._pair
-
-    def _issued(self) -> KeyPair:
-        try:
-            answer, said = self._process.communicate(timeout=SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.communicate()
-            message = f"{NAME}: no certificate was issued in {SECONDS:.0f} s"
-            raise ConfigError(message) from None
-        if self._process.returncode:
-            last = said.decode(errors="replace").strip().rpartition("\n")[2]
-            status = self._process.returncode
-            raise ConfigError(f"{NAME}: cannot issue a certificate: status {status}: {last}")
-        certificate, key = json.loads(answer)["leaf"]
-        return KeyPair(certificate.encode(), key.encode())
 
 
 @dataclass(frozen=True, slots=True)
