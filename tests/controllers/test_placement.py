@@ -278,21 +278,3 @@ def test_a_document_that_somebody_changes_all_the_time_is_left_to_the_webhook(pl
     server.now += QUIET_SECONDS
     server.later(1)
     assert (server.evaluated, server.documents, server.writer.problem) == ([], BOTH, "")
-
-
-def test_documents_that_somebody_makes_again_are_deleted_ever_less_often(placing: Any) -> None:
-    server = placing(CHECK)
-    server.later(PLACED)
-    made = dict(server.stored.objects)
-    server.use(SLOW)
-    server.later(WIDE_SECONDS + 1)
-    assert server.documents == []
-    before = len(server.sent)
-    for _ in range(60):
-        server.stored.objects |= made
-        server.now += 5
-        server.once()
-    assert 5 < len(server.sent) - before < 40, "of two documents"
-    server.now += LONGEST_PAUSE_SECONDS * SPREAD[1]
-    server.once()
-    assert server.documents == []

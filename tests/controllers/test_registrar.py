@@ -120,27 +120,6 @@ def test_it_writes_once_and_then_nothing() -> None:
     assert mutating == [True, False], "mutations are there before validations rely on them"
 
 
-def test_a_watch_that_is_late_causes_no_second_write() -> None:
-    """What was written counts until the watch shows something else than before."""
-    server = Server(CHECK, STAMP)
-    seen: list[dict[str, JSONObject]] = [{}]
-    server.watched.late = lambda: dict(seen[0])
-    server.once()
-    server.once()
-    assert server.writes["success"] == 2
-    seen[0] = server.watched.now()
-    server.once()
-    assert server.writes["success"] == 2
-    for each in server.stored.objects.values():
-        each["webhooks"] = []
-        each["metadata"]["resourceVersion"] = "99"
-    server.once()
-    assert server.writes["success"] == 2
-    seen[0] = server.watched.now()
-    server.once()
-    assert server.writes["success"] == 4
-
-
 def test_only_the_holder_writes_and_only_when_it_is_ready() -> None:
     server = Server(CHECK)
     server.holds = False
