@@ -15,12 +15,8 @@ from starlette.routing import Route
 from policyd.admission.recorder import Recorder
 from policyd.config import Settings
 from policyd.http.admin_gate import AdminGate
-from policyd.http.edits import edit_reviews
-from policyd.http.endpoints import (
-    ReviewRequest,
-    Reviews,
-    ReviewSink,
-)
+from policyd.http.edits import EditRecorder
+from policyd.http.endpoints import ReviewRequest, Reviews, ReviewSink
 from policyd.http.evaluators import ReviewEvaluator
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
@@ -155,16 +151,15 @@ def create_app(
         from policyd.http.callers import CheckedReviews
 
         make = partial(CheckedReviews, callers)
-    reviews = make(
-        evaluator,
-        recorder,
-        in_flight,
-        lifecycle,
+    make = partial(
+        make,
+        in_flight=in_flight,
+        lifecycle=lifecycle,
         timeout=settings.timeout,
         max_body_bytes=settings.max_body_bytes,
         body_timeout=settings.body_timeout,
-        capture=capture,
     )
+    reviews = make(evaluator, recorder, capture=capture)
     status = Status(store, lifecycle, exposition, unready, cluster=cluster, process=process)
     admin = Starlette(
         routes=[
@@ -180,7 +175,5 @@ def create_app(
     )
     admin.router.redirect_slashes = False
     gate = AdminGate(admin, settings.admin_host, settings.admin_token_file)
-    edits = None
-    if check_edit is not None:
-        edits = edit_reviews(settings, check_edit, recorder, in_flight, lifecycle, make=make)
+    edits = None if check_edit is None else make(check_edit, EditRecorder(recorder))
     return Application(reviews, gate, store, lifecycle, recorder, process=process, edits=edits)
