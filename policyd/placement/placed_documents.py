@@ -73,19 +73,6 @@ def belongs_to(document: JSONObject, registration: str) -> bool:
     return annotations_in(document).get(REGISTRATION) == registration
 
 
-def owned_by(document: JSONObject, namespace: JSONObject | None) -> JSONObject:
-    """Return a document that is deleted with a Namespace, as webhook configurations are."""
-    if namespace is None:
-        return document
-    reference = {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "name": namespace["metadata"]["name"],
-        "uid": namespace["metadata"]["uid"],
-    }
-    return {**document, "metadata": {**document["metadata"], "ownerReferences": [reference]}}
-
-
 def placed_documents(
     documents: Iterable[JSONObject], policy: str, registration: str
 ) -> tuple[JSONObject, ...]:

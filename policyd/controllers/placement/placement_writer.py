@@ -18,6 +18,7 @@ from policyd.controllers.registration.registrar import Registration
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField
 from policyd.observability.logs import Log
+from policyd.ownership import owned_by
 from policyd.placement.comparing import differences, in_step
 from policyd.placement.document_steps import (
     BINDING_SECONDS,
@@ -36,7 +37,6 @@ from policyd.placement.placed_documents import (
     is_binding,
     key_of,
     label_of,
-    owned_by,
     path_of,
     policy_of,
 )
