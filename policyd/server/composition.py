@@ -324,7 +324,7 @@ class Server:
         return reviews, Listener(plain, self.admin_connections, serve)
 
     def _listening(self, secure: socket.socket, plain: socket.socket) -> None:
-        self.lifecycle.start_listening()
+        self.lifecycle.listening = True
         self._changed()
         reviews, admin = (f"{Address(*each.getsockname()[:2])}" for each in (secure, plain))
         self.log.write(
@@ -341,7 +341,7 @@ class Server:
     async def _drain(self, listeners: Sequence[Port]) -> None:
         """Answer with ``Connection: close`` while still listening, then close idle connections."""
         settings = self.settings
-        self.lifecycle.start_draining()
+        self.lifecycle.draining = True
         self.connections.drain()
         last = threading.Timer(max(0.1, settings.grace - LAST_MOMENT_SECONDS), self._leave)
         last.daemon = True
