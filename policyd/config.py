@@ -15,7 +15,7 @@ from policyd import option_values as values
 from policyd import versions
 from policyd.errors import ConfigError
 from policyd.option_values import Address, ConfigMapName, ServicePort
-from policyd.setting_fields import camel, read_value, setting
+from policyd.setting_fields import entries_by_field, read_value, setting
 from policyd.versions import NEWEST, SPAN, KubernetesVersion
 
 PREFIX = "POLICYD_"
@@ -273,6 +273,13 @@ class Settings:
         "json", values.log_format, "Log one JSON object per line, or plain text."
     )
 
+    @property
+    def longest_drain(self) -> float:
+        """The longest time with open ports after SIGTERM: requests can then take their
+        ``--timeout``, or half of the grace period if that is less.
+        """
+        return self.grace - min(self.timeout, self.grace / 2)
+
     def __post_init__(self) -> None:
         """Reject combinations that cannot work."""
         for wrong, message in (*self._contradictions(), *self._without_cluster()):
@@ -353,7 +360,7 @@ def resolve(
     ``document`` is the content of the config file, ``file`` its name for messages. An unknown key
     in it is an error; an unknown ``POLICYD_*`` variable is not, because Kubernetes sets some.
     """
-    by_field = _by_field(document or {}, file)
+    by_field = entries_by_field(document or {}, file, [each.name for each in fields(Settings)])
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
     for each in fields(Settings):
@@ -375,22 +382,16 @@ def resolve(
             raise ConfigError(
                 f"{sources[name]} cannot be used with --server hypercorn, which has no such limit"
             )
+    if "drain" in sources and settings.drain > settings.longest_drain:
+        # The default is cut instead: whoever shortens --grace need not know it.
+        raise ConfigError(_longer_than_grace(settings, sources["drain"]))
     return settings
 
 
-def _by_field(document: Mapping[str, object], file: str) -> dict[str, tuple[str, object]]:
-    """The entries of a config file by field name; ``maxInFlight`` and ``max-in-flight`` are the
-    same.
-    """
-    names = {each.name.replace("_", ""): each.name for each in fields(Settings)}
-    found: dict[str, tuple[str, object]] = {}
-    for key, value in document.items():
-        name = names.get(str(key).replace("-", "").replace("_", "").lower())
-        if name is None:
-            known = ", ".join(sorted(camel(each.name) for each in fields(Settings)))
-            raise ConfigError(f"{file}: unknown key {key!r}; expected one of {known}")
-        if name in found:
-            raise ConfigError(f"{file}: {found[name][0]!r} and {key!r} are the same setting")
-        if value is not None:
-            found[name] = (str(key), value)
-    return found
+def _longer_than_grace(settings: Settings, source: str) -> str:
+    drain, grace, most = settings.drain, settings.grace, settings.longest_drain
+    enough = min(drain + settings.timeout, 2 * drain)
+    return (
+        f"{source}: expected at most {most:g}s, got {drain:g}s: the other {grace - most:g}s of "
+        f"--grace are for requests under way; lower it, or set --grace to {enough:g}s or more"
+    )

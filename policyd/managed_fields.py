@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from policyd.json_types import JSONObject
-from policyd.ownership import MANAGER
+from policyd.ownership import MANAGER, owners_in
 
 # The path of a field in managedFields: ``f:spec`` for a field, ``k:{"name":"a"}`` for an item.
 ManagedField = tuple[str, ...]
@@ -28,6 +28,20 @@ def shown(path: ManagedField) -> str:
         for each in path
     ]
     return "".join(parts).removeprefix(".")
+
+
+def differing_marks(found: JSONObject, wanted: JSONObject, *names: str) -> list[ManagedField]:
+    """Return the wanted entries of these maps of the metadata, and owners, that are not there."""
+    there, metadata = found.get("metadata") or {}, wanted["metadata"]
+    paths = [
+        field_path("metadata", name, key)
+        for name in names
+        for key, value in (metadata.get(name) or {}).items()
+        if (there.get(name) or {}).get(key) != value
+    ]
+    if not all(each in owners_in(found) for each in owners_in(wanted)):
+        paths.append(field_path("metadata", "ownerReferences"))
+    return paths
 
 
 def owners(found: JSONObject, path: ManagedField) -> set[str]:

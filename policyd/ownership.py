@@ -15,6 +15,21 @@ def labels_in(found: JSONObject) -> dict[str, Any]:
     return (found.get("metadata") or {}).get("labels") or {}
 
 
+def owners_in(found: JSONObject) -> list[Any]:
+    """Return the references to the objects with which an object is deleted."""
+    return (found.get("metadata") or {}).get("ownerReferences") or []
+
+
+def owned_by(wanted: JSONObject, namespace: JSONObject | None) -> JSONObject:
+    """Return the object, to be deleted with a Namespace if there is one."""
+    if namespace is None:
+        return wanted
+    metadata = namespace["metadata"]
+    owner = {"apiVersion": "v1", "kind": "Namespace"}
+    owner |= {"name": metadata["name"], "uid": metadata["uid"]}
+    return {**wanted, "metadata": {**wanted["metadata"], "ownerReferences": [owner]}}
+
+
 def maker(found: JSONObject) -> str:
     """Return the tool that its label names as its maker; empty if there is none."""
     return str(labels_in(found).get(MADE_BY, ""))

@@ -1,6 +1,8 @@
-"""A field of settings, and its value from what a source has: a string, a number or a list."""
+"""A field of settings, and its value from what a source has: a string, a number or a list; and the
+entries of a config file.
+"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from typing import Any
 
@@ -35,3 +37,23 @@ def _read_one(value: object, source: str, read: Callable[[str], Any]) -> Any:
         return read(str(value))
     except ValueError as error:
         raise ConfigError(f"{source}: expected {error}, got {value!r}") from None
+
+
+def entries_by_field(
+    document: Mapping[str, object], file: str, fields: Iterable[str]
+) -> dict[str, tuple[str, object]]:
+    """The entries of a config file by the name of one of these fields; ``maxInFlight`` and
+    ``max-in-flight`` are the same.
+    """
+    names = {each.replace("_", ""): each for each in fields}
+    found: dict[str, tuple[str, object]] = {}
+    for key, value in document.items():
+        name = names.get(str(key).replace("-", "").replace("_", "").lower())
+        if name is None:
+            known = ", ".join(sorted(map(camel, names.values())))
+            raise ConfigError(f"{file}: unknown key {key!r}; expected one of {known}")
+        if name in found:
+            raise ConfigError(f"{file}: {found[name][0]!r} and {key!r} are the same setting")
+        if value is not None:
+            found[name] = (str(key), value)
+    return found

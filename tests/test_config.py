@@ -166,6 +166,16 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"webhook_url": "http://a"}, "--webhook-url: expected a URL like https://"),
     ({"webhook_url": "https://a?b"}, "--webhook-url: expected a URL like https://"),
     ({"certificate_lifetime": "5s"}, "--certificate-lifetime: expected a duration of at least 6s"),
+    (
+        {"drain": "16s"},
+        "--drain: expected at most 15s, got 16s: the other 10s of --grace are for requests under "
+        "way; lower it, or set --grace to 26s or more",
+    ),
+    (
+        {"drain": "3s", "grace": "4s"},
+        "--drain: expected at most 2s, got 3s: the other 2s of --grace are for requests under way; "
+        "lower it, or set --grace to 6s or more",
+    ),
 ]
 
 
@@ -199,6 +209,15 @@ def test_bounds_that_hypercorn_lacks_are_refused_wherever_they_are_set(name: str
         resolve(flags, environment, file, "f.yaml")
         with pytest.raises(ConfigError, match=f"^{source} cannot be used with --server hypercorn"):
             resolve({**flags, "server": "hypercorn"}, environment, file, "f.yaml")
+
+
+@pytest.mark.parametrize(("drain", "flags"), [("15s", {}), ("16s", {"grace": "26s"})])
+def test_the_longest_drain_is_accepted(drain: str, flags: dict[str, Any]) -> None:
+    assert resolve({"drain": drain, **flags}, {}).longest_drain == float(drain[:-1])
+
+
+def test_a_short_grace_period_shortens_the_default_drain() -> None:
+    assert resolve({"grace": "4s"}, {}).longest_drain == 2.0
 
 
 def test_lists_come_from_flags_files_and_commas() -> None:

@@ -64,7 +64,7 @@ ALLOWED = {
     "policyd/policy/source/lint_comments.py": "comments of policies",
     "policyd/policy/model/exceptions.py": "a date of ten characters",
     "policyd/policy/model/names.py": "names of Kubernetes",
-    "policyd/webhooks/validation/names.py": "names of Kubernetes",
+    "policyd/webhooks/validation/metadata.py": "names of Kubernetes",
     "policyd/policy/lint/overlaps.py": "a step of a path",
     "policyd/policy/checks/document_checks.py": "one character",
     "policyd/policy/source/splitting.py": "separators of YAML documents",

@@ -1,23 +1,14 @@
 """SubjectAccessReview: query the authorizers of the API server whether a user may do something.
 
 The messages and rules are those of k8s.io/apiserver (pkg/cel/library/authz.go, and
-plugin/pkg/authorizer/webhook for queries to another server).
+plugin/pkg/authorizer/webhook for queries to another server). Sends nothing.
 """
 
-from lightkube import AsyncClient
-from lightkube.models.authorization_v1 import (
-    FieldSelectorAttributes,
-    LabelSelectorAttributes,
-    NonResourceAttributes,
-    ResourceAttributes,
-    SubjectAccessReviewSpec,
-    SubjectAccessReviewStatus,
-)
-from lightkube.resources.authorization_v1 import SubjectAccessReview
-
 from policyd._core.lib.authorization import AccessDecision, Attributes
-from policyd.cluster.bounds import InvalidAnswer
+from policyd.json_types import JSONObject
 
+KIND = "SubjectAccessReview"
+PATH = "apis/authorization.k8s.io/v1/subjectaccessreviews"
 BOTH = "webhook subject access review returned both allow and deny response"
 # The API server adds these for a selector that does not parse. In the API server itself such a
 # selector is ignored without a message, so the decision does not mention it either.
@@ -27,48 +18,44 @@ UNPARSED = frozenset(
 )
 
 
-async def review(client: AsyncClient, attributes: Attributes) -> AccessDecision:
-    """Query the API server; raises what the client raises."""
-    answer = await client.create(SubjectAccessReview(spec=spec(attributes)))
-    if answer.kind != SubjectAccessReview.__name__:
-        raise InvalidAnswer(f"expected an answer of kind SubjectAccessReview, got {answer.kind!r}")
-    return decision(answer.status or SubjectAccessReviewStatus(allowed=False))
-
-
-def spec(attributes: Attributes) -> SubjectAccessReviewSpec:
-    """The spec of the SubjectAccessReview; selectors are sent raw, the API server parses them."""
-    made = SubjectAccessReviewSpec(
-        user=attributes.user,
-        uid=attributes.uid or None,
-        groups=list(attributes.groups) or None,
-        extra={key: list(values) for key, values in attributes.extra} or None,
-    )
+def review_of(attributes: Attributes) -> JSONObject:
+    """Return the review to send; selectors are sent raw, the API server parses them."""
+    spec: JSONObject = {
+        "user": attributes.user,
+        "uid": attributes.uid,
+        "groups": list(attributes.groups),
+        "extra": {key: list(values) for key, values in attributes.extra},
+    }
     if attributes.path:
-        made.nonResourceAttributes = NonResourceAttributes(
-            path=attributes.path, verb=attributes.verb
-        )
-        return made
-    made.resourceAttributes = resource = ResourceAttributes(
-        verb=attributes.verb,
-        group=attributes.group,
-        version="*",
-        resource=attributes.resource,
-        subresource=attributes.subresource or None,
-        namespace=attributes.namespace or None,
-        name=attributes.name or None,
-    )
-    if attributes.field_selector:
-        resource.fieldSelector = FieldSelectorAttributes(rawSelector=attributes.field_selector)
-    if attributes.label_selector:
-        resource.labelSelector = LabelSelectorAttributes(rawSelector=attributes.label_selector)
-    return made
+        spec["nonResourceAttributes"] = {"path": attributes.path, "verb": attributes.verb}
+    else:
+        asked: JSONObject = {
+            "verb": attributes.verb,
+            "group": attributes.group,
+            "version": "*",
+            "resource": attributes.resource,
+            "subresource": attributes.subresource,
+            "namespace": attributes.namespace,
+            "name": attributes.name,
+            "fieldSelector": _raw(attributes.field_selector),
+            "labelSelector": _raw(attributes.label_selector),
+        }
+        spec["resourceAttributes"] = {key: value for key, value in asked.items() if value}
+    given = {key: value for key, value in spec.items() if value}
+    return {"apiVersion": "authorization.k8s.io/v1", "kind": KIND, "spec": given}
 
 
-def decision(status: SubjectAccessReviewStatus) -> AccessDecision:
-    """The decision: allowed only if nothing denies."""
-    reason = status.reason or ""
-    if status.denied and status.allowed:
+def _raw(selector: str) -> JSONObject:
+    return {"rawSelector": selector} if selector else {}
+
+
+def decision(review: JSONObject) -> AccessDecision:
+    """Return the decision of a review that was answered: allowed only if nothing denies."""
+    status = review.get("status") or {}
+    allowed, denied = (status.get(each) is True for each in ("allowed", "denied"))
+    reason = str(status.get("reason") or "")
+    if denied and allowed:
         return AccessDecision(False, reason, BOTH)
-    errors = (status.evaluationError or "").split("; ")
+    errors = str(status.get("evaluationError") or "").split("; ")
     error = "; ".join(each for each in errors if each not in UNPARSED)
-    return AccessDecision(bool(status.allowed), reason, error)
+    return AccessDecision(allowed, reason, error)

@@ -7,7 +7,6 @@ the API server itself tells that there is none, as when Kubernetes looks for a n
 
 from collections.abc import Container
 
-from policyd._core.lib.authorization import AccessDecision, Attributes, Failure
 from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.admission.lookups.wanted import WantedParams
 from policyd.cluster.client import ClusterClient
@@ -62,6 +61,9 @@ class CachedLookups:
 
     def __init__(self, client: ClusterClient) -> None:
         self._client = client
+        # What is not known is asked one by one.
+        self.may, self.namespace = client.may, client.namespace
+        self.kind, self.params = client.kind, client.params
         self.namespaces: Reflector | None = None
         # By kind (apiVersion, kind), then by namespace: "" has the objects of all namespaces.
         self._params: dict[tuple[str, str], dict[str, tuple[WantedParams, CachedParams]]] = {}
@@ -78,10 +80,6 @@ class CachedLookups:
             for kind, places in self._params.items()
         }
 
-    async def may(self, attributes: Attributes) -> AccessDecision | Failure:
-        """Check whether a user may do something."""
-        return await self._client.may(attributes)
-
     def known_namespace(self, name: str) -> JSONObject | None:
         """The Namespace if it is known."""
         listed = self.namespaces
@@ -89,20 +87,12 @@ class CachedLookups:
             return self._client.known_namespace(name)
         return listed.objects.get(("", name))
 
-    async def namespace(self, name: str) -> JSONObject | Failure:
-        """Look up a Namespace."""
-        return await self._client.namespace(name)
-
     def known_kind(self, question: KindOf) -> tuple[Served, ...] | None:
         """The resource of a kind if it is built in, listed or known otherwise."""
         for _, each in self._params.get((question.api_version, question.kind), {}).values():
             if each.usable:
                 return (each.served,)
         return self._client.known_kind(question)
-
-    async def kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
-        """Look up the resource of a kind."""
-        return await self._client.kind(question)
 
     def known_params(self, question: ParamsOf) -> tuple[JSONObject, ...] | None:
         """The params if they are known."""
@@ -115,10 +105,6 @@ class CachedLookups:
             return found
         # That there are none is remembered until one appears in the list, for a second at most.
         return () if self._client.known_params(question) == () else None
-
-    async def params(self, question: ParamsOf) -> tuple[JSONObject, ...] | Failure:
-        """Look up params."""
-        return await self._client.params(question)
 
 
 def _selectors(wanted: WantedParams) -> tuple[str, str]:

@@ -9,12 +9,11 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import httpx2
 import msgspec
-from lightkube import AsyncClient
-from lightkube.config.client_adapter import AsyncClient as plain_client
-from lightkube.config.client_adapter import ConnectionParams, verify_cluster
+from lightkube.config.client_adapter import AsyncClient, ConnectionParams, verify_cluster
 from lightkube.config.kubeconfig import SingleConfig
 from lightkube.config.models import User
 from lightkube.core.exceptions import ApiError
@@ -31,6 +30,7 @@ from policyd.cluster.bounds import (
     Budget,
     InvalidAnswer,
     json_object,
+    named,
 )
 from policyd.cluster.cache import LookupCache
 from policyd.cluster.params import Get
@@ -104,14 +104,9 @@ class ClusterClient:
         self._whole = whole or timeout
         try:
             context = trusted(config)
-            self._client = AsyncClient(
-                config,
-                timeout=httpx2.Timeout(timeout),
-                trust_env=False,  # no proxy, no .netrc: only what is configured
-                transport=transport(context, most, before=before),
+            self._of_access, self._of_namespaces, self._of_params = (
+                plain(config, context, timeout, most, before=before) for _ in range(3)
             )
-            self._of_namespaces = plain(config, context, timeout, most, before=before)
-            self._of_params = plain(config, context, timeout, most, before=before)
         except (KubeConfigError, ssl.SSLError, OSError, ValueError) as error:
             raise ConfigError(f"cannot use the cluster {config.cluster.server}: {error}") from None
         self._namespaces = LookupCache(self._namespace)
@@ -120,7 +115,12 @@ class ClusterClient:
 
     async def may(self, attributes: Attributes) -> AccessDecision | Failure:
         """Check whether a user may do something; raises nothing."""
-        return await self._query(lambda: access.review(self._client, attributes))
+        return await self._query(lambda: self._review(attributes))
+
+    async def _review(self, attributes: Attributes) -> AccessDecision:
+        answer = await self._of_access.post(access.PATH, json=access.review_of(attributes))
+        raise_for_status(answer)
+        return access.decision(json_object(answer, access.KIND))
 
     def known_namespace(self, name: str) -> JSONObject | None:
         """The Namespace object if it is cached, else None."""
@@ -131,7 +131,12 @@ class ClusterClient:
         return await self._namespaces.get(name)
 
     async def _namespace(self, name: str) -> JSONObject | Failure:
-        return await self._query(lambda: namespaces.read(self._namespace_object, name))
+        return await self._query(lambda: self._read_namespace(name))
+
+    async def _read_namespace(self, name: str) -> JSONObject:
+        answer = await self._of_namespaces.get(f"{namespaces.PATH}/{quote(name, safe='')}")
+        raise_for_status(answer)
+        return named(json_object(answer, "Namespace"), name)
 
     def known_kind(self, question: KindOf) -> tuple[Served, ...] | None:
         """The resource of a kind if it is built in or cached, else None."""
@@ -159,12 +164,6 @@ class ClusterClient:
             return kinds if isinstance(kinds, Failure) else ()
         return await self._query(lambda: params.read(self._pages(), kinds[0], question))
 
-    async def _namespace_object(self, path: str) -> JSONObject:
-        """The Namespace at a path; raises what the client raises."""
-        answer = await self._of_namespaces.get(path.lstrip("/"))
-        raise_for_status(answer)
-        return json_object(answer, "Namespace")
-
     def _pages(self) -> Get:
         """A function that reads the responses of one lookup of params."""
         budget = Budget(MAX_LIST_BYTES)
@@ -183,9 +182,8 @@ class ClusterClient:
         """Close all connections."""
         for each in (self._namespaces, self._kinds, self._params):
             await each.close()
-        await self._of_namespaces.aclose()
-        await self._of_params.aclose()
-        await self._client.close()
+        for connections in (self._of_access, self._of_namespaces, self._of_params):
+            await connections.aclose()
 
     async def _query(self, send: Callable[[], Awaitable[Answer]]) -> Answer | Failure:
         """The result of ``send``, which is sent again after errors that may be temporary."""
@@ -220,25 +218,6 @@ def trusted(config: SingleConfig) -> ssl.SSLContext:
     return verify_cluster(config.cluster, user, config.abs_file, trust_env=False)
 
 
-def transport(
-    context: ssl.SSLContext,
-    most: int | None,
-    options: Sequence[SocketOption] = (),
-    *,
-    before: BeforeRequest | None = None,
-) -> Any:
-    """Connections for one kind of lookup, with limits on their responses."""
-    limits = httpx2.Limits(
-        max_connections=CONNECTIONS,
-        max_keepalive_connections=CONNECTIONS,
-        keepalive_expiry=KEEP_ALIVE,
-    )
-    inner = httpx2.AsyncHTTPTransport(
-        verify=context, limits=limits, trust_env=False, socket_options=options or None
-    )
-    return BoundedTransport(inner, most, before)
-
-
 def plain(
     config: SingleConfig,
     context: ssl.SSLContext,
@@ -248,13 +227,21 @@ def plain(
     *,
     before: BeforeRequest | None = None,
 ) -> httpx2.AsyncClient:
-    """A client that returns objects as they are sent: typed models drop unknown fields."""
-    given = ConnectionParams(
-        timeout=httpx2.Timeout(timeout),
-        trust_env=False,
-        transport=transport(context, most, options, before=before),
+    """Connections for one kind of lookup, with limits on their responses. Objects are returned as
+    they are sent: typed models drop unknown fields.
+    """
+    limits = httpx2.Limits(
+        max_connections=CONNECTIONS,
+        max_keepalive_connections=CONNECTIONS,
+        keepalive_expiry=KEEP_ALIVE,
     )
-    return plain_client(config, given)
+    # No proxy, no .netrc: only what is configured.
+    inner = httpx2.AsyncHTTPTransport(
+        verify=context, limits=limits, trust_env=False, socket_options=options or None
+    )
+    transport: Any = BoundedTransport(inner, most, before)
+    given = ConnectionParams(timeout=httpx2.Timeout(timeout), trust_env=False, transport=transport)
+    return AsyncClient(config, given)
 
 
 def passing(error: Exception, pause: float | None) -> float | None:

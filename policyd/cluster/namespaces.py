@@ -1,10 +1,8 @@
-"""Namespace objects: how one is looked up, and what is kept of those that are followed."""
+"""Namespace objects: where they are, and what is kept of those that are followed."""
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Callable, Collection
 from typing import TypeAlias
-from urllib.parse import quote
 
-from policyd.cluster.bounds import named
 from policyd.json_types import JSON, JSONObject
 
 PATH = "api/v1/namespaces"
@@ -13,11 +11,6 @@ FieldKeys = tuple[str, ...]
 _Tree: TypeAlias = dict[str, "_Tree | None"]
 _NAME = ("metadata", "name")
 _MANAGED = "managedFields"
-
-
-async def read(get: Callable[[str], Awaitable[JSONObject]], name: str) -> JSONObject:
-    """Look up a Namespace; ``get`` returns the Namespace at a path and raises errors."""
-    return named(await get(f"/{PATH}/{quote(name, safe='')}"), name)
 
 
 def kept(fields: Collection[FieldKeys]) -> Callable[[JSONObject], JSONObject]:

@@ -46,7 +46,7 @@ RELIST_PARTS = (0.6, 0.8)
 PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 5.0
 HEALTHY_SECONDS = 60.0
-# Statuses of a right that is missing, and of a resource that is not served.
+# Statuses of a permission that is missing, and of a resource that is not served.
 _LASTING = (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
 _METADATA = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
 
@@ -117,7 +117,7 @@ class Reflector:
         # What is kept of each object, by namespace and name. It is replaced by each new list.
         self.objects: Mapping[tuple[str, str], JSONObject] = {}
         # Whether the list is known. It is while the API server is away, for its last state is the
-        # best that is known; not without the right to follow it, nor when the resource is gone.
+        # best that is known; not without permission to follow it, nor when the resource is gone.
         self.usable = False
         self._client = client
         self._keep = keep
@@ -137,7 +137,7 @@ class Reflector:
 
     @property
     def refused(self) -> bool:
-        """Whether the right to list or to watch is missing."""
+        """Whether the permission to list or to watch is missing."""
         return self.status == HTTPStatus.FORBIDDEN
 
     @property
@@ -208,7 +208,7 @@ class Reflector:
 
     def _failed(self, problem: str, status: int = 0) -> None:
         """Note why the list is not in step."""
-        # Without a right, or without the resource, no other failure makes the list usable again.
+        # Without permission, or without the resource, no other failure makes the list usable again.
         lasting = self.status in _LASTING and status not in _LASTING
         self.problem, self.status = problem, self.status if lasting else status
         self._assess()

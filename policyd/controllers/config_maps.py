@@ -211,7 +211,7 @@ class PolicyConfigMaps(FollowedConfigMaps):
 class ExceptionConfigMaps(FollowedConfigMaps):
     """The ConfigMaps of teams, in the namespaces that a pattern allows, as a source of exceptions.
     Those of other namespaces are not even kept. Without wildcards, only these namespaces are
-    listed, so that rights in them suffice. ``held`` is called with each content that is not used.
+    listed, so that permissions in them suffice. ``held`` gets each content that is not used.
     """
 
     def __init__(

@@ -99,9 +99,9 @@ class Trouble:
 
 
 def reason(error: ObjectError) -> str:
-    """Why a request failed; the missing right if it was refused."""
+    """Why a request failed; the missing permission if it was refused."""
     if error.status != FORBIDDEN:
         return str(error)
     # The API server: RESOURCE "NAME" is forbidden: User "NAME" cannot VERB resource …
     refused = str(error.body.get("message") or error).partition("is forbidden: ")[2]
-    return f"a right is missing: {refused or error}"
+    return f"a permission is missing: {refused or error}"

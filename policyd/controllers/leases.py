@@ -19,7 +19,7 @@ from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.waiting import until_any
 
-# Between attempts without the right to read or write the Lease.
+# Between attempts without the permission to read or write the Lease.
 REFUSED_SECONDS = 30.0
 # Candidates that wait for the Lease try again within this, as a multiple of RETRY_SECONDS.
 JITTER = 1.2

@@ -4,7 +4,7 @@ One ASGI app serves both ports; ``scope["scheme"]`` tells them apart. Review pat
 TLS port only, everything else on the plain port only.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,12 +15,8 @@ from starlette.routing import Route
 from policyd.admission.recorder import Recorder
 from policyd.config import Settings
 from policyd.http.admin_gate import AdminGate
-from policyd.http.edits import edit_reviews
-from policyd.http.endpoints import (
-    ReviewRequest,
-    Reviews,
-    ReviewSink,
-)
+from policyd.http.edits import EditRecorder
+from policyd.http.endpoints import ReviewRequest, Reviews, ReviewSink
 from policyd.http.evaluators import ReviewEvaluator
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
@@ -36,12 +32,39 @@ from policyd.http.messages import (
     respond,
 )
 from policyd.http.policies_in_use import ClusterView, PoliciesInUse
-from policyd.http.routes import ROUTES, route_of_policy
 from policyd.http.status import MetricsRenderer, ProcessView, Status
+from policyd.policy.compile.compiled import CompiledPolicy, PolicyFilter
+from policyd.policy.model.suite import Webhook
 from policyd.webhooks.configuration_paths import EDIT_PATH
 
 if TYPE_CHECKING:
     from policyd.http.callers import CallerCheck
+
+
+WEBHOOKS: tuple[Webhook, ...] = ("validate", "mutate")
+_ONLY: dict[str, PolicyFilter | None] = {
+    "": None,
+    "/fail": lambda policy: policy.fail,
+    "/ignore": lambda policy: not policy.fail,
+}
+# A webhook, and which policies it evaluates (None: all).
+_Route = tuple[Webhook, PolicyFilter | None]
+# The webhook of each fixed path, and which policies it evaluates (None: all).
+ROUTES: dict[str, _Route] = {
+    f"/{webhook}{path}": (webhook, only) for webhook in WEBHOOKS for path, only in _ONLY.items()
+}
+
+
+def route_of_policy(
+    path: str, policies: Iterable[CompiledPolicy]
+) -> tuple[str, PolicyFilter] | None:
+    """The same for ``/validate/policy/NAME`` or ``/mutate/policy/NAME``; None if no policy of that
+    name is loaded.
+    """
+    webhook, _, name = path[1:].partition("/policy/")
+    if webhook not in WEBHOOKS or not any(policy.name == name for policy in policies):
+        return None
+    return webhook, lambda policy: policy.name == name
 
 
 class Application:
@@ -128,16 +151,15 @@ def create_app(
         from policyd.http.callers import CheckedReviews
 
         make = partial(CheckedReviews, callers)
-    reviews = make(
-        evaluator,
-        recorder,
-        in_flight,
-        lifecycle,
+    make = partial(
+        make,
+        in_flight=in_flight,
+        lifecycle=lifecycle,
         timeout=settings.timeout,
         max_body_bytes=settings.max_body_bytes,
         body_timeout=settings.body_timeout,
-        capture=capture,
     )
+    reviews = make(evaluator, recorder, capture=capture)
     status = Status(store, lifecycle, exposition, unready, cluster=cluster, process=process)
     admin = Starlette(
         routes=[
@@ -153,7 +175,5 @@ def create_app(
     )
     admin.router.redirect_slashes = False
     gate = AdminGate(admin, settings.admin_host, settings.admin_token_file)
-    edits = None
-    if check_edit is not None:
-        edits = edit_reviews(settings, check_edit, recorder, in_flight, lifecycle, make=make)
+    edits = None if check_edit is None else make(check_edit, EditRecorder(recorder))
     return Application(reviews, gate, store, lifecycle, recorder, process=process, edits=edits)

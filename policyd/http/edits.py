@@ -1,15 +1,6 @@
-"""``POST /policies/validate``: the webhook that checks edits of ConfigMaps with policies. Reads the
-review within the limits of all reviews; checks nothing.
-"""
-
-from collections.abc import Callable
+"""What is recorded of ``POST /policies/validate``, the webhook that checks edits of ConfigMaps."""
 
 from policyd.admission.recorder import Recorder, ShedReason
-from policyd.config import Settings
-from policyd.http.endpoints import Reviews
-from policyd.http.evaluators import ReviewEvaluator
-from policyd.http.lifecycle import Lifecycle
-from policyd.http.limits import InFlight
 
 
 class EditRecorder(Recorder):
@@ -27,24 +18,3 @@ class EditRecorder(Recorder):
     def rejected(self, status: int, peer: str, path: str, reason: str) -> None:
         """Report a request that was answered with an error."""
         self._recorder.rejected(status, peer, path, reason)
-
-
-def edit_reviews(
-    settings: Settings,
-    check: ReviewEvaluator,
-    recorder: Recorder,
-    in_flight: InFlight,
-    lifecycle: Lifecycle,
-    *,
-    make: Callable[..., Reviews],
-) -> Reviews:
-    """Return the endpoint, of the class that ``make`` is of; ``check`` answers one review."""
-    return make(
-        check,
-        EditRecorder(recorder),
-        in_flight,
-        lifecycle,
-        timeout=settings.timeout,
-        max_body_bytes=settings.max_body_bytes,
-        body_timeout=settings.body_timeout,
-    )

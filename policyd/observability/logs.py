@@ -5,11 +5,13 @@ Lines never contain objects of requests, nor policy messages about confidential 
 writes records of Python's ``logging`` (asyncio, Hypercorn, defects of the engine) to the same log.
 """
 
+import asyncio
 import logging
+import ssl
 import time
 from collections.abc import Callable, Mapping
 from traceback import format_exception
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import orjson
 
@@ -164,3 +166,14 @@ def _plain(value: Value) -> str:
     """The value without quotes if it is printable and has no quotes itself, else as JSON."""
     shown = value if isinstance(value, str) else orjson.dumps(value).decode()
     return shown if shown.isprintable() and '"' not in shown else orjson.dumps(shown).decode()
+
+
+def unhandled(log: Log) -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]:
+    """Return an exception handler of a loop. Errors of clients that disconnected are not logged."""
+
+    def handle(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if not isinstance(error, ssl.SSLError | OSError | TimeoutError):
+            log.write("error", "defect", context.get("message", ""), exception=repr(error))
+
+    return handle

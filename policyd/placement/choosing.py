@@ -12,15 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from policyd.export.model import ExportedPart, ExportedPolicy
+from policyd.placement.placed_documents import ServedKinds
 from policyd.placement.placement import PlacedPart, Placement, PlacementMode, PolicyPart
-from policyd.placement.served import ServedKinds
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.model.suite import Webhook
 from policyd.versions import KubernetesVersion
-from policyd.webhooks.needs.index import TargetIndex
-from policyd.webhooks.needs.targets import ANY, RequestTarget
+from policyd.webhooks.needs.targets import ANY, RequestTarget, TargetIndex
 from policyd.webhooks.needs.webhook_needs import Shared, WebhookNeed, needs_of, webhooks_of
 
 

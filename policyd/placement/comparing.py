@@ -7,9 +7,8 @@ is written in its source.
 from typing import Any
 
 from policyd.json_types import JSONObject
-from policyd.managed_fields import ManagedField, field_path
-from policyd.ownership import labels_in
-from policyd.placement.placed_documents import annotations_in, is_binding
+from policyd.managed_fields import ManagedField, differing_marks, field_path
+from policyd.placement.placed_documents import is_binding
 
 # Keys of a map whose values may be empty strings: those of labels.
 _LABELS = "matchLabels"
@@ -23,15 +22,7 @@ def in_step(found: JSONObject, wanted: JSONObject) -> bool:
 
 def differences(found: JSONObject, wanted: JSONObject) -> list[ManagedField]:
     """Return the fields in which a stored document is not the wanted one."""
-    marks = {"labels": labels_in, "annotations": annotations_in}
-    paths = [
-        field_path("metadata", name, key)
-        for name, read in marks.items()
-        for key, value in read(wanted).items()
-        if read(found).get(key) != value
-    ]
-    if not all(each in _owners(found) for each in _owners(wanted)):
-        paths.append(field_path("metadata", "ownerReferences"))
+    paths = differing_marks(found, wanted, "labels", "annotations")
     stored, target = _specs(found, wanted)
     names = sorted(stored.keys() | target.keys())
     return paths + [
@@ -90,7 +81,3 @@ def _without_empty(value: Any, key: str = "") -> Any:
         for name, each in kept.items()
         if each not in (None, "", [], {}) or (name == _PARAMS and each == {})
     }
-
-
-def _owners(document: JSONObject) -> list[Any]:
-    return (document.get("metadata") or {}).get("ownerReferences") or []

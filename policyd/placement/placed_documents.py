@@ -1,7 +1,10 @@
-"""The documents of policies that the API server enforces: their kinds, paths and marks. No I/O."""
+"""The documents of policies that the API server enforces: their kinds, paths and marks, and which
+of them it serves, by its discovery. No I/O.
+"""
 
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
+from dataclasses import dataclass, field
 
 from policyd.export.metadata import POLICY
 from policyd.json_types import JSONObject
@@ -70,19 +73,6 @@ def belongs_to(document: JSONObject, registration: str) -> bool:
     return annotations_in(document).get(REGISTRATION) == registration
 
 
-def owned_by(document: JSONObject, namespace: JSONObject | None) -> JSONObject:
-    """Return a document that is deleted with a Namespace, as webhook configurations are."""
-    if namespace is None:
-        return document
-    reference = {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "name": namespace["metadata"]["name"],
-        "uid": namespace["metadata"]["uid"],
-    }
-    return {**document, "metadata": {**document["metadata"], "ownerReferences": [reference]}}
-
-
 def placed_documents(
     documents: Iterable[JSONObject], policy: str, registration: str
 ) -> tuple[JSONObject, ...]:
@@ -97,3 +87,34 @@ def _placed(document: JSONObject, marks: Mapping[str, str]) -> JSONObject:
     metadata["labels"] = {**labels_in(document), **LABELS}
     metadata["annotations"] = {**annotations_in(document), **marks}
     return result
+
+
+GROUP_PATH = f"apis/{GROUP}"
+
+
+@dataclass(frozen=True, slots=True)
+class ServedKinds:
+    """The best apiVersion of each kind that is served."""
+
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def serves(self, document: JSONObject) -> bool:
+        """Whether a document can be written as it is."""
+        return bool(self.versions.get(document["kind"]) == document["apiVersion"])
+
+
+def version_paths(group: JSONObject) -> list[str]:
+    """Return the paths of the versions to read, from the response at GROUP_PATH."""
+    served = {each.get("version") for each in group.get("versions") or ()}
+    return [f"{GROUP_PATH}/{version}" for version in VERSIONS if version in served]
+
+
+def served_kinds(lists: Iterable[JSONObject]) -> ServedKinds:
+    """Return what the responses at these paths say, the best version first."""
+    found: dict[str, str] = {}
+    for each in lists:
+        served = {resource.get("name") for resource in each.get("resources") or ()}
+        for kind, resource in RESOURCES.items():
+            if resource in served:
+                found.setdefault(kind, str(each["groupVersion"]))
+    return ServedKinds(found)

@@ -1,13 +1,13 @@
 """Where each part of each policy runs, and why. Only data."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from policyd.json_types import JSONObject
 from policyd.policy.model.suite import Webhook
 
 PlacementMode = Literal["auto", "never", "only"]
-MODES: tuple[PlacementMode, ...] = ("auto", "never", "only")
+MODES: tuple[PlacementMode, ...] = get_args(PlacementMode)
 Engine = Literal["api-server", "webhook"]
 # What a policy does at one webhook: its name and the webhook. No two policies share both.
 PolicyPart = tuple[str, Webhook]

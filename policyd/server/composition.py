@@ -29,7 +29,7 @@ from policyd.http.policies_in_use import Reload
 from policyd.http.status import MetricsRenderer, ProcessView
 from policyd.observability.denial_history import DenialHistory
 from policyd.observability.log_writer import LogWriter
-from policyd.observability.logs import Bridge, Log, background_log
+from policyd.observability.logs import Bridge, Log, background_log, unhandled
 from policyd.observability.metrics import Exposition
 from policyd.observability.tracing.switch import tracing
 from policyd.option_values import Address
@@ -42,7 +42,6 @@ from policyd.server.callers.switch import keys_known, required_tokens
 from policyd.server.capture import capturing
 from policyd.server.config_map_policies import ConfigMapPolicies
 from policyd.server.health import WatchSupervisor
-from policyd.server.loop_errors import unhandled
 from policyd.server.network import draining
 from policyd.server.network.listen import Listener, Port, Serve, bound
 from policyd.server.network.ports import RefusalLog, ReviewPortEvents, connections_of
@@ -54,8 +53,7 @@ from policyd.server.policies.store import Store
 from policyd.server.policy_evaluator import Evaluate, PolicyEvaluator
 from policyd.server.signals import Signals
 from policyd.server.watches import FailureLog, Watcher
-from policyd.tls.certificates import Certificates
-from policyd.tls.sources import PairSource
+from policyd.tls.certificates import Certificates, PairSource
 from policyd.versions import NEWEST, KubernetesVersion
 from policyd.waiting import until_any
 
@@ -326,7 +324,7 @@ class Server:
         return reviews, Listener(plain, self.admin_connections, serve)
 
     def _listening(self, secure: socket.socket, plain: socket.socket) -> None:
-        self.lifecycle.start_listening()
+        self.lifecycle.listening = True
         self._changed()
         reviews, admin = (f"{Address(*each.getsockname()[:2])}" for each in (secure, plain))
         self.log.write(
@@ -343,7 +341,7 @@ class Server:
     async def _drain(self, listeners: Sequence[Port]) -> None:
         """Answer with ``Connection: close`` while still listening, then close idle connections."""
         settings = self.settings
-        self.lifecycle.start_draining()
+        self.lifecycle.draining = True
         self.connections.drain()
         last = threading.Timer(max(0.1, settings.grace - LAST_MOMENT_SECONDS), self._leave)
         last.daemon = True
@@ -353,7 +351,7 @@ class Server:
             "draining",
             "closing each connection after its answer, until no request arrives",
             seconds=settings.drain,
-            at_most=draining.longest(settings),
+            at_most=settings.longest_drain,
         )
         await self._quiet()
         await asyncio.gather(*(listener.stop() for listener in listeners))

@@ -36,7 +36,7 @@ class Signals:
         grace period.
         """
         for number in ENDING:
-            signal.signal(number, _end)
+            signal.signal(number, end)
         for number in (RELOAD, *IGNORED):
             signal.signal(number, lambda got, _: self._held.append(signal.Signals(got)))
 
@@ -57,5 +57,14 @@ class Signals:
             reload()
 
 
-def _end(number: int, frame: object) -> None:
+def end(number: int, frame: object) -> None:
+    """Handle a signal by ending the process."""
     raise SystemExit(0)
+
+
+def name_of(number: int) -> str:
+    """Return the name of a signal, also of one that Python does not know."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

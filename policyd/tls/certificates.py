@@ -1,70 +1,81 @@
-"""The serving certificate and the client authorities: reads them again when they change; and the
-certificate of ``--self-signed``, issued by a process of its own while the server starts:
-``cryptography`` takes a tenth of a server's memory.
+"""The serving certificate and the client authorities: where they come from (files, or memory that a
+controller fills), and how they are read again when they change.
 
 Independent of sockets, and writes nothing to disk. Each reload creates a new context
 (``handshakes.py``), so that errors in new files leave the current context as it is.
 """
 
-import json
 import ssl
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from policyd.config import Settings
 from policyd.errors import ConfigError
+from policyd.regular_files import read_regular
 from policyd.tls.handshakes import Context, Refusal, SwitchableContext
+from policyd.tls.issued import SelfSigned
 from policyd.tls.keys import mistake_in_key
-from policyd.tls.pem import KeyPair, as_files, certificates_in, validity
-from policyd.tls.sources import PairFiles, PairSource, read_file
+from policyd.tls.pem import KeyPair, certificates_in, load_pair, validity
 
-NAME = "--self-signed"
-# Issuing takes a tenth of a second.
-SECONDS = 60.0
+# Bytes of one file. All public authorities of a browser take a quarter of this.
+MAX_BYTES = 1 << 20
 
 
-class SelfSigned:
-    """A pair that is being issued; ``read`` waits for it."""
+class PairSource(Protocol):
+    """Gives the serving certificate and its key."""
 
-    name = NAME
-    files: tuple[Path, ...] = ()
+    @property
+    def name(self) -> str:
+        """What messages call it."""
 
-    def __init__(self, names: Sequence[str] = ()) -> None:
-        self._pair: KeyPair | None = None
-        try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "policyd.tls.issuing", "--self-signed", *names],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
-        except OSError as error:
-            raise ConfigError(f"{NAME}: cannot issue a certificate: {error.strerror}") from None
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that are watched for changes."""
+
+    def read(self) -> KeyPair | None:
+        """The pair; None while there is none yet. Raises ConfigError."""
+
+
+class PairFiles:
+    """A pair in two files, such as those of a mounted Secret."""
+
+    def __init__(self, certificate: Path, key: Path) -> None:
+        self.files = certificate, key
+        self.name = f"{certificate} and {key}"
 
     def read(self) -> KeyPair:
-        """Return the pair; raises ConfigError if it could not be issued."""
-        if self._pair is None:
-            self._pair = self._issued()
-        return self._pair
+        """Read both files."""
+        return KeyPair(
+            read_file(self.files[0], "certificate"),
+            read_file(self.files[1], "key"),
+        )
 
-    def _issued(self) -> KeyPair:
-        try:
-            answer, said = self._process.communicate(timeout=SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.communicate()
-            message = f"{NAME}: no certificate was issued in {SECONDS:.0f} s"
-            raise ConfigError(message) from None
-        if self._process.returncode:
-            last = said.decode(errors="replace").strip().rpartition("\n")[2]
-            status = self._process.returncode
-            raise ConfigError(f"{NAME}: cannot issue a certificate: status {status}: {last}")
-        certificate, key = json.loads(answer)["leaf"]
-        return KeyPair(certificate.encode(), key.encode())
+
+class HeldPair:
+    """A pair in memory; ``pair`` may be replaced."""
+
+    files: tuple[Path, ...] = ()
+
+    def __init__(self, name: str, pair: KeyPair | None = None) -> None:
+        self.name = name
+        self.pair = pair
+
+    def read(self) -> KeyPair | None:
+        """The pair that is held now."""
+        return self.pair
+
+
+def read_file(file: Path, what: str) -> bytes:
+    """The content of a file; ``what`` it is, for messages. Raises ConfigError."""
+    try:
+        return read_regular(file, MAX_BYTES)
+    except OSError as error:
+        raise ConfigError(f"{what} {file}: {error.strerror}") from None
+    except ValueError as error:
+        raise ConfigError(f"{what} {file}: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +195,7 @@ class Certificates:
             mistake = f"{certificate}{error}"
         else:
             try:
-                with as_files(*pair) as (chain, private):
-                    context.load_cert_chain(chain, private, password=_no_password)
+                load_pair(context, pair)
                 return
             except (OSError, ValueError) as error:
                 found = mistake_in_key(pair, error)
@@ -221,7 +231,3 @@ def _authorities(file: Path) -> list[bytes]:
     except (ssl.SSLError, ValueError) as error:
         raise ConfigError(f"--client-ca {file}: not a certificate authority: {error}") from None
     return found
-
-
-def _no_password() -> str:
-    raise ValueError("expected a key without a password; this key is encrypted")

@@ -8,7 +8,7 @@ with its own tickets, sessions and authorities: an SSLContext cannot forget an a
 import ssl
 from collections.abc import Callable, Sequence
 from hashlib import sha256
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 # TLS 1.2 suites with forward secrecy and authenticated encryption; TLS 1.3 has no others.
 CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
@@ -23,16 +23,7 @@ Refusal = Literal[
     "server_certificate",  # the client refused ours
     "protocol",  # no TLS, or no common version
 ]
-REFUSALS: tuple[Refusal, ...] = (
-    "no_certificate",
-    "expired",
-    "unknown_authority",
-    "purpose",
-    "bad_certificate",
-    "name",
-    "server_certificate",
-    "protocol",
-)
+REFUSALS: tuple[Refusal, ...] = get_args(Refusal)
 
 # X509_V_ERR_... in x509_vfy.h of OpenSSL.
 _NOT_YET_VALID, _EXPIRED, _UNTRUSTED_PURPOSE = 9, 10, 26

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from time import time
-from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -35,8 +34,8 @@ class Order:
 
     now: float
     lifetime: float
-    names: tuple[str, ...] = ()
-    authority: tuple[str, str] | None = None
+    names: Sequence[str] = ()
+    authority: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,14 +181,8 @@ def main() -> None:
     if sys.argv[1:2] == ["--self-signed"]:
         issued = Issued(None, _strings(self_signed(sys.argv[2:])))
     else:
-        issued = issue(_order(json.load(sys.stdin)))
+        issued = issue(Order(**json.load(sys.stdin)))
     json.dump(asdict(issued), sys.stdout)
-
-
-def _order(given: dict[str, Any]) -> Order:
-    authority = given["authority"]
-    signer = None if authority is None else (authority[0], authority[1])
-    return Order(given["now"], given["lifetime"], tuple(given["names"]), signer)
 
 
 if __name__ == "__main__":

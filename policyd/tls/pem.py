@@ -34,6 +34,16 @@ def as_files(*contents: bytes) -> Iterator[list[str]]:
         yield [_as_file(content, stack) for content in contents]
 
 
+def load_pair(context: ssl.SSLContext, pair: KeyPair) -> None:
+    """Serve this pair with a context. Raises OSError and ValueError."""
+    with as_files(*pair) as (chain, private):
+        context.load_cert_chain(chain, private, password=_no_password)
+
+
+def _no_password() -> str:
+    raise ValueError("expected a key without a password; this key is encrypted")
+
+
 def _as_file(content: bytes, stack: ExitStack) -> str:
     if hasattr(os, "memfd_create") and Path(_DESCRIPTORS).is_dir():
         opened = os.memfd_create("policyd")
@@ -79,11 +89,6 @@ def certificates_in(pem: bytes) -> list[bytes]:
 
 def _armoured(encoded: bytes) -> str:
     return f"{ssl.PEM_HEADER}\n{encoded.decode('ascii').strip()}\n{ssl.PEM_FOOTER}"
-
-
-def expiry(cert: bytes) -> float:
-    """When the first certificate of a PEM chain expires, as Unix time."""
-    return validity(cert)[1]
 
 
 def validity(cert: bytes) -> tuple[float, float]:

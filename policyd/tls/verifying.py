@@ -6,7 +6,7 @@ OpenSSL decides, as in a client: signatures, names, usages. Needs neither socket
 import ssl
 from functools import lru_cache
 
-from policyd.tls.pem import KeyPair, as_files, certificates_in
+from policyd.tls.pem import KeyPair, certificates_in, load_pair
 
 # X509_V_FLAG_NO_CHECK_TIME of OpenSSL: expiry is checked by the caller, with a clock of its own.
 _NO_CHECK_TIME = 0x200000
@@ -41,8 +41,7 @@ def belong(pair: KeyPair) -> bool:
 
 def _server(pair: KeyPair) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    with as_files(*pair) as (chain, private):
-        context.load_cert_chain(chain, private, password=_no_password)
+    load_pair(context, pair)
     return context
 
 
@@ -59,7 +58,3 @@ def _shake(server: ssl.SSLContext, client: ssl.SSLContext, name: str) -> None:
                 waiting.discard(each)
             except ssl.SSLWantReadError:
                 continue
-
-
-def _no_password() -> str:
-    raise ValueError("expected a key without a password; this key is encrypted")

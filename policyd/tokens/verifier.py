@@ -8,7 +8,7 @@ up: a token lives ten minutes at most.
 
 import re
 from base64 import urlsafe_b64decode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from hashlib import sha256
 from time import time
 from types import MappingProxyType
@@ -26,7 +26,47 @@ from jwt.exceptions import (
 from policyd.bounded_text import bounded
 from policyd.errors import CallerRefused, UnknownIssuerKey
 from policyd.tokens.issuer_keys import MAX_NAME_CHARS, KeySet, VerificationKey
-from policyd.tokens.verified import VerifiedTokens
+
+
+class VerifiedTokens:
+    """What was found about a token, until it expires; at most ``most`` of them.
+
+    Only what was verified may be added: a flood of others must not take the place of these.
+    """
+
+    def __init__(self, most: int, clock: Callable[[], float] = time) -> None:
+        self._most = most
+        self._clock = clock
+        # In the order of arrival: the end, a Unix time, and what was found.
+        self._found: dict[Hashable, tuple[float, str]] = {}
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def get(self, key: Hashable) -> str | None:
+        """Return what was found; None if that is not known, or not true any more."""
+        entry = self._found.get(key)
+        if entry is None:
+            return None
+        ends, found = entry
+        if self._clock() < ends:
+            return found
+        del self._found[key]
+        return None
+
+    def add(self, key: Hashable, found: str, ends: float) -> None:
+        """Remember something until this Unix time."""
+        if len(self._found) >= self._most:
+            now = self._clock()
+            self._found = {key: each for key, each in self._found.items() if now < each[0]}
+        if len(self._found) >= self._most:
+            del self._found[next(iter(self._found))]
+        self._found[key] = (ends, found)
+
+    def clear(self) -> None:
+        """Forget everything: other keys are in use."""
+        self._found.clear()
+
 
 # A token of Kubernetes has some 1,300 bytes.
 MAX_TOKEN_BYTES = 8 * 2**10

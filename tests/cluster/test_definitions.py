@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -225,13 +224,3 @@ def test_one_that_cannot_be_read_hides_no_other_and_is_read_once(
     assert not asked.found.changed() and not asked.found.outdated(versions)
     crds[gadgets]["metadata"]["generation"] = 2
     assert asked.found.changed()
-
-
-def test_a_cluster_that_is_not_there(server: ApiServer, tmp_path: Path) -> None:
-    kubeconfig = server.kubeconfig()
-    kubeconfig.write_text(kubeconfig.read_text().replace(server.url, "https://127.0.0.1:1"))
-    told: list[bool] = []
-    found = open_definitions(connect(kubeconfig, 5.0), 5.0, lambda ok, _: told.append(ok))
-    assert found.fetch(frozenset([WIDGETS])) == []
-    assert found.problem.startswith("the API server cannot be reached: ")
-    assert told == [False]

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,19 +35,28 @@ QUESTIONS: dict[str, Ask] = {
 }
 
 
-async def ask_all(kubeconfig: Path, seconds: float = SECONDS) -> dict[str, object]:
-    asked = connect(kubeconfig, seconds)
-    try:
-        answers = await asyncio.gather(*(ask(asked) for ask in QUESTIONS.values()))
-    finally:
-        await asked.close()
+def asking(kubeconfig: Path, steps: Ask, seconds: float = 60.0) -> Any:
+    """What these steps find with a client of their own."""
+
+    async def scenario() -> object:
+        asked = connect(kubeconfig, seconds)
+        try:
+            return await asyncio.wait_for(steps(asked), PATIENCE)
+        finally:
+            await asked.close()
+
+    return asyncio.run(scenario())
+
+
+async def all_of_it(asked: ClusterClient) -> dict[str, object]:
+    answers = await asyncio.gather(*(ask(asked) for ask in QUESTIONS.values()))
     return dict(zip(QUESTIONS, answers, strict=True))
 
 
 @pytest.mark.parametrize("name", LIES)
 def test_a_lie_is_a_failure_in_time(tmp_path: Path, name: str) -> None:
     with lying(LIES[name]) as liar:
-        found = asyncio.run(asyncio.wait_for(ask_all(liar.kubeconfig(tmp_path)), PATIENCE))
+        found = asking(liar.kubeconfig(tmp_path), all_of_it, SECONDS)
     assert {what for what, answer in found.items() if not isinstance(answer, Failure)} == set()
     for answer in found.values():
         assert isinstance(answer, Failure)
@@ -71,7 +81,7 @@ def test_a_lie_about_definitions_is_a_problem_in_time(tmp_path: Path, name: str)
 
 def test_an_answer_is_read_no_further_than_its_bound(tmp_path: Path) -> None:
     with lying(lies.endless) as liar:
-        found = asyncio.run(ask_all(liar.kubeconfig(tmp_path), 30.0))
+        found = asking(liar.kubeconfig(tmp_path), all_of_it, 30.0)
         answers = len(QUESTIONS)
         # What the system buffers between the two is sent, too.
         assert liar.sent < answers * (bounds.MAX_ANSWER_BYTES + 16 * MEGABYTE)
@@ -84,15 +94,7 @@ def test_pages_without_an_end_are_read_no_further_than_their_bound(tmp_path: Pat
     big = b'{"data": {"a": "%s"}, "metadata": {"name": "p"}}' % (b"x" * MEGABYTE)
     page = b'{"kind": "List", "metadata": {"continue": "x"}, "items": [%s]}' % big
     with lying(once(whole(page))) as liar:
-        asked = connect(liar.kubeconfig(tmp_path), 60.0)
-
-        async def scenario() -> object:
-            try:
-                return await asked.params(MANY)
-            finally:
-                await asked.close()
-
-        found = asyncio.run(scenario())
+        found = asking(liar.kubeconfig(tmp_path), QUESTIONS["params"])
         assert isinstance(found, Failure)
         assert "larger than" in found.why
         assert liar.asked <= bounds.MAX_LIST_BYTES // MEGABYTE + 1
@@ -103,16 +105,13 @@ def test_a_retry_after_holds_nobody_who_comes_later(
 ) -> None:
     monkeypatch.setattr(client, "LONGEST_PAUSE", 0.1)
     with lying(lies.later("999999999")) as liar:
-        asked = connect(liar.kubeconfig(tmp_path), 60.0)
 
-        async def scenario() -> None:
+        async def steps(asked: ClusterClient) -> None:
             assert isinstance(await asked.namespace("shop"), Failure)
             liar.lie = once(NAMESPACE)
-            found = await asyncio.wait_for(asked.namespace("shop"), PATIENCE)
-            assert not isinstance(found, Failure)
-            await asked.close()
+            assert not isinstance(await asked.namespace("shop"), Failure)
 
-        asyncio.run(scenario())
+        asking(liar.kubeconfig(tmp_path), steps)
 
 
 def test_who_comes_later_does_not_join_an_answer_that_does_not_come(
@@ -120,17 +119,14 @@ def test_who_comes_later_does_not_join_an_answer_that_does_not_come(
 ) -> None:
     monkeypatch.setattr(cache, "PATIENCE_SECONDS", 0.1)
     with lying(lies.hang) as liar:
-        asked = connect(liar.kubeconfig(tmp_path), 60.0)
 
-        async def scenario() -> None:
+        async def steps(asked: ClusterClient) -> None:
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(asked.namespace("shop"), 0.5)
             liar.lie = once(NAMESPACE)
-            found = await asyncio.wait_for(asked.namespace("shop"), PATIENCE)
-            assert not isinstance(found, Failure)
-            await asked.close()
+            assert not isinstance(await asked.namespace("shop"), Failure)
 
-        asyncio.run(scenario())
+        asking(liar.kubeconfig(tmp_path), steps)
 
 
 def test_questions_to_an_authorizer_that_hangs_stall_no_others(
@@ -138,24 +134,21 @@ def test_questions_to_an_authorizer_that_hangs_stall_no_others(
 ) -> None:
     monkeypatch.setattr(client, "CONNECTIONS", 4)
     with lying(lies.by_path(b"subjectaccessreviews", lies.hang, once(NAMESPACE))) as liar:
-        asked = connect(liar.kubeconfig(tmp_path), 60.0)
 
-        async def scenario() -> None:
+        async def steps(asked: ClusterClient) -> None:
             hanging = [
                 asyncio.ensure_future(asked.may(MAY._replace(user=str(number))))
                 for number in range(20)
             ]
             while liar.asked < 4:
                 await asyncio.sleep(0.001)
-            found = await asyncio.wait_for(asked.namespace("shop"), PATIENCE)
-            assert not isinstance(found, Failure)
+            assert not isinstance(await asked.namespace("shop"), Failure)
             assert liar.asked == 5  # no more than four to the authorizer at a time
             for task in hanging:
                 task.cancel()
             await asyncio.gather(*hanging, return_exceptions=True)
-            await asked.close()
 
-        asyncio.run(scenario())
+        asking(liar.kubeconfig(tmp_path), steps)
 
 
 def test_one_definition_that_hangs_keeps_no_other_from_being_read(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import pytest
 from policyd.cluster.commands import open_objects
 from policyd.cluster.kubeconfig import configuration
 from policyd.cluster.objects import ObjectClient, ObjectError
-from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from tests.cluster import lies
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
@@ -129,14 +128,6 @@ def test_an_error_names_request_and_reason(server: ApiServer) -> None:
     assert (caught.value.reason, caught.value.body) == ("Conflict", body)
 
 
-def test_a_server_that_is_not_there(server: ApiServer) -> None:
-    file = server.kubeconfig()
-    file.write_text(file.read_text().replace(server.url, "https://127.0.0.1:1"))
-    with open_objects(file, None, 2.0) as objects, pytest.raises(ObjectError) as caught:
-        objects.create(LIST, BODY)
-    assert str(caught.value).startswith(f"POST /{LIST}: the API server cannot be reached")
-
-
 @pytest.mark.parametrize("name", ["hang", "drip", "dripping head"])
 def test_answers_that_do_not_end_are_late(name: str, tmp_path: Path) -> None:
     with lying(lies.LIES[name]) as liar:
@@ -222,21 +213,6 @@ def test_a_collection_is_not_deleted_without_a_selector(server: ApiServer) -> No
     ):
         objects.delete_collection(LIST, "")
     assert server.calls == []
-
-
-def test_a_context_that_does_not_exist_is_an_error(server: ApiServer) -> None:
-    with (
-        pytest.raises(ConfigError, match="'other' not found"),
-        open_objects(server.kubeconfig(), "other", 5.0),
-    ):
-        pass
-
-
-def test_certificates_that_do_not_exist_are_an_error(server: ApiServer) -> None:
-    file = server.kubeconfig()
-    file.write_text(file.read_text().replace("ca.crt", "none.crt"))
-    with pytest.raises(ConfigError, match="certificate-authority: there is no file"):
-        ObjectClient(configuration(file), 5.0)
 
 
 def test_a_request_cancelled_while_it_connects_leaves_no_connection(

@@ -6,7 +6,6 @@ from typing import TypeVar
 
 import pytest
 
-from policyd._core.lib.authorization import Failure
 from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.cluster import cache, connect
 from policyd.cluster.client import ClusterClient
@@ -135,27 +134,3 @@ def test_an_object_is_remembered_for_a_moment_also_that_it_is_not_there(
         assert await client.params(question) == (MAP,)
 
     run(server, work)
-
-
-@pytest.mark.parametrize(
-    ("reply", "why"),
-    [
-        (refusal(403, "policyd may not"), "the API server answered 403: policyd may not"),
-        (Reply([1]), "the lookup in the API server failed"),
-        (Reply(b"<html>"), "the lookup in the API server failed"),
-        (
-            Reply({"kind": "List", "items": [1], "metadata": []}),
-            "the lookup in the API server failed",
-        ),
-        (
-            Reply({"kind": "List", "items": [], "metadata": [1]}),
-            "the lookup in the API server failed",
-        ),
-    ],
-)
-def test_an_answer_that_is_none(server: ApiServer, reply: Reply, why: str) -> None:
-    server.answer = lambda _: reply
-    question = ParamsOf("v1", "ConfigMap", "shop", "", "a")
-    found = run(server, lambda client: client.params(question))
-    assert isinstance(found, Failure)
-    assert found.why.startswith(why)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from io import BytesIO
 from itertools import count
 from pathlib import Path
 
@@ -15,20 +16,6 @@ from policyd.server.cluster.live_definitions import PAUSE_SECONDS, LiveDefinitio
 from tests.cluster.fake import ApiServer, Reply, api_server
 
 
-class Sink:
-    """What is logged."""
-
-    def __init__(self) -> None:
-        self.text = ""
-
-    def write(self, data: bytes) -> int:
-        self.text += data.decode()
-        return len(data)
-
-    def flush(self) -> None:
-        pass
-
-
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[ApiServer]:
     with api_server(tmp_path, lambda call: Reply({}, 404)) as made:
@@ -36,12 +23,13 @@ def server(tmp_path: Path) -> Iterator[ApiServer]:
 
 
 @pytest.fixture
-def sink() -> Sink:
-    return Sink()
+def sink() -> BytesIO:
+    """What is logged."""
+    return BytesIO()
 
 
 @pytest.fixture
-def live(server: ApiServer, sink: Sink) -> Iterator[LiveDefinitions]:
+def live(server: ApiServer, sink: BytesIO) -> Iterator[LiveDefinitions]:
     client = connect(server.kubeconfig(), 2.0)
     log = Log(sink, "text")
     now = count(0.0, PAUSE_SECONDS)
@@ -64,26 +52,26 @@ def live(server: ApiServer, sink: Sink) -> Iterator[LiveDefinitions]:
     ],
 )
 def test_the_version_of_the_cluster_is_used(
-    server: ApiServer, live: LiveDefinitions, sink: Sink, said: str, outcome: tuple[str, str]
+    server: ApiServer, live: LiveDefinitions, sink: BytesIO, said: str, outcome: tuple[str, str]
 ) -> None:
     used, warning = outcome
     server.version = said
     assert str(live.version()) == used
-    assert warning in sink.text
-    assert bool(sink.text) == bool(warning)
-    lines = sink.text
+    lines = sink.getvalue()
+    assert warning in lines.decode()
+    assert bool(lines) == bool(warning)
     assert str(live.version()) == used
-    assert sink.text == lines  # said once
+    assert sink.getvalue() == lines  # said once
 
 
 def test_what_the_cluster_said_last_holds_while_it_is_silent(
-    server: ApiServer, live: LiveDefinitions, sink: Sink
+    server: ApiServer, live: LiveDefinitions, sink: BytesIO
 ) -> None:
     server.version = "v1.35.2"
     assert str(live.version()) == "1.35"
     server.version = ""
     assert str(live.version()) == "1.35"
-    assert sink.text == ""
+    assert sink.getvalue() == b""
 
 
 def test_an_upgrade_is_noticed(server: ApiServer, live: LiveDefinitions) -> None:

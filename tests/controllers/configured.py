@@ -5,7 +5,7 @@ from typing import Any
 
 from policyd.json_types import JSONObject
 from policyd.tls.issuing import new_authority
-from policyd.webhooks.validation.defaults import with_defaults
+from policyd.webhooks.validation.decoding import with_defaults
 
 VALIDATING = "ValidatingWebhookConfiguration"
 EXCLUDED = ("kube-system", "policyd")

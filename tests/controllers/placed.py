@@ -17,9 +17,8 @@ from policyd.controllers.registration.registrar import Registration
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.metrics.recorder import WRITES
-from policyd.placement.placed_documents import GROUP, RESOURCES, Key
+from policyd.placement.placed_documents import GROUP, RESOURCES, Key, ServedKinds
 from policyd.placement.placement import PlacementMode, PolicyPart
-from policyd.placement.served import ServedKinds
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.loaded_documents import Sources

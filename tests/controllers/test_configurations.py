@@ -20,7 +20,7 @@ from policyd.controllers.registration.configurations import (
     widened,
 )
 from policyd.json_types import JSONObject
-from policyd.webhooks.validation.defaults import with_defaults
+from policyd.webhooks.validation.decoding import with_defaults
 from tests.controllers.configured import (
     EXCLUDED,
     FAIL,

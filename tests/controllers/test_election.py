@@ -50,13 +50,14 @@ def attempt(election: Election, stored: Stored, at: float) -> None:
             election.wrote(made, at)
 
 
-def pair(clock: Clock) -> tuple[Election, Election]:
-    return Election("a", clock, lambda: clock() - 1000), Election("b", clock, lambda: 9e9)
+def pair() -> tuple[Clock, Stored, Election, Election]:
+    clock = Clock()
+    a, b = Election("a", clock, lambda: clock() - 1000), Election("b", clock, lambda: 9e9)
+    return clock, Stored(), a, b
 
 
 def test_the_first_takes_it_and_the_second_waits_until_it_has_seen_no_renewal() -> None:
-    clock, stored = Clock(), Stored()
-    a, b = pair(clock)
+    clock, stored, a, b = pair()
     attempt(a, stored, clock.now)
     attempt(b, stored, clock.now)
     assert (a.holds, b.holds) == (True, False)
@@ -73,8 +74,7 @@ def test_the_first_takes_it_and_the_second_waits_until_it_has_seen_no_renewal() 
 
 def test_renewals_keep_it_whatever_the_holders_clock_says() -> None:
     """The wall clocks of the two are centuries apart."""
-    clock, stored = Clock(), Stored()
-    a, b = pair(clock)
+    clock, stored, a, b = pair()
     for _ in range(50):
         attempt(a, stored, clock.now)
         attempt(b, stored, clock.now)
@@ -83,8 +83,7 @@ def test_renewals_keep_it_whatever_the_holders_clock_says() -> None:
 
 
 def test_a_released_lease_is_taken_at_once() -> None:
-    clock, stored = Clock(), Stored()
-    a, b = pair(clock)
+    clock, stored, a, b = pair()
     attempt(a, stored, clock.now)
     attempt(b, stored, clock.now)
     freed = a.freed("ns", "policyd")
@@ -98,13 +97,11 @@ def test_a_released_lease_is_taken_at_once() -> None:
 
 
 def test_a_conflict_means_that_another_was_faster() -> None:
-    clock, stored = Clock(), Stored()
-    a, b = pair(clock)
+    clock, stored, a, b = pair()
     a.saw(None)
     b.saw(None)
     first, second = a.wanted("ns", "policyd"), b.wanted("ns", "policyd")
-    assert first is not None
-    assert second is not None
+    assert first is not None and second is not None
     made = stored.write(first)
     assert made is not None
     a.wrote(made, clock.now)
@@ -113,8 +110,7 @@ def test_a_conflict_means_that_another_was_faster() -> None:
 
 
 def test_a_holder_whose_renewals_fail_stops_in_time() -> None:
-    clock, stored = Clock(), Stored()
-    a, _ = pair(clock)
+    clock, stored, a, _ = pair()
     attempt(a, stored, clock.now)
     clock.now += RENEW_SECONDS - 0.1
     assert a.holds
@@ -123,8 +119,7 @@ def test_a_holder_whose_renewals_fail_stops_in_time() -> None:
 
 
 def test_the_time_of_a_renewal_is_when_its_request_was_sent() -> None:
-    clock, stored = Clock(), Stored()
-    a, _ = pair(clock)
+    clock, stored, a, _ = pair()
     sent = clock.now
     clock.now += RENEW_SECONDS  # the response came this late
     attempt(a, stored, sent)
@@ -132,8 +127,7 @@ def test_the_time_of_a_renewal_is_when_its_request_was_sent() -> None:
 
 
 def test_a_deleted_lease_ends_the_holding_and_may_be_made_again() -> None:
-    clock, stored = Clock(), Stored()
-    a, _ = pair(clock)
+    clock, stored, a, _ = pair()
     attempt(a, stored, clock.now)
     stored.lease = None
     a.saw(None)
@@ -143,8 +137,7 @@ def test_a_deleted_lease_ends_the_holding_and_may_be_made_again() -> None:
 
 
 def test_transitions_are_counted_and_renewals_keep_the_time_of_acquisition() -> None:
-    clock, stored = Clock(), Stored()
-    a, b = pair(clock)
+    clock, stored, a, b = pair()
     attempt(a, stored, clock.now)
     attempt(b, stored, clock.now)
     attempt(a, stored, clock.now)
@@ -158,8 +151,7 @@ def test_transitions_are_counted_and_renewals_keep_the_time_of_acquisition() -> 
 
 
 def test_labels_of_others_stay() -> None:
-    clock, stored = Clock(), Stored()
-    a, _ = pair(clock)
+    clock, stored, a, _ = pair()
     attempt(a, stored, clock.now)
     assert stored.lease is not None
     stored.lease["metadata"]["labels"] = {"app": "x"}
@@ -168,9 +160,8 @@ def test_labels_of_others_stay() -> None:
 
 
 def test_an_empty_lease_is_free() -> None:
-    clock, stored = Clock(), Stored()
+    clock, stored, a, _ = pair()
     stored.lease = {"metadata": {"name": "policyd"}, "spec": {}}
-    a, _ = pair(clock)
     attempt(a, stored, clock.now)
     assert a.holds
 

@@ -22,8 +22,8 @@ from policyd.controllers.registration.watched_configurations import WatchedConfi
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.metrics.recorder import WRITES
+from policyd.tls.certificates import HeldPair
 from policyd.tls.issuing import self_signed
-from policyd.tls.sources import HeldPair
 from policyd.tls.verifying import refusal
 from policyd.webhooks.configuration_paths import RESOURCES, path_of
 from tests.controllers.stored_objects import StoredObjects
@@ -162,7 +162,7 @@ def test_a_missing_right_is_named_and_what_is_served_stays(stored: StoredObjects
     for _ in range(3):
         assert replica.once() == managed.RETRY_SECONDS
     assert replica.rotations == {"success": 0, "error": 1}
-    assert 'a right is missing: User "u" cannot create' in replica.certificates.unready
+    assert 'a permission is missing: User "u" cannot create' in replica.certificates.unready
     assert len(replica.lines.getvalue().splitlines()) == 1
     stored.refuse.clear()
     replica.once()

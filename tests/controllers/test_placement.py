@@ -15,7 +15,7 @@ from policyd.controllers.reconciling import (
     SPREAD,
 )
 from policyd.export.exported_policies import exported
-from policyd.placement.propagation_times import BINDING_SECONDS, UNSEEN_SECONDS, WIDE_SECONDS
+from policyd.placement.document_steps import BINDING_SECONDS, UNSEEN_SECONDS, WIDE_SECONDS
 from policyd.policy.compile.rollouts import CompiledRollout
 from tests.builders.policies import CONFIG_MAPS, demand, policy, rule
 from tests.controllers.placed import API, Placing, refused
@@ -212,7 +212,7 @@ def test_a_missing_right_is_named_and_tried_again(placing: Any) -> None:
     message = 'x "check" is forbidden: User "u" cannot patch resource "x"'
     server.stored.refuse["APPLY"] = refused(HTTPStatus.FORBIDDEN, message)
     server.once()
-    assert 'a right is missing: User "u" cannot patch resource' in server.writer.problem
+    assert 'a permission is missing: User "u" cannot patch resource' in server.writer.problem
     assert server.writes["error"] == 1
     server.stored.refuse.clear()
     server.later(PLACED + PAUSE_SECONDS * SPREAD[1])
@@ -278,21 +278,3 @@ def test_a_document_that_somebody_changes_all_the_time_is_left_to_the_webhook(pl
     server.now += QUIET_SECONDS
     server.later(1)
     assert (server.evaluated, server.documents, server.writer.problem) == ([], BOTH, "")
-
-
-def test_documents_that_somebody_makes_again_are_deleted_ever_less_often(placing: Any) -> None:
-    server = placing(CHECK)
-    server.later(PLACED)
-    made = dict(server.stored.objects)
-    server.use(SLOW)
-    server.later(WIDE_SECONDS + 1)
-    assert server.documents == []
-    before = len(server.sent)
-    for _ in range(60):
-        server.stored.objects |= made
-        server.now += 5
-        server.once()
-    assert 5 < len(server.sent) - before < 40, "of two documents"
-    server.now += LONGEST_PAUSE_SECONDS * SPREAD[1]
-    server.once()
-    assert server.documents == []

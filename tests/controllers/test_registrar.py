@@ -24,7 +24,7 @@ from policyd.observability.metrics.recorder import WRITES
 from policyd.webhooks.configuration_paths import RESOURCES, path_of
 from policyd.webhooks.rendering.configurations import render
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
-from policyd.webhooks.validation.defaults import with_defaults
+from policyd.webhooks.validation.decoding import with_defaults
 from tests.builders.policies import CONFIG_MAPS, VALIDATION, labelling, policy, rule
 from tests.controllers.stored_objects import StoredObjects
 from tests.policy_sets import compiled
@@ -120,27 +120,6 @@ def test_it_writes_once_and_then_nothing() -> None:
     assert mutating == [True, False], "mutations are there before validations rely on them"
 
 
-def test_a_watch_that_is_late_causes_no_second_write() -> None:
-    """What was written counts until the watch shows something else than before."""
-    server = Server(CHECK, STAMP)
-    seen: list[dict[str, JSONObject]] = [{}]
-    server.watched.late = lambda: dict(seen[0])
-    server.once()
-    server.once()
-    assert server.writes["success"] == 2
-    seen[0] = server.watched.now()
-    server.once()
-    assert server.writes["success"] == 2
-    for each in server.stored.objects.values():
-        each["webhooks"] = []
-        each["metadata"]["resourceVersion"] = "99"
-    server.once()
-    assert server.writes["success"] == 2
-    seen[0] = server.watched.now()
-    server.once()
-    assert server.writes["success"] == 4
-
-
 def test_only_the_holder_writes_and_only_when_it_is_ready() -> None:
     server = Server(CHECK)
     server.holds = False
@@ -211,7 +190,7 @@ def test_errors_are_logged_once_and_tried_again_ever_later() -> None:
     assert server.writes == {"success": 0, "error": 4, "conflict": 0}
     lines = server.lines.getvalue().splitlines()
     assert len(lines) == 1
-    assert b'a right is missing: User \\"u\\" cannot patch resource' in lines[0]
+    assert b'a permission is missing: User \\"u\\" cannot patch resource' in lines[0]
     server.stored.refuse.clear()
     server.once()
     assert server.registration.problem == ""

@@ -71,6 +71,14 @@ def template(*values: str, release: str = "policyd", namespace: str = "policyd")
     return done.stdout
 
 
+def refused(*values: str) -> str:
+    """Why ``helm template`` prints nothing for these values."""
+    sets = [part for each in values for part in ("--set", each)]
+    done = helm("template", "policyd", str(CHART), *sets)
+    assert done.returncode != 0
+    return done.stderr
+
+
 def chart(*values: str, **options: str) -> list[JSONObject]:
     """The objects of the chart with these values."""
     return documents(template(*values, **options))

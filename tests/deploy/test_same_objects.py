@@ -35,60 +35,33 @@ def test_objects_are_the_same(folder: str, profile: str) -> None:
         assert by_kustomize[key] == expected, key
 
 
+TEAMS = "exceptions.namespaces={team-*}"
+MONITORING = ("podMonitor.enabled=true", "prometheusRule.enabled=true", "dashboard.enabled=true")
+
+
 @pytest.mark.parametrize(
-    ("component", "value"), [("in-tree", "inTree.mode=auto"), ("events", "events=true")]
+    ("components", "values", "rules"),
+    [
+        (["in-tree"], ["inTree.mode=auto"], 1),
+        (["events"], ["events=true"], 1),
+        (["api-server-token"], ["apiServerToken.required=true"], 0),
+        (["exceptions"], [TEAMS], 1),
+        (["monitoring"], MONITORING, 0),
+        (["report"], ["report.enabled=true"], 0),
+        (["report", "exceptions"], ["report.enabled=true", TEAMS], 1),
+    ],
 )
-def test_objects_of_a_component_with_a_right_are_the_same(
-    tmp_path: Path, component: str, value: str
+def test_objects_of_components_are_the_same(
+    tmp_path: Path, components: list[str], values: list[str], rules: int
 ) -> None:
-    by_helm = normalised(chart(value))
-    by_kustomize = normalised(with_component(component, folder=tmp_path))
+    """``rules`` is how many the ClusterRole of the server has more."""
+    by_helm = normalised(chart(*values))
+    by_kustomize = normalised(with_component(*components, folder=tmp_path))
+    assert by_kustomize.keys() == by_helm.keys()
     for key, expected in by_helm.items():
         assert by_kustomize[key] == expected, key
-    off = normalised(chart())
     role = ("ClusterRole", "policyd")
-    assert len(by_helm[role]["rules"]) == len(off[role]["rules"]) + 1, "one rule, if it is on"
-
-
-def test_objects_that_require_tokens_are_the_same(tmp_path: Path) -> None:
-    by_helm = normalised(chart("apiServerToken.required=true"))
-    by_kustomize = normalised(with_component("api-server-token", folder=tmp_path))
-    assert by_kustomize.keys() == by_helm.keys()
-    for key, expected in by_helm.items():
-        assert by_kustomize[key] == expected, key
-
-
-def test_objects_for_exceptions_of_teams_are_the_same(tmp_path: Path) -> None:
-    by_helm = normalised(chart("exceptions.namespaces={team-*}"))
-    by_kustomize = normalised(with_component("exceptions", folder=tmp_path))
-    assert by_kustomize.keys() == by_helm.keys()
-    for key, expected in by_helm.items():
-        assert by_kustomize[key] == expected, key
-
-
-def test_objects_of_monitoring_are_the_same(tmp_path: Path) -> None:
-    added = ("podMonitor", "prometheusRule", "dashboard")
-    by_helm = normalised(chart(*(f"{each}.enabled=true" for each in added)))
-    by_kustomize = normalised(with_component("monitoring", folder=tmp_path))
-    assert by_kustomize.keys() == by_helm.keys()
-    for key, expected in by_helm.items():
-        assert by_kustomize[key] == expected, key
-
-
-def test_objects_of_reports_are_the_same(tmp_path: Path) -> None:
-    by_helm = normalised(chart("report.enabled=true"))
-    by_kustomize = normalised(with_component("report", folder=tmp_path))
-    assert by_kustomize.keys() == by_helm.keys()
-    for key, expected in by_helm.items():
-        assert by_kustomize[key] == expected, key
-
-
-def test_objects_of_reports_with_exceptions_of_teams_are_the_same(tmp_path: Path) -> None:
-    by_helm = normalised(chart("report.enabled=true", "exceptions.namespaces={team-*}"))
-    by_kustomize = normalised(with_component("report", "exceptions", folder=tmp_path))
-    assert by_kustomize.keys() == by_helm.keys()
-    for key, expected in by_helm.items():
-        assert by_kustomize[key] == expected, key
+    assert len(by_helm[role]["rules"]) == len(normalised(chart())[role]["rules"]) + rules
 
 
 def normalised(objects: list[JSONObject]) -> dict[tuple[str, str], Any]:

@@ -234,7 +234,7 @@ def test_a_missing_right_is_named_and_policyd_serves(
     [line] = server.lines("lease")
     assert line["level"] == "error"
     assert line["message"] == (
-        f'cannot hold the Lease {own}/policyd: a right is missing: User "weak" cannot get resource'
+        f'cannot hold the Lease {own}/policyd: a permission is missing: User "weak" cannot get resource'
         f' "leases" in API group "coordination.k8s.io" in the namespace "{own}"'
     )
     until(lambda: server.lines("watch"), "an error of the watch")

@@ -188,60 +188,35 @@ def broken_attributes(made: Any, *sound: str) -> list[str]:
     return [name for name in vars(made) if name not in sound]
 
 
-RECORDER = broken_attributes(PrometheusRecorder(), "errors", "listeners")
 USED = {"_log", "_rejected_lines", "requests", "durations", "phases", "patches", "conflicts"}
-
-
-@pytest.mark.parametrize("name", RECORDER)
-def test_a_broken_recorder_changes_no_decision(
-    setup: Setup, decisions: list[tuple[int, Any]], name: str
-) -> None:
-    setattr(setup.recorder, name, Broken())
-    assert setup.answers() == decisions
-    assert (setup.errors.counts["recorder"] > 0) == (name in USED)
-
-
-@pytest.mark.parametrize("name", ["_stream", "_clock", "_line", "always"])
-def test_a_broken_log_changes_no_decision(
-    setup: Setup, decisions: list[tuple[int, Any]], name: str
-) -> None:
-    setattr(setup.log, name, Broken())
-    assert setup.answers() == decisions
-    assert setup.errors.counts["log"] > 0
-    assert len(setup.trail.recent().rows) == 2  # what else notes an event still does
+# By part, where it is in the setup, and what of it is broken.
+PARTS = {
+    "recorder": ("recorder", broken_attributes(PrometheusRecorder(), "errors", "listeners")),
+    "log": ("log", ["_stream", "_clock", "_line", "always"]),
+    "denials": ("trail", broken_attributes(DenialHistory(), "always", "_before", "_sequence")),
+    "events": ("events", ["_table", "_waiting"]),
+    "capture": ("capture", ["_waiting", "_wanted"]),
+}
 
 
 @pytest.mark.parametrize(
-    "name", broken_attributes(DenialHistory(), "always", "_before", "_sequence")
+    ("part", "path"),
+    [(part, f"{place}.{name}") for part, (place, names) in PARTS.items() for name in names],
 )
-def test_broken_denials_change_no_decision(
-    setup: Setup, decisions: list[tuple[int, Any]], name: str
+def test_a_broken_part_changes_no_decision(
+    setup: Setup,
+    monkeypatch: pytest.MonkeyPatch,
+    decisions: list[tuple[int, Any]],
+    part: RecordingPart,
+    path: str,
 ) -> None:
-    setattr(setup.trail, name, Broken())
-    assert setup.answers() == decisions
-    assert setup.errors.counts["denials"] > 0
-
-
-@pytest.mark.parametrize("name", ["_table", "_waiting"])
-def test_broken_events_change_no_decision(
-    setup: Setup, decisions: list[tuple[int, Any]], name: str
-) -> None:
-    setattr(setup.events, name, Broken())
-    assert setup.answers() == decisions
-    assert setup.errors.counts["events"] > 0
-
-
-@pytest.mark.parametrize("name", ["_waiting", "_wanted"])
-def test_a_broken_capture_changes_no_decision(
-    tmp_path: Path, decisions: list[tuple[int, Any]], name: str
-) -> None:
-    setup = Setup(tmp_path)
-    sound = getattr(setup.capture, name)
-    setattr(setup.capture, name, Broken())
-    assert setup.answers() == decisions
-    assert setup.errors.counts["capture"] > 0
-    setattr(setup.capture, name, sound)
-    setup.capture.close(0)
+    place, _, name = path.partition(".")
+    with monkeypatch.context() as patched:
+        patched.setattr(getattr(setup, place), name, Broken())
+        assert setup.answers() == decisions
+    assert (setup.errors.counts[part] > 0) == (part != "recorder" or name in USED)
+    if part == "log":
+        assert len(setup.trail.recent().rows) == 2  # what else notes an event still does
 
 
 @pytest.mark.parametrize("fault", [RecursionError, MemoryError, KeyError, RuntimeError])

@@ -8,9 +8,8 @@ import pytest
 from policyd.export.model import ExportedPart, ExportedPolicy, Reason
 from policyd.json_types import JSONObject
 from policyd.placement.choosing import MOST_VALIDATING, choose
-from policyd.placement.placed_documents import RESOURCES
+from policyd.placement.placed_documents import RESOURCES, ServedKinds, served_kinds, version_paths
 from policyd.placement.placement import PlacementMode, PolicyPart
-from policyd.placement.served import ServedKinds, served_kinds, version_paths
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.loader import load_text

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from policyd.json_types import JSONObject
+from policyd.ownership import owned_by
 from policyd.placement.comparing import in_step
 from policyd.placement.document_steps import (
     Wanted,
@@ -19,7 +20,7 @@ from policyd.placement.document_steps import (
     replacing,
     type_warnings,
 )
-from policyd.placement.placed_documents import Key, key_of, owned_by, placed_documents
+from policyd.placement.placed_documents import Key, key_of, placed_documents
 from tests.builders.policies import CONFIG_MAPS, vap, vap_binding
 
 OTHERS = {

@@ -7,10 +7,8 @@ import pytest
 
 from policyd.export.exported_policies import exported
 from policyd.json_types import JSONObject
-from policyd.placement.excluding import ExcludedNamespaces
-from policyd.placement.placed_documents import RESOURCES, is_binding, key_of
-from policyd.placement.planning import PlacementPlanner
-from policyd.placement.served import ServedKinds
+from policyd.placement.placed_documents import RESOURCES, ServedKinds, is_binding, key_of
+from policyd.placement.planning import ExcludedNamespaces, PlacementPlanner
 from policyd.webhooks.rendering.configurations import render
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 from tests.builders.policies import (

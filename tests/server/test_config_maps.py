@@ -116,15 +116,6 @@ def test_the_last_state_stays_while_the_api_server_is_away(cluster: PolicyCluste
         until(lambda: server.metric('policyd_watch_healthy{watch="configmaps"}') == 1, "health")
 
 
-def test_losing_all_config_maps_keeps_what_is_in_use(cluster: PolicyCluster) -> None:
-    cluster.put("a", p=forbidding("one"))
-    with reading(cluster) as server:
-        cluster.remove("a")
-        until(lambda: not shown(server)["lastReload"]["succeeded"], "the refusal")
-        assert "no longer hold policies" in shown(server)["lastReload"]["errors"][0]
-        assert message(server, bad="x")
-
-
 @pytest.fixture
 def waiting(cluster: PolicyCluster) -> Iterator[Callable[[], Waiting]]:
     """Start a server that is not ready; it is gone in the end."""

@@ -196,15 +196,6 @@ def test_named_namespaces_are_listed_one_by_one(teams: Teams) -> None:
         assert server.metric('policyd_exception_configmaps{state="current"}') == 1
 
 
-def test_the_last_state_stays_while_the_api_server_is_away(teams: Teams) -> None:
-    teams.put("team-a", "mine", e=policy_exception("legacy", "p"))
-    with teams.serving() as server:
-        teams.away = True
-        teams.labelled.cut()
-        until(lambda: server.metric('policyd_watch_healthy{watch="exceptions"}') == 0, "the fault")
-        assert not denied(server) and server.get("/readyz") == (200, "ok")
-
-
 def test_without_an_api_server_nothing_is_excepted(
     teams: Teams, monkeypatch: pytest.MonkeyPatch
 ) -> None:

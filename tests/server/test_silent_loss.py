@@ -75,21 +75,6 @@ def test_a_start_without_policies_is_ready_where_that_is_said(tmp_path: Path) ->
         assert [row["level"] for row in server.lines("empty")] == ["warning"]
 
 
-def test_an_emptied_folder_leaves_the_policies_in_use(tmp_path: Path) -> None:
-    folder = tmp_path / "policies"
-    file = write_policy(folder, "p", DENY)
-    with serving(tmp_path, folder) as server:
-        file.write_text("")
-        until(lambda: not last_reload(server)["succeeded"], "the refusal")
-        assert f"{file}: no longer holds policies" in last_reload(server)["errors"][0]
-        file.unlink()
-        until(lambda: "no longer hold" in str(last_reload(server)["errors"]), "the refusal")
-        obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
-        denied = body(object={**obj, "data": {"forbidden": "x"}})
-        assert server.post("/validate", denied)[1]["response"]["allowed"] is False
-        assert server.get("/readyz") == (200, "ok")
-
-
 def test_a_watch_survives_whatever_appears_in_its_folder(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="allow a")
     with fake_server(tmp_path, sources) as server:

@@ -159,24 +159,3 @@ def test_there_is_a_place_beside_connections_that_stall(tmp_path: Path) -> None:
             assert response(sock).startswith(b"HTTP/1.1 200")
         for sock in stalled:
             sock.close()
-
-
-@pytest.mark.own_server("does not report connections")
-def test_memory_of_closed_connections_is_given_back(tmp_path: Path) -> None:
-    """Rounds of connections do not add up. Whether the last of a round are given back when memory
-    is read depends on the moment: 6 MiB.
-    """
-    sources = write_sources(tmp_path / "sources", a="allow a")
-
-    def left(server: Process) -> int:
-        sockets = [server.secure_socket() for _ in range(300)]
-        for sock in sockets:
-            sock.close()
-        state = 'policyd_connections{port="reviews",state="idle"}'
-        until(lambda: server.metric(state) == 0, "their ends")
-        return server.resident()
-
-    with fake_server(tmp_path, sources, max_connections="512") as server:
-        rounds = [left(server) for _ in range(7)]
-        # Three rounds apart: 3 x 300 x 15 KiB would be 13 MiB more.
-        assert min(rounds[5:]) - max(rounds[:3]) < 6 * 2**20

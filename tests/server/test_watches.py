@@ -69,7 +69,7 @@ def test_a_dead_watch_turns_readiness_off(tmp_path: Path) -> None:
     store = Store([tmp_path], load)
     store.start()
     lifecycle = Lifecycle()
-    lifecycle.start_listening()
+    lifecycle.listening = True
     clock = Clock()
     watches = WatchSupervisor(100, lambda *_: None, clock)
     watch = watches.add("policies")

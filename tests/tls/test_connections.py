@@ -12,7 +12,7 @@ from policyd.errors import ConfigError
 from policyd.tls.certificates import Certificates
 from policyd.tls.handshakes import Context, has_name
 from policyd.tls.issuing import self_signed
-from policyd.tls.pem import expiry
+from policyd.tls.pem import validity
 from tests.builders.reviews import body
 from tests.server.announcing import response
 from tests.server.process import Process, fake_server, trusting, until, write_sources
@@ -164,7 +164,7 @@ def test_end_of_a_certificate_is_read_from_the_first_of_a_chain(days: int) -> No
     first, other = issue("leaf", days=days).certificate, issue("authority").certificate
     pem = serialization.Encoding.PEM
     chain = b"Bag Attributes\n" + first.public_bytes(pem) + other.public_bytes(pem)
-    assert expiry(chain) == first.not_valid_after_utc.timestamp()
+    assert validity(chain)[1] == first.not_valid_after_utc.timestamp()
 
 
 def test_a_server_needs_a_certificate() -> None:

@@ -17,10 +17,9 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_an
 
 from policyd.config import Settings
 from policyd.errors import ConfigError
-from policyd.tls.certificates import Certificates
+from policyd.tls.certificates import Certificates, HeldPair, PairFiles
 from policyd.tls.issuing import self_signed
 from policyd.tls.pem import KeyPair
-from policyd.tls.sources import HeldPair, PairFiles
 
 CERTIFICATE, OWN = self_signed()
 PKCS8, OPENSSL = PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL

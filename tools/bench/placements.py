@@ -22,8 +22,8 @@ from policyd.export.exported_policies import exported
 from policyd.json_types import JSONObject
 from policyd.option_values import Address
 from policyd.placement.choosing import choose
+from policyd.placement.placed_documents import ServedKinds
 from policyd.placement.placement import PlacementMode, PolicyPart
-from policyd.placement.served import ServedKinds
 from policyd.policy.compile import compiler
 from policyd.policy.source.loaded_documents import Sources
 from policyd.policy.source.loader import load, load_built

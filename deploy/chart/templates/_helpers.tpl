@@ -60,7 +60,7 @@ default
 {{- define "policyd.excepts" -}}
 {{- if .Values.exceptions.namespaces -}}
 {{- if not (include "policyd.connects" .) -}}
-{{- fail "exceptions.namespaces needs the right to read ConfigMaps: policyd has none with static.enabled" -}}
+{{- fail "exceptions.namespaces needs the permission to read ConfigMaps: policyd has none with static.enabled" -}}
 {{- end -}}
 true
 {{- end -}}
@@ -74,7 +74,7 @@ true
 {{- /* How the API server enforces policies itself; empty if policyd has nothing to do with that. */ -}}
 {{- define "policyd.inTree" -}}
 {{- if and .Values.static.enabled .Values.inTree.mode -}}
-{{- fail "inTree.mode needs the right to write policies of the API server: policyd has none with static.enabled" -}}
+{{- fail "inTree.mode needs the permission to write policies of the API server: policyd has none with static.enabled" -}}
 {{- end -}}
 {{- .Values.inTree.mode -}}
 {{- end -}}
@@ -82,7 +82,7 @@ true
 {{- /* "true" if denials become Events. */ -}}
 {{- define "policyd.events" -}}
 {{- if and .Values.events (not (include "policyd.connects" .)) -}}
-{{- fail "events needs the right to write Events: with static.enabled, set static.clusterLookups" -}}
+{{- fail "events needs the permission to write Events: with static.enabled, set static.clusterLookups" -}}
 {{- end -}}
 {{- if .Values.events -}}true{{- end -}}
 {{- end -}}

@@ -17,7 +17,7 @@ from policyd.errors import ConfigError
 from policyd.export import exported_policies as export
 from policyd.export.model import ExportedPolicy
 from policyd.export.static import static
-from policyd.placement.excluding import ExcludedNamespaces
+from policyd.placement.planning import ExcludedNamespaces
 from policyd.policy.compile import compiler
 from policyd.policy.model.names import dns_subdomain
 from policyd.policy.source.loader import load

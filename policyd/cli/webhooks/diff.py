@@ -34,7 +34,7 @@ def command(*, given: WebhookOptions) -> None:
     """Show what policyd webhooks apply would change in a cluster, as a diff.
 
     The API server computes the result (a server-side dry run); fields of other managers, such as
-    a caBundle that cert-manager writes, stay as they are. The right to patch webhook
+    a caBundle that cert-manager writes, stay as they are. The permission to patch webhook
     configurations is needed, and with --in-tree that to patch policies and their bindings.
     """
     options, mode, different = given.options, given.mode, False

@@ -13,10 +13,19 @@ from policyd.export.exported_policies import exported
 from policyd.json_types import JSONObject
 from policyd.ownership import MANAGER
 from policyd.placement.comparing import in_step
-from policyd.placement.placed_documents import Key, is_binding, key_of, list_path, path_of
+from policyd.placement.placed_documents import (
+    GROUP_PATH,
+    Key,
+    ServedKinds,
+    is_binding,
+    key_of,
+    list_path,
+    path_of,
+    served_kinds,
+    version_paths,
+)
 from policyd.placement.placement import PlacementMode, PolicyPart
 from policyd.placement.planning import PlacementPlan, PlacementPlanner
-from policyd.placement.served import GROUP_PATH, ServedKinds, served_kinds, version_paths
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.loaded_documents import Sources
 from policyd.versions import KubernetesVersion, nearest

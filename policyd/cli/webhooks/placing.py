@@ -23,6 +23,10 @@ from policyd.controllers.registration.configurations import (
 from policyd.json_types import JSONObject
 from policyd.placement.comparing import in_step
 from policyd.placement.document_steps import (
+    BINDING_SECONDS,
+    SEEN_SECONDS,
+    UNSEEN_SECONDS,
+    WIDE_SECONDS,
     DocumentStep,
     binding_writes,
     observed,
@@ -32,12 +36,6 @@ from policyd.placement.document_steps import (
     type_warnings,
 )
 from policyd.placement.placed_documents import key_of, path_of
-from policyd.placement.propagation_times import (
-    BINDING_SECONDS,
-    SEEN_SECONDS,
-    UNSEEN_SECONDS,
-    WIDE_SECONDS,
-)
 from policyd.webhooks.configuration_paths import RESOURCES
 from policyd.webhooks.configuration_paths import path_of as configuration_path
 from policyd.webhooks.rendering.options import RenderOptions

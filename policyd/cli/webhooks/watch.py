@@ -25,8 +25,7 @@ from policyd.cli.webhooks.synchronizing import (
     synchronized,
 )
 from policyd.errors import PolicydError
-from policyd.placement.placed_documents import list_path
-from policyd.placement.served import ServedKinds
+from policyd.placement.placed_documents import ServedKinds, list_path
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.loaded_documents import Sources
 from policyd.server.policies.file_watch import changed, fingerprint

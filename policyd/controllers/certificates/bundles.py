@@ -15,8 +15,8 @@ from policyd.controllers.certificates.material import certificates
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
+from policyd.tls.certificates import read_file
 from policyd.tls.pem import KeyPair
-from policyd.tls.sources import read_file
 from policyd.tls.verifying import refusal
 
 

@@ -13,7 +13,6 @@ from policyd.cluster.objects import ObjectClient, ObjectError
 from policyd.cluster.watching import RELIST_SECONDS, Reflector, Watched
 from policyd.controllers.certificates import bundles
 from policyd.controllers.certificates.bundles import WebhookAddress
-from policyd.controllers.certificates.issuer import IssuingError, issue
 from policyd.controllers.certificates.material import Material, is_ours, read, secret
 from policyd.controllers.certificates.rotation import (
     RotationPlan,
@@ -30,7 +29,9 @@ from policyd.errors import PolicydError
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField, field_path, item
 from policyd.observability.logs import Log
-from policyd.tls.sources import HeldPair
+from policyd.tls.certificates import HeldPair
+from policyd.tls.issued import IssuedPairs, IssuingError, issue
+from policyd.tls.pem import KeyPair
 from policyd.webhooks.configuration_paths import path_of
 
 # How long every API server has had a bundle before a certificate needs it: a part of the life of a
@@ -305,14 +306,21 @@ class ManagedCertificates(LookingController):
         if rotation.action == "prune":
             return pruned(held, situation.now)
         if rotation.action == "leaf":
-            issued = await issue(situation.now, options.lifetime, options.names, held.authority)
+            issued = await self._issue(options.names, situation, held.authority)
             return replace(held, leaf=issued.leaf, problems=())
         names = options.names if rotation.action == "first" else ()
-        issued = await issue(situation.now, options.lifetime, names, None)
+        issued = await self._issue(names, situation, None)
         if issued.authority is None:
             raise IssuingError("cannot issue certificates: no CA was issued")
         return replace(
             with_authority(held, issued.authority, situation), leaf=issued.leaf or held.leaf
+        )
+
+    async def _issue(
+        self, names: tuple[str, ...], situation: Situation, authority: KeyPair | None
+    ) -> IssuedPairs:
+        return await asyncio.to_thread(
+            issue, situation.now, self._options.lifetime, names, authority
         )
 
     async def _write(self, material: Material, former: JSONObject | None, action: str) -> None:

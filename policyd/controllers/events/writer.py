@@ -24,8 +24,7 @@ from policyd.cluster.client import PASSING
 from policyd.cluster.objects import ObjectClient, ObjectError
 from policyd.controllers.controller import FORBIDDEN, Controller, Trouble, reason
 from policyd.controllers.events.denials import reported
-from policyd.controllers.events.event_quota import EventQuota
-from policyd.controllers.events.series import EventSeries, EventTable
+from policyd.controllers.events.series import EventQuota, EventSeries, EventTable
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.throttle import Throttle

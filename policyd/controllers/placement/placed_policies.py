@@ -15,11 +15,10 @@ from policyd.controllers.controller import LookingController
 from policyd.controllers.placement.watched_documents import WatchedDocuments
 from policyd.export.exported_policies import exported
 from policyd.observability.logs import Log
-from policyd.placement.document_steps import Stored, observed
+from policyd.placement.document_steps import SEEN_SECONDS, UNSEEN_SECONDS, Stored, observed
 from policyd.placement.placed_documents import Key, key_of
 from policyd.placement.placement import Engine, PlacementMode, PolicyPart
 from policyd.placement.planning import PlacementPlan, PlacementPlanner
-from policyd.placement.propagation_times import SEEN_SECONDS, UNSEEN_SECONDS
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.loaded_documents import Sources
 from policyd.webhooks.rendering.options import RenderOptions

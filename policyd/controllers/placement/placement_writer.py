@@ -18,8 +18,11 @@ from policyd.controllers.registration.registrar import Registration
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField
 from policyd.observability.logs import Log
+from policyd.ownership import owned_by
 from policyd.placement.comparing import differences, in_step
 from policyd.placement.document_steps import (
+    BINDING_SECONDS,
+    WIDE_SECONDS,
     DocumentStep,
     Wanted,
     binding_writes,
@@ -34,13 +37,11 @@ from policyd.placement.placed_documents import (
     is_binding,
     key_of,
     label_of,
-    owned_by,
     path_of,
     policy_of,
 )
 from policyd.placement.placement import PolicyPart
 from policyd.placement.planning import PlacementPlan
-from policyd.placement.propagation_times import BINDING_SECONDS, WIDE_SECONDS
 from policyd.policy.compile.policy_set import CompiledPolicySet
 
 LONGEST_PAUSE = 60.0

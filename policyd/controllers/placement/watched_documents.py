@@ -9,8 +9,14 @@ from policyd.cluster.objects import ObjectClient, ObjectError
 from policyd.cluster.watching import RELIST_SECONDS, Reflector, Watched
 from policyd.controllers.controller import Controller, Wakening, reason
 from policyd.json_types import JSONObject
-from policyd.placement.placed_documents import Key, list_path
-from policyd.placement.served import GROUP_PATH, ServedKinds, served_kinds, version_paths
+from policyd.placement.placed_documents import (
+    GROUP_PATH,
+    Key,
+    ServedKinds,
+    list_path,
+    served_kinds,
+    version_paths,
+)
 
 # How often the cluster is asked again which kinds it serves, and how soon after a failure.
 DISCOVERY_SECONDS = 60.0

@@ -10,12 +10,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from policyd.json_types import JSONObject
-from policyd.managed_fields import ManagedField, field_path, item, owners
-from policyd.ownership import LABELS, MANAGER, POLICYD, labels_in, maker, without_maker
+from policyd.managed_fields import ManagedField, differing_marks, field_path, item, owners
+from policyd.ownership import (
+    LABELS,
+    MANAGER,
+    POLICYD,
+    labels_in,
+    maker,
+    owners_in,
+    without_maker,
+)
 from policyd.webhooks.configuration_paths import API_VERSION, RESOURCES
 from policyd.webhooks.rendering.configurations import NAMESPACE_NAME, NODE_LEASES
 from policyd.webhooks.rendering.edit_webhook import GATE
-from policyd.webhooks.validation.defaults import with_defaults
+from policyd.webhooks.validation.decoding import with_defaults
 
 # Rules that nothing needs any more stay for this long after the last change of the policies.
 NARROWING_SECONDS = 10.0
@@ -129,26 +137,7 @@ def differences(found: JSONObject, wanted: JSONObject) -> list[ManagedField]:
             same = _meaning(each, one.get(each)) == _meaning(each, other.get(each))
             if not same and not (each in _OTHERS_MAY_SET and _is_of_others(found, at)):
                 paths.append(at)
-    there = labels_in(found)
-    paths += [
-        field_path("metadata", "labels", key)
-        for key, value in labels_in(wanted).items()
-        if there.get(key) != value
-    ]
-    if not all(each in _owners(found) for each in _owners(wanted)):
-        paths.append(field_path("metadata", "ownerReferences"))
-    return paths
-
-
-def owned(wanted: JSONObject, namespace: JSONObject) -> JSONObject:
-    """What is wanted, to be deleted with a Namespace: without it nothing answers the webhooks."""
-    owner = {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "name": namespace["metadata"]["name"],
-        "uid": namespace["metadata"]["uid"],
-    }
-    return {**wanted, "metadata": {**wanted["metadata"], "ownerReferences": [owner]}}
+    return [*paths, *differing_marks(found, wanted, "labels")]
 
 
 def with_bundles_of(found: JSONObject, wanted: JSONObject) -> JSONObject:
@@ -168,9 +157,10 @@ def replacing(found: JSONObject, wanted: JSONObject) -> JSONObject:
     kept = {key: metadata[key] for key in ("annotations", "resourceVersion") if key in metadata}
     labels = {**labels_in(found), **labels_in(result)}
     result["metadata"] = {**result["metadata"], **kept, "labels": labels}
-    owners = [*_owners(found), *(each for each in _owners(wanted) if each not in _owners(found))]
-    if owners:
-        result["metadata"]["ownerReferences"] = owners
+    former = owners_in(found)
+    references = [*former, *(each for each in owners_in(wanted) if each not in former)]
+    if references:
+        result["metadata"]["ownerReferences"] = references
     return result
 
 
@@ -322,7 +312,3 @@ def _unordered(value: Any) -> Any:
 def _webhooks(configuration: JSONObject) -> dict[str, JSONObject]:
     """The webhooks by name: their order means nothing, because policyd's do not depend on it."""
     return {each["name"]: each for each in configuration.get("webhooks") or ()}
-
-
-def _owners(configuration: JSONObject) -> list[JSONObject]:
-    return (configuration.get("metadata") or {}).get("ownerReferences") or []

@@ -18,7 +18,6 @@ from policyd.controllers.registration.configurations import (
     NARROWING_SECONDS,
     desired,
     is_ours,
-    owned,
     uncovered,
 )
 from policyd.controllers.registration.watched_configurations import WatchedConfigurations
@@ -26,6 +25,7 @@ from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField
 from policyd.observability.logs import Log
+from policyd.ownership import owned_by
 from policyd.placement.placement import PolicyPart
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.webhooks.configuration_paths import RESOURCES, path_of
@@ -248,9 +248,7 @@ class Registration(LookingController):
         # Many policies take some time, which requests must not wait for.
         rendered = await asyncio.to_thread(_rendered, inputs, options)
         self.owner = owner = await self._own_namespace()
-        self._wanted = {
-            each["kind"]: each if owner is None else owned(each, owner) for each in rendered
-        }
+        self._wanted = {each["kind"]: owned_by(each, owner) for each in rendered}
         self._key, self._since = key, self._clock()
 
     async def _own_namespace(self) -> JSONObject | None:

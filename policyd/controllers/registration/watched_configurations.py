@@ -45,7 +45,7 @@ class WatchedConfigurations(Controller):
 
     @property
     def refused(self) -> bool:
-        """Whether the right to read them is missing."""
+        """Whether the permission to read them is missing."""
         return any(each.refused for each in self._reflectors.values())
 
     @property

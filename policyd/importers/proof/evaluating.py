@@ -36,7 +36,7 @@ def decide(
     Raises TestUnusable if the request cannot be evaluated.
     """
     seen = names if evaluated is None else evaluated
-    # The tests' own tools know no rights of users but those that a test gives them.
+    # The tests' own tools know no permissions of users but those that a test gives them.
     admitter = Admitter(with_state(policies, trial.state), StaticAuthorizer(()))
     try:
         found = admitter.admit(trial.review, only=lambda each: each.name in seen)

@@ -45,7 +45,7 @@ def suite_of(one: CheckedImport, proofs: Sequence[Proof], files: Sequence[str]) 
         "policies": [*files],
         # The tests of the source were written for objects without the API server's defaults.
         "defaults": False,
-        # Nor does a test give its users rights.
+        # Nor does a test give its users permissions.
         **({"authorizer": []} if _authorizes(one.imported) else {}),
         "cases": cases,
     }

@@ -82,7 +82,7 @@ class _Content(NamedTuple):
 
 class ExceptionNamespaces:
     """The namespaces that patterns allow. ``literal`` are their names if no pattern has a wildcard:
-    then these are listed one by one, so that rights in them suffice; None: list all namespaces.
+    then these are listed one by one: permissions in them suffice; None: list all namespaces.
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:

@@ -6,15 +6,48 @@ Requests that wait for a key are few, and wait for a short time. Keys that canno
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from time import monotonic, perf_counter_ns
+from typing import Protocol
 
 from policyd.http.limits import share
 from policyd.observability.logs import Log
 from policyd.observability.throttle import Throttle
-from policyd.server.callers.key_sources import KeySource
+from policyd.regular_files import read_regular
 from policyd.server.health import WatchHealth
-from policyd.tokens.issuer_keys import KeySet
+from policyd.tokens.issuer_keys import MAX_KEYS_BYTES, KeySet, read_keys
 from policyd.waiting import until_any
+
+
+class KeySource(Protocol):
+    """Reads an issuer and its keys."""
+
+    # Seconds after which it is read again.
+    every: float
+
+    async def read(self) -> tuple[str, KeySet]:
+        """Return the issuer and its keys as they are now. Raises ValueError."""
+
+
+class KeyFile(KeySource):
+    """The keys of one issuer in a file."""
+
+    every = 5.0
+
+    def __init__(self, file: Path, issuer: str) -> None:
+        self._file = file
+        self._issuer = issuer
+
+    async def read(self) -> tuple[str, KeySet]:
+        """Read the file on another thread: its disk may hang."""
+        try:
+            data = await asyncio.to_thread(read_regular, self._file, MAX_KEYS_BYTES)
+            return self._issuer, read_keys(data)
+        except OSError as error:
+            raise ValueError(f"{self._file}: {error.strerror or error}") from None
+        except ValueError as error:
+            raise ValueError(f"{self._file}: {error}") from None
+
 
 # Seconds between two reads at least, whoever asks for keys that do not exist.
 PAUSE_SECONDS = 2.0

@@ -1,7 +1,7 @@
 """The keys that an API server publishes for its tokens. Imported only if there is a cluster."""
 
 from policyd.cluster.objects import ObjectClient, ObjectError
-from policyd.server.callers.key_sources import KeySource
+from policyd.server.callers.live_keys import KeySource
 from policyd.tokens.issuer_keys import KeySet, read_keys
 
 # The discovery document and the keys of an API server (pkg/serviceaccount/openidmetadata.go). The

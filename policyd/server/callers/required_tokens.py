@@ -13,8 +13,7 @@ from policyd.http.messages import Header
 from policyd.observability.logs import Log
 from policyd.observability.metrics import PrometheusRecorder
 from policyd.policy.model.suite import Webhook
-from policyd.server.callers.key_sources import KeyFile, KeySource
-from policyd.server.callers.live_keys import LiveKeys
+from policyd.server.callers.live_keys import KeyFile, KeySource, LiveKeys
 from policyd.server.cluster.own_namespace import own_namespace
 from policyd.server.health import WatchHealth
 from policyd.token_bucket import AddressPace

@@ -16,7 +16,7 @@ from policyd.observability.metrics import PrometheusRecorder
 from policyd.server.cluster.live_caches import LiveCaches
 from policyd.server.cluster.live_definitions import LiveDefinitions
 from policyd.server.cluster.own_namespace import known_namespace, own_namespace
-from policyd.tls.sources import HeldPair
+from policyd.tls.certificates import HeldPair
 
 LEASE = "policyd"
 

@@ -80,7 +80,7 @@ class Following:
 
 class FollowedLists(Generic[Wanted]):
     """The lists of one cache. ``follow`` follows one until its Following is no longer wanted;
-    ``instead`` says what happens without the right to follow.
+    ``instead`` says what happens without permission to follow.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class FollowedLists(Generic[Wanted]):
         self._since = self._since or now
         meanwhile = "what is known of them stays in use"
         if refused:
-            meanwhile = f"{self._instead}; grant the rights list and watch"
+            meanwhile = f"{self._instead}; grant the permissions list and watch"
         due = not self.muted and (refused or now - self._since >= LASTING_SECONDS)
         if due and self._logged != meanwhile:
             self._logged = meanwhile

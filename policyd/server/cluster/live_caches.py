@@ -1,7 +1,7 @@
 """The namespaces and params that the policies in use may need, kept in step with the cluster.
 
 A list is followed from when a policy set needs it until none does. Until it is known, and without
-the right to follow it, each object is looked up when a request needs it.
+the permission to follow it, each object is looked up when a request needs it.
 """
 
 import random

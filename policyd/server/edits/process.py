@@ -20,6 +20,7 @@ from policyd.json_types import JSONObject
 from policyd.policy.kinds.wanted_definitions import WantedDefinition
 from policyd.server.edits.memory import left_in_pod
 from policyd.server.edits.model import EditFindings, PolicyEdit, TooLate, line, written
+from policyd.server.signals import name_of
 
 CHILD = "policyd.server.edits.child"
 # Memory of the process, and what each byte of the policies in use adds: they take 25 when they are
@@ -168,7 +169,7 @@ class _Child:
         if self._late or status == -signal.SIGXCPU:
             return TooLate()
         if status < 0:
-            return Broken(f"its process was killed by {_name_of(-status)}")
+            return Broken(f"its process was killed by {name_of(-status)}")
         return Broken(f"its process ended with status {status}")
 
 
@@ -190,10 +191,3 @@ def _findings(found: dict[str, Any]) -> EditFindings:
     if {*map(type, numbers)} != {int} or not strings:
         raise ValueError(found)
     return result
-
-
-def _name_of(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

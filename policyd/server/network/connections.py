@@ -11,7 +11,7 @@ connection.
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 from policyd.config import Settings
 from policyd.gc_policy import exempt, give_back
@@ -43,7 +43,7 @@ CloseReason = Literal[
     "drain",  # the server is stopping
     "error",
 ]
-REASONS: tuple[CloseReason, ...] = CloseReason.__args__  # type: ignore[attr-defined]
+REASONS: tuple[CloseReason, ...] = get_args(CloseReason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,16 +13,9 @@ from policyd.server.network.connections import PortConnections
 
 
 async def until_quiet(connections: PortConnections, settings: Settings) -> None:
-    """Wait until no request has arrived for ``--drain``, but not longer than ``longest``."""
+    """Wait until no request has arrived for ``--drain``, but not longer than ``longest_drain``."""
     clock = asyncio.get_running_loop().time
-    end = clock() + longest(settings)
-    quiet = min(settings.drain, longest(settings))
+    end = clock() + settings.longest_drain
+    quiet = min(settings.drain, settings.longest_drain)
     while (left := min(connections.last_request + quiet, end) - clock()) > 0:
         await asyncio.sleep(left)
-
-
-def longest(settings: Settings) -> float:
-    """The longest time with open ports: requests can then take their ``--timeout``, or half of the
-    grace period if that is less.
-    """
-    return settings.grace - min(settings.timeout, settings.grace / 2)

@@ -8,6 +8,7 @@ import time
 from collections import deque
 
 from policyd._core.system.libc import die_with
+from policyd.server import signals
 
 # Lines of the supervisor's log that wait for a reader.
 MOST_WAITING = 1000
@@ -25,20 +26,15 @@ def fork() -> int:
         pid = os.fork()
         if pid == 0:
             signal.set_wakeup_fd(-1)
-            for number in (signal.SIGTERM, signal.SIGINT):
-                signal.signal(number, _end)
-            for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
-                signal.signal(number, signal.SIG_IGN)
+            for number in signals.ENDING:
+                signal.signal(number, signals.end)
+            signals.ignore()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             # Where the kernel cannot do that, the end of the socket to the parent does.
             die_with(parent, signal.SIGKILL)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     return pid
-
-
-def _end(number: int, frame: object) -> None:
-    raise SystemExit(0)
 
 
 class WriteLock:

@@ -23,7 +23,7 @@ from policyd.server.network.listen import bound
 from policyd.server.policies import load_log
 from policyd.server.policies.policy_loader import PolicyLoader
 from policyd.server.policy_evaluator import Evaluate
-from policyd.server.signals import Signals
+from policyd.server.signals import ENDING, IGNORED, RELOAD, Signals, name_of
 from policyd.server.workers import processes
 from policyd.server.workers.board import Board
 from policyd.server.workers.channel import MessageDecoder, WorkerMessage, encode
@@ -32,7 +32,7 @@ from policyd.server.workers.hub import Hub
 from policyd.server.workers.preloading import Preloaded
 from policyd.server.workers.summing import own_process
 from policyd.server.workers.worker import SharedByWorkers, Worker
-from policyd.tls.sources import PairSource
+from policyd.tls.certificates import PairSource
 from policyd.versions import NEWEST
 
 # Deaths in a row of workers that did not serve yet, after which the server gives up: at its start,
@@ -165,7 +165,7 @@ class Supervisor:
             each.setblocking(False)
         signal.set_wakeup_fd(waking.fileno(), warn_on_full_buffer=False)
         self._waking = waking
-        for number in (*_ENDING, *_RELOADING, *_IGNORED, signal.SIGCHLD):
+        for number in (*ENDING, RELOAD, *IGNORED, signal.SIGCHLD):
             signal.signal(number, _wake)
         self._selector.register(self._woken, selectors.EVENT_READ)
         self._start(0)  # what is wrong with the settings is logged by one worker only
@@ -191,9 +191,9 @@ class Supervisor:
     def _signalled(self) -> None:
         with suppress(BlockingIOError):
             numbers = set(self._woken.recv(4096))
-            for number in numbers.intersection(_ENDING):
+            for number in numbers.intersection(ENDING):
                 self._stop(signal.Signals(number))
-            for number in numbers.intersection((*_RELOADING, *_IGNORED)):
+            for number in numbers.intersection((RELOAD, *IGNORED)):
                 self._signal(signal.Signals(number))
 
     def _check(self) -> None:
@@ -296,7 +296,7 @@ class Supervisor:
         self._pauses[number] = min(max(2 * pause, FIRST_PAUSE), LONGEST_PAUSE)
         self._due[number] = now + pause
         self._hub.restarts += 1
-        why = f"was killed by {_name_of(-code)}" if code < 0 else f"ended with status {code}"
+        why = f"was killed by {name_of(-code)}" if code < 0 else f"ended with status {code}"
         message = f"worker {number} {why}; it is started again"
         level: LogLevel = "error" if code else "warning"
         self._log.write(level, "worker", message, pid=process.pid, seconds=pause)
@@ -375,17 +375,5 @@ class Supervisor:
         self._selector.modify(process.connection, wanted, process.number)
 
 
-_ENDING = (signal.SIGTERM, signal.SIGINT)
-_RELOADING = (signal.SIGHUP,)
-_IGNORED = (signal.SIGUSR1, signal.SIGUSR2)
-
-
 def _wake(number: int, frame: object) -> None:
     """Python writes the number to the wakeup descriptor."""
-
-
-def _name_of(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -20,7 +20,6 @@ from policyd.observability.metrics import Exposition
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.files import Bundle
 from policyd.server.composition import Server
-from policyd.server.network import draining
 from policyd.server.network.listen import Listener, Serve
 from policyd.server.policies.loaded_set import LoadedSet
 from policyd.server.policies.policy_loader import PolicyLoader
@@ -31,7 +30,7 @@ from policyd.server.workers.listening import SharedListener
 from policyd.server.workers.preloading import Preloaded
 from policyd.server.workers.processes import WriteLock
 from policyd.server.workers.summing import MetricFamily, families_of
-from policyd.tls.sources import PairSource
+from policyd.tls.certificates import PairSource
 
 # How often a worker reports its state and, if requests were answered, its metrics.
 REPORT_SECONDS = 1.0
@@ -152,8 +151,8 @@ class Worker(Server):
         """
         board, number, connections = self._shared.board, self._shared.number, self.connections
         loop = asyncio.get_running_loop()
-        end = loop.time() + draining.longest(self.settings)
-        quiet = min(self.settings.drain, draining.longest(self.settings))
+        end = loop.time() + self.settings.longest_drain
+        quiet = min(self.settings.drain, self.settings.longest_drain)
         board.requested(number, connections.last_request)
         while not board.closing and loop.time() < min(board.last_request + quiet, end):
             await asyncio.sleep(DRAIN_SECONDS)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
-from policyd.webhooks.validation.defaults import with_defaults
+from policyd.webhooks.validation.decoding import with_defaults
 from policyd.webhooks.validation.go_types import MUTATING
 
 # What decided that a webhook is not called.

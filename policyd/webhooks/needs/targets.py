@@ -1,5 +1,6 @@
 """Targets: one operation on one resource each. Match rules are expanded into targets, intersected
-and subtracted as sets of them. Knows no policies.
+and subtracted as sets of them. Of built-in resources it is known that Pods are in a namespace,
+Nodes are not, and which have only one version. Knows no policies.
 
     t = RequestTarget("CREATE", "", "v1", "pods")
     RequestTarget("CREATE", "*", "*", "*").covers(t)              # True: a rule for every resource
@@ -8,8 +9,12 @@ and subtracted as sets of them. Knows no policies.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import Generic, TypeVar
 
 from policyd.json_types import JSONObject
+from policyd.policy.kinds.builtin import BUILTIN_KINDS
+from policyd.policy.kinds.plural import plural
 
 ANY = "*"
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")  # in the order of rendered rules
@@ -144,3 +149,59 @@ def _meet(mine: str, other: str) -> str | None:
     if mine in (ANY, other):
         return other
     return mine if other == ANY else None
+
+
+GroupResource = tuple[str, str]  # API group and resource
+_Of = TypeVar("_Of")
+
+
+class TargetIndex(Generic[_Of]):
+    """Targets, each with what it is of: a need, or a rule."""
+
+    def __init__(self, targets: Iterable[tuple[RequestTarget, _Of]]) -> None:
+        self._found: dict[GroupResource, list[tuple[RequestTarget, _Of]]] = {}
+        for target, of in targets:
+            self._found.setdefault((target.group, target.resource), []).append((target, of))
+
+    @property
+    def pairs(self) -> list[GroupResource]:
+        """Return the groups and resources of the targets, ``*`` included, sorted."""
+        return sorted(self._found)
+
+    def about(self, pair: GroupResource) -> Iterator[tuple[RequestTarget, _Of]]:
+        """Yield the targets that a request for a resource may match."""
+        group, resource = pair
+        for key in dict.fromkeys(((group, resource), (ANY, resource), (group, ANY), (ANY, ANY))):
+            yield from self._found.get(key, ())
+
+    def at(self, pair: GroupResource) -> Iterator[tuple[RequestTarget, _Of]]:
+        """Yield the targets with this group and resource, as they are written."""
+        yield from self._found.get(pair, ())
+
+
+def without_scopes(targets: Iterable[RequestTarget]) -> Iterator[RequestTarget]:
+    """Yield the targets that can have requests, without a scope that says nothing."""
+    for target in targets:
+        scope, _ = _known().get((target.group, target.resource), ("", ""))
+        if not scope or target.scope == ANY:
+            yield target
+        elif target.scope == scope:
+            yield replace(target, scope=ANY)
+
+
+def in_only_version(target: RequestTarget) -> RequestTarget:
+    """Return a target for every version as one for the only version that clusters serve."""
+    _, version = _known().get((target.group, target.resource), ("", ""))
+    return replace(target, version=version) if version and target.version == ANY else target
+
+
+@cache
+def _known() -> dict[tuple[str, str], tuple[str, str]]:
+    """Return scope and only version (or "") by group and resource."""
+    found: dict[tuple[str, str], tuple[str, str]] = {}
+    for (api_version, kind), namespaced in BUILTIN_KINDS.items():
+        group, _, version = api_version.rpartition("/")
+        resource = (group, plural(kind))
+        scope = "Namespaced" if namespaced else "Cluster"
+        found[resource] = (scope, "" if resource in found else version)
+    return found

@@ -12,9 +12,15 @@ from policyd.policy.compile.compiled import Binding, CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
 from policyd.webhooks.changes import NEVER_SENT
-from policyd.webhooks.needs.builtin import without_scopes
 from policyd.webhooks.needs.selectors import LabelSelection, both, selection
-from policyd.webhooks.needs.targets import ANY, EVERYTHING, RequestTarget, minus, targets_of
+from policyd.webhooks.needs.targets import (
+    ANY,
+    EVERYTHING,
+    RequestTarget,
+    minus,
+    targets_of,
+    without_scopes,
+)
 
 # No policy matches the resources of these groups: questions about users, such as policyd's own.
 REVIEW_GROUPS = ("authentication.k8s.io", "authorization.k8s.io")

@@ -9,10 +9,8 @@ from urllib.parse import urlsplit
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.model.suite import Webhook
-from policyd.webhooks.needs.builtin import without_scopes
-from policyd.webhooks.needs.index import TargetIndex
 from policyd.webhooks.needs.selectors import LabelSelection, selection
-from policyd.webhooks.needs.targets import targets_of
+from policyd.webhooks.needs.targets import TargetIndex, targets_of, without_scopes
 from policyd.webhooks.rendering.configurations import KINDS
 
 _DEFAULT_TIMEOUT = 10  # seconds

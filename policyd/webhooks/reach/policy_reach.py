@@ -12,9 +12,8 @@ from policyd.json_types import JSONObject
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
-from policyd.webhooks.needs.builtin import in_only_version
 from policyd.webhooks.needs.selectors import ALL, Allowed, LabelSelection, within
-from policyd.webhooks.needs.targets import ANY, RequestTarget
+from policyd.webhooks.needs.targets import ANY, RequestTarget, in_only_version
 from policyd.webhooks.needs.webhook_needs import Shared, WebhookNeed, policy_needs, webhooks_of
 from policyd.webhooks.reach.callers import Caller, callers_of
 from policyd.webhooks.reach.reach_result import Reached, ReachedBy

@@ -7,8 +7,13 @@ They read only fields of ``request`` that are always set, or test them first, so
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from policyd.webhooks.needs.index import GroupResource, TargetIndex
-from policyd.webhooks.needs.targets import ANY, OPERATIONS, RequestTarget
+from policyd.webhooks.needs.targets import (
+    ANY,
+    OPERATIONS,
+    GroupResource,
+    RequestTarget,
+    TargetIndex,
+)
 from policyd.webhooks.needs.webhook_needs import REVIEW_GROUPS, Shared, WebhookNeed
 
 MOST = 64  # matchConditions of a webhook

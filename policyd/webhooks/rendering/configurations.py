@@ -21,11 +21,10 @@ from policyd.webhooks.configuration_paths import API_VERSION
 from policyd.webhooks.needs.selectors import ALL, Allowed, LabelSelection, hull, selector
 from policyd.webhooks.needs.targets import RequestTarget
 from policyd.webhooks.needs.webhook_needs import Shared, WebhookNeed, needs_of
-from policyd.webhooks.rendering.clients import client_config
 from policyd.webhooks.rendering.conditions import MOST, derived
 from policyd.webhooks.rendering.edit_webhook import gate
 from policyd.webhooks.rendering.merged_rules import rules_of
-from policyd.webhooks.rendering.options import RenderOptions
+from policyd.webhooks.rendering.options import RenderOptions, client_config
 from policyd.webhooks.rendering.policy_conditions import passed
 
 KINDS: dict[Webhook, str] = {

@@ -4,8 +4,7 @@ from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.option_values import selector_terms
 from policyd.webhooks.configuration_paths import EDIT_PATH
-from policyd.webhooks.rendering.clients import client_config
-from policyd.webhooks.rendering.options import RenderOptions
+from policyd.webhooks.rendering.options import RenderOptions, client_config
 
 GATE = "policies.policyd.dev"
 

@@ -1,6 +1,9 @@
-"""What a rendering needs beside the policies: names, addresses, namespaces. Only data."""
+"""What a rendering needs beside the policies, and how the API server reaches policyd. Only data."""
 
+import base64
 from dataclasses import dataclass
+
+from policyd.json_types import JSONObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +33,21 @@ class RenderOptions:
     excluded_namespaces: tuple[str, ...] = ("kube-system",)
     timeout: int = 10
     policy_configmaps: str = ""
+
+
+def client_config(options: RenderOptions, path: str) -> JSONObject:
+    """Return the clientConfig for a path of policyd."""
+    found: JSONObject = {}
+    if options.service is not None:
+        service = options.service
+        found["service"] = {
+            "namespace": service.namespace,
+            "name": service.name,
+            "path": path,
+            "port": service.port,
+        }
+    else:
+        found["url"] = options.url.rstrip("/") + path
+    if options.ca_bundle:
+        found["caBundle"] = base64.b64encode(options.ca_bundle).decode()
+    return found

@@ -9,8 +9,7 @@ up only if its policy would deny for the same error.
 
 from collections.abc import Iterator, Sequence
 
-from policyd.webhooks.needs.index import GroupResource
-from policyd.webhooks.needs.targets import ANY, RequestTarget
+from policyd.webhooks.needs.targets import ANY, GroupResource, RequestTarget
 from policyd.webhooks.needs.webhook_needs import Shared, WebhookNeed
 from policyd.webhooks.rendering.conditions import CallCondition, about, indexed, own_pairs
 from policyd.webhooks.rendering.safety import facts

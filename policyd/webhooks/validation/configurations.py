@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from policyd.json_types import JSONObject
 from policyd.versions import NEWEST, KubernetesVersion
 from policyd.webhooks.changes import DECLARATIVE_METADATA, STATIC_NAMES
-from policyd.webhooks.validation.decoding import decode
-from policyd.webhooks.validation.defaults import defaulted
+from policyd.webhooks.validation.decoding import decode, defaulted
 from policyd.webhooks.validation.field_problems import FieldProblem, duplicate, invalid
 from policyd.webhooks.validation.hooks import check_webhook
 from policyd.webhooks.validation.metadata import check_metadata

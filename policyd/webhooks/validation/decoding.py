@@ -1,15 +1,23 @@
 """Decode a webhook configuration as the API server does with fieldValidation Strict: fields of a
-wrong type and unknown fields are its errors. Checks no values.
+wrong type and unknown fields are its errors; then its defaults are added. Checks no values.
 """
 
 from base64 import b64decode, b64encode
+from copy import deepcopy
 from typing import NamedTuple
 
 from policyd.errors import ConfigError
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.go_times import seconds_text
 from policyd.webhooks.validation.field_problems import FieldProblem
-from policyd.webhooks.validation.go_types import CONFIGURATIONS, GoType, Items, Scalar, Struct
+from policyd.webhooks.validation.go_types import (
+    CONFIGURATIONS,
+    MUTATING,
+    GoType,
+    Items,
+    Scalar,
+    Struct,
+)
 
 API_VERSION = "admissionregistration.k8s.io/v1"
 _INTEGERS = {"int32": 2**31, "int64": 2**63}
@@ -222,3 +230,32 @@ def _past_newlines(data: bytes, index: int) -> int:
     while index < len(data) and data[index] in b"\r\n":
         index += 1
     return index
+
+
+def with_defaults(configuration: JSONObject) -> JSONObject:
+    """Return a configuration as the API server stores it: with defaults, without nulls, empty lists
+    and unknown fields. Raises ConfigError if a field has a wrong type.
+    """
+    decoded = decode(configuration)
+    if decoded.problem is not None and not decoded.readable:
+        raise ConfigError(str(decoded.problem))
+    return defaulted(decoded.configuration)
+
+
+def defaulted(configuration: JSONObject) -> JSONObject:
+    """Add the defaults to a decoded configuration."""
+    result = deepcopy(configuration)
+    for webhook in result.get("webhooks", ()):
+        webhook.setdefault("clientConfig", {})
+        webhook.setdefault("failurePolicy", "Fail")
+        webhook.setdefault("matchPolicy", "Equivalent")
+        webhook.setdefault("namespaceSelector", {})
+        webhook.setdefault("objectSelector", {})
+        webhook.setdefault("timeoutSeconds", 10)
+        if result["kind"] == MUTATING:
+            webhook.setdefault("reinvocationPolicy", "Never")
+        for rule in webhook.get("rules", ()):
+            rule.setdefault("scope", "*")
+        if "service" in webhook["clientConfig"]:
+            webhook["clientConfig"]["service"].setdefault("port", 443)
+    return result

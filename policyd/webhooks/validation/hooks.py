@@ -13,7 +13,7 @@ from policyd.webhooks.validation.field_problems import (
     required,
     unsupported,
 )
-from policyd.webhooks.validation.names import label_1035_errors, qualified_name, subdomain_errors
+from policyd.webhooks.validation.metadata import label_1035_errors, qualified_name, subdomain_errors
 from policyd.webhooks.validation.rule_checks import check_rule, check_selector
 
 REVIEW_VERSIONS = ("v1", "v1beta1")

@@ -9,7 +9,7 @@ from policyd.cli.webhooks.status import bundle_faults, drift, own_webhooks
 from policyd.json_types import JSONObject
 from policyd.webhooks.rendering.configurations import render
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
-from policyd.webhooks.validation.defaults import with_defaults
+from policyd.webhooks.validation.decoding import with_defaults
 from tests.builders.policies import policy
 from tests.policy_sets import compiled
 

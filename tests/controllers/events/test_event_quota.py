@@ -1,6 +1,6 @@
 """How many Events a namespace, and all together, may write."""
 
-from policyd.controllers.events.event_quota import (
+from policyd.controllers.events.series import (
     BURST,
     NAMESPACE_BURST,
     NAMESPACE_SECONDS,
@@ -11,15 +11,6 @@ from tests.controllers.events.denied import HandClock
 
 def taken(quota: EventQuota, namespace: str, tries: int = 1000) -> int:
     return sum(quota.take(namespace) for _ in range(tries))
-
-
-def test_a_namespace_takes_nothing_of_others() -> None:
-    clock = HandClock()
-    quota = EventQuota(clock)
-    assert taken(quota, "noisy") == NAMESPACE_BURST
-    assert taken(quota, "quiet", 1) == 1
-    clock.now = 2.5 * NAMESPACE_SECONDS
-    assert taken(quota, "noisy") == 2
 
 
 def test_all_namespaces_share_a_limit() -> None:

@@ -10,8 +10,7 @@ import pytest
 
 from policyd.cluster.objects import ObjectClient, ObjectError
 from policyd.controllers.events import writer
-from policyd.controllers.events.event_quota import NAMESPACE_BURST
-from policyd.controllers.events.series import MOST_IN_NAMESPACE, REPEAT_SECONDS
+from policyd.controllers.events.series import MOST_IN_NAMESPACE, NAMESPACE_BURST, REPEAT_SECONDS
 from policyd.controllers.events.writer import (
     FIRST_PAUSE,
     LONGEST_PAUSE,
@@ -25,8 +24,8 @@ from tests.controllers.events.denied import HandClock, denial, of, of_controller
 from tests.controllers.stored_objects import StoredObjects
 
 EVENTS = "api/v1/namespaces/{}/events/"
-RIGHT = 'events "policyd.1" is forbidden: User "policyd" cannot patch resource "events"'
-MISSING_RIGHT = ObjectError("403", 403, "Forbidden", {"message": RIGHT})
+REFUSED = 'events "policyd.1" is forbidden: User "policyd" cannot patch resource "events"'
+MISSING_PERMISSION = ObjectError("403", 403, "Forbidden", {"message": REFUSED})
 TERMINATING = ObjectError(
     "403", 403, "Forbidden", {"details": {"causes": [{"reason": "NamespaceTerminating"}]}}
 )
@@ -201,9 +200,9 @@ def test_pauses_grow_up_to_a_bound_and_end_with_the_first_success() -> None:
     ("error", "lines"),
     [
         (
-            MISSING_RIGHT,
+            MISSING_PERMISSION,
             [
-                "cannot write Events: a right is missing: "
+                "cannot write Events: a permission is missing: "
                 'User "policyd" cannot patch resource "events"',
                 "Events can be written again",
             ],

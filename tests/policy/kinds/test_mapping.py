@@ -88,7 +88,7 @@ BUILT_IN_ONLY = {
     "policyd/placement/choosing.py",
     "policyd/policy/compile/params.py",
     "policyd/policy/lint/guards/cases.py",
-    "policyd/webhooks/needs/builtin.py",
+    "policyd/webhooks/needs/targets.py",
 }
 TABLES = {f"policyd/policy/kinds/{name}.py" for name in ("mapping", "object_types", "served")}
 # Importers write the rules of policies, whose kinds need not exist.

@@ -10,8 +10,7 @@ import pytest
 from policyd.http.limits import share
 from policyd.observability.logs import Log
 from policyd.server.callers import live_keys
-from policyd.server.callers.key_sources import KeySource
-from policyd.server.callers.live_keys import MAX_WAITING, LiveKeys
+from policyd.server.callers.live_keys import MAX_WAITING, KeySource, LiveKeys
 from policyd.server.health import WatchHealth
 from policyd.tokens.issuer_keys import KeySet
 from tests.tokens.issuing import ISSUER, SigningKey, keys

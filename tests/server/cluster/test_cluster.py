@@ -1,6 +1,5 @@
 """``policyd serve`` that asks a cluster: real policies, a real process, an API server of our own."""
 
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +13,6 @@ from tests.builders.reviews import body
 from tests.cluster.fake import ApiServer, Call, Reply, api_server, refusal, status
 from tests.server.process import Process, until
 from tests.server.serve import command, write_policy
-from tests.shared import ROOT
 
 MAY = "authorizer.group('').resource('secrets').check('get')"
 ASKING = f'validations: [{{expression: "{MAY}.allowed()", message: not yours}}]'
@@ -81,24 +79,6 @@ def test_the_cluster_decides_once_a_question_and_request(tmp_path: Path) -> None
     assert not server.lines("defect")
 
 
-def test_namespaces_are_asked_for_and_remembered_for_a_moment(tmp_path: Path) -> None:
-    seen = "validations: [{expression: \"namespaceObject.metadata.labels.team == 'sales'\"}]"
-    with asking(tmp_path, spec=seen) as (server, cluster):
-        labels = {"team": "sales"}
-        metadata = {"name": "shop", "labels": labels}
-        cluster.answer = without_lists(lambda _: Reply({"kind": "Namespace", "metadata": metadata}))
-        assert answer(server)["allowed"]
-        assert answer(server)["allowed"]
-        labels["team"] = "buyers"
-        until(lambda: not answer(server)["allowed"], "other labels")
-        asked = [call.path for call in cluster.calls if "limit=" not in call.path]
-        assert set(asked) == {"/api/v1/namespaces/shop"}
-        count = server.metric(
-            'policyd_cluster_lookups_total{question="namespace",result="success"}'
-        )
-        assert count == len(asked)
-
-
 def test_mutations_ask_too(tmp_path: Path) -> None:
     with asking(tmp_path, spec=MARKING) as (server, _):
         assert answer(server, path="/mutate")["patchType"] == "JSONPatch"
@@ -161,23 +141,6 @@ def test_without_a_cluster_nothing_of_its_client_is_loaded(tmp_path: Path) -> No
     finally:
         without.kill()
     assert "there is no cluster to ask whether 'ann' may get" in refused["status"]["message"]
-
-
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        (("--cluster",), "Error: --cluster: no service account of a Pod found here"),
-        (("--kubeconfig", "/nowhere"), "Error: --kubeconfig /nowhere: No such file or directory"),
-    ],
-)
-def test_a_cluster_that_cannot_be_asked_ends_the_start(
-    tmp_path: Path, flags: tuple[str, ...], message: str
-) -> None:
-    done = subprocess.run(
-        command(tmp_path, *flags), cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert message in done.stderr
 
 
 def test_params_of_the_cluster_are_seen_as_they_change(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from pathlib import Path
 from time import monotonic
 
@@ -31,20 +32,6 @@ CONFIGURED = policy(
 )
 
 
-class Lines:
-    """The lines of a log."""
-
-    def __init__(self) -> None:
-        self.text = ""
-
-    def write(self, data: bytes) -> int:
-        self.text += data.decode()
-        return len(data)
-
-    def flush(self) -> None:
-        pass
-
-
 @pytest.fixture
 def listed() -> Iterator[WatchedList]:
     made = WatchedList("Limit", "limits.dev/v1")
@@ -70,7 +57,7 @@ def test_a_kind_that_comes_goes_and_comes(
     monkeypatch.setattr(live_caches, "KIND_SECONDS", (0.01, 0.05))
     monkeypatch.setattr(followed_lists, "TICK_SECONDS", 0.01)
     served: list[tuple[Served, ...] | Failure] = [Failure("discovery is down")]
-    lines = Lines()
+    lines = BytesIO()
 
     async def kind(question: KindOf) -> tuple[Served, ...] | Failure:
         return served[-1]
@@ -107,4 +94,4 @@ def test_a_kind_that_comes_goes_and_comes(
         await live.close()
 
     asyncio.run(scenario())
-    assert "grant" not in lines.text
+    assert "grant" not in lines.getvalue().decode()

@@ -198,7 +198,7 @@ def test_without_the_right_objects_are_looked_up(tmp_path: Path, what: str) -> N
         (line,) = until(lambda: server.lines("cluster"), "a line of the log")
         assert line["message"].startswith(
             "cannot follow namespaces (each is looked up when a request needs it; "
-            "grant the rights list and watch): "
+            "grant the permissions list and watch): "
         )
         assert f"policyd may not {what}" in line["message"]
         until(lambda: ready(server), "readiness")

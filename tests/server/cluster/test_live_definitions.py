@@ -211,7 +211,7 @@ def test_without_the_right_to_follow_definitions_they_are_checked(tmp_path: Path
     cluster.listed.refused["watch"] = refusal(403, "policyd may not watch")
     with serving(tmp_path, cluster, OVERLAY) as (server, _):
         (line,) = until(lambda: server.lines("cluster"), "a line of the log")
-        assert "they are checked for changes every 5 s; grant the rights" in line["message"]
+        assert "they are checked for changes every 5 s; grant the permissions" in line["message"]
         assert mutated(server) == KEYED
         cluster.define(2, **ATOMIC)
         until(lambda: mutated(server) != KEYED, "the changed definition")

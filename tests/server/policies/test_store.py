@@ -3,8 +3,7 @@
 import asyncio
 import os
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -35,37 +34,6 @@ def test_store_is_empty_before_it_starts(tmp_path: Path) -> None:
     assert not store.loaded
     with pytest.raises(LookupError):
         _ = store.current
-
-
-def test_first_load_accepts_a_broken_policy_and_tells(tmp_path: Path) -> None:
-    source(tmp_path, "broken")
-    told: list[Reload] = []
-    store = Store([tmp_path], load, on_reload=told.append)
-    store.start()
-    assert store.loaded and store.current.policies[0].state == "quarantined"
-    assert [(each.succeeded, "it is broken" in each.errors[0]) for each in told] == [(False, True)]
-
-
-def test_first_load_fails_where_there_is_nothing_to_serve(tmp_path: Path) -> None:
-    source(tmp_path, "unreadable")
-    with pytest.raises(PolicyError, match="not a policy"):
-        Store([tmp_path], load).start()
-
-
-def test_reload_swaps_and_a_bad_one_does_not(tmp_path: Path) -> None:
-    source(tmp_path, "allow one")
-    store = Store([tmp_path], load)
-    store.start()
-    first = store.current
-    source(tmp_path, "allow two")
-    assert store.reload() == store.last
-    assert store.current is not first
-    second = store.current
-    for line in ("broken", "unreadable", "crash"):
-        source(tmp_path, line)
-        attempt = store.reload()
-        assert not attempt.succeeded and attempt.errors
-        assert store.current is second and attempt.generation == second.generation
 
 
 def test_reload_of_the_same_sources_keeps_the_set(tmp_path: Path) -> None:
@@ -240,23 +208,3 @@ def test_change_before_the_watch_is_set_up_is_noticed(
     monkeypatch.setattr(file_watch, "LOOK_ANYWAY", 0.1)
     file = source(tmp_path, "one")
     assert asyncio.run(next_state([file], lambda: file.write_text("other")))
-
-
-def test_watch_works_without_inotify(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_watch(*_: object, **__: object) -> Iterator[object]:
-        raise OSError(24, "OS file watch limit reached")
-
-    monkeypatch.setattr(file_watch, "watch", no_watch)
-    monkeypatch.setattr(file_watch, "LOOK_ANYWAY", 0.01)
-    file = source(tmp_path, "one")
-    assert asyncio.run(next_state([tmp_path], lambda: file.write_text("other")))
-
-    async def stopped() -> list[object]:
-        stop = asyncio.Event()
-        asyncio.get_running_loop().call_later(0.05, stop.set)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(300):
-                return [s async for s in changed([file], stop, known=fingerprint([file]))]
-        return ["never ended"]
-
-    assert asyncio.run(stopped()) == []
