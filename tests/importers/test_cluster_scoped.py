@@ -7,20 +7,17 @@ import pytest
 import policyd
 from policyd.importers.all import convert_all
 from policyd.json_types import JSON, JSONObject
+from tests.builders.objects import metadata
+from tests.builders.policies import rule
 from tests.importers.converting import document, messages
-from tests.importers.kyverno.classic import cluster_policy, imported, matching
+from tests.importers.kyverno.classic import cluster_policy, equals, imported, matching, thing
 
-ROLE: JSONObject = {
-    "apiVersion": "rbac.authorization.k8s.io/v1",
-    "kind": "ClusterRole",
-    "metadata": {"name": "it"},
-    "rules": [],
-}
+ROLE = thing("ClusterRole", "rbac.authorization.k8s.io/v1", rules=[])
 OBJECTS = (
     ROLE,
     {**ROLE, "metadata": {"generateName": "it-"}},
-    {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}},
-    {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "it"}, "spec": {}},
+    thing("Namespace", metadata={"name": "team"}),
+    thing("Node", spec={}),
 )
 LABELS = {"matchLabels": {"a": "b"}}
 WITHIN: tuple[JSONObject, ...] = (
@@ -34,9 +31,7 @@ WITHIN: tuple[JSONObject, ...] = (
     {"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}},
 )
 ANY = {"resources": {"kinds": ["*"]}}
-EVERYTHING = [
-    {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["*"]}
-]
+EVERYTHING = [rule("*", group="*", version="*", operations=["CREATE"])]
 LABEL = {"patchStrategicMerge": {"metadata": {"labels": {"a": "b"}}}}
 
 
@@ -89,8 +84,8 @@ def gatekeeper() -> Iterator[list[JSONObject]]:
 
 def named(kind: str, api_version: str) -> JSONObject:
     namespaced = kind.startswith("Namespaced") or kind in ("Policy", "PolicyException")
-    namespace = {"namespace": "team"} if namespaced else {}
-    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "p", **namespace}}
+    found = metadata("p", "team" if namespaced else None)
+    return {"apiVersion": api_version, "kind": kind, "metadata": found}
 
 
 def errors(sources: list[JSONObject]) -> JSON:
@@ -108,7 +103,7 @@ def errors(sources: list[JSONObject]) -> JSON:
 
 
 NAMED = "{{ request.namespace || 'none' }}"
-DENIED = {"all": [{"key": NAMED, "operator": "Equals", "value": "prod"}]}
+DENIED = equals(NAMED, "prod")
 
 
 def alternatives() -> Iterator[list[JSONObject]]:
@@ -120,8 +115,7 @@ def alternatives() -> Iterator[list[JSONObject]]:
     ]
     yield [cluster_policy(matching(match, validate={"message": f"in {NAMED}", "deny": {}}))]
     variable = {"name": "n", "variable": {"jmesPath": "request.namespace", "default": "none"}}
-    denied = {"all": [{"key": "{{ n }}", "operator": "Equals", "value": "prod"}]}
-    validate = {"message": "in {{ n }}", "deny": {"conditions": denied}}
+    validate = {"message": "in {{ n }}", "deny": {"conditions": equals("{{ n }}", "prod")}}
     yield [cluster_policy(matching(match, context=[variable], validate=validate))]
 
 

@@ -8,6 +8,7 @@ from policyd.importers.all import convert_all
 from policyd.json_types import JSONObject
 from tests.builders.policies import apply_configuration, rule
 from tests.importers.converting import JUNK, document, places, replaced
+from tests.importers.gatekeeper.builders import constraint, mutator, template
 from tests.importers.kyverno.classic import cluster_policy, pattern
 
 PODS = {
@@ -55,27 +56,9 @@ BINDING: JSONObject = {
     "validationActions": ["Deny"],
     "paramRef": {"name": "a", "parameterNotFoundAction": "Deny"},
 }
-TEMPLATE: JSONObject = {
-    "crd": {
-        "spec": {
-            "names": {"kind": "K8sNames"},
-            "validation": {"openAPIV3Schema": {"properties": {"a": {"type": "string"}}}},
-        }
-    },
-    "targets": [
-        {
-            "target": "admission.k8s.gatekeeper.sh",
-            "code": [
-                {
-                    "engine": "K8sNativeValidation",
-                    "source": {
-                        "variables": [{"name": "v", "expression": "1"}],
-                        "validations": [{"expression": "variables.v == 1", "message": "no"}],
-                    },
-                }
-            ],
-        }
-    ],
+CODE = {
+    "variables": [{"name": "v", "expression": "1"}],
+    "validations": [{"expression": "variables.v == 1", "message": "no"}],
 }
 CONSTRAINT: JSONObject = {
     "match": {
@@ -86,15 +69,13 @@ CONSTRAINT: JSONObject = {
     "enforcementAction": "deny",
     "parameters": {"a": "b"},
 }
+LOCATION = "spec.containers[name: *].image"
+MATCH: JSONObject = {"scope": "Namespaced", "kinds": [{"apiGroups": ["*"], "kinds": ["Pod"]}]}
 ASSIGN: JSONObject = {
-    "applyTo": [{"groups": [""], "versions": ["v1"], "kinds": ["Pod"]}],
-    "location": "spec.containers[name: *].image",
-    "match": {"scope": "Namespaced", "kinds": [{"apiGroups": ["*"], "kinds": ["Pod"]}]},
-    "parameters": {
-        "assign": {"value": "a"},
-        "pathTests": [{"subPath": "spec", "condition": "MustExist"}],
-    },
+    "assign": {"value": "a"},
+    "pathTests": [{"subPath": "spec", "condition": "MustExist"}],
 }
+VALUES: JSONObject = {"operation": "merge", "values": {"fromList": ["a"]}}
 EXCEPTION = made(
     POLICIES,
     "PolicyException",
@@ -121,22 +102,9 @@ SOURCES: dict[str, list[JSONObject]] = {
         made(KUBERNETES, "MutatingAdmissionPolicy", {**CEL, **PATCH, "matchConstraints": PODS}),
         made(KUBERNETES, "MutatingAdmissionPolicyBinding", {"policyName": "p"}, name="b"),
     ],
-    "ConstraintTemplate": [
-        made("templates.gatekeeper.sh/v1", "ConstraintTemplate", TEMPLATE, name="k8snames"),
-        made("constraints.gatekeeper.sh/v1beta1", "K8sNames", CONSTRAINT),
-    ],
-    "Assign": [made("mutations.gatekeeper.sh/v1", "Assign", ASSIGN)],
-    "ModifySet": [
-        made(
-            "mutations.gatekeeper.sh/v1",
-            "ModifySet",
-            {
-                **ASSIGN,
-                "location": "spec.containers[name: *].args",
-                "parameters": {"operation": "merge", "values": {"fromList": ["a"]}},
-            },
-        )
-    ],
+    "ConstraintTemplate": [template(CODE), constraint(**CONSTRAINT)],
+    "Assign": [mutator("Assign", LOCATION, ASSIGN, MATCH)],
+    "ModifySet": [mutator("ModifySet", LOCATION, VALUES, MATCH)],
     "PolicyException": [
         made(
             "kyverno.io/v2",

@@ -11,25 +11,14 @@ from policyd.importers.gatekeeper.mutators import convert
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 from tests.builders.objects import container, pod
-from tests.builders.policies import document
 from tests.importers.converting import changed, converted, reason_of, spec_of
+from tests.importers.gatekeeper.builders import mutator
 
 PULL = "spec.containers[name:*].imagePullPolicy"
 IMAGE = "spec.containers[name: *].image"
 ARGS = "spec.containers[name:*].args"
 NEVER_THERE = [{"subPath": ARGS, "condition": "MustNotExist"}]
 PRUNED = {"operation": "prune", "values": {"fromList": ["a"]}}
-
-
-def source(
-    kind: str, location: str, parameters: JSONObject, match: JSONObject | None = None
-) -> JSONObject:
-    spec: JSONObject = {"location": location, "parameters": parameters}
-    if kind != "AssignMetadata":
-        spec["applyTo"] = [{"groups": [""], "versions": ["v1"], "kinds": ["Pod"]}]
-    if match:
-        spec["match"] = match
-    return document("mutations.gatekeeper.sh/v1", kind, "sample", spec)
 
 
 def assigned(value: JSON, *tests: tuple[str, str]) -> JSONObject:
@@ -43,7 +32,7 @@ def spec_after(
     kind: str, location: str, parameters: JSONObject, *containers: JSONObject, **spec: Any
 ) -> JSONObject:
     found = changed(
-        converted(convert, source(kind, location, parameters)), pod(*containers, **spec)
+        converted(convert, mutator(kind, location, parameters)), pod(*containers, **spec)
     )
     after: JSONObject = found["spec"]
     return after
@@ -121,7 +110,7 @@ def test_a_dollar_is_no_expression() -> None:
 )
 def test_metadata_is_set_only_where_there_is_none(assign: JSONObject, expected: str) -> None:
     location = 'metadata.labels."example.com/owner"'
-    found = converted(convert, source("AssignMetadata", location, {"assign": assign}))
+    found = converted(convert, mutator("AssignMetadata", location, {"assign": assign}))
     assert changed(found, pod())["metadata"]["labels"] == {"example.com/owner": expected}
     labels = {"example.com/owner": "bob"}
     assert changed(found, pod(labels=labels))["metadata"]["labels"] == labels
@@ -183,7 +172,7 @@ def test_one_image() -> None:
 
 
 def test_kinds_are_those_of_both_lists() -> None:
-    raw = source("Assign", "spec.hostname", assigned("a"), {"kinds": [{"kinds": ["Pod", "Job"]}]})
+    raw = mutator("Assign", "spec.hostname", assigned("a"), {"kinds": [{"kinds": ["Pod", "Job"]}]})
     raw["spec"]["applyTo"][0]["kinds"] = ["Pod", "PodTemplate"]
     [rule] = spec_of(converted(convert, raw))["matchConstraints"]["resourceRules"]
     assert (rule["resources"], rule["operations"]) == (["pods"], ["CREATE", "UPDATE"])
@@ -226,7 +215,7 @@ def test_kinds_are_those_of_both_lists() -> None:
 def test_what_cannot_be_said_is_refused(
     kind: str, location: str, parameters: JSONObject, path: str
 ) -> None:
-    found = converted(convert, source(kind, location, parameters))
+    found = converted(convert, mutator(kind, location, parameters))
     assert path in reason_of(found).partition(": ")[0]
 
 
@@ -263,13 +252,13 @@ def test_values_of_a_list_outside_of_lists() -> None:
 
 def test_a_whole_item_is_added() -> None:
     item = {"name": "proxy", "image": "proxy:1"}
-    found = converted(convert, source("Assign", "spec.containers[name: proxy]", assigned(item)))
+    found = converted(convert, mutator("Assign", "spec.containers[name: proxy]", assigned(item)))
     assert changed(found, pod(A))["spec"]["containers"] == [A, item]
     assert [each.path for each in found.remarks] == ["spec.location"]
 
 
 def test_labels_and_annotations_of_a_mutator_are_kept() -> None:
-    raw = source("Assign", "spec.hostname", assigned("a"))
+    raw = mutator("Assign", "spec.hostname", assigned("a"))
     stored = {"kubectl.kubernetes.io/last-applied-configuration": "{}"}
     raw["metadata"] |= {"labels": {"a": "b"}, "annotations": {"c": "d", **stored}}
     [result] = converted(convert, raw).documents
@@ -282,6 +271,6 @@ def test_labels_and_annotations_of_a_mutator_are_kept() -> None:
 
 def test_lists_with_keys_in_some_kinds_only_are_refused() -> None:
     parameters = {"operation": "merge", "values": {"fromList": [{"name": "a"}]}}
-    raw = source("ModifySet", "spec.imagePullSecrets", parameters)
+    raw = mutator("ModifySet", "spec.imagePullSecrets", parameters)
     raw["spec"]["applyTo"][0]["kinds"] = ["Pod", "Service"]
     assert "has keys in some of the kinds" in reason_of(converted(convert, raw))

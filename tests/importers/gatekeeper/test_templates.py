@@ -9,7 +9,6 @@ from policyd.importers.gatekeeper.parameters import with_defaults
 from policyd.importers.gatekeeper.templates import convert
 from policyd.importers.model import Imported
 from policyd.json_types import JSONObject
-from tests.builders import policies as builders
 from tests.builders.objects import definition, pod
 from tests.importers.converting import (
     BROKEN_DEFINITIONS,
@@ -19,6 +18,7 @@ from tests.importers.converting import (
     reason_of,
     spec_of,
 )
+from tests.importers.gatekeeper.builders import constraint, template
 
 OWNED: JSONObject = {
     "variables": [
@@ -35,27 +35,6 @@ OWNED: JSONObject = {
         }
     ],
 }
-SCHEMA = {
-    "properties": {
-        "labels": {"type": "array", "default": ["owner"]},
-        "nested": {"properties": {"a": {"default": 1}}},
-    }
-}
-
-
-def template(source: JSONObject | None = OWNED, **target: Any) -> JSONObject:
-    code = [{"engine": "Rego", "source": {"rego": "package a"}}]
-    if source is not None:
-        code.insert(0, {"engine": "K8sNativeValidation", "source": source})
-    names = {"names": {"kind": "K8sOwned"}, "validation": {"openAPIV3Schema": SCHEMA}}
-    spec = {"crd": {"spec": names}, "targets": [{"code": code, **target}]}
-    found = builders.document("templates.gatekeeper.sh/v1", "ConstraintTemplate", "k8sowned", spec)
-    found["metadata"]["annotations"] = {"description": "Labels\n say who."}
-    return found
-
-
-def constraint(name: str = "owned", **spec: Any) -> JSONObject:
-    return builders.document("constraints.gatekeeper.sh/v1beta1", "K8sOwned", name, spec)
 
 
 def imported(source: JSONObject | None = OWNED, **spec: Any) -> Imported:
@@ -88,7 +67,7 @@ def test_given_parameters_win() -> None:
 
 
 def test_each_constraint_becomes_a_policy() -> None:
-    raw = [template(), constraint("a"), constraint("b")]
+    raw = [template(OWNED), constraint("a"), constraint("b")]
     documents = [document(each) for each in raw]
     found = convert(documents[0], documents)
     assert [each.documents[0].name for each in found] == ["a", "b"]
@@ -184,7 +163,7 @@ def test_custom_resources_have_the_plural_of_their_definition_if_it_is_valid(
     kind: str, group: str, custom: JSONObject, expected: list[str]
 ) -> None:
     made = constraint(match=kinds(kind, group=group))
-    [rule] = rules_of(converted(convert, template(), made, custom))
+    [rule] = rules_of(converted(convert, template(OWNED), made, custom))
     assert rule["resources"] == expected
 
 
@@ -288,7 +267,7 @@ def test_rego_is_refused() -> None:
 
 
 def test_a_template_without_constraints_is_refused() -> None:
-    assert "no K8sOwned is in the sources" in reason_of(converted(convert, template()))
+    assert "no K8sOwned is in the sources" in reason_of(converted(convert, template(OWNED)))
 
 
 def test_defaults_of_items_are_set() -> None:
@@ -298,7 +277,7 @@ def test_defaults_of_items_are_set() -> None:
 
 
 def test_metadata_of_template_and_constraint_is_kept() -> None:
-    raw = template()
+    raw = template(OWNED)
     raw["metadata"]["annotations"] |= {"a": "template", "metadata.gatekeeper.sh/version": "1.0.0"}
     owned = constraint()
     owned["metadata"] |= {"labels": {"l": "m"}, "annotations": {"a": "constraint"}}
@@ -314,6 +293,6 @@ def test_metadata_of_template_and_constraint_is_kept() -> None:
     ("field", "value"), [("targets", []), ("targets", "x"), ("crd", "x"), ("crd", {"spec": []})]
 )
 def test_a_template_of_another_form_is_refused(field: str, value: object) -> None:
-    raw = template()
+    raw = template(OWNED)
     raw["spec"][field] = value
     assert reason_of(converted(convert, raw, constraint())).startswith("spec.")

@@ -35,6 +35,16 @@ def pattern(tree: JSON, *kinds: str, **fields: JSON) -> JSONObject:
     return rule_of({"message": "no", "pattern": tree}, *kinds, **fields)
 
 
+def condition(key: JSON, operator: str, value: JSON) -> JSONObject:
+    """One condition of Kyverno."""
+    return {"key": key, "operator": operator, "value": value}
+
+
+def equals(key: JSON, value: JSON) -> JSONObject:
+    """A block of one condition."""
+    return {"all": [condition(key, "Equals", value)]}
+
+
 def matching(match: JSONObject, exclude: JSONObject | None = None, **fields: JSON) -> JSONObject:
     """A rule that denies all that it applies to."""
     found: JSONObject = {"name": "r", "match": match, "validate": {"message": "no", "deny": {}}}

@@ -9,6 +9,7 @@ from policyd.errors import EvaluationError
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.conditions import holds
 from policyd.importers.model import Refused
+from tests.importers.kyverno.classic import condition
 
 _ENVIRONMENT = Environment.admission()
 _POD = {
@@ -204,7 +205,7 @@ ROWS: list[tuple[Any, str, Any, bool | str]] = [
 
 @pytest.mark.parametrize(("key", "operator", "value", "want"), ROWS)
 def test_operator(key: Any, operator: str, value: Any, want: bool | str) -> None:
-    block = {"all": [{"key": key, "operator": operator, "value": value}]}
+    block = {"all": [condition(key, operator, value)]}
     assert _evaluated(block) == want
 
 
@@ -228,27 +229,19 @@ def _written(block: Any) -> Any:
     if isinstance(block, tuple):
         name, same = block
         value = name if same else f"not-{name}"
-        return {"key": name, "operator": "Equals", "value": value}
+        return condition(name, "Equals", value)
     if isinstance(block, list):
         return [_written(each) for each in block]
     return {name: [_written(each) for each in rows] for name, rows in block.items()}
 
 
 @pytest.mark.parametrize(
-    ("condition", "path", "message"),
+    ("given", "path", "message"),
     [
+        (condition("a", "Like", "b"), "c.any[0].operator", "`Like` is not an op"),
+        (condition("{{ x }}", "Equals", "b"), "c.any[0].key", "`x` is not defined"),
         (
-            {"key": "a", "operator": "Like", "value": "b"},
-            "c.any[0].operator",
-            "`Like` is not an op",
-        ),
-        (
-            {"key": "{{ x }}", "operator": "Equals", "value": "b"},
-            "c.any[0].key",
-            "`x` is not defined",
-        ),
-        (
-            {"key": "a", "operator": "Equals", "value": "{{ time_now() }}"},
+            condition("a", "Equals", "{{ time_now() }}"),
             "c.any[0].value",
             r"`time_now\(\)` has no counterpart",
         ),
@@ -256,9 +249,9 @@ def _written(block: Any) -> Any:
         ("a", "c.any[0]", "expected a condition"),
     ],
 )
-def test_refusal_names_the_place(condition: Any, path: str, message: str) -> None:
+def test_refusal_names_the_place(given: Any, path: str, message: str) -> None:
     with pytest.raises(Refused, match=message) as refused:
-        holds({"any": [condition]}, Vocabulary.request(), "c")
+        holds({"any": [given]}, Vocabulary.request(), "c")
     assert refused.value.finding.path == path
 
 
@@ -295,7 +288,7 @@ def test_refusal_names_the_place(condition: Any, path: str, message: str) -> Non
     ],
 )
 def test_cel_is_as_a_person_would_write_it(key: Any, operator: str, value: Any, want: str) -> None:
-    block = {"all": [{"key": key, "operator": operator, "value": value}]}
+    block = {"all": [condition(key, operator, value)]}
     assert holds(block, Vocabulary.request(present=("spec",)), "conditions").text == want
 
 
@@ -318,12 +311,8 @@ def _evaluated(block: Any) -> bool | str:
 )
 def test_config_map_holds_a_pattern_or_a_list(exclude: str, want: bool) -> None:
     scope = Vocabulary.request().bound("settings", "params", present=("data",))
-    condition = {
-        "key": "{{ request.object.metadata.namespace }}",
-        "operator": "AnyNotIn",
-        "value": "{{ settings.data.exclude }}",
-    }
-    text = holds({"all": [condition]}, scope, "conditions").text
+    key, value = "{{ request.object.metadata.namespace }}", "{{ settings.data.exclude }}"
+    text = holds([condition(key, "AnyNotIn", value)], scope, "conditions").text
     program = Environment.admission(params=True).compile(text)
     values = {"object": _POD, "oldObject": None, "namespaceObject": None, "request": {}}
     assert program.evaluate(values | {"params": {"data": {"exclude": exclude}}}) is want

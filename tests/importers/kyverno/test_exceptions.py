@@ -196,7 +196,7 @@ def test_exceptions_of_a_whole_policy(
 
 def test_conditions_of_a_whole_policy() -> None:
     key = "{{ request.object.metadata.labels.team || '' }}"
-    conditions = {"all": [{"key": key, "operator": "Equals", "value": "a"}]}
-    found = converted(convert, cluster_policy(), exception({"kinds": ["*"]}, conditions=conditions))
+    given = exception({"kinds": ["*"]}, conditions=classic.equals(key, "a"))
+    found = converted(convert, cluster_policy(), given)
     assert messages(found, policyd.build_review(pod(labels={"team": "a"}))) == []
     assert messages(found, policyd.build_review(pod(labels={"team": "b"}))) == ["no"]

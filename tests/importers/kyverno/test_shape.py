@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from policyd.json_types import JSON, FieldPath
 from tests.importers.converting import JUNK, places, replaced
-from tests.importers.kyverno.classic import cluster_policy, imported, rule_of
+from tests.importers.kyverno.classic import cluster_policy, equals, imported, rule_of
 
-DENY = {"conditions": {"all": [{"key": "{{ element.a }}", "operator": "Equals", "value": 1}]}}
+DENY = {"conditions": equals("{{ element.a }}", 1)}
 FULL = cluster_policy(
     {
         **rule_of({"message": "no", "foreach": [{"list": "request.object.spec.a", "deny": DENY}]}),
         "exclude": {"all": [{"resources": {"names": ["a"]}, "subjects": [{"kind": "User", "name": "a"}]}]},
-        "preconditions": {"any": [{"key": "a", "operator": "Equals", "value": "a"}]},
+        "preconditions": equals("a", "a"),
     },
     rule_of({"podSecurity": {"level": "baseline", "exclude": [{"controlName": "Sysctls"}]}}),
     rule_of({"anyPattern": [{"spec": {"=(a)": [{"(b)": "c"}]}}]}, "apps/v1/Deployment"),

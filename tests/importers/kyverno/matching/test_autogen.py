@@ -7,6 +7,7 @@ from tests.importers.kyverno.classic import (
     CONTAINER,
     allows,
     cluster_policy,
+    condition,
     imported,
     matching,
     pattern,
@@ -117,7 +118,7 @@ def test_a_rule_that_reads_the_controller_becomes_one_for_each_form() -> None:
         '{{ request."object".metadata.name }}': "web",
         "{{ request.object.spec.hostNetwork || `false` }}": True,
     }
-    tests = [{"key": key, "operator": "Equals", "value": value} for key, value in keys.items()]
+    tests = [condition(key, "Equals", value) for key, value in keys.items()]
     policy = cluster_policy(rule_of({"message": "no", "deny": {"conditions": {"all": tests}}}))
     names = [each.name for each in imported(policy).documents]
     assert names == ["p-pods", "p-controllers", "p-cronjobs"]

@@ -7,6 +7,8 @@ from tests.importers.kyverno.classic import (
     CONTAINER,
     allows,
     cluster_policy,
+    condition,
+    equals,
     imported,
     pod_of,
     reason,
@@ -25,7 +27,7 @@ def foreach(*loops: JSONObject, **fields: JSON) -> JSONObject:
 
 
 def denied(key: str, operator: str, value: JSON) -> JSONObject:
-    return {"deny": {"conditions": {"all": [{"key": key, "operator": operator, "value": value}]}}}
+    return {"deny": {"conditions": [condition(key, operator, value)]}}
 
 
 def test_patterns_on_plain_lists_become_one_pattern() -> None:
@@ -63,9 +65,7 @@ LOOPS: list[JSONObject] = [
     {"list": ALL, "anyPattern": [{"image": "*:1*"}, {"image": "*:2*"}]},
     {
         "list": ALL,
-        "preconditions": {
-            "all": [{"key": "{{ element.name }}", "operator": "NotEquals", "value": "skipped"}]
-        },
+        "preconditions": {"all": [condition("{{ element.name }}", "NotEquals", "skipped")]},
         "pattern": TAGGED,
     },
     {
@@ -104,9 +104,7 @@ def test_deny_without_conditions_denies() -> None:
 
 
 def test_preconditions_become_a_match_condition() -> None:
-    only = {
-        "all": [{"key": "{{ request.object.metadata.name }}", "operator": "Equals", "value": "a"}]
-    }
+    only = equals("{{ request.object.metadata.name }}", "a")
     policy = cluster_policy(rule_of({"message": "no", "deny": {}}, preconditions=only))
     assert allows(policy, pod_of("b"))
     assert not allows(policy, pod_of("a"))
@@ -115,7 +113,7 @@ def test_preconditions_become_a_match_condition() -> None:
 
 def test_preconditions_do_not_see_variables() -> None:
     context = [{"name": "who", "variable": {"jmesPath": "request.object.metadata.name"}}]
-    only = {"all": [{"key": "{{ who }}", "operator": "Equals", "value": "a"}]}
+    only = equals("{{ who }}", "a")
     validate = {"message": "no", "pattern": {"spec": {"hostNetwork": True}}}
     policy = cluster_policy(rule_of(validate, preconditions=only, context=context))
     assert "variables" not in spec_of(policy)
@@ -145,7 +143,7 @@ def test_a_message_that_cel_cannot_say_is_a_remark() -> None:
     [
         ({"foreach": [{"list": ALL}]}, "foreach[0]: the loop checks nothing"),
         ({"foreach": [{"list": ALL, "order": "Descending", "pattern": {}}]}, "foreach[0].order"),
-        ({"deny": {"conditions": {"all": [{"key": "{{ time_now() }}", "operator": "Equals", "value": "a"}]}}}, "time_now"),
+        ({"deny": {"conditions": equals("{{ time_now() }}", "a")}}, "time_now"),
         ({"manifests": {}}, "validate.manifests"),
         ({"assert": {}}, "validate.assert"),
         ({"message": "nothing"}, "validates nothing"),
