@@ -26,6 +26,7 @@ from policyd.cli.shared.values import to_json
 from policyd.cli.shared.version import version_option
 from policyd.errors import BudgetExceeded, CelCompileError, PolicySchemaError
 from policyd.json_types import JSONObject
+from policyd.mutation.schemas.typed_variables import typed_variables
 from policyd.policy.source.json_text.encoding import json_bytes
 from policyd.policy.source.loader import read_one
 from policyd.versions import NEWEST, SPAN, KubernetesVersion, supported
@@ -154,7 +155,14 @@ def command(
         given["object"] = read_one(content(file), name_of(file))
     expression = encodable(expression)  # Go reads bytes that are not UTF-8 in the same way
     try:
-        answer = _evaluate(expression, given, with_cost, user_authorizer, version=version)
+        answer = _evaluate(
+            expression,
+            given,
+            with_cost,
+            user_authorizer,
+            version=version,
+            typing=typed_variables(given, version),
+        )
     except CelCompileError as error:
         click.echo(compile_error(error), err=True)
         raise SystemExit(2) from None
@@ -246,6 +254,7 @@ def _answer_line(line: bytes, defaults: _Lines) -> JSONObject:
         user_authorizer=defaults.user_authorizer,
         mode=mode,
         version=version,
+        typing=typed_variables(given, version),
     )
 
 
@@ -262,7 +271,8 @@ def evaluate(
     """Return ``{value, type, cost}`` of an expression, or ``{error, stage}``.
 
     ``with_cost`` adds ``estimate`` if the expression compiles. ``user_authorizer`` provides
-    ``authorizer``. ``mode`` is one of ``MODES``. ``typing`` is that of ``Program``.
+    ``authorizer``. ``mode`` is one of ``MODES``. ``typing`` says which variables are
+    Go's values (``typed_variables``).
     """
     try:
         return _evaluate(

@@ -20,6 +20,7 @@ from policyd.admission.subject import Subjects
 from policyd.errors import CelCompileError, CostExceeded, Unanswered
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import Schemas
+from policyd.mutation.schemas.typed_variables import typed_variables
 from policyd.policy.compile.params import NAME_LABEL, Namespaces
 from policyd.versions import KubernetesVersion
 from policyd.webhooks.calls.model import Hook, HookCall, NotCalled, Rejection
@@ -57,7 +58,7 @@ class Decider:
             AdmissionRequest(request),
             self._namespaces,
             authorizer or UnknownPermissions(),
-            schemas=Schemas.builtin(),
+            schemas=Schemas.builtin(version),
         )
 
     def decide(self, hook: Hook) -> HookCall | NotCalled | Rejection:
@@ -192,6 +193,7 @@ def evaluate(
     ``unconverted``: the error of reading an object that the API server would convert first.
     """
     variables = _variables(subject)
+    typing = typed_variables(variables, version)
     budget = CONDITIONS_BUDGET
     errors: list[str] = []
     unknown = false = ""
@@ -199,7 +201,9 @@ def evaluate(
         name, text = condition.get("name", ""), trimmed(condition.get("expression", ""))
         try:
             program = compiled(text, version)
-            value, cost = program.evaluate_with_cost(variables, cost_limit=PER_CALL_LIMIT)
+            value, cost = program.evaluate_with_cost(
+                variables, cost_limit=PER_CALL_LIMIT, typing=typing
+            )
         except Unanswered:
             unknown = unknown or f"matchCondition {name!r} checks permissions of the user"
             continue
