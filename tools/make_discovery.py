@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.cluster import Cluster, cluster
-from tools.make_enums import FLAGS
 
+FLAGS = ["--runtime-config=api/all=true", "--feature-gates=AllAlpha=true,AllBeta=true"]
 TARGET = Path(__file__).resolve().parent.parent / "policyd/policy/kinds/discovery.json"
 
 

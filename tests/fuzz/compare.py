@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from policyd._core.plan.plan import typing_of
 from policyd.cli.eval import command as evaluation
 from policyd.json_types import JSONObject
-from policyd.mutation.schemas.schemas import Schemas
+from policyd.mutation.schemas.typed_variables import typed_variables
 from policyd.versions import KubernetesVersion
 from tests import kubernetes
-from tests.fuzz import go_values, oracle
+from tests.fuzz import oracle
 
 COMPARED = ("value", "type", "error", "stage", "cost")
 RETRIES = 20
@@ -59,20 +58,12 @@ def answer(question: JSONObject) -> JSONObject:
     """policyd's own answer, that of ``policyd eval --jsonl``."""
     text, variables, mode = question["expression"], question["variables"], question.get("mode", "")
     version = KubernetesVersion.parse(question["version"])
-    found = evaluation.evaluate(
-        text, variables, mode=mode, version=version, typing=typing(question)
-    )
+    typing = typed_variables(variables, version) if "kinds" in question else None
+    found = evaluation.evaluate(text, variables, mode=mode, version=version, typing=typing)
     error = found.get("error", "")
     if found.get("stage") == "compile" and error.startswith(_REFUSED):
         return {"error": error.removeprefix(_REFUSED), "stage": "program"}
     return dict(json.loads(json.dumps(found)))
-
-
-def typing(question: JSONObject) -> object:
-    """Which variables are Go's values."""
-    kinds, values = question.get("kinds", {}), question["variables"]
-    roots = [(values.get(name), go_values.gvk(kind)) for name, kind in kinds.items()]
-    return typing_of(Schemas.builtin(), tuple(roots)) if roots else None
 
 
 def differences(questions: Sequence[JSONObject]) -> Iterator[Difference]:

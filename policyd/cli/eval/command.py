@@ -25,6 +25,7 @@ from policyd.cli.shared.values import to_json
 from policyd.cli.shared.version import version_option
 from policyd.errors import BudgetExceeded, CelCompileError, PolicySchemaError
 from policyd.json_types import JSONObject
+from policyd.mutation.schemas.typed_variables import typed_variables
 from policyd.policy.source.json_text.encoding import json_bytes
 from policyd.policy.source.loader import read_one
 from policyd.versions import NEWEST, SPAN, KubernetesVersion, supported
@@ -142,8 +143,12 @@ def command(
     if jsonl:
         options: JSONObject = {"with_cost": with_cost, "user_authorizer": user_authorizer}
 
-        def evaluated(text: str, variables: JSONObject, **others: Any) -> JSONObject:
-            return evaluate(text, {**given, **variables}, **options, **others)
+        def evaluated(
+            text: str, variables: JSONObject, *, mode: str, version: KubernetesVersion
+        ) -> JSONObject:
+            values = {**given, **variables}
+            typing = typed_variables(values, version)
+            return evaluate(text, values, mode=mode, version=version, typing=typing, **options)
 
         defaults: JSONObject = {"expression": expression, "variables": {}, "version": str(version)}
         _answer_lines(file or sys.stdin.buffer, defaults, evaluated)
@@ -157,7 +162,14 @@ def command(
         given["object"] = read_one(content(file), name_of(file))
     expression = encodable(expression)  # Go reads bytes that are not UTF-8 in the same way
     try:
-        answer = _evaluate(expression, given, with_cost, user_authorizer, version=version)
+        answer = _evaluate(
+            expression,
+            given,
+            with_cost,
+            user_authorizer,
+            version=version,
+            typing=typed_variables(given, version),
+        )
     except CelCompileError as error:
         click.echo(compile_error(error), err=True)
         raise SystemExit(2) from None
@@ -251,7 +263,8 @@ def evaluate(
     """Return ``{value, type, cost}`` of an expression, or ``{error, stage}``.
 
     ``with_cost`` adds ``estimate`` if the expression compiles. ``user_authorizer`` provides
-    ``authorizer``. ``mode`` is one of ``MODES``. ``typing`` is that of ``Program``.
+    ``authorizer``. ``mode`` is one of ``MODES``. ``typing`` says which variables are
+    Go's values (``typed_variables``).
     """
     try:
         return _evaluate(

@@ -30,6 +30,7 @@ from policyd.cli.shared.output import styled
 from policyd.cli.shared.tree import TreeStyle, tree
 from policyd.cli.shared.values import shown, to_json
 from policyd.errors import BudgetExceeded, CelCompileError, PolicydError
+from policyd.mutation.schemas.typed_variables import typed_variables
 from policyd.policy.source.loader import read_one
 from policyd.versions import NEWEST, KubernetesVersion
 
@@ -93,7 +94,8 @@ class Session:
     def _run(self, text: str) -> tuple[Checked, object, int, Step]:
         checked, tracer = self.environment.check(text), Tracer()
         program = plan_traced(checked, Layout(), tracer)
-        value, cost = program.evaluate_with_cost(self._given())
+        typing = typed_variables(self.variables, self.version)
+        value, cost = program.evaluate_with_cost(self._given(), typing=typing)
         return checked, value, cost, steps(tracer.take()[0]).root
 
     def _value(self, text: str) -> Lines:

@@ -1,7 +1,6 @@
 """The values of enumerated string fields of built-in kinds. Data and a lookup only.
 
-``enums.json`` is from the OpenAPI documents of the newest API server (``tools/make_enums.py``),
-which also list the values of older versions.
+``enums.json`` has the values of all supported versions (``tools/make_enums.py``).
 """
 
 import functools

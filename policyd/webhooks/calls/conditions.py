@@ -9,6 +9,7 @@ from policyd._core.plan.plan import Subject
 from policyd._core.values.errors import CelError
 from policyd.errors import CelCompileError, CostExceeded, Unanswered
 from policyd.json_types import JSON, JSONObject
+from policyd.mutation.schemas.typed_variables import typed_variables
 from policyd.versions import KubernetesVersion
 from policyd.webhooks.validation.conditions import compiled, trimmed
 
@@ -51,6 +52,7 @@ def evaluate(
     ``unconverted``: the error of reading an object that the API server would convert first.
     """
     variables = _variables(subject)
+    typing = typed_variables(variables, version)
     budget = CONDITIONS_BUDGET
     errors: list[str] = []
     unknown = false = ""
@@ -58,7 +60,9 @@ def evaluate(
         name, text = condition.get("name", ""), trimmed(condition.get("expression", ""))
         try:
             program = compiled(text, version)
-            value, cost = program.evaluate_with_cost(variables, cost_limit=PER_CALL_LIMIT)
+            value, cost = program.evaluate_with_cost(
+                variables, cost_limit=PER_CALL_LIMIT, typing=typing
+            )
         except Unanswered:
             unknown = unknown or f"matchCondition {name!r} checks permissions of the user"
             continue

@@ -50,7 +50,7 @@ class Decider:
             AdmissionRequest(request),
             self._namespaces,
             authorizer or UnknownPermissions(),
-            schemas=Schemas.builtin(),
+            schemas=Schemas.builtin(version),
         )
 
     def decide(self, hook: Hook) -> HookCall | NotCalled | Rejection:

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from policyd.cli import policyd
 from policyd.cli.eval.command import command, evaluate
+from policyd.json_types import JSONObject
 from tests.shared import ROOT
 
 ROWS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
@@ -162,6 +163,35 @@ def test_lines_may_ask_for_what_policies_see(mode: str, expression: str, stage: 
     line = orjson.dumps(question)
     result = CliRunner().invoke(command, ["--jsonl"], input=line)
     assert orjson.loads(result.stdout).get("stage") == stage
+
+
+POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"app": "web"}}}
+KEY, IN_1_36, IN_1_37 = "[1] == 'a'", "no such key: 1", "unsupported map key type: types.Int"
+TYPED = [
+    ("object", POD, IN_1_37),
+    ("oldObject.metadata.labels", POD, IN_1_37),
+    ("params", {**POD, "kind": "ConfigMap"}, IN_1_37),
+    ("namespaceObject", {"metadata": {}}, IN_1_37),
+    ("request", {}, IN_1_37),
+    ("object", {**POD, "apiVersion": "example.com/v1"}, IN_1_36),
+    ("object", {}, IN_1_36),
+    ("pod", POD, IN_1_36),
+]
+
+
+@pytest.mark.parametrize(("place", "value", "error"), TYPED)
+def test_values_of_built_in_kinds_are_those_of_go_since_1_37(
+    place: str, value: JSONObject, error: str
+) -> None:
+    line = {"expression": place + KEY, "variables": {place.partition(".")[0]: value}}
+    lines = [orjson.dumps(line), orjson.dumps({**line, "version": "1.36"})]
+    found = CliRunner().invoke(command, ["--jsonl"], input=b"\n".join(lines)).stdout.splitlines()
+    assert [orjson.loads(each)["error"] for each in found] == [error, IN_1_36]
+
+
+def test_the_content_of_a_file_is_of_the_kind_that_it_names() -> None:
+    found = CliRunner().invoke(command, ["object[1]", "-"], input=orjson.dumps(POD))
+    assert found.stderr == f"error: {IN_1_37}\n"
 
 
 def test_jsonl_keeps_the_text_of_kubernetes_and_people_get_a_hint() -> None:

@@ -81,6 +81,13 @@ def test_values_that_are_kept_have_their_type(session: Session) -> None:
     assert answer(session, ":vars")[1:2] == ['y = "1Gi"']
 
 
+def test_values_of_built_in_kinds_are_those_of_go(session: Session) -> None:
+    session.variables["object"] = {"apiVersion": "v1", "kind": "Pod", **OBJECT}
+    assert answer(session, ":let all = object.spec.containers")[0].startswith("all = ")
+    for each in ("all", "object.spec.containers"):
+        assert answer(session, f"{each}[0u]")[0] == "error: unsupported index type: types.Uint"
+
+
 def test_file_is_loaded_as_object_or_by_name(session: Session, tmp_path: Path) -> None:
     file = tmp_path / "pod.yaml"
     file.write_text("metadata: {name: web}\n")

@@ -155,6 +155,18 @@ def test_reviews_are_sent_before_1_37_only() -> None:
     assert not one(webhook, sent, version=KubernetesVersion(1, 37)).validating
 
 
+@pytest.mark.parametrize(
+    ("version", "error"),
+    [("1.36", "no such key: 1"), ("1.37", "unsupported map key type: types.Int")],
+)
+def test_conditions_read_the_values_of_the_version(version: str, error: str) -> None:
+    for place in ("object.metadata.labels", "dyn(request)"):
+        webhook = hook(matchConditions=conditions(f"{place}[1] == 'web'"))
+        found = one(webhook, request(), version=KubernetesVersion.parse(version))
+        assert found.rejection is not None
+        assert found.rejection.message.endswith(f"resulted in error: {error}")
+
+
 def test_conditions_see_what_the_authorizer_answers() -> None:
     check = "authorizer.group('').resource('pods').check('get').allowed()"
     webhook = hook(matchConditions=conditions(check))

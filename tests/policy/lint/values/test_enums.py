@@ -80,6 +80,8 @@ RIGHT: list[tuple[JSONObject, str]] = [
     (PODS, "object.metadata.?labels[?'type'].orValue('') != 'loadbalancer'"),
     (PODS, "object.kind == 'Deployment'"),  # of another kind, on purpose
     (PODS, "request.operation != 'DELETE'"),
+    (PODS, "object.spec.?securityContext.seccompProfile.type != 'OCI'"),  # of 1.38 only
+    (CLAIMS, "object.status.allocatedResourceStatuses.all(k, v, v != 'ControllerResizeFailed')"),  # before
     (PODS, "request.operation.lowerAscii() != 'create'"),
     (PODS, "['always'].exists(c, c == 'always')"),
     (EVERYTHING, "object.spec.type == 'Loadbalancer'"),
