@@ -11,12 +11,12 @@ from policyd.admission.review import AdmissionResponse
 from policyd.api.evaluation import WebhookCall
 from policyd.api.lookups import Lookups
 from policyd.api.policy_set import PolicySet
-from policyd.http.app import ROUTES, route_of_policy
 from policyd.http.endpoints import Reviews
 from policyd.http.evaluators import ReviewCall, ReviewEvaluator
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import SHARE, InFlight
 from policyd.http.messages import ASGIScope, Receive, Send, not_found, respond
+from policyd.http.routes import ROUTES, route_of_policy
 from policyd.policy.model.suite import Webhook
 
 HEALTH = frozenset(("/livez", "/readyz", "/healthz"))

@@ -4,7 +4,7 @@ One ASGI app serves both ports; ``scope["scheme"]`` tells them apart. Review pat
 TLS port only, everything else on the plain port only.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -32,39 +32,12 @@ from policyd.http.messages import (
     respond,
 )
 from policyd.http.policies_in_use import ClusterView, PoliciesInUse
+from policyd.http.routes import ROUTES, route_of_policy
 from policyd.http.status import MetricsRenderer, ProcessView, Status
-from policyd.policy.compile.compiled import CompiledPolicy, PolicyFilter
-from policyd.policy.model.suite import Webhook
 from policyd.webhooks.configuration_paths import EDIT_PATH
 
 if TYPE_CHECKING:
     from policyd.http.callers import CallerCheck
-
-
-WEBHOOKS: tuple[Webhook, ...] = ("validate", "mutate")
-_ONLY: dict[str, PolicyFilter | None] = {
-    "": None,
-    "/fail": lambda policy: policy.fail,
-    "/ignore": lambda policy: not policy.fail,
-}
-# A webhook, and which policies it evaluates (None: all).
-_Route = tuple[Webhook, PolicyFilter | None]
-# The webhook of each fixed path, and which policies it evaluates (None: all).
-ROUTES: dict[str, _Route] = {
-    f"/{webhook}{path}": (webhook, only) for webhook in WEBHOOKS for path, only in _ONLY.items()
-}
-
-
-def route_of_policy(
-    path: str, policies: Iterable[CompiledPolicy]
-) -> tuple[str, PolicyFilter] | None:
-    """The same for ``/validate/policy/NAME`` or ``/mutate/policy/NAME``; None if no policy of that
-    name is loaded.
-    """
-    webhook, _, name = path[1:].partition("/policy/")
-    if webhook not in WEBHOOKS or not any(policy.name == name for policy in policies):
-        return None
-    return webhook, lambda policy: policy.name == name
 
 
 class Application:
