@@ -2,6 +2,7 @@
 
 import json
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,16 +43,13 @@ def whole(path: str, content: bytes) -> bytes:
 
 def ask(server: Process, path: str, content: bytes) -> Asked:
     """One request on a connection that is open already, as the API server's are."""
-    connection = server.connect()
-    try:
+    with closing(server.connect()) as connection:
         connection.connect()
         watch = Stopwatch(server)
         connection.request("POST", path, content)
         answer = connection.getresponse()
         read = answer.read()
         return Asked(answer.status, json.loads(read), watch.took())
-    finally:
-        connection.close()
 
 
 class Stopwatch:

@@ -71,18 +71,14 @@ def test_memory_stays_where_it_is(tmp_path: Path) -> None:
     write(sources, 0)
     flags = ["--self-signed", "--bind", "127.0.0.1:0", "--admin-bind", "127.0.0.1:0"]
     command = [sys.executable, "-m", "policyd", "serve", "-p", str(sources), *flags]
-    server = Process(command, tmp_path / "log")
-    try:
-        with server.secure_socket() as sock:
-            send(sock, REQUESTS // 10)
-            for version in range(1, 6):
-                reload(server, sources, version)
-            settled = server.resident()
-            for version in range(6, 6 + RELOADS):
-                reload(server, sources, version)
-            reloaded = server.resident()
-            send(sock, REQUESTS)
-            assert reloaded - settled < ALLOWED
-            assert server.resident() - reloaded < ALLOWED
-    finally:
-        server.kill()
+    with Process(command, tmp_path / "log") as server, server.secure_socket() as sock:
+        send(sock, REQUESTS // 10)
+        for version in range(1, 6):
+            reload(server, sources, version)
+        settled = server.resident()
+        for version in range(6, 6 + RELOADS):
+            reload(server, sources, version)
+        reloaded = server.resident()
+        send(sock, REQUESTS)
+        assert reloaded - settled < ALLOWED
+        assert server.resident() - reloaded < ALLOWED

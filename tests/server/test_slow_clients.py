@@ -23,9 +23,8 @@ def whole_request(path: bytes = b"/validate") -> bytes:
 
 
 def test_handshake_has_a_time(tmp_path: Path, http_server: str) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
     with (
-        fake_server(tmp_path, sources, handshake_timeout="200ms") as server,
+        fake_server(tmp_path, handshake_timeout="200ms") as server,
         socket.create_connection(("127.0.0.1", server.port), timeout=300) as silent,
     ):
         assert silent.recv(1) == b""
@@ -35,9 +34,8 @@ def test_handshake_has_a_time(tmp_path: Path, http_server: str) -> None:
 
 @pytest.mark.own_server("has no time of its own for heads")
 def test_head_has_a_time_and_an_unused_connection_more(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
     with (
-        fake_server(tmp_path, sources, head_timeout="200ms") as server,
+        fake_server(tmp_path, head_timeout="200ms") as server,
         server.secure_socket() as unused,
         server.secure_socket() as slow,
     ):
@@ -52,8 +50,7 @@ def test_head_has_a_time_and_an_unused_connection_more(tmp_path: Path) -> None:
 @pytest.mark.own_server("does not count the pieces of bodies")
 def test_client_whose_body_comes_in_crumbs_is_closed(tmp_path: Path) -> None:
     """A chunk costs the server as much whether it has one byte or thousands."""
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources) as server:
+    with fake_server(tmp_path) as server:
         chunked = b"POST /validate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
         with server.secure_socket() as sock:
             pieces = b"".join(b"1\r\n%c\r\n" % each for each in body()[:900])
@@ -125,9 +122,8 @@ def test_pipelined_requests_are_answered_in_order(tmp_path: Path) -> None:
 
 @pytest.mark.own_server("does not limit connections")
 def test_newcomers_replace_the_connection_that_is_idle_longest(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
     # One address may have three quarters of them.
-    with fake_server(tmp_path, sources, max_connections="16") as server:
+    with fake_server(tmp_path, max_connections="16") as server:
         idle = []
         for _ in range(20):
             sock = server.secure_socket()
@@ -146,8 +142,7 @@ def test_newcomers_replace_the_connection_that_is_idle_longest(tmp_path: Path) -
 
 @pytest.mark.own_server("does not limit connections")
 def test_there_is_a_place_beside_connections_that_stall(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources, max_connections="16") as server:
+    with fake_server(tmp_path, max_connections="16") as server:
         stalled = [server.secure_socket() for _ in range(12)]
         for sock in stalled:
             sock.sendall(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{")

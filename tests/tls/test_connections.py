@@ -15,7 +15,7 @@ from policyd.tls.issuing import self_signed
 from policyd.tls.pem import validity
 from tests.builders.reviews import body
 from tests.server.announcing import response
-from tests.server.process import Process, fake_server, trusting, until, write_sources
+from tests.server.process import Process, fake_server, trusting, until
 from tests.tls.pki import issue
 
 
@@ -34,9 +34,8 @@ def status_with(server: Process, context: ssl.SSLContext) -> int:
 @pytest.mark.usefixtures("http_server")
 def test_only_clients_of_the_authority_and_name_are_answered(tmp_path: Path) -> None:
     authority, stranger = issue("authority"), issue("authority")
-    sources = write_sources(tmp_path / "sources", a="allow a")
     settings = {"client_ca": str(authority.write(tmp_path)[0]), "client_name": "kube-apiserver"}
-    with fake_server(tmp_path, sources, **settings) as server:
+    with fake_server(tmp_path, **settings) as server:
         for name, signer, status in (
             ("kube-apiserver", authority, 200),
             ("somebody", authority, 0),
@@ -99,9 +98,8 @@ def test_self_signed_certificate_is_trusted_by_itself(tmp_path: Path) -> None:
     cert, key = self_signed()
     (tmp_path / "c").write_bytes(cert)
     (tmp_path / "k").write_bytes(key)
-    sources = write_sources(tmp_path / "sources", a="allow a")
     files = {"tls_cert": str(tmp_path / "c"), "tls_key": str(tmp_path / "k")}
-    with fake_server(tmp_path, sources, **files) as server:
+    with fake_server(tmp_path, **files) as server:
         context = ssl.create_default_context(cadata=cert.decode())
         context.verify_flags |= ssl.VERIFY_X509_STRICT
         for name in ("localhost", "127.0.0.1", "::1", socket.gethostname()):
@@ -112,8 +110,7 @@ def test_self_signed_certificate_is_trusted_by_itself(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("http_server")
 def test_idle_connection_is_closed_after_keep_alive_and_a_used_one_is_not(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources, keep_alive="300ms") as server:
+    with fake_server(tmp_path, keep_alive="300ms") as server:
         request = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
         with server.secure_socket() as idle, server.secure_socket() as used:
             idle.settimeout(0.05)
@@ -130,8 +127,7 @@ def test_idle_connection_is_closed_after_keep_alive_and_a_used_one_is_not(tmp_pa
 
 
 def test_many_requests_share_a_connection_and_each_answer_is_one_record(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources) as server, server.secure_socket() as sock:
+    with fake_server(tmp_path) as server, server.secure_socket() as sock:
         request = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
         for _ in range(1500):  # Hypercorn's own limit is 1,000 a connection
             sock.sendall(request % (len(body()), body()))
