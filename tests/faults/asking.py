@@ -31,16 +31,6 @@ class Asked:
         return str(self.response.get("status", {}).get("message", ""))
 
 
-def head(path: str, size: int) -> bytes:
-    """The head of a request with a body of this size."""
-    return f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\n\r\n".encode()
-
-
-def whole(path: str, content: bytes) -> bytes:
-    """The bytes of a request."""
-    return head(path, len(content)) + content
-
-
 def ask(server: Process, path: str, content: bytes) -> Asked:
     """One request on a connection that is open already, as the API server's are."""
     with closing(server.connect()) as connection:

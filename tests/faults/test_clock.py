@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.builders.reviews import body
-from tests.faults.asking import ask, head
+from tests.faults.asking import ask
+from tests.server.announcing import head
 from tests.server.process import Process, until
 from tests.server.serve import DENY, command, write_policy
 

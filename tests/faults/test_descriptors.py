@@ -5,7 +5,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tests.builders.reviews import body
-from tests.faults.asking import ask, whole
+from tests.faults.asking import ask
+from tests.server.announcing import whole
 from tests.server.process import Process, trusting, until
 from tests.server.serve import DENY, command, write_policy
 

@@ -10,8 +10,9 @@ import pytest
 
 from policyd.json_types import JSONObject
 from tests.builders.reviews import body
-from tests.faults.asking import ask, whole
+from tests.faults.asking import ask
 from tests.faults.open_load import OpenLoad
+from tests.server.announcing import whole
 from tests.server.process import Process, until
 from tests.server.serve import DENY, command, write_policy
 

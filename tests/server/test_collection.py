@@ -10,19 +10,14 @@ import pytest
 
 from policyd.gc_policy import collect_as_usual
 from policyd.server.policies.policy_loader import PolicyLoader
-from tests.builders.reviews import body
 from tests.server import pair
+from tests.server.announcing import whole_request
 from tests.server.process import Process, until, write_sources
 from tests.server.serve import DENY, serving, write_policy
 
 RELOADS = 50
 IDLE = 'policyd_connections{port="reviews",state="idle"}'
 BUSY = 'policyd_connections{port="reviews",state="busy"}'
-
-
-def whole_request() -> bytes:
-    head = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
-    return head % len(body()) + body()
 
 
 def ask(sock: ssl.SSLSocket) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.reviews import body
-from tests.server.announcing import response
+from tests.server.announcing import response, whole_request
 from tests.server.load import Load
 from tests.server.process import fake_server, trusting, until
 
@@ -102,8 +102,7 @@ class Client:
     def _ask(self, sock: ssl.SSLSocket) -> None:
         told = False
         while True:
-            head = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
-            sock.sendall(head % len(body()) + body())
+            sock.sendall(whole_request())
             answer = response(sock)
             if not answer:
                 if not told:
@@ -133,13 +132,12 @@ def test_answers_say_close_while_draining(tmp_path: Path) -> None:
 
 def test_work_under_way_is_finished_after_the_drain(tmp_path: Path) -> None:
     with fake_server(tmp_path, drain="0s") as server, server.secure_socket() as sock:
-        whole = body()
-        head = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
-        sock.sendall(head % len(whole) + whole[:20])
+        whole = whole_request()
+        sock.sendall(whole[:-20])
         until(lambda: server.metric("policyd_in_flight_requests") == 1, "the request")
         server.child.terminate()
         until(lambda: server.lines("draining"), "the drain")
-        sock.sendall(whole[20:])
+        sock.sendall(whole[-20:])
         assert response(sock).startswith(b"HTTP/1.1 200")
         assert sock.recv(65536) == b""
         sock.close()

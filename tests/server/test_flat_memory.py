@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders.reviews import body
+from tests.server.announcing import whole_request
 from tests.server.process import Process, until
 
 POLICIES = 40
@@ -53,9 +53,8 @@ def reload(server: Process, sources: Path, version: int) -> None:
 
 def send(sock: ssl.SSLSocket, count: int) -> None:
     """Send requests many at once, and read all answers."""
-    head = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body())
     for _ in range(count // AT_ONCE):
-        sock.sendall((head + body()) * AT_ONCE)
+        sock.sendall(whole_request() * AT_ONCE)
         answers, end = 0, b""
         while answers < AT_ONCE or not end.endswith(b"}"):
             piece = sock.recv(65536)

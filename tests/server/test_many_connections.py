@@ -13,7 +13,7 @@ from policyd.http.limits import Peer
 from policyd.server.network import connections
 from policyd.server.network.connections import EXEMPT_AT, PortConnections
 from tests.builders.reviews import body
-from tests.faults.asking import whole
+from tests.server.announcing import whole
 from tests.server.many import ManyConnections
 from tests.server.process import Process, until
 from tests.server.serve import DENY, command, write_policy

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.reviews import body
-from tests.server.announcing import response
+from tests.server.announcing import response, whole_request
 from tests.server.process import Process, fake_server, trusting, until, write_sources
 
 pytestmark = pytest.mark.usefixtures("http_server")
@@ -14,12 +14,6 @@ pytestmark = pytest.mark.usefixtures("http_server")
 
 def closed(server: Process, reason: str, port: str = "reviews") -> float:
     return server.metric(f'policyd_closed_connections_total{{port="{port}",reason="{reason}"}}')
-
-
-def whole_request(path: bytes = b"/validate") -> bytes:
-    """The bytes of a whole request."""
-    head = b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
-    return head % (path, len(body())) + body()
 
 
 def test_handshake_has_a_time(tmp_path: Path, http_server: str) -> None:
@@ -72,7 +66,7 @@ def test_client_that_does_not_take_its_answer_is_closed(tmp_path: Path) -> None:
         fake_server(tmp_path, sources, write_timeout="2s") as server,
         server.narrow_socket() as sock,
     ):
-        sock.sendall(whole_request(b"/mutate"))
+        sock.sendall(whole_request("/mutate"))
         # The answer counts until it is taken.
         until(lambda: server.metric("policyd_in_flight_bytes") > 3_000_000, "the answer")
         until(lambda: closed(server, "write") == 1, "the end of the connection")
@@ -83,7 +77,7 @@ def test_slow_client_that_takes_its_answer_gets_all_of_it(tmp_path: Path) -> Non
     sources = write_sources(tmp_path / "sources", a="patch 3000000")
     with fake_server(tmp_path, sources) as server, server.narrow_socket() as sock:
         for _ in range(2):
-            sock.sendall(whole_request(b"/mutate"))
+            sock.sendall(whole_request("/mutate"))
             seen = b""
             while not seen.endswith(b"}}"):
                 seen += sock.recv(4096)
@@ -99,8 +93,8 @@ def test_client_that_only_sends_is_not_read(tmp_path: Path, http_server: str) ->
         sent = 0
         with pytest.raises(TimeoutError):
             while sent < 64 * 2**20:
-                sock.sendall(whole_request(b"/mutate") * 16)
-                sent += len(whole_request(b"/mutate")) * 16
+                sock.sendall(whole_request("/mutate") * 16)
+                sent += len(whole_request("/mutate")) * 16
         answered = 'operation="CREATE",result="allowed",webhook="mutate"'
         count = server.metric(f"policyd_admission_requests_total{{{answered}}}")
         # What the kernel takes of both ways, and no more: 2,000 would be 40 MB.
@@ -113,7 +107,7 @@ def test_client_that_only_sends_is_not_read(tmp_path: Path, http_server: str) ->
 def test_pipelined_requests_are_answered_in_order(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="patch 50000")
     with fake_server(tmp_path, sources) as server, server.secure_socket() as sock:
-        sock.sendall(whole_request(b"/mutate") * 40)
+        sock.sendall(whole_request("/mutate") * 40)
         seen = b""
         while seen.count(b"HTTP/1.1 200") < 40 or not seen.endswith(b"}}"):
             seen += sock.recv(1 << 20)
