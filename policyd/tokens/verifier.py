@@ -114,11 +114,6 @@ class TokenVerifier:
         self._issuer = ""
         self._keys = _NO_KEYS
 
-    @property
-    def has_keys(self) -> bool:
-        """Whether tokens can be verified."""
-        return bool(self._keys)
-
     def use(self, issuer: str, keys: KeySet) -> bool:
         """Use these keys from now on; whether they differ from the previous ones."""
         if (issuer, keys) == (self._issuer, self._keys):

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -67,16 +68,13 @@ def test_a_lie_is_a_failure_in_time(tmp_path: Path, name: str) -> None:
 def test_a_lie_about_definitions_is_a_problem_in_time(tmp_path: Path, name: str) -> None:
     with lying(LIES[name]) as liar:
         config = configuration(liar.kubeconfig(tmp_path))
-        found = ClusterDefinitions(config, SECONDS, lambda *_: None)
-        try:
+        with closing(ClusterDefinitions(config, SECONDS, lambda *_: None)) as found:
             for wanted in (WantedDefinition("x.io", "things"), WantedDefinition("x.io", EVERY)):
                 started = time.monotonic()
                 assert found.fetch(frozenset([wanted])) == []
                 assert found.problem
                 assert not found.changed()
                 assert time.monotonic() - started < PATIENCE
-        finally:
-            found.close()
 
 
 def test_an_answer_is_read_no_further_than_its_bound(tmp_path: Path) -> None:
@@ -159,13 +157,12 @@ def test_one_definition_that_hangs_keeps_no_other_from_being_read(tmp_path: Path
     told: list[bool] = []
     with lying(lies.by_path(b"/a.x.io", lies.hang, once(whole(crd)))) as liar:
         config = configuration(liar.kubeconfig(tmp_path))
-        found = ClusterDefinitions(config, SECONDS, lambda answered, _: told.append(answered))
-        try:
+        with closing(
+            ClusterDefinitions(config, SECONDS, lambda answered, _: told.append(answered))
+        ) as found:
             got = found.fetch(
                 frozenset([WantedDefinition("x.io", "a"), WantedDefinition("x.io", "b")])
             )
             assert [each["metadata"]["name"] for each in got] == ["b.x.io"]
             assert sorted(told) == [False, True]
             assert found.problem
-        finally:
-            found.close()

@@ -38,6 +38,14 @@ def placing(monkeypatch: pytest.MonkeyPatch) -> Any:
     return made
 
 
+@pytest.fixture(name="server")
+def _server(placing: Any) -> Any:
+    """One that has placed a policy."""
+    made = placing(CHECK)
+    made.later(PLACED)
+    return made
+
+
 def test_a_policy_is_evaluated_until_its_documents_have_been_stored_for_long(placing: Any) -> None:
     server = placing(CHECK, SECRETS)
     unknown = server.placed.left_out
@@ -68,9 +76,7 @@ def test_a_controller_that_has_seen_them_shortens_the_wait(placing: Any) -> None
 
 
 @pytest.mark.parametrize("path", BOTH)
-def test_a_document_that_vanishes_makes_it_evaluate_at_once(placing: Any, path: str) -> None:
-    server = placing(CHECK)
-    server.later(PLACED)
+def test_a_document_that_vanishes_makes_it_evaluate_at_once(server: Any, path: str) -> None:
     assert server.evaluated == []
     gone = server.stored.objects.pop(f"{API}/{path}")
     server.placed.document_changed((gone["kind"], "check"))
@@ -82,9 +88,7 @@ def test_a_document_that_vanishes_makes_it_evaluate_at_once(placing: Any, path: 
     assert server.evaluated == []
 
 
-def test_an_edit_makes_it_evaluate_at_once(placing: Any) -> None:
-    server = placing(CHECK)
-    server.later(PLACED)
+def test_an_edit_makes_it_evaluate_at_once(server: Any) -> None:
     found = server.stored.objects[f"{API}/{POLICY}"]
     server.stored.objects[f"{API}/{POLICY}"] = {
         **found,
@@ -116,9 +120,7 @@ def test_a_replica_that_starts_knows_what_has_been_placed_for_long(
     assert server.evaluated == ["check"], "it was written a moment ago"
 
 
-def test_documents_go_only_after_the_webhook_has_the_rules(placing: Any) -> None:
-    server = placing(CHECK)
-    server.later(PLACED)
+def test_documents_go_only_after_the_webhook_has_the_rules(server: Any) -> None:
     server.use(SLOW)
     assert server.evaluated == ["check"], "the source changed"
     server.later(WIDE_SECONDS - 1)
@@ -128,9 +130,7 @@ def test_documents_go_only_after_the_webhook_has_the_rules(placing: Any) -> None
     assert server.sent[-2:] == [f"DELETE {BINDING}", f"DELETE {POLICY}"]
 
 
-def test_an_unchanged_policy_stays_placed_over_a_reload(placing: Any) -> None:
-    server = placing(CHECK)
-    server.later(PLACED)
+def test_an_unchanged_policy_stays_placed_over_a_reload(server: Any) -> None:
     sent = list(server.sent)
     server.use(CHECK, SECRETS)
     server.once()
@@ -140,9 +140,7 @@ def test_an_unchanged_policy_stays_placed_over_a_reload(placing: Any) -> None:
     assert server.sent == sent
 
 
-def test_a_change_of_policy_and_binding_goes_by_the_webhook(placing: Any) -> None:
-    server = placing(CHECK)
-    server.later(PLACED)
+def test_a_change_of_policy_and_binding_goes_by_the_webhook(server: Any) -> None:
     before = len(server.sent)
     server.use(policy("check", CONFIG_MAPS, validations=[demand("true", "no")]))
     server.once()
@@ -229,9 +227,7 @@ def test_documents_are_deleted_with_the_namespace_of_policyd(placing: Any) -> No
     assert server.evaluated == [], "followers need not know the owner"
 
 
-def test_without_the_list_of_documents_everything_is_evaluated(placing: Any) -> None:
-    server = placing(CHECK)
-    server.later(PLACED)
+def test_without_the_list_of_documents_everything_is_evaluated(server: Any) -> None:
     server.watched.usable, server.watched.problem = False, "forbidden"
     server.placed.changed()
     server.once()
@@ -257,9 +253,7 @@ def test_a_policy_is_placed_when_its_rollout_is_over(
     assert (server.evaluated, server.documents) == ([], BOTH)
 
 
-def test_a_document_that_somebody_changes_all_the_time_is_left_to_the_webhook(placing: Any) -> None:
-    server = placing(CHECK)
-    server.later(PLACED)
+def test_a_document_that_somebody_changes_all_the_time_is_left_to_the_webhook(server: Any) -> None:
     before = len(server.sent)
     at = f"{API}/{POLICY}"
     for _ in range(60):

@@ -2,6 +2,7 @@
 
 import json
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,28 +31,15 @@ class Asked:
         return str(self.response.get("status", {}).get("message", ""))
 
 
-def head(path: str, size: int) -> bytes:
-    """The head of a request with a body of this size."""
-    return f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\n\r\n".encode()
-
-
-def whole(path: str, content: bytes) -> bytes:
-    """The bytes of a request."""
-    return head(path, len(content)) + content
-
-
 def ask(server: Process, path: str, content: bytes) -> Asked:
     """One request on a connection that is open already, as the API server's are."""
-    connection = server.connect()
-    try:
+    with closing(server.connect()) as connection:
         connection.connect()
         watch = Stopwatch(server)
         connection.request("POST", path, content)
         answer = connection.getresponse()
         read = answer.read()
         return Asked(answer.status, json.loads(read), watch.took())
-    finally:
-        connection.close()
 
 
 class Stopwatch:

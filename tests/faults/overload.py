@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from tests.builders.reviews import body
-from tests.faults.asking import whole
 from tests.faults.open_load import Answers, Client, OpenLoad
+from tests.server.announcing import whole
 from tests.server.process import PATIENCE, Process
 from tests.server.serve import serving, write_policy
 from tools.bench.server import cpu_seconds

@@ -41,8 +41,7 @@ def test_a_start_with_another_key_ends_and_says_why(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", ["cut", "empty", "gone", "another key"])
 def test_a_bad_pair_leaves_the_former_one_in_use(tmp_path: Path, damage: str) -> None:
     flags = files(tmp_path, issue("policyd"))
-    server = Process(with_files(tmp_path, flags), tmp_path / "server.log")
-    try:
+    with Process(with_files(tmp_path, flags), tmp_path / "server.log") as server:
         good = server.metric("policyd_certificate_expiry_timestamp_seconds")
         key = tmp_path / "tls.key"
         if damage == "another key":
@@ -64,15 +63,12 @@ def test_a_bad_pair_leaves_the_former_one_in_use(tmp_path: Path, damage: str) ->
             "the next certificate",
         )
         assert ask(server, "/validate", body()).response["allowed"]
-    finally:
-        server.kill()
 
 
 def test_an_expired_certificate_is_served_and_reported(tmp_path: Path) -> None:
     """API servers refuse it; a server that ended would help nobody and could not be mended."""
     flags = files(tmp_path, issue("policyd", days=-1))
-    server = Process(with_files(tmp_path, flags), tmp_path / "server.log")
-    try:
+    with Process(with_files(tmp_path, flags), tmp_path / "server.log") as server:
         said = until(lambda: server.lines("certificate"), "what the log says")
         assert said[0]["level"] == "error"
         assert "the serving certificate expired at" in said[0]["message"]
@@ -80,21 +76,16 @@ def test_an_expired_certificate_is_served_and_reported(tmp_path: Path) -> None:
         assert ask(server, "/validate", body()).response["allowed"]  # a client that does not look
         files(tmp_path, issue("policyd"))
         until(lambda: "new connections" in str(server.lines("certificate")), "the next one")
-    finally:
-        server.kill()
 
 
 @pytest.mark.skipif(not shutil.which("setpriv"), reason="needs setpriv, to be no root")
 def test_a_key_without_the_right_to_read_leaves_the_former_one_in_use(tmp_path: Path) -> None:
     flags = files(tmp_path, issue("policyd"))
     bounded = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all"]
-    server = Process([*bounded, *with_files(tmp_path, flags)], tmp_path / "server.log")
-    try:
+    with Process([*bounded, *with_files(tmp_path, flags)], tmp_path / "server.log") as server:
         (tmp_path / "tls.key").chmod(0)
         said = until(lambda: server.lines("certificate"), "what the log says")
         assert "Permission denied" in said[0]["message"]
         assert ask(server, "/validate", body()).response["allowed"]
         files(tmp_path, issue("policyd"))
         until(lambda: "new connections" in str(server.lines("certificate")), "the next one")
-    finally:
-        server.kill()

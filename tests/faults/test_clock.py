@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.builders.reviews import body
-from tests.faults.asking import ask, head
+from tests.faults.asking import ask
+from tests.server.announcing import head
 from tests.server.process import Process, until
 from tests.server.serve import DENY, command, write_policy
 
@@ -80,8 +81,7 @@ def test_jumps_of_the_clock_change_no_deadline(tmp_path: Path, days: int) -> Non
     """Forward and backward, while requests, a stalled body and the watch of the files run."""
     policies = write_policy(tmp_path / "policies", "p", DENY).parent
     clock = Clock(tmp_path)
-    server = Process([*clock.prefix, *command(policies)], tmp_path / "server.log")
-    try:
+    with Process([*clock.prefix, *command(policies)], tmp_path / "server.log") as server:
         connection = server.connect()
         connection.request("POST", "/validate", body())
         assert connection.getresponse().read()
@@ -106,8 +106,6 @@ def test_jumps_of_the_clock_change_no_deadline(tmp_path: Path, days: int) -> Non
         if days > 0:
             said = until(lambda: server.lines("certificate"), "what the log says")
             assert "expired" in said[0]["message"]
-    finally:
-        server.kill()
 
 
 def forbidden() -> bytes:

@@ -5,7 +5,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from tests.builders.reviews import body
-from tests.faults.asking import whole
+from tests.server.announcing import whole
 from tests.server.process import Process, trusting
 from tests.server.serve import DENY, serving, write_policy
 

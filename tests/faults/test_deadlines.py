@@ -17,8 +17,9 @@ import pytest
 from policyd.json_types import JSON, JSONObject
 from tests.builders.reviews import body
 from tests.cluster.lies import hang, lying
-from tests.faults.asking import Asked, Stopwatch, ask, head, whole
+from tests.faults.asking import Asked, Stopwatch, ask
 from tests.sampling import paired, sampled
+from tests.server.announcing import head, whole
 from tests.server.process import Process, until
 from tests.server.serve import serving, write_policy
 

@@ -5,7 +5,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tests.builders.reviews import body
-from tests.faults.asking import ask, whole
+from tests.faults.asking import ask
+from tests.server.announcing import whole
 from tests.server.process import Process, trusting, until
 from tests.server.serve import DENY, command, write_policy
 
@@ -16,8 +17,7 @@ def test_without_descriptors_clients_wait_and_probes_are_answered(tmp_path: Path
     """RLIMIT_NOFILE is less than --max-connections: idle connections make room, as at that limit."""
     policies = write_policy(tmp_path / "policies", "p", DENY).parent
     limited = ["sh", "-c", f'ulimit -n {FILES}; exec "$@"', "sh"]
-    server = Process([*limited, *command(policies)], tmp_path / "server.log")
-    try:
+    with Process([*limited, *command(policies)], tmp_path / "server.log") as server:
         (said,) = server.lines("limit")
         assert said["level"] == "warning" and "--max-connections" in said["message"]
         with ExitStack() as stack:
@@ -43,8 +43,6 @@ def test_without_descriptors_clients_wait_and_probes_are_answered(tmp_path: Path
         write_policy(policies, "p", DENY.replace("TEXT", "more"))  # needs files, too
         until(lambda: server.metric('policyd_reloads_total{result="success"}') >= 2, "a reload")
         assert not server.lines("defect")
-    finally:
-        server.kill()
 
 
 def answered(server: Process) -> bool:

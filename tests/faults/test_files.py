@@ -95,8 +95,7 @@ def test_a_file_without_the_right_to_read_changes_nothing(tmp_path: Path) -> Non
     file = write_policy(tmp_path / "policies", "p", DENY)
     write_policy(tmp_path / "policies", "other", "validations: [{expression: 'true'}]")
     bounded = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all"]
-    server = Process([*bounded, *command(file.parent)], tmp_path / "server.log")
-    try:
+    with Process([*bounded, *command(file.parent)], tmp_path / "server.log") as server:
         file.chmod(0)
         failed(server, said="Permission denied")
         assert refused(server)
@@ -105,8 +104,6 @@ def test_a_file_without_the_right_to_read_changes_nothing(tmp_path: Path) -> Non
             lambda: server.metric("policyd_last_reload_successful") == 1,
             "the right",
         )
-    finally:
-        server.kill()
 
 
 @contextmanager

@@ -10,8 +10,9 @@ import pytest
 
 from policyd.json_types import JSONObject
 from tests.builders.reviews import body
-from tests.faults.asking import ask, whole
+from tests.faults.asking import ask
 from tests.faults.open_load import OpenLoad
+from tests.server.announcing import whole
 from tests.server.process import Process, until
 from tests.server.serve import DENY, command, write_policy
 
@@ -60,29 +61,28 @@ def large() -> bytes:
 
 def test_large_bodies_in_a_small_pod(tmp_path: Path) -> None:
     policies = write_policy(tmp_path / "policies", "p", DENY).parent
-    with limited() as (group, prefix):
-        server = Process([*prefix, *command(policies, *FLAGS)], tmp_path / "server.log")
-        try:
-            assert str(server.child.pid) in (group / "cgroup.procs").read_text()
-            load = OpenLoad(server.port, 20)
-            request = whole("/validate?timeout=10s", large())
-            clients = [
-                load.client(f"127.0.0.{2 + number}", request, CLIENTS // 4) for number in range(4)
-            ]
-            for client in clients:
-                client.rate = 100.0
-            load.offer(4.0)
-            load.settle(15)
-            answers = load.take()
-            load.close()
-            assert server.child.poll() is None, "killed"
-            assert answers.good and answers.shed
-            assert (answers.others, answers.unanswered, answers.without_retry) == ([], 0, 0)
-            assert ask(server, "/validate", body()).response["allowed"]
-            assert server.get("/readyz") == (200, "ok")
-            print(f"{len(answers.good)} evaluated, {len(answers.shed)} shed, {used(group)} MiB")
-        finally:
-            server.kill()
+    with (
+        limited() as (group, prefix),
+        Process([*prefix, *command(policies, *FLAGS)], tmp_path / "server.log") as server,
+    ):
+        assert str(server.child.pid) in (group / "cgroup.procs").read_text()
+        load = OpenLoad(server.port, 20)
+        request = whole("/validate?timeout=10s", large())
+        clients = [
+            load.client(f"127.0.0.{2 + number}", request, CLIENTS // 4) for number in range(4)
+        ]
+        for client in clients:
+            client.rate = 100.0
+        load.offer(4.0)
+        load.settle(15)
+        answers = load.take()
+        load.close()
+        assert server.child.poll() is None, "killed"
+        assert answers.good and answers.shed
+        assert (answers.others, answers.unanswered, answers.without_retry) == ([], 0, 0)
+        assert ask(server, "/validate", body()).response["allowed"]
+        assert server.get("/readyz") == (200, "ok")
+        print(f"{len(answers.good)} evaluated, {len(answers.shed)} shed, {used(group)} MiB")
 
 
 def used(group: Path) -> int:

@@ -6,7 +6,6 @@ from statistics import median
 import pytest
 
 from tests.builders.reviews import body
-from tests.faults.asking import whole
 from tests.faults.open_load import OpenLoad
 from tests.faults.overload import (
     ADDRESSES,
@@ -17,6 +16,7 @@ from tests.faults.overload import (
     overload,
     server_of,
 )
+from tests.server.announcing import whole
 from tests.server.process import PATIENCE, until
 
 TIMEOUT = 5.0

@@ -28,13 +28,10 @@ def test_a_killed_server_leaves_nothing_in_the_way(tmp_path: Path) -> None:
         # Each client lost at most the request that was under way, and one that found the end.
         assert len(load.failures) <= 4
     again = command(policies, *flags, "--bind", f"127.0.0.1:{first.port}")
-    second = Process(again, tmp_path / "second.log")
-    try:
+    with Process(again, tmp_path / "second.log") as second:
         assert second.port == first.port
         assert ask(second, "/validate", body()).response["allowed"]
         assert second.terminate() == 0
-    finally:
-        second.kill()
     replay = [sys.executable, "-m", "policyd", "replay", "-p", str(policies)]
     files = sorted(map(str, (tmp_path / "seen").iterdir()))
     done = subprocess.run([*replay, *files], cwd=ROOT, capture_output=True, text=True, check=False)

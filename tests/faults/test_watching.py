@@ -33,8 +33,7 @@ def can_be_limited() -> bool:
 def test_without_inotify_changes_are_found_by_looking(tmp_path: Path, limit: str) -> None:
     """fs.inotify.max_user_instances or max_user_watches of the node is used up by others."""
     policies = write_policy(tmp_path / "policies", "p", DENY).parent
-    server = Process([*limited(limit, 0), *command(policies)], tmp_path / "server.log")
-    try:
+    with Process([*limited(limit, 0), *command(policies)], tmp_path / "server.log") as server:
         said = until(
             lambda: [each for each in server.lines("watch") if each["watch"] == "policies"],
             "what the log says",
@@ -49,5 +48,3 @@ def test_without_inotify_changes_are_found_by_looking(tmp_path: Path, limit: str
         assert server.metric('policyd_watch_healthy{watch="policies"}') == 1
         assert server.get("/readyz") == (200, "ok")
         assert len(server.lines("watch")) <= 2  # one for each watch, not one a check
-    finally:
-        server.kill()

@@ -169,8 +169,7 @@ def test_strangers_see_no_errors_and_no_files(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("http_server")
 def test_flood_of_the_admin_port_does_not_stop_reviews(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources) as server:
+    with fake_server(tmp_path) as server:
         flood = [
             HTTPConnection("127.0.0.1", server.admin_port, timeout=PATIENCE) for _ in range(90)
         ]

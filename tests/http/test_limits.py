@@ -16,8 +16,7 @@ from tests.server.process import fake_server, until, write_sources
 
 @pytest.mark.usefixtures("http_server")
 def test_room_is_taken_by_what_arrived(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources, max_in_flight_bytes="1000000") as server:
+    with fake_server(tmp_path, max_in_flight_bytes="1000000") as server:
         with announce(server, 900_000), announce(server, 900_000, b" " * 500):
             until(lambda: server.metric("policyd_in_flight_requests") == 2, "two requests")
             until(lambda: server.metric("policyd_in_flight_bytes") == 500, "the bytes")
@@ -27,8 +26,7 @@ def test_room_is_taken_by_what_arrived(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("http_server")
 def test_stalled_bodies_lose_their_room_to_newcomers(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources, max_in_flight="4") as server:
+    with fake_server(tmp_path, max_in_flight="4") as server:
         stalled = [announce(server, 100) for _ in range(3)]
         until(lambda: server.metric("policyd_in_flight_requests") == 3, "the requests")
         assert server.post("/validate", body())[0] == 200
@@ -45,8 +43,7 @@ def test_stalled_bodies_lose_their_room_to_newcomers(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("http_server")
 def test_bytes_that_stalled_lose_their_room_to_newcomers(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources, max_in_flight_bytes="1000000") as server:
+    with fake_server(tmp_path, max_in_flight_bytes="1000000") as server:
         stalled = [announce(server, 500_000, b" " * 250_000) for _ in range(3)]
         until(lambda: server.metric("policyd_in_flight_bytes") == 750_000, "the bytes")
         assert server.post("/validate", body())[0] == 200
@@ -57,9 +54,8 @@ def test_bytes_that_stalled_lose_their_room_to_newcomers(tmp_path: Path) -> None
 
 @pytest.mark.usefixtures("http_server")
 def test_body_has_a_time_of_its_own(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
     with (
-        fake_server(tmp_path, sources, body_timeout="100ms") as server,
+        fake_server(tmp_path, body_timeout="100ms") as server,
         announce(server, 10, b"{") as sock,
     ):
         assert status(sock) == b"HTTP/1.1 408"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.builders.reviews import body
-from tests.server.process import Process, fake_server, until, write_sources
+from tests.server.process import Process, fake_server, until
 
 pytestmark = pytest.mark.usefixtures("http_server")
 
@@ -16,8 +16,7 @@ LIMIT = 100_000
 
 @pytest.fixture
 def server(http_server: str, tmp_path: Path) -> Iterator[Process]:
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources, max_body_bytes=str(LIMIT), timeout="1s") as process:
+    with fake_server(tmp_path, max_body_bytes=str(LIMIT), timeout="1s") as process:
         yield process
 
 

@@ -1,16 +1,31 @@
-"""Requests that announce more than they send. No tests here."""
+"""Requests as bytes, whole ones and those that announce more than they send. No tests here."""
 
 import re
 import ssl
 
+from tests.builders.reviews import body
 from tests.server.process import Process
+
+
+def head(path: str, size: int) -> bytes:
+    """The head of a request with a body of this size."""
+    return f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\n\r\n".encode()
+
+
+def whole(path: str, content: bytes) -> bytes:
+    """The bytes of a request."""
+    return head(path, len(content)) + content
+
+
+def whole_request(path: str = "/validate") -> bytes:
+    """The bytes of a review."""
+    return whole(path, body())
 
 
 def announce(server: Process, size: int, sent: bytes = b"") -> ssl.SSLSocket:
     """A request that announces ``size`` bytes and sends no more than ``sent``."""
     sock = server.secure_socket()
-    head = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
-    sock.sendall(head % size + sent)
+    sock.sendall(head("/validate", size) + sent)
     return sock
 
 
@@ -23,8 +38,8 @@ def response(sock: ssl.SSLSocket) -> bytes:
     """One whole response, in however many records it comes; nothing if the connection is closed."""
     seen = b""
     while True:
-        head, end, content = seen.partition(b"\r\n\r\n")
-        length = re.search(rb"content-length: (\d+)", head)
+        fields, end, content = seen.partition(b"\r\n\r\n")
+        length = re.search(rb"content-length: (\d+)", fields)
         if end and len(content) >= int(length[1] if length else 0):
             return seen
         data = sock.recv(65536)

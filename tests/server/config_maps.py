@@ -1,7 +1,6 @@
 """``policyd serve`` that reads policies from the ConfigMaps of a fake API server. No tests here."""
 
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,8 +13,8 @@ from tests.builders.objects import config_map
 from tests.builders.reviews import body
 from tests.cluster.fake import ApiServer, Call, Reply, api_server, refusal
 from tests.cluster.watched import WatchedList
-from tests.server import pair
 from tests.server.process import Process
+from tests.server.serve import command
 
 SELECTOR = "policyd.dev/policies=true"
 PATH = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
@@ -77,36 +76,15 @@ def policy_cluster(folder: Path) -> Iterator[PolicyCluster]:
 
 def flags(cluster: PolicyCluster, *more: str) -> list[str]:
     """The command line of a server that reads the ConfigMaps."""
-    return [
-        sys.executable,
-        "-m",
-        "policyd",
-        "serve",
-        *pair.flags(),
-        "--kubeconfig",
-        str(cluster.server.kubeconfig()),
-        "--namespace",
-        NAMESPACE,
-        "--policy-configmaps",
-        SELECTOR,
-        "--bind",
-        "127.0.0.1:0",
-        "--admin-bind",
-        "127.0.0.1:0",
-        "--drain",
-        "0s",
-        *more,
-    ]
+    where = ["--kubeconfig", str(cluster.server.kubeconfig()), "--namespace", NAMESPACE]
+    return command(None, *where, "--policy-configmaps", SELECTOR, *more)
 
 
 @contextmanager
 def reading(cluster: PolicyCluster, *more: str, log: str = "server.log") -> Iterator[Process]:
     """A running server."""
-    process = Process(flags(cluster, *more), cluster.server.folder / log)
-    try:
+    with Process(flags(cluster, *more), cluster.server.folder / log) as process:
         yield process
-    finally:
-        process.kill()
 
 
 def message(server: Process, **data: str) -> str:

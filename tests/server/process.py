@@ -9,11 +9,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from tests import forking
 from tests.forking import Forked
@@ -101,6 +101,12 @@ class Process:
         self.port = int(listening[0]["reviews"].rpartition(":")[2])
         self.admin_port = int(listening[0]["admin"].rpartition(":")[2])
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
     def lines(self, event: str = "") -> list[dict[str, Any]]:
         """The log so far, or what it says of one event."""
         whole = self.log.read_text().split("\n")[:-1]
@@ -128,23 +134,17 @@ class Process:
 
     def post(self, path: str, body: bytes, **headers: str) -> tuple[int, Any]:
         """One request on a connection of its own; the status and the decoded answer."""
-        connection = self.connect()
-        try:
+        with closing(self.connect()) as connection:
             connection.request("POST", path, body, headers)
             answer = connection.getresponse()
             return answer.status, json.loads(answer.read())
-        finally:
-            connection.close()
 
     def get(self, path: str, accept: str = "*/*") -> tuple[int, str]:
         """One request to the plain port."""
-        connection = HTTPConnection("127.0.0.1", self.admin_port, timeout=PATIENCE)
-        try:
+        with closing(HTTPConnection("127.0.0.1", self.admin_port, timeout=PATIENCE)) as connection:
             connection.request("GET", path, headers={"Accept": accept})
             answer = connection.getresponse()
             return answer.status, answer.read().decode()
-        finally:
-            connection.close()
 
     def metric(self, line: str) -> float:
         """The value of one series, by its text before the value."""
@@ -209,11 +209,11 @@ def trusting() -> ssl.SSLContext:
 
 
 @contextmanager
-def fake_server(folder: Path, sources: Path, **more: str) -> Iterator[Process]:
-    """A server over the fakes."""
+def fake_server(folder: Path, sources: Path | None = None, /, **more: str) -> Iterator[Process]:
+    """A server over the fakes that these sources name, or over one that allows everything."""
     certificate, key = pair.files()
     given = {
-        "policies": str(sources),
+        "policies": str(sources or write_sources(folder / "sources", a="allow a")),
         "bind": "127.0.0.1:0",
         "admin_bind": "127.0.0.1:0",
         "drain": "0.2",
@@ -224,11 +224,8 @@ def fake_server(folder: Path, sources: Path, **more: str) -> Iterator[Process]:
     }
     arguments = [f"{key}={value}" for key, value in given.items()]
     command = [sys.executable, "-m", "tests.server.fakes", *arguments]
-    process = Process(command, folder / "server.log")
-    try:
+    with Process(command, folder / "server.log") as process:
         yield process
-    finally:
-        process.kill()
 
 
 def write_sources(folder: Path, **lines: str) -> Path:

@@ -30,27 +30,15 @@ def write_policy(folder: Path, name: str, spec: str, failure: str = "Fail") -> P
     return new.rename(folder / f"{name}.yaml")
 
 
-def command(policies: Path, *flags: str) -> list[str]:
+def command(policies: Path | None, *flags: str) -> list[str]:
     """The command line, with free ports."""
     where = ["--bind", "127.0.0.1:0", "--admin-bind", "127.0.0.1:0", "--drain", "0s"]
-    return [
-        sys.executable,
-        "-m",
-        "policyd",
-        "serve",
-        "-p",
-        str(policies),
-        *pair.flags(),
-        *where,
-        *flags,
-    ]
+    files = [] if policies is None else ["-p", str(policies)]
+    return [sys.executable, "-m", "policyd", "serve", *files, *pair.flags(), *where, *flags]
 
 
 @contextmanager
 def serving(folder: Path, policies: Path, *flags: str) -> Iterator[Process]:
     """A running server; its log is ``server.log`` in the folder."""
-    process = Process(command(policies, *flags), folder / "server.log")
-    try:
+    with Process(command(policies, *flags), folder / "server.log") as process:
         yield process
-    finally:
-        process.kill()

@@ -20,6 +20,7 @@ from tests.builders.policies import (
 )
 from tests.builders.reviews import body
 from tests.sampling import paired
+from tests.server.config_maps import shown
 from tests.server.process import Process, ended, until
 from tests.server.serve import command, serving
 
@@ -47,10 +48,6 @@ def answer(server: Process, path: str = "/validate", **data: JSON) -> dict[str, 
     assert status == 200
     response: dict[str, Any] = said["response"]
     return response
-
-
-def shown(server: Process) -> Any:
-    return json.loads(server.get("/policies")[1])
 
 
 def states(server: Process) -> dict[str, str]:

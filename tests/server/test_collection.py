@@ -10,19 +10,14 @@ import pytest
 
 from policyd.gc_policy import collect_as_usual
 from policyd.server.policies.policy_loader import PolicyLoader
-from tests.builders.reviews import body
 from tests.server import pair
+from tests.server.announcing import whole_request
 from tests.server.process import Process, until, write_sources
 from tests.server.serve import DENY, serving, write_policy
 
 RELOADS = 50
 IDLE = 'policyd_connections{port="reviews",state="idle"}'
 BUSY = 'policyd_connections{port="reviews",state="busy"}'
-
-
-def whole_request() -> bytes:
-    head = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
-    return head % len(body()) + body()
 
 
 def ask(sock: ssl.SSLSocket) -> None:
@@ -47,10 +42,8 @@ def test_closed_connections_are_no_garbage(tmp_path: Path) -> None:
     settings = (f"policies={sources}", "bind=127.0.0.1:0", "admin_bind=127.0.0.1:0", "drain=0")
     certificate, key = pair.files()
     more = (f"tls_cert={certificate}", f"tls_key={key}")
-    server = Process(
-        [sys.executable, "-m", "tests.server.garbage", *settings, *more], tmp_path / "log"
-    )
-    try:
+    command = [sys.executable, "-m", "tests.server.garbage", *settings, *more]
+    with Process(command, tmp_path / "log") as server:
         for _ in range(2):  # caches are filled the first time
             with server.secure_socket() as sock:
                 ask(sock)
@@ -59,8 +52,6 @@ def test_closed_connections_are_no_garbage(tmp_path: Path) -> None:
                     sock.sendall(incomplete)
             found = garbage(server)
         assert found == []
-    finally:
-        server.kill()
 
 
 def test_a_reload_looks_through_little_at_once(tmp_path: Path) -> None:

@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 
 from tests.builders.reviews import body
-from tests.server.announcing import response
+from tests.server.announcing import response, whole_request
 from tests.server.load import Load
-from tests.server.process import fake_server, trusting, until, write_sources
+from tests.server.process import fake_server, trusting, until
 
 pytestmark = pytest.mark.usefixtures("http_server")
 
 
 def test_drain_under_load_loses_nothing(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources, drain="0.5") as server, Load(server) as load:
+    with fake_server(tmp_path, drain="0.5") as server, Load(server) as load:
         until(lambda: len(load.answers) > 50, "some load")
         server.child.terminate()
         until(lambda: server.lines("draining"), "the drain")
@@ -37,8 +36,7 @@ def test_drain_under_load_loses_nothing(tmp_path: Path) -> None:
 
 def test_serves_while_requests_arrive(tmp_path: Path) -> None:
     """When all replicas end at once, requests come here until another one is ready."""
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources, drain="1") as server, Load(server) as load:
+    with fake_server(tmp_path, drain="1") as server, Load(server) as load:
         until(lambda: len(load.answers) > 50, "some load")
         begin = time.monotonic()
         server.child.terminate()
@@ -51,8 +49,7 @@ def test_serves_while_requests_arrive(tmp_path: Path) -> None:
 
 def test_requests_do_not_hold_the_ports_open_for_ever(tmp_path: Path) -> None:
     """What is left of the grace period is for the requests that are under way."""
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources, drain="0.4", grace="2s") as server, Load(server) as load:
+    with fake_server(tmp_path, drain="0.4", grace="2s") as server, Load(server) as load:
         until(lambda: len(load.answers) > 50, "some load")
         server.child.terminate()
         assert server.child.wait(300) == 0
@@ -64,9 +61,8 @@ def test_requests_do_not_hold_the_ports_open_for_ever(tmp_path: Path) -> None:
 @pytest.mark.parametrize("honoured", [True, False])
 def test_busy_and_new_connections_are_not_reset(tmp_path: Path, honoured: bool) -> None:
     """Whoever has connected gets an answer, or an orderly end before a further request."""
-    sources = write_sources(tmp_path / "sources", a="allow a")
     clients = [Client(new=number % 2 == 0, honours=honoured) for number in range(16)]
-    with fake_server(tmp_path, sources, drain="0.5", grace="4s") as server:
+    with fake_server(tmp_path, drain="0.5", grace="4s") as server:
         threads = [threading.Thread(target=each.run, args=[server.port]) for each in clients]
         for thread in threads:
             thread.start()
@@ -106,8 +102,7 @@ class Client:
     def _ask(self, sock: ssl.SSLSocket) -> None:
         told = False
         while True:
-            head = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
-            sock.sendall(head % len(body()) + body())
+            sock.sendall(whole_request())
             answer = response(sock)
             if not answer:
                 if not told:
@@ -120,8 +115,7 @@ class Client:
 
 
 def test_answers_say_close_while_draining(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources, drain="0.5") as server:
+    with fake_server(tmp_path, drain="0.5") as server:
         connection = server.connect()
         connection.request("POST", "/validate", body())
         answer = connection.getresponse()
@@ -137,15 +131,13 @@ def test_answers_say_close_while_draining(tmp_path: Path) -> None:
 
 
 def test_work_under_way_is_finished_after_the_drain(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources, drain="0s") as server, server.secure_socket() as sock:
-        whole = body()
-        head = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
-        sock.sendall(head % len(whole) + whole[:20])
+    with fake_server(tmp_path, drain="0s") as server, server.secure_socket() as sock:
+        whole = whole_request()
+        sock.sendall(whole[:-20])
         until(lambda: server.metric("policyd_in_flight_requests") == 1, "the request")
         server.child.terminate()
         until(lambda: server.lines("draining"), "the drain")
-        sock.sendall(whole[20:])
+        sock.sendall(whole[-20:])
         assert response(sock).startswith(b"HTTP/1.1 200")
         assert sock.recv(65536) == b""
         sock.close()
@@ -153,9 +145,8 @@ def test_work_under_way_is_finished_after_the_drain(tmp_path: Path) -> None:
 
 
 def test_idle_and_stuck_clients_do_not_hold_the_process(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
     more = {"timeout": "1h", "body_timeout": "1h"}  # only the end of the process ends the request
-    with fake_server(tmp_path, sources, drain="0s", grace="2s", **more) as server:
+    with fake_server(tmp_path, drain="0s", grace="2s", **more) as server:
         idle, stuck = server.secure_socket(), server.secure_socket()
         stuck.sendall(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{")
         until(lambda: server.metric("policyd_in_flight_requests") == 1, "the request")

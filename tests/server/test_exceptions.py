@@ -3,7 +3,6 @@ a fake API server.
 """
 
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +17,6 @@ from tests.builders.policies import policy_exception
 from tests.builders.reviews import body
 from tests.cluster.fake import ApiServer, Call, Reply, api_server, refusal
 from tests.cluster.watched import WatchedList
-from tests.server import pair
 from tests.server.config_maps import shown
 from tests.server.process import Process, until
 from tests.server.serve import DENY, serving, write_policy
@@ -89,33 +87,10 @@ class Teams:
 
     @contextmanager
     def serving(self, *more: str, allowed: str = "team-*") -> Iterator[Process]:
-        command = [
-            sys.executable,
-            "-m",
-            "policyd",
-            "serve",
-            "-p",
-            str(self.policies),
-            *pair.flags(),
-            "--kubeconfig",
-            str(self.server.kubeconfig()),
-            "--exception-configmaps",
-            SELECTOR,
-            "--exception-namespaces",
-            allowed,
-            "--bind",
-            "127.0.0.1:0",
-            "--admin-bind",
-            "127.0.0.1:0",
-            "--drain",
-            "0s",
-            *more,
-        ]
-        process = Process(command, self.folder / "server.log")
-        try:
+        flags = ["--kubeconfig", str(self.server.kubeconfig())]
+        flags += ["--exception-configmaps", SELECTOR, "--exception-namespaces", allowed]
+        with serving(self.folder, self.policies, *flags, *more) as process:
             yield process
-        finally:
-            process.kill()
 
 
 @pytest.fixture

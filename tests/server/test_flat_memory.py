@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders.reviews import body
+from tests.server.announcing import whole_request
 from tests.server.process import Process, until
 
 POLICIES = 40
@@ -53,9 +53,8 @@ def reload(server: Process, sources: Path, version: int) -> None:
 
 def send(sock: ssl.SSLSocket, count: int) -> None:
     """Send requests many at once, and read all answers."""
-    head = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body())
     for _ in range(count // AT_ONCE):
-        sock.sendall((head + body()) * AT_ONCE)
+        sock.sendall(whole_request() * AT_ONCE)
         answers, end = 0, b""
         while answers < AT_ONCE or not end.endswith(b"}"):
             piece = sock.recv(65536)
@@ -71,18 +70,14 @@ def test_memory_stays_where_it_is(tmp_path: Path) -> None:
     write(sources, 0)
     flags = ["--self-signed", "--bind", "127.0.0.1:0", "--admin-bind", "127.0.0.1:0"]
     command = [sys.executable, "-m", "policyd", "serve", "-p", str(sources), *flags]
-    server = Process(command, tmp_path / "log")
-    try:
-        with server.secure_socket() as sock:
-            send(sock, REQUESTS // 10)
-            for version in range(1, 6):
-                reload(server, sources, version)
-            settled = server.resident()
-            for version in range(6, 6 + RELOADS):
-                reload(server, sources, version)
-            reloaded = server.resident()
-            send(sock, REQUESTS)
-            assert reloaded - settled < ALLOWED
-            assert server.resident() - reloaded < ALLOWED
-    finally:
-        server.kill()
+    with Process(command, tmp_path / "log") as server, server.secure_socket() as sock:
+        send(sock, REQUESTS // 10)
+        for version in range(1, 6):
+            reload(server, sources, version)
+        settled = server.resident()
+        for version in range(6, 6 + RELOADS):
+            reload(server, sources, version)
+        reloaded = server.resident()
+        send(sock, REQUESTS)
+        assert reloaded - settled < ALLOWED
+        assert server.resident() - reloaded < ALLOWED

@@ -4,8 +4,6 @@ import os
 import socket
 import subprocess
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,13 +45,8 @@ class Unheard(Process):
         return status == 200 and answer["response"]["status"]["code"] == 422
 
 
-@contextmanager
-def unheard(tmp_path: Path, stderr: Any, prefix: tuple[str, ...] = ()) -> Iterator[Unheard]:
-    server = Unheard(write_policy(tmp_path / "policies", "p", DENY).parent, stderr, prefix)
-    try:
-        yield server
-    finally:
-        server.kill()
+def unheard(tmp_path: Path, stderr: Any, prefix: tuple[str, ...] = ()) -> Unheard:
+    return Unheard(write_policy(tmp_path / "policies", "p", DENY).parent, stderr, prefix)
 
 
 def test_a_reader_that_went_away(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from policyd.http.limits import Peer
 from policyd.server.network import connections
 from policyd.server.network.connections import EXEMPT_AT, PortConnections
 from tests.builders.reviews import body
-from tests.faults.asking import whole
+from tests.server.announcing import whole
 from tests.server.many import ManyConnections
 from tests.server.process import Process, until
 from tests.server.serve import DENY, command, write_policy
@@ -30,8 +30,7 @@ FEW_FILES = ("sh", "-c", 'ulimit -S -n 64; exec "$@"', "sh")
 def test_connections_take_little_and_give_it_back(tmp_path: Path) -> None:
     """Idle, slow and busy ones, more than the soft limit of open files, which policyd raises."""
     policies = write_policy(tmp_path / "policies", "p", DENY).parent
-    server = Process([*FEW_FILES, *command(policies, *FLAGS)], tmp_path / "server.log")
-    try:
+    with Process([*FEW_FILES, *command(policies, *FLAGS)], tmp_path / "server.log") as server:
         request = whole("/validate?timeout=30s", body())
         many = ManyConnections(server)
 
@@ -64,8 +63,6 @@ def test_connections_take_little_and_give_it_back(tmp_path: Path) -> None:
         assert server.files() <= files + 2
         assert not server.lines("limit")
         assert not server.lines("defect")
-    finally:
-        server.kill()
 
 
 class Open:

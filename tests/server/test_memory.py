@@ -16,6 +16,7 @@ import pytest
 
 from policyd.config import Settings
 from tests.builders.reviews import body
+from tests.server.announcing import whole
 from tests.server.process import Process, fake_server, trusting, write_sources
 
 SCALE = 8
@@ -35,11 +36,6 @@ def connected(server: Process, stack: ExitStack, narrow: bool = False) -> ssl.SS
     raw.settimeout(300)
     raw.connect(("127.0.0.1", server.port))
     return stack.enter_context(trusting().wrap_socket(raw))
-
-
-def request(path: bytes, content: bytes) -> bytes:
-    head = b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
-    return head % (path, len(content)) + content
 
 
 def large(size: int) -> bytes:
@@ -74,13 +70,13 @@ def send_all(sockets: list[ssl.SSLSocket], data: bytes) -> None:
 def pipeline(server: Process, stack: ExitStack) -> None:
     """Many requests on few connections, and no answer is read."""
     sockets = [connected(server, stack, narrow=True) for _ in range(8)]
-    send_all(sockets, request(b"/validate", body()) * 20_000)
+    send_all(sockets, whole("/validate", body()) * 20_000)
 
 
 def do_not_read(server: Process, stack: ExitStack) -> None:
     """Answers of 5 MB that nobody takes."""
     sockets = [connected(server, stack, narrow=True) for _ in range(40)]
-    send_all(sockets, request(b"/mutate", body()))
+    send_all(sockets, whole("/mutate", body()))
     for sock in sockets:
         sock.settimeout(300)
         with suppress(OSError):
@@ -90,7 +86,7 @@ def do_not_read(server: Process, stack: ExitStack) -> None:
 def stall(server: Process, stack: ExitStack) -> None:
     """Bodies of which the end is missing."""
     sockets = [connected(server, stack) for _ in range(CONNECTIONS * 5 // 8)]
-    send_all(sockets, request(b"/validate", large(BODY))[:-10])
+    send_all(sockets, whole("/validate", large(BODY))[:-10])
 
 
 def stay(server: Process, stack: ExitStack) -> None:
@@ -104,7 +100,7 @@ def send_much(server: Process, stack: ExitStack) -> None:
     """Large bodies at the same time."""
     sockets = [connected(server, stack) for _ in range(CONNECTIONS * 5 // 8)]
     for _ in range(2):
-        send_all(sockets, request(b"/validate", large(BODY)))
+        send_all(sockets, whole("/validate", large(BODY)))
 
 
 @pytest.mark.parametrize("attack", [pipeline, do_not_read, stall, stay, send_much])

@@ -101,9 +101,8 @@ def shown_certificate(server: Process) -> bytes:
 def test_certificate_is_replaced_without_dropping_a_connection(tmp_path: Path) -> None:
     first, second = self_signed(), self_signed()
     write_pair(tmp_path, "tls", *first)
-    sources = write_sources(tmp_path / "sources", a="allow a")
     files = {"tls_cert": str(tmp_path / "tls.crt"), "tls_key": str(tmp_path / "tls.key")}
-    with fake_server(tmp_path, sources, **files) as server:
+    with fake_server(tmp_path, **files) as server:
         assert shown_certificate(server) == ssl.PEM_cert_to_DER_cert(first[0].decode())
         kept = server.connect()
         kept.request("POST", "/validate", body())

@@ -35,8 +35,7 @@ def test_one_review_takes_a_bounded_share(tmp_path: Path, item: bytes) -> None:
     (tmp_path / "policy.json").write_text(json.dumps(about_everything()))
     flags = ["--self-signed", "--bind=127.0.0.1:0", "--admin-bind=127.0.0.1:0"]
     command = [sys.executable, "-m", "policyd", "serve", f"--policies={tmp_path / 'policy.json'}"]
-    process = Process([*command, *flags], tmp_path / "log")
-    try:
+    with Process([*command, *flags], tmp_path / "log") as process:
         process.post("/validate?timeout=30s", json.dumps(review()).encode())
         before = peak(process)
         sent = filled(item)
@@ -50,5 +49,3 @@ def test_one_review_takes_a_bounded_share(tmp_path: Path, item: bytes) -> None:
         assert "128 MiB of memory" in errors[-1]["message"]
         decisions = 'policyd_policy_decisions_total{decision="error",policy="p"}'
         assert process.metric(decisions) == 2
-    finally:
-        process.kill()

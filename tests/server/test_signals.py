@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.reviews import body
-from tests.server.process import Process, fake_server, texts, until, write_sources
+from tests.server.process import Process, fake_server, texts, until
 from tests.server.serve import DENY, command, write_policy
 
 HARMLESS = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
@@ -17,8 +17,7 @@ HARMLESS = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 @pytest.mark.usefixtures("http_server")
 def test_sighup_reloads_and_others_are_only_logged(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources) as server:
+    with fake_server(tmp_path) as server:
         before = server.metric('policyd_reloads_total{result="success"}')
         for number in HARMLESS:
             server.child.send_signal(number)
@@ -59,16 +58,13 @@ def test_no_signal_ends_a_server_that_starts_or_ends(
                 self.child.send_signal(number)
             return super().lines(event)
 
-    server = Bombarded(command(policies), tmp_path / "server.log")
-    try:
+    with Bombarded(command(policies), tmp_path / "server.log") as server:
         assert server.get("/readyz") == (200, "ok")
         server.child.send_signal(signal.SIGTERM)
         while server.child.poll() is None:
             server.child.send_signal(number)
             time.sleep(0.005)
         assert server.child.returncode == 0
-    finally:
-        server.kill()
 
 
 def catches(pid: int, number: signal.Signals) -> bool:

@@ -4,6 +4,7 @@ import json
 import os
 import socket
 from collections.abc import Callable
+from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -33,13 +34,10 @@ def test_a_start_without_policies_accepts_no_requests_until_they_come(
     flags += ["--admin-bind", f"127.0.0.1:{admin_port}"]
 
     def get(path: str) -> tuple[int, str]:
-        connection = HTTPConnection("127.0.0.1", admin_port, timeout=PATIENCE)
-        try:
+        with closing(HTTPConnection("127.0.0.1", admin_port, timeout=PATIENCE)) as connection:
             connection.request("GET", path)
             answer = connection.getresponse()
             return answer.status, answer.read().decode()
-        finally:
-            connection.close()
 
     with started(command(folder, *flags), tmp_path / "server.log") as server:
         line = server.line("waiting")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.reviews import body
-from tests.server.announcing import response
+from tests.server.announcing import response, whole_request
 from tests.server.process import Process, fake_server, trusting, until, write_sources
 
 pytestmark = pytest.mark.usefixtures("http_server")
@@ -16,16 +16,9 @@ def closed(server: Process, reason: str, port: str = "reviews") -> float:
     return server.metric(f'policyd_closed_connections_total{{port="{port}",reason="{reason}"}}')
 
 
-def whole_request(path: bytes = b"/validate") -> bytes:
-    """The bytes of a whole request."""
-    head = b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
-    return head % (path, len(body())) + body()
-
-
 def test_handshake_has_a_time(tmp_path: Path, http_server: str) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
     with (
-        fake_server(tmp_path, sources, handshake_timeout="200ms") as server,
+        fake_server(tmp_path, handshake_timeout="200ms") as server,
         socket.create_connection(("127.0.0.1", server.port), timeout=300) as silent,
     ):
         assert silent.recv(1) == b""
@@ -35,9 +28,8 @@ def test_handshake_has_a_time(tmp_path: Path, http_server: str) -> None:
 
 @pytest.mark.own_server("has no time of its own for heads")
 def test_head_has_a_time_and_an_unused_connection_more(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
     with (
-        fake_server(tmp_path, sources, head_timeout="200ms") as server,
+        fake_server(tmp_path, head_timeout="200ms") as server,
         server.secure_socket() as unused,
         server.secure_socket() as slow,
     ):
@@ -52,8 +44,7 @@ def test_head_has_a_time_and_an_unused_connection_more(tmp_path: Path) -> None:
 @pytest.mark.own_server("does not count the pieces of bodies")
 def test_client_whose_body_comes_in_crumbs_is_closed(tmp_path: Path) -> None:
     """A chunk costs the server as much whether it has one byte or thousands."""
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources) as server:
+    with fake_server(tmp_path) as server:
         chunked = b"POST /validate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
         with server.secure_socket() as sock:
             pieces = b"".join(b"1\r\n%c\r\n" % each for each in body()[:900])
@@ -75,7 +66,7 @@ def test_client_that_does_not_take_its_answer_is_closed(tmp_path: Path) -> None:
         fake_server(tmp_path, sources, write_timeout="2s") as server,
         server.narrow_socket() as sock,
     ):
-        sock.sendall(whole_request(b"/mutate"))
+        sock.sendall(whole_request("/mutate"))
         # The answer counts until it is taken.
         until(lambda: server.metric("policyd_in_flight_bytes") > 3_000_000, "the answer")
         until(lambda: closed(server, "write") == 1, "the end of the connection")
@@ -86,7 +77,7 @@ def test_slow_client_that_takes_its_answer_gets_all_of_it(tmp_path: Path) -> Non
     sources = write_sources(tmp_path / "sources", a="patch 3000000")
     with fake_server(tmp_path, sources) as server, server.narrow_socket() as sock:
         for _ in range(2):
-            sock.sendall(whole_request(b"/mutate"))
+            sock.sendall(whole_request("/mutate"))
             seen = b""
             while not seen.endswith(b"}}"):
                 seen += sock.recv(4096)
@@ -102,8 +93,8 @@ def test_client_that_only_sends_is_not_read(tmp_path: Path, http_server: str) ->
         sent = 0
         with pytest.raises(TimeoutError):
             while sent < 64 * 2**20:
-                sock.sendall(whole_request(b"/mutate") * 16)
-                sent += len(whole_request(b"/mutate")) * 16
+                sock.sendall(whole_request("/mutate") * 16)
+                sent += len(whole_request("/mutate")) * 16
         answered = 'operation="CREATE",result="allowed",webhook="mutate"'
         count = server.metric(f"policyd_admission_requests_total{{{answered}}}")
         # What the kernel takes of both ways, and no more: 2,000 would be 40 MB.
@@ -116,7 +107,7 @@ def test_client_that_only_sends_is_not_read(tmp_path: Path, http_server: str) ->
 def test_pipelined_requests_are_answered_in_order(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="patch 50000")
     with fake_server(tmp_path, sources) as server, server.secure_socket() as sock:
-        sock.sendall(whole_request(b"/mutate") * 40)
+        sock.sendall(whole_request("/mutate") * 40)
         seen = b""
         while seen.count(b"HTTP/1.1 200") < 40 or not seen.endswith(b"}}"):
             seen += sock.recv(1 << 20)
@@ -125,9 +116,8 @@ def test_pipelined_requests_are_answered_in_order(tmp_path: Path) -> None:
 
 @pytest.mark.own_server("does not limit connections")
 def test_newcomers_replace_the_connection_that_is_idle_longest(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
     # One address may have three quarters of them.
-    with fake_server(tmp_path, sources, max_connections="16") as server:
+    with fake_server(tmp_path, max_connections="16") as server:
         idle = []
         for _ in range(20):
             sock = server.secure_socket()
@@ -146,8 +136,7 @@ def test_newcomers_replace_the_connection_that_is_idle_longest(tmp_path: Path) -
 
 @pytest.mark.own_server("does not limit connections")
 def test_there_is_a_place_beside_connections_that_stall(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources, max_connections="16") as server:
+    with fake_server(tmp_path, max_connections="16") as server:
         stalled = [server.secure_socket() for _ in range(12)]
         for sock in stalled:
             sock.sendall(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{")

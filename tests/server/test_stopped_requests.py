@@ -11,7 +11,7 @@ import pytest
 from policyd.admission.confidential import WITHHELD
 from tests.builders.reviews import body
 from tests.server.announcing import announce, status
-from tests.server.process import Process, fake_server, until, write_sources
+from tests.server.process import Process, fake_server, until
 from tests.server.serve import DENY, serving, write_policy
 
 NOWHERE = "[JSONPatch{op: 'replace', path: '/nowhere/at/all', value: 1}]"
@@ -200,8 +200,7 @@ def test_each_violation_is_a_line_of_the_same_request(server: Process) -> None:
 
 @pytest.mark.usefixtures("http_server")
 def test_a_request_without_room_has_a_line_whatever_else_is_rejected(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources, max_in_flight="4") as server, ExitStack() as stack:
+    with fake_server(tmp_path, max_in_flight="4") as server, ExitStack() as stack:
         for _ in range(30):
             assert server.post("/nothing", body())[0] == 404
         stalled = [stack.enter_context(announce(server, 100)) for _ in range(3)]
@@ -217,9 +216,8 @@ def test_a_request_without_room_has_a_line_whatever_else_is_rejected(tmp_path: P
 
 
 def test_connections_that_are_cut_off_have_one_line_for_each_reason(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
     settings = {"max_connections": "4", "head_timeout": "200ms"}
-    with fake_server(tmp_path, sources, **settings) as server, ExitStack() as stack:
+    with fake_server(tmp_path, **settings) as server, ExitStack() as stack:
         for _ in range(3):
             slow = stack.enter_context(server.secure_socket())
             slow.sendall(b"POST /validate HTTP/1.1\r\n")

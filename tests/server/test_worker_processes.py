@@ -92,8 +92,7 @@ def test_an_invalid_certificate_is_reported_once_and_ends_the_server(tmp_path: P
 def test_a_worker_that_hangs_is_replaced(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="allow a")
     impatient = "supervisor.SILENCE_SECONDS = 3.0"
-    server = Process(command(sources, impatient), tmp_path / "server.log")
-    try:
+    with Process(command(sources, impatient), tmp_path / "server.log") as server:
         until(lambda: server.lines("workers"), "all workers")
         os.kill(server.children()[0], signal.SIGSTOP)
         assert server.post("/validate", body())[0] == 200  # the other one accepts it
@@ -101,8 +100,6 @@ def test_a_worker_that_hangs_is_replaced(tmp_path: Path) -> None:
         assert "has not responded" in server.lines("worker")[0]["message"]
         until(lambda: server.metric("policyd_worker_restarts_total") == 1, "another one")
         assert server.terminate() == 0
-    finally:
-        server.kill()
 
 
 def test_many_log_lines_of_several_workers_stay_whole(tmp_path: Path) -> None:
@@ -140,8 +137,7 @@ def test_connections_are_shared_evenly(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="allow a")
     # Twenty times as long as usual, for a busy machine.
     patient = "from policyd.server.workers import listening\nlistening.TURN_SECONDS = 0.1"
-    server = Process(command(sources, patient), tmp_path / "server.log")
-    try:
+    with Process(command(sources, patient), tmp_path / "server.log") as server:
         until(lambda: server.lines("workers"), "all workers")
         before = [sockets(each) for each in server.children()]
         held = []
@@ -153,8 +149,6 @@ def test_connections_are_shared_evenly(tmp_path: Path) -> None:
         assert (first + second, abs(first - second) <= 2) == (8, True)
         for each in held:
             each.close()
-    finally:
-        server.kill()
 
 
 def test_each_worker_has_an_equal_part() -> None:

@@ -5,6 +5,8 @@ import os
 import signal
 import socket
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -20,14 +22,16 @@ from tests.server.serve import DENY, command, serving, write_policy
 FORBIDDEN: dict[str, JSON] = {"object": {"data": {"forbidden": "x"}}}
 
 
-def all_serve(server: Process) -> None:
-    until(lambda: server.lines("workers"), "all workers")
-
-
 def policies(tmp_path: Path) -> Path:
-    folder = tmp_path / "policies"
-    write_policy(folder, "named", DENY)
-    return folder
+    return write_policy(tmp_path / "policies", "named", DENY).parent
+
+
+@contextmanager
+def two(tmp_path: Path, *flags: str) -> Iterator[Process]:
+    """A server with two workers, both of which serve."""
+    with serving(tmp_path, policies(tmp_path), "--workers", "2", *flags) as server:
+        until(lambda: server.lines("workers"), "all workers")
+        yield server
 
 
 def allowed_total(server: Process) -> float:
@@ -45,8 +49,7 @@ def generations(server: Process) -> set[str]:
 
 @pytest.mark.usefixtures("http_server")
 def test_all_workers_answer_and_their_counts_are_summed(tmp_path: Path) -> None:
-    with serving(tmp_path, policies(tmp_path), "--workers", "2") as server:
-        all_serve(server)
+    with two(tmp_path) as server:
         for _ in range(30):
             assert server.post("/validate", body())[0] == 200
         # A worker that is late when metrics are gathered has its last ones shown.
@@ -66,8 +69,7 @@ def test_all_workers_answer_and_their_counts_are_summed(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("http_server")
 def test_policies_show_the_counters_of_all(tmp_path: Path) -> None:
-    with serving(tmp_path, policies(tmp_path), "--workers", "2") as server:
-        all_serve(server)
+    with two(tmp_path) as server:
         for _ in range(10):
             answer = server.post("/validate", body(**FORBIDDEN))[1]
             assert not answer["response"]["allowed"]
@@ -80,8 +82,7 @@ def test_policies_show_the_counters_of_all(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("http_server")
 @pytest.mark.parametrize("victim", [0, 1])
 def test_a_killed_worker_loses_only_its_own_requests(tmp_path: Path, victim: int) -> None:
-    with serving(tmp_path, policies(tmp_path), "--workers", "2") as server:
-        all_serve(server)
+    with two(tmp_path) as server:
         killed = server.children()[victim]
         others = sockets(killed)
         with Load(server, threads=6, pause=0.02) as load:
@@ -111,8 +112,7 @@ def restarted(server: Process) -> bool:
 
 
 def test_ready_while_a_worker_is_started_again(tmp_path: Path) -> None:
-    with serving(tmp_path, policies(tmp_path), "--workers", "2") as server:
-        all_serve(server)
+    with two(tmp_path) as server:
         os.kill(server.children()[0], signal.SIGKILL)
         seen = []
         while not quietly(lambda: restarted(server)):
@@ -126,8 +126,7 @@ def test_counts_never_go_back(tmp_path: Path) -> None:
     """Not when a worker is killed, nor when a policy changes and its counters begin anew."""
     folder = policies(tmp_path)
     deny = 'policyd_policy_decisions_total{decision="deny",policy="named"}'
-    with serving(tmp_path, folder, "--workers", "2") as server:
-        all_serve(server)
+    with two(tmp_path) as server:
         for _ in range(10):
             server.post("/validate", body(**FORBIDDEN))
 
@@ -161,8 +160,7 @@ def quietly(get: Any) -> Any:
 @pytest.mark.usefixtures("http_server")
 def test_a_reload_reaches_all_workers(tmp_path: Path) -> None:
     folder = policies(tmp_path)
-    with serving(tmp_path, folder, "--workers", "2") as server:
-        all_serve(server)
+    with two(tmp_path) as server:
         first = generations(server)
         write_policy(folder, "second", DENY)
         server.child.send_signal(signal.SIGHUP)
@@ -177,8 +175,7 @@ def test_a_reload_reaches_all_workers(tmp_path: Path) -> None:
 
 def test_a_restarted_worker_serves_what_the_files_hold_now(tmp_path: Path) -> None:
     folder = policies(tmp_path)
-    with serving(tmp_path, folder, "--workers", "2") as server:
-        all_serve(server)
+    with two(tmp_path) as server:
         first = generations(server)
         write_policy(folder, "second", DENY)
         until(lambda: generations(server) != first, "a new generation")
@@ -191,9 +188,7 @@ def test_a_restarted_worker_serves_what_the_files_hold_now(tmp_path: Path) -> No
 
 @pytest.mark.usefixtures("http_server")
 def test_drain_under_load_loses_nothing(tmp_path: Path) -> None:
-    flags = ("--workers", "2", "--drain", "0.5s")
-    with serving(tmp_path, policies(tmp_path), *flags) as server, Load(server) as load:
-        all_serve(server)
+    with two(tmp_path, "--drain", "0.5s") as server, Load(server) as load:
         until(lambda: len(load.answers) > 50, "some load")
         server.child.terminate()
         until(lambda: len(server.lines("draining")) == 2, "the drain")
@@ -210,9 +205,7 @@ def test_drain_under_load_loses_nothing(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("http_server")
 def test_the_port_stays_open_while_any_worker_is_asked(tmp_path: Path) -> None:
     """A worker without requests must not close the socket that all share."""
-    flags = ("--workers", "2", "--drain", "1s")
-    with serving(tmp_path, policies(tmp_path), *flags) as server, Load(server, threads=1) as load:
-        all_serve(server)
+    with two(tmp_path, "--drain", "1s") as server, Load(server, threads=1) as load:
         until(lambda: len(load.answers) > 20, "some load")
         begin = time.monotonic()
         server.child.terminate()
@@ -225,8 +218,7 @@ def test_the_port_stays_open_while_any_worker_is_asked(tmp_path: Path) -> None:
 
 def test_a_worker_does_not_drain_alone(tmp_path: Path) -> None:
     """It would close the socket that all share. A terminal sends SIGINT to every process."""
-    with serving(tmp_path, policies(tmp_path), "--workers", "2") as server:
-        all_serve(server)
+    with two(tmp_path) as server:
         for number in (signal.SIGTERM, signal.SIGINT):
             for pid in server.children():
                 os.kill(pid, number)
@@ -239,8 +231,7 @@ def test_a_worker_does_not_drain_alone(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("http_server")
 def test_workers_end_with_the_supervisor(tmp_path: Path) -> None:
-    with serving(tmp_path, policies(tmp_path), "--workers", "2") as server:
-        all_serve(server)
+    with two(tmp_path) as server:
         workers = server.children()
         assert len(workers) == 2
         server.kill()
@@ -284,9 +275,7 @@ def test_limits_that_cannot_be_divided_are_refused(tmp_path: Path, flag: str) ->
 
 
 def test_each_worker_has_its_part_of_the_limits(tmp_path: Path) -> None:
-    flags = ("--workers", "2", "--max-connections", "8")
-    with serving(tmp_path, policies(tmp_path), *flags) as server:
-        all_serve(server)
+    with two(tmp_path, "--max-connections", "8") as server:
         held = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(24)]
         until(lambda: server.metric(FULL) + server.metric(ROOM) >= 12, "closed connections")
         idle, busy = server.metric(IDLE), server.metric(BUSY)
@@ -303,9 +292,7 @@ BUSY = 'policyd_connections{port="reviews",state="busy"}'
 
 def test_captures_of_all_workers_are_kept(tmp_path: Path) -> None:
     captures = tmp_path / "captures"
-    flags = ("--workers", "2", "--capture", str(captures))
-    with serving(tmp_path, policies(tmp_path), *flags) as server:
-        all_serve(server)
+    with two(tmp_path, "--capture", str(captures)) as server:
         for _ in range(20):
             server.post("/validate", body())
         assert server.terminate() == 0

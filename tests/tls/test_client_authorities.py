@@ -50,11 +50,8 @@ def apart(connection: HTTPSConnection) -> int:
 
 
 def once(server: Process, context: ssl.SSLContext) -> int:
-    connection = server.connect(context)
-    try:
+    with closing(server.connect(context)) as connection:
         return apart(connection)
-    finally:
-        connection.close()
 
 
 def refused(server: Process, reason: str) -> float:
@@ -91,11 +88,10 @@ def test_an_authority_that_was_removed_is_trusted_no_longer(
     old, new = issue("old"), issue("new")
     ca = tmp_path / "ca.crt"
     put(ca, pem(old, new))
-    sources = write_sources(tmp_path / "sources", a="allow a")
     of_old = client(issue("a", old), tmp_path, version)
     of_new = client(issue("b", new), tmp_path, version)
     with (
-        fake_server(tmp_path, sources, client_ca=str(ca)) as server,
+        fake_server(tmp_path, client_ca=str(ca)) as server,
         closing(server.connect(of_old)) as gone,
         closing(server.connect(of_new)) as kept,
     ):
@@ -136,10 +132,9 @@ def test_a_busy_connection_of_a_removed_authority_is_closed_after_its_answer(
     old, new = issue("old"), issue("new")
     ca = tmp_path / "ca.crt"
     put(ca, pem(old))
-    sources = write_sources(tmp_path / "sources", a="allow a")
     context = client(issue("a", old), tmp_path)
     with (
-        fake_server(tmp_path, sources, client_ca=str(ca)) as server,
+        fake_server(tmp_path, client_ca=str(ca)) as server,
         closing(server.connect(context)) as connection,
     ):
         assert ask(connection) == 200
@@ -165,12 +160,11 @@ def test_a_broken_authority_changes_nothing_and_a_new_certificate_is_used_all_th
     first, second = self_signed(), self_signed()
     put(tmp_path / "tls.crt", first[0])
     put(tmp_path / "tls.key", first[1])
-    sources = write_sources(tmp_path / "sources", a="allow a")
     context = client(issue("a", authority), tmp_path)
     der = authority.certificate.public_bytes(serialization.Encoding.DER)
     trusted = pem(authority).replace(b" CERTIFICATE", b" TRUSTED CERTIFICATE")
     files = {"tls_cert": str(tmp_path / "tls.crt"), "tls_key": str(tmp_path / "tls.key")}
-    with fake_server(tmp_path, sources, client_ca=str(ca), **files) as server:
+    with fake_server(tmp_path, client_ca=str(ca), **files) as server:
         for broken, found in (
             (der, "got DER"),
             (b"", "got an empty file"),
@@ -193,13 +187,10 @@ def test_a_broken_authority_changes_nothing_and_a_new_certificate_is_used_all_th
 
 
 def shown(server: Process, context: ssl.SSLContext) -> bytes:
-    connection = server.connect(context)
-    try:
+    with closing(server.connect(context)) as connection:
         connection.connect()
         assert isinstance(connection.sock, ssl.SSLSocket)
         return connection.sock.getpeercert(binary_form=True) or b""
-    finally:
-        connection.close()
 
 
 def test_no_disk_is_needed_for_certificates(
@@ -208,10 +199,9 @@ def test_no_disk_is_needed_for_certificates(
     first, second = self_signed(), self_signed()
     put(tmp_path / "tls.crt", first[0])
     put(tmp_path / "tls.key", first[1])
-    sources = write_sources(tmp_path / "sources", a="allow a")
     monkeypatch.setenv("TMPDIR", "/nowhere")
     files = {"tls_cert": str(tmp_path / "tls.crt"), "tls_key": str(tmp_path / "tls.key")}
-    with fake_server(tmp_path, sources, **files) as server:
+    with fake_server(tmp_path, **files) as server:
         put(tmp_path / "tls.key", second[1])
         put(tmp_path / "tls.crt", second[0])
         want = ssl.PEM_cert_to_DER_cert(second[0].decode())
@@ -222,7 +212,6 @@ def test_refused_clients_are_counted_by_reason_and_logged_once(tmp_path: Path) -
     authority = issue("authority")
     ca = tmp_path / "ca.crt"
     put(ca, pem(authority))
-    sources = write_sources(tmp_path / "sources", a="allow a")
     strict = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody
     strict.check_hostname = False
     strict.load_cert_chain(*issue("kube-apiserver", authority).write(tmp_path))
@@ -234,7 +223,7 @@ def test_refused_clients_are_counted_by_reason_and_logged_once(tmp_path: Path) -
         ("server_certificate", strict),
     ]
     names = {"client_ca": str(ca), "client_name": "kube-apiserver"}
-    with fake_server(tmp_path, sources, **names) as server:
+    with fake_server(tmp_path, **names) as server:
         for reason, context in cases:
             for count in (1, 2, 3):
                 assert once(server, context) == 0
@@ -268,9 +257,8 @@ def test_handshakes_while_authorities_change_let_nobody_in_who_is_gone(tmp_path:
     old, new = issue("old"), issue("new")
     ca = tmp_path / "ca.crt"
     put(ca, pem(old))
-    sources = write_sources(tmp_path / "sources", a="allow a")
     context = client(issue("a", old), tmp_path)
-    with fake_server(tmp_path, sources, client_ca=str(ca)) as server:
+    with fake_server(tmp_path, client_ca=str(ca)) as server:
         stop = threading.Event()
         kept: list[HTTPSConnection] = []
 

@@ -14,8 +14,8 @@ from policyd.tls.handshakes import Context, has_name
 from policyd.tls.issuing import self_signed
 from policyd.tls.pem import validity
 from tests.builders.reviews import body
-from tests.server.announcing import response
-from tests.server.process import Process, fake_server, trusting, until, write_sources
+from tests.server.announcing import response, whole_request
+from tests.server.process import Process, fake_server, trusting, until
 from tests.tls.pki import issue
 
 
@@ -34,9 +34,8 @@ def status_with(server: Process, context: ssl.SSLContext) -> int:
 @pytest.mark.usefixtures("http_server")
 def test_only_clients_of_the_authority_and_name_are_answered(tmp_path: Path) -> None:
     authority, stranger = issue("authority"), issue("authority")
-    sources = write_sources(tmp_path / "sources", a="allow a")
     settings = {"client_ca": str(authority.write(tmp_path)[0]), "client_name": "kube-apiserver"}
-    with fake_server(tmp_path, sources, **settings) as server:
+    with fake_server(tmp_path, **settings) as server:
         for name, signer, status in (
             ("kube-apiserver", authority, 200),
             ("somebody", authority, 0),
@@ -99,9 +98,8 @@ def test_self_signed_certificate_is_trusted_by_itself(tmp_path: Path) -> None:
     cert, key = self_signed()
     (tmp_path / "c").write_bytes(cert)
     (tmp_path / "k").write_bytes(key)
-    sources = write_sources(tmp_path / "sources", a="allow a")
     files = {"tls_cert": str(tmp_path / "c"), "tls_key": str(tmp_path / "k")}
-    with fake_server(tmp_path, sources, **files) as server:
+    with fake_server(tmp_path, **files) as server:
         context = ssl.create_default_context(cadata=cert.decode())
         context.verify_flags |= ssl.VERIFY_X509_STRICT
         for name in ("localhost", "127.0.0.1", "::1", socket.gethostname()):
@@ -112,29 +110,28 @@ def test_self_signed_certificate_is_trusted_by_itself(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("http_server")
 def test_idle_connection_is_closed_after_keep_alive_and_a_used_one_is_not(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources, keep_alive="300ms") as server:
-        request = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
-        with server.secure_socket() as idle, server.secure_socket() as used:
-            idle.settimeout(0.05)
+    with (
+        fake_server(tmp_path, keep_alive="300ms") as server,
+        server.secure_socket() as idle,
+        server.secure_socket() as used,
+    ):
+        idle.settimeout(0.05)
 
-            def closed() -> bool:
-                used.sendall(request % (len(body()), body()))
-                assert response(used).startswith(b"HTTP/1.1 200")
-                try:
-                    return idle.recv(1) == b""
-                except TimeoutError:
-                    return False
+        def closed() -> bool:
+            used.sendall(whole_request())
+            assert response(used).startswith(b"HTTP/1.1 200")
+            try:
+                return idle.recv(1) == b""
+            except TimeoutError:
+                return False
 
-            until(closed, "the end of the idle connection")
+        until(closed, "the end of the idle connection")
 
 
 def test_many_requests_share_a_connection_and_each_answer_is_one_record(tmp_path: Path) -> None:
-    sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources) as server, server.secure_socket() as sock:
-        request = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
+    with fake_server(tmp_path) as server, server.secure_socket() as sock:
         for _ in range(1500):  # Hypercorn's own limit is 1,000 a connection
-            sock.sendall(request % (len(body()), body()))
+            sock.sendall(whole_request())
             answer = sock.recv(65536)  # one call gives at most one TLS record
             head, _, content = answer.partition(b"\r\n\r\n")
             assert f"content-length: {len(content)}".encode() in head

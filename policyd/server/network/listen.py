@@ -151,7 +151,7 @@ class Listener(Port):
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            connection.fail("error")
+            connection.reason = "error"
         connection.closed()
         if error is not None:
             context = {"message": "an unexpected error closed a connection", "exception": error}
@@ -184,6 +184,6 @@ class Listener(Port):
                 ssl_shutdown_timeout=CLOSE_SECONDS,
             )
         except (OSError, TimeoutError):  # ssl.SSLError among them
-            connection.fail("handshake")
+            connection.reason = "handshake"
             return False
         return True

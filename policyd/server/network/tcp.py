@@ -42,7 +42,7 @@ class Connection(asyncio.Protocol):
         self.peer = peer
         self.client = (peer.address, int(address[1]))
         self.scheme = "http"
-        self.reason: CloseReason = "client"
+        self.reason: CloseReason = "client"  # why it ends
         # Whether the client has to read before more is written.
         self.is_full = False
         self._loop = asyncio.get_running_loop()
@@ -172,10 +172,6 @@ class Connection(asyncio.Protocol):
         """``task`` makes the handshake and then runs it."""
         self._task = task
         self._connections.add(self)
-
-    def fail(self, reason: CloseReason) -> None:
-        """Note why the connection ends, where its task ends it."""
-        self.reason = reason
 
     def closed(self) -> None:
         """The task is done with it."""

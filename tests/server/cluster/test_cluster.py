@@ -45,11 +45,8 @@ def asking(
     with api_server(folder, by_user) as cluster:
         file = str(cluster.kubeconfig())
         arguments = command(policies, "--kubeconfig", file, *flags)
-        server = Process(arguments, folder / "server.log", fresh=fresh)
-        try:
+        with Process(arguments, folder / "server.log", fresh=fresh) as server:
             yield server, cluster
-        finally:
-            server.kill()
 
 
 def answer(server: Process, user: str = "ann", path: str = "/validate") -> dict[str, Any]:
@@ -134,12 +131,9 @@ def test_without_a_cluster_nothing_of_its_client_is_loaded(tmp_path: Path) -> No
 
     with asking(tmp_path, fresh=True) as (server, _):
         assert loaded(server)
-    without = Process(command(tmp_path / "policies"), tmp_path / "without.log", fresh=True)
-    try:
+    with Process(command(tmp_path / "policies"), tmp_path / "without.log", fresh=True) as without:
         assert not loaded(without)
         refused = answer(without)
-    finally:
-        without.kill()
     assert "there is no cluster to ask whether 'ann' may get" in refused["status"]["message"]
 
 

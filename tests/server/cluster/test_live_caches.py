@@ -83,11 +83,8 @@ def serving(folder: Path, cluster: Cluster, document: JSONObject) -> Iterator[Pr
     sources = write(folder, document)
     with api_server(folder, cluster) as api:
         flags = ("--kubeconfig", str(api.kubeconfig()))
-        server = Process(command(sources, *flags), folder / "server.log")
-        try:
+        with Process(command(sources, *flags), folder / "server.log") as server:
             yield server
-        finally:
-            server.kill()
             for each in cluster.lists.values():
                 each.close()
         assert not server.lines("defect")

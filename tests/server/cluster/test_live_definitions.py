@@ -68,11 +68,8 @@ def serving(
     write(folder, *documents)
     with api_server(folder, cluster) as api:
         flags = ("--kubeconfig", str(api.kubeconfig()))
-        server = Process(command(folder / "policies", *flags), folder / "server.log")
-        try:
+        with Process(command(folder / "policies", *flags), folder / "server.log") as server:
             yield server, api
-        finally:
-            server.kill()
             cluster.listed.close()
         assert not server.lines("defect")
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -28,7 +27,7 @@ from tests.builders.policies import (
     suite,
     vap,
 )
-from tests.builders.reviews import body
+from tests.server.config_maps import message, shown
 from tests.server.process import Process, until
 from tests.server.serve import serving
 
@@ -55,17 +54,6 @@ def keeping(folder: Path, sources: Path, *flags: str) -> Iterator[Process]:
     """A server that keeps its policies in ``kept`` of the folder."""
     with serving(folder, sources, "--last-good", str(folder / "kept"), *flags) as server:
         yield server
-
-
-def message(server: Process, **data: str) -> str:
-    """Why a ConfigMap is denied; empty if it is not."""
-    status, said = server.post("/validate", body(object=config_map(data=data)))
-    assert status == 200
-    return str(said["response"].get("status", {}).get("message", ""))
-
-
-def shown(server: Process) -> Any:
-    return json.loads(server.get("/policies")[1])
 
 
 @pytest.mark.parametrize(
