@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 
+from policyd._core.eval.layout import Layout
 from policyd._core.eval.program import Program
-from policyd._core.eval.slots import Layout
 from policyd.cel.check.checker import check, check_all
 from policyd.cel.check.validators import validate
 from policyd.cel.plan.planner import plan

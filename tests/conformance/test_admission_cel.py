@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from policyd._core.eval.layout import Layout
 from policyd._core.eval.program import Program
-from policyd._core.eval.slots import Layout
 from policyd._core.lib import authz
 from policyd._core.values.errors import CelError
 from policyd.admission.lookups.authorizer import AuthorizerRule, StaticAuthorizer

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from policyd._core.eval.slots import Layout
+from policyd._core.eval.layout import Layout
 from policyd._core.values.errors import CelError
 from policyd.cel.check.checker import check
 from policyd.cel.plan.planner import plan, plan_unchecked

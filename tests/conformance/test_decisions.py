@@ -7,8 +7,8 @@ they are.
 from typing import Any
 
 from policyd._core.counting.counters import PolicyCounters
+from policyd._core.eval.layout import Layout
 from policyd._core.eval.program import Program
-from policyd._core.eval.slots import Layout
 from policyd._core.plan.plan import ROOTS, Frame, Subject
 from policyd._core.plan.validation import PlannedValidation, ValidationOutcome, ValidationPlan
 from policyd.cel.env import Environment

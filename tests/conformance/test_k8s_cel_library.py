@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from policyd._core.eval.slots import Layout
+from policyd._core.eval.layout import Layout
 from policyd._core.values.errors import CelError
 from policyd.cel.check.checker import check
 from policyd.cel.env import Environment

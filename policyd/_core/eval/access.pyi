@@ -56,9 +56,3 @@ class Chain(Node):
     def __init__(
         self, base: Node, steps: tuple[ChainStep, ...], units: int = 1, refunds: bool = False
     ) -> None: ...
-
-@final
-class OptionalOr(Node):
-    def __init__(
-        self, left: Node, right: Node, unwrap: bool = False, checks: bool = True
-    ) -> None: ...

@@ -6,13 +6,7 @@ from cpython.object cimport PyObject
 
 from policyd._core.system.c_stack cimport descend
 from policyd._core.values.activation cimport charge
-from policyd._core.values.errors cimport (
-    NO_SUCH_OVERLOAD,
-    CelError,
-    error,
-    index_out_of_bounds,
-    no_such_key,
-)
+from policyd._core.values.errors cimport CelError, error, index_out_of_bounds, no_such_key
 from policyd._core.values.equality cimport find
 from policyd._core.values.elements cimport element, qualifier_of, refused
 from policyd._core.eval.nodes cimport unset
@@ -362,31 +356,6 @@ cdef object _take(Activation act, ChainStep step, object value, bint optional, b
 cdef inline bint _is_key(object key):
     kind = type(key)
     return kind is str or kind is int or kind is bool or kind is float or kind is UInt
-
-
-@cython.final
-cdef class OptionalOr(Node):
-    """``a.or(b)`` and ``a.orValue(b)``: b is evaluated only if a is none."""
-    cdef Node left
-    cdef Node right
-    cdef bint unwrap
-    cdef bint checks  # check that a is an optional
-
-    def __init__(self, Node left not None, Node right not None, unwrap=False, checks=True):
-        #: (Node, Node, bool, bool) -> None
-        self.left = left
-        self.right = right
-        self.unwrap = unwrap
-        self.checks = checks
-
-    cdef object eval(self, Activation act):
-        value = self.left.eval(act)
-        if type(value) is not Optional:
-            # Before 1.37, a value that is not an optional is returned as it is.
-            return NO_SUCH_OVERLOAD if self.checks and type(value) is not CelError else value
-        if (<Optional>value).held is MISSING:
-            return self.right.eval(act)
-        return (<Optional>value).held if self.unwrap else value
 
 
 cdef object select(object value, object key, bint test):

@@ -156,6 +156,7 @@ cdef class Library:
     cdef readonly str name
     cdef readonly tuple overloads
     #: overloads: tuple[Overload, ...]
+
     def __init__(self, str name not None, tuple overloads not None, int since=0):
         #: (str, tuple[Overload, ...], int) -> None
         """``since``: the first minor version with the library; 0: before 1.30."""

@@ -54,6 +54,7 @@ cdef class PathTests(Node):
     #: fields: tuple[str, ...]
     #: terms: tuple[Node, ...]
     #: keys: tuple[str, ...]
+
     def __init__(self, slot, tuple fields not None, tuple terms not None, tuple keys not None,
                  bytes codes not None):
         #: (int, tuple[str, ...], tuple[Node, ...], tuple[str, ...], bytes) -> None

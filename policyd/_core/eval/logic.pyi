@@ -30,3 +30,9 @@ class EqualConst(Node):
 @final
 class InSet(Node):
     def __init__(self, child: Node, members: Iterable[object]) -> None: ...
+
+@final
+class OptionalOr(Node):
+    def __init__(
+        self, left: Node, right: Node, unwrap: bool = False, checks: bool = True
+    ) -> None: ...

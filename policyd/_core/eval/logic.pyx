@@ -1,14 +1,14 @@
-"""Logical operators, which absorb errors, and equality."""
+"""Logical operators, which absorb errors, equality, and the alternative of an optional."""
 
 cimport cython
 from libc.stdint cimport int64_t
 
 from policyd._core.eval.nodes cimport Node
 from policyd._core.values.activation cimport charge
-from policyd._core.values.errors cimport CelError, not_bool
+from policyd._core.values.errors cimport NO_SUCH_OVERLOAD, CelError, not_bool
 from policyd._core.values.equality cimport equal, unlike
 from policyd._core.eval.functions cimport tenths
-from policyd._core.values.types cimport Opaque, UInt, map_key, size_of
+from policyd._core.values.types cimport MISSING, Opaque, Optional, UInt, map_key, size_of
 
 #: from policyd._core.eval.nodes import Node
 
@@ -18,6 +18,7 @@ cdef class And(Node):
     """False if any term is false; otherwise the first error, if there is one; otherwise true."""
     cdef readonly tuple terms
     #: terms: tuple[Node, ...]
+
     def __init__(self, tuple terms not None):
         #: (tuple[Node, ...]) -> None
         self.terms = terms
@@ -44,6 +45,7 @@ cdef class Or(Node):
     """True if any term is true; otherwise the first error, if there is one; otherwise false."""
     cdef readonly tuple terms
     #: terms: tuple[Node, ...]
+
     def __init__(self, tuple terms not None):
         #: (tuple[Node, ...]) -> None
         self.terms = terms
@@ -189,3 +191,28 @@ cdef frozenset _members(values):
             if 0 <= number < 1 << 64:
                 forms.add(UInt(number))
     return frozenset(forms)
+
+
+@cython.final
+cdef class OptionalOr(Node):
+    """``a.or(b)`` and ``a.orValue(b)``: b is evaluated only if a is none."""
+    cdef Node left
+    cdef Node right
+    cdef bint unwrap
+    cdef bint checks  # check that a is an optional
+
+    def __init__(self, Node left not None, Node right not None, unwrap=False, checks=True):
+        #: (Node, Node, bool, bool) -> None
+        self.left = left
+        self.right = right
+        self.unwrap = unwrap
+        self.checks = checks
+
+    cdef object eval(self, Activation act):
+        value = self.left.eval(act)
+        if type(value) is not Optional:
+            # Before 1.37, a value that is not an optional is returned as it is.
+            return NO_SUCH_OVERLOAD if self.checks and type(value) is not CelError else value
+        if (<Optional>value).held is MISSING:
+            return self.right.eval(act)
+        return (<Optional>value).held if self.unwrap else value

@@ -23,9 +23,6 @@ cdef enum:
     MOST_RECORDS = 100000  # of all expressions, between two calls of take()
 
 
-cdef class Tracer  # defined below
-
-
 @cython.final
 cdef class Record:
     """One evaluation of one part: its value or CelError, and the units that it cost.
@@ -48,30 +45,9 @@ cdef class Record:
     #: id: int
     #: children: list[Record]
     #: rounds: list[Round]
+
     def __init__(self):
         raise TypeError("records are created by traced programs")
-
-    cdef int begin(self, Tracer tracer, object first, object second) except -1:
-        """Begin a new round. The one before is dropped if it is neither among the first nor
-        notable.
-        """
-        cdef Py_ssize_t number = len(self.rounds) + self.skipped
-        cdef Round last, made = Round.__new__(Round)
-        if len(self.rounds) > FIRST_ROUNDS + self.notable:
-            last = self.rounds[-1]
-            if last.notable and self.notable < NOTABLE_ROUNDS:
-                self.notable += 1
-            else:
-                self.rounds.pop()
-                self.skipped += 1
-                tracer.left = last.left
-        made.number = number
-        made.left = tracer.left
-        made.first = first
-        made.second = second
-        made.children = []
-        self.rounds.append(made)
-        return 0
 
 
 @cython.final
@@ -89,6 +65,7 @@ cdef class Round:
     cdef Py_ssize_t left     # tracer.left when the round began
     #: def __init__(self, *args: object, **kwargs: object) -> None: ...
     #: children: list[Record]
+
     def __init__(self):
         raise TypeError("rounds are created by traced programs")
 
@@ -102,6 +79,7 @@ cdef class Tracer:
     #: def __init__(self) -> None:
     #:     ...
     #: roots: list[Record]
+
     def __cinit__(self):
         self.roots = []
         self.left = MOST_RECORDS
@@ -113,6 +91,29 @@ cdef class Tracer:
         self.roots = []
         self.left = MOST_RECORDS
         return roots
+
+
+cdef int begin(Record fold, Tracer tracer, object first, object second) except -1:
+    """Begin a new round of a fold. The one before is dropped if it is neither among the first nor
+    notable.
+    """
+    cdef Py_ssize_t number = len(fold.rounds) + fold.skipped
+    cdef Round last, made = Round.__new__(Round)
+    if len(fold.rounds) > FIRST_ROUNDS + fold.notable:
+        last = fold.rounds[-1]
+        if last.notable and fold.notable < NOTABLE_ROUNDS:
+            fold.notable += 1
+        else:
+            fold.rounds.pop()
+            fold.skipped += 1
+            tracer.left = last.left
+    made.number = number
+    made.left = tracer.left
+    made.first = first
+    made.second = second
+    made.children = []
+    fold.rounds.append(made)
+    return 0
 
 
 @cython.final
@@ -186,7 +187,7 @@ cdef class RoundTrace(Node):
             return self.node.eval(act)
         if self.begins or not fold.rounds:
             second = MISSING if self.second_slot < 0 else act.slots[self.second_slot]
-            fold.begin(self.tracer, act.slots[self.slot], second)
+            begin(fold, self.tracer, act.slots[self.slot], second)
         turn = fold.rounds[-1]
         children = fold.children
         fold.children = turn.children

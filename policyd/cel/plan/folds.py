@@ -6,8 +6,8 @@ from typing import Protocol
 
 from policyd._core.eval.access import Chain
 from policyd._core.eval.folds import AllNode, Bind, Collect, CollectMap, ExistsNode, ExistsOneNode
+from policyd._core.eval.layout import Layout
 from policyd._core.eval.nodes import Const, Node
-from policyd._core.eval.slots import Layout
 from policyd.cel.plan.attributes import BoundBase, SlotBase
 from policyd.cel.syntax.ast import Call, Comprehension, Expr, ListExpr, Literal, MapExpr
 

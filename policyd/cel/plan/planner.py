@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from policyd import versions
 from policyd._core.eval.access import (
     Chain,
-    OptionalOr,
     OptionalPathNode,
     OptionalPathOrNode,
     OwnKey,
@@ -19,10 +18,10 @@ from policyd._core.eval.access import (
 )
 from policyd._core.eval.construct import ListNode, MapNode, StructNode
 from policyd._core.eval.functions import Overload
-from policyd._core.eval.logic import Conditional, Equal, EqualConst, Or
+from policyd._core.eval.layout import Layout
+from policyd._core.eval.logic import Conditional, Equal, EqualConst, OptionalOr, Or
 from policyd._core.eval.nodes import Const, Node
 from policyd._core.eval.program import Program, VariableOptional, VariableTest, constant
-from policyd._core.eval.slots import Layout
 from policyd._core.values.types import TypeValue, UInt, qualifier_type
 from policyd.cel.plan.attributes import Attribute, Hop, Mode, NodeBase, SlotBase, VariableBase
 from policyd.cel.plan.calls import all_const, computed, make_call, membership, refuse

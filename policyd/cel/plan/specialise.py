@@ -113,5 +113,5 @@ class _Walk:
 
 
 def _code(units: int, *, inside: bool) -> int:
-    """See ``_core/eval/fused.pxd``."""
+    """See ``_core/eval/fused.pyx``."""
     return 2 * units + inside

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from policyd._core.eval.access import Chain
+from policyd._core.eval.layout import Layout
 from policyd._core.eval.nodes import Const, Node
 from policyd._core.eval.program import Program
-from policyd._core.eval.slots import Layout
 from policyd._core.eval.tracing import RoundTrace, Trace, Tracer
 from policyd._core.values.types import MISSING
 from policyd.cel.plan.attributes import Attribute, Base, Hop, Mode, NodeBase, base_node

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from policyd._core.eval.layout import Layout
 from policyd._core.eval.program import type_of
-from policyd._core.eval.slots import Layout
 from policyd._core.eval.tracing import Tracer
 from policyd._core.values.errors import CelError
 from policyd.bounded_text import encodable

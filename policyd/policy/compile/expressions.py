@@ -10,8 +10,8 @@ from functools import partial
 from sys import intern
 from typing import Any
 
+from policyd._core.eval.layout import Layout
 from policyd._core.eval.program import Program
-from policyd._core.eval.slots import Layout
 from policyd._core.eval.tracing import Tracer
 from policyd._core.plan.plan import ROOTS, Frame
 from policyd.cel.env import Environment

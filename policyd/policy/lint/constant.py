@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from policyd._core.eval.slots import Layout
+from policyd._core.eval.layout import Layout
 from policyd.cel.plan.planner import plan
 from policyd.cel.syntax.ast import Checked, Literal
 from policyd.errors import BudgetExceeded, CelCompileError, Problem

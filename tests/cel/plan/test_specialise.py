@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from policyd._core.eval.access import HasPathNode
 from policyd._core.eval.fused import PathTests
+from policyd._core.eval.layout import Layout
 from policyd._core.eval.logic import And
 from policyd._core.eval.nodes import Const, Node
 from policyd._core.eval.program import Program, render
-from policyd._core.eval.slots import Layout
 from policyd._core.eval.tracing import Tracer
 from policyd.cel.env import Environment
 from policyd.cel.plan.planner import plan

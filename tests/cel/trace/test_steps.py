@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from policyd._core.eval.layout import Layout
 from policyd._core.eval.program import Program, render
-from policyd._core.eval.slots import Layout
 from policyd._core.eval.tracing import Tracer
 from policyd._core.values.errors import CelError
 from policyd.cel.env import Environment

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from policyd._core.eval.layout import Layout
 from policyd._core.eval.program import Program
-from policyd._core.eval.slots import Layout
 from policyd._core.values.errors import CelError
 from policyd.cel.env import Environment
 from policyd.cel.plan.planner import plan

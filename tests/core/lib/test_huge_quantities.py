@@ -2,8 +2,8 @@
 
 import pytest
 
+from policyd._core.eval.layout import Layout
 from policyd._core.eval.program import render
-from policyd._core.eval.slots import Layout
 from policyd._core.plan.plan import ROOTS
 from policyd.cel.env import Environment
 from policyd.cel.plan.planner import plan

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from policyd._core.eval.slots import Layout
+from policyd._core.eval.layout import Layout
 from policyd._core.json.equality import equal
 from policyd._core.json.sendable import unsendable
 from policyd._core.json.sizes import json_bytes, patch_bytes

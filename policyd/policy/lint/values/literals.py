@@ -7,7 +7,7 @@ timestamps and regular expressions are checked when the expression is compiled.
 import re
 from collections.abc import Iterator
 
-from policyd._core.eval.slots import Layout
+from policyd._core.eval.layout import Layout
 from policyd._core.values.errors import CelError
 from policyd.cel.env import Environment
 from policyd.cel.plan.planner import plan
