@@ -1,11 +1,14 @@
-"""The table of commands, and how errors end a command."""
+"""The table of commands, the width of their help, and how errors end a command."""
 
 import subprocess
 import sys
 
+import click
 import pytest
 
-from policyd.cli import COMMANDS
+from policyd.cli import COMMANDS, policyd
+from policyd.source_excerpt import columns
+from tests.builders.commands import every
 from tests.cli.terminal import run
 from tests.shared import ROOT
 
@@ -17,6 +20,7 @@ HEAVY = (
     "yaml",
     "cryptography",
 )
+CONTEXTS = {"": click.Context(policyd, info_name="policyd"), **dict(every())}
 
 
 def test_help_imports_no_server() -> None:
@@ -58,3 +62,11 @@ def test_error_of_the_operator_ends_with_2_and_no_traceback(
     assert done.returncode == 2
     assert done.stderr.startswith(message)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", CONTEXTS)
+def test_help_fits_80_columns(name: str) -> None:
+    context = CONTEXTS[name]
+    context.terminal_width = 78  # what click leaves of 80 columns
+    shown = context.command.get_help(context)
+    assert [line for line in shown.split("\n") if columns(line) > 80] == []

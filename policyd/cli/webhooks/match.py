@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 import click
 
@@ -11,7 +11,6 @@ from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.review import decode
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.manifests import (
-    Manifests,
     definitions_of,
     is_namespace,
     place_of,
@@ -27,6 +26,7 @@ from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.kinds.mapping import BUILT_IN
+from policyd.policy.source.loaded_documents import Document
 from policyd.versions import KubernetesVersion
 from policyd.webhooks.calls import Calls, Hook, HookCall, NotCalled, called, hooks_of
 from policyd.webhooks.validation import problems
@@ -59,14 +59,6 @@ Exit status: 0 if the webhooks were determined (even if the API server rejects t
 """
 
 
-class _Given(NamedTuple):
-    """What the files of -f contain."""
-
-    configurations: list[JSONObject]
-    namespaces: list[JSONObject]
-    definitions: list[JSONObject]
-
-
 @click.command("match", epilog=_EPILOG)
 @files_option("webhook configurations, Namespaces and CustomResourceDefinitions")
 @request_options
@@ -97,11 +89,12 @@ def command(
     """
     if name_of(file) in ("-", "<stdin>") and Path("-") in files:
         raise click.UsageError("-f - and FILE cannot both be standard input")
-    found = _given(read_manifests(files).required(), files, version)
-    hooks = hooks_of(found.configurations)
-    mapper = BUILT_IN.with_definitions(found.definitions)
-    given, namespaces, more = request.read(file, mapper)
-    definitions = [*found.definitions, *more]
+    documents = read_manifests(files).required().documents
+    hooks = hooks_of(_configurations(documents, files, version))
+    definitions = definitions_of(documents)
+    given, namespaces, more = request.read(file, BUILT_IN.with_definitions(definitions))
+    namespaces = [*(each.raw for each in documents if is_namespace(each)), *namespaces]
+    definitions += more
     equivalents = Equivalents.of_crds(definitions)
     defaults = Defaults(Schemas.builtin(version).with_crds(definitions))
     for number, each in enumerate(given):
@@ -110,7 +103,7 @@ def command(
             review = defaults.review(review)
         sent = decode(review).raw
         named = request.namespace(each, several=len(given) > 1)
-        known = [*found.namespaces, *namespaces, *([named] if named else [])]
+        known = [*namespaces, *([named] if named else [])]
         calls = called(
             hooks,
             sent,
@@ -128,20 +121,17 @@ def command(
         echo_wrapped("\n".join([*([""] if number else []), heading + lines[0], *lines[1:]]))
 
 
-def _given(manifests: Manifests, files: Sequence[Path], version: KubernetesVersion) -> _Given:
-    """Return what there is, with a warning for each problem of a configuration."""
-    documents = [each for each in manifests.documents if each.kind in CONFIGURATIONS]
-    if not documents:
-        listed = ", ".join(map(str, files))
-        raise ConfigError(f"no webhook configurations in {listed}")
-    for each in documents:
+def _configurations(
+    documents: Sequence[Document], files: Sequence[Path], version: KubernetesVersion
+) -> list[JSONObject]:
+    """Return the configurations of files, with a warning for each of their problems."""
+    found = [each for each in documents if each.kind in CONFIGURATIONS]
+    if not found:
+        raise ConfigError(f"no webhook configurations in {', '.join(map(str, files))}")
+    for each in found:
         for problem in problems(each.raw, version=version):
             warn(f"the API server refuses {each.label}: {problem}", place_of(each))
-    return _Given(
-        [each.raw for each in documents],
-        [each.raw for each in manifests.documents if is_namespace(each)],
-        definitions_of(manifests.documents),
-    )
+    return [each.raw for each in found]
 
 
 def calls_text(calls: Calls, request: JSONObject) -> Iterator[str]:
@@ -191,13 +181,8 @@ def calls_json(calls: Calls, request: JSONObject) -> JSONObject:
         "validating": [_call_json(each) for each in calls.validating],
         "notCalled": [_other_json(each) for each in calls.others if not each.undecided],
         "notKnown": [_other_json(each) for each in calls.others if each.undecided],
-        "rejected": None
-        if rejection is None
-        else {
-            **_hook_json(rejection.hook),
-            "code": rejection.code,
-            "message": rejection.message,
-        },
+        "rejected": rejection
+        and {**_hook_json(rejection.hook), "code": rejection.code, "message": rejection.message},
     }
 
 
