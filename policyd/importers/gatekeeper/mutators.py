@@ -59,13 +59,10 @@ class _Mutator:
         """Return the Policy; raises Refused."""
         match = object_at(self._spec, "match", "spec")
         match = {**match, "kinds": self._kinds(match)}
-        found = matched(match, "spec.match", self._others, subresources=False)
-        self.remarks += found.guesses
-        spec: JSONObject = {"matchConstraints": found.constraints}
-        if found.conditions:
-            spec["matchConditions"] = found.conditions
-        spec["mutations"] = self._mutations()
-        spec["reinvocationPolicy"] = "IfNeeded"
+        found, guesses = matched(match, "spec.match", self._others, subresources=False)
+        self.remarks += guesses
+        spec = {field: value for field, value in found.items() if value}
+        spec |= {"mutations": self._mutations(), "reinvocationPolicy": "IfNeeded"}
         return policy(self._document.name, metadata_of(self._document), spec)
 
     def _kinds(self, match: JSONObject) -> list[JSONObject]:

@@ -37,7 +37,7 @@ def patch(location: Sequence[LocationStep], test: Computed, value: Computed, pat
     start = string_literal(f"{_pointer(before)}/")
     pointer = f"{start} + string(i) + {string_literal(_pointer(after))}"
     said = _operation(pointer, value(at))
-    items = _optional("object", before)
+    items = _fields("object", before, "?")
     condition = " && ".join((*guards, test(at)))
     return f"{items}.orValue([]).transformList(i, item, {condition},\n  {said})"
 
@@ -83,19 +83,13 @@ def _escaped(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
-def _fields(root: str, steps: Sequence[LocationStep]) -> str:
+def _fields(root: str, steps: Sequence[LocationStep], mark: str = "") -> str:
+    """Return CEL of a field; with the mark ``?``, as an optional value."""
     for step in steps:
         plain = step.name.isidentifier() and step.name.isascii()
-        root += f".{step.name}" if plain else f"[{string_literal(step.name)}]"
-    return root
-
-
-def _optional(root: str, steps: Sequence[LocationStep]) -> str:
-    for step in steps:
-        plain = step.name.isidentifier() and step.name.isascii()
-        root += f".?{step.name}" if plain else f"[?{string_literal(step.name)}]"
+        root += f".{mark}{step.name}" if plain else f"[{mark}{string_literal(step.name)}]"
     return root
 
 
 def _guard(root: str, steps: Sequence[LocationStep]) -> str:
-    return f"{_optional(root, steps)}.hasValue()"
+    return f"{_fields(root, steps, '?')}.hasValue()"

@@ -89,9 +89,9 @@ class _Template:
         operations = [each for each in self._operations if each != "*"] or ["CREATE", "UPDATE"]
         if "*" in self._operations:
             operations = ["CREATE", "UPDATE", "DELETE"]
-        match = matched(object_at(spec, "match", "spec"), "spec.match", others, operations)
+        match, guesses = matched(object_at(spec, "match", "spec"), "spec.match", others, operations)
         actions, remarks = validation_actions(spec, "spec")
-        remarks += match.guesses
+        remarks += guesses
         deletes = "DELETE" in operations
         body = self._body(deletes)
         if deletes:
@@ -99,8 +99,8 @@ class _Template:
         metadata, own = metadata_of(constraint), metadata_of(self._document)["annotations"]
         found: JSONObject = {
             "description": one_line(str(own.get("description", ""))),
-            "matchConstraints": match.constraints,
-            "matchConditions": [*match.conditions, *body["matchConditions"]],
+            "matchConstraints": match["matchConstraints"],
+            "matchConditions": [*match["matchConditions"], *body["matchConditions"]],
             "params": parameters_of(constraint.raw, self._schema),
             "variables": body["variables"],
             "failurePolicy": self._source.get("failurePolicy"),

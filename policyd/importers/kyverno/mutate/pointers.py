@@ -52,9 +52,7 @@ class PathStep:
 
     def access(self) -> str:
         """Return CEL that selects it as an optional value."""
-        if self.in_list:
-            return f"[?{self.text}]"
-        if self.computed:
+        if self.in_list or self.computed:
             return f"[?{self.text}]"
         return f".?{self.key}" if is_field(self.key) else f"[?{string_literal(self.key)}]"
 
