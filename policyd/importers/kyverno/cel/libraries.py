@@ -29,27 +29,17 @@ _LIBRARIES: Mapping[str, str] = {
     "time": "depends on the time; the decisions of policies do not",
     **dict.fromkeys(["json", "yaml", "x509", "math", "jmespath", "user", "hash"], _NOT_IN_CEL),
 }
+_OTHERS = """
+    image isImage parseImageReference ParseImageRef parseServiceAccount listObjToMap md5 sha1 sha256
+    round
+"""
 _FUNCTIONS: Mapping[str, str] = {
     "getImageData": _REGISTRY,
     "verifyImageSignatures": _SIGNATURES,
     "verifyAttestationSignatures": _SIGNATURES,
     "extractPayload": _SIGNATURES,
     "random": "depends on chance; the decisions of policies do not",
-    **dict.fromkeys(
-        [
-            "image",
-            "isImage",
-            "parseImageReference",
-            "ParseImageRef",
-            "parseServiceAccount",
-            "listObjToMap",
-            "md5",
-            "sha1",
-            "sha256",
-            "round",
-        ],
-        _NOT_IN_CEL,
-    ),
+    **dict.fromkeys(_OTHERS.split(), _NOT_IN_CEL),
 }
 # Variables that only Kyverno has; the ones that can be rewritten are gone by now.
 _VARIABLES: Mapping[str, str] = {

@@ -26,7 +26,7 @@ def test_the_fields_of_an_admission_policy_are_kept() -> None:
     variables = [{"name": "n", "expression": "object.spec.replicas"}]
     condition = {"name": "has", "expression": "has(object.spec.replicas)"}
     annotation = {"key": "n", "valueExpression": "string(variables.n)"}
-    kept = {
+    kept: JSONObject = {
         "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
         "paramRef": {"name": "settings", "parameterNotFoundAction": "Deny"},
         "variables": variables,
