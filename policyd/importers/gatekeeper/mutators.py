@@ -8,7 +8,7 @@ object.
 from collections.abc import Mapping, Sequence
 
 from policyd.importers.fields import items, object_at, objects, require_fields, strings
-from policyd.importers.gatekeeper.locations import LocationStep, steps
+from policyd.importers.gatekeeper.locations import steps
 from policyd.importers.gatekeeper.matching import matched
 from policyd.importers.gatekeeper.overlays import overlay
 from policyd.importers.gatekeeper.patches import Computed, image, patch, pruned
@@ -189,7 +189,7 @@ class _Mutator:
             if each.get("condition") not in _CONDITIONS:
                 raise Refused(f"{here}.condition", "expected MustExist or MustNotExist")
             part = steps(str(each.get("subPath", "")), f"{here}.subPath")
-            if not _is_prefix(part, self._location):
+            if self._location[: len(part)] != part:
                 raise Refused(f"{here}.subPath", "expected the beginning of the location")
             found[len(part) - 1] = str(each["condition"])
         return found
@@ -197,10 +197,6 @@ class _Mutator:
 
 def _overlay(value: JSONObject) -> JSONObject:
     return {"patchType": "Overlay", "overlay": value}
-
-
-def _is_prefix(part: Sequence[LocationStep], whole: Sequence[LocationStep]) -> bool:
-    return tuple(whole[: len(part)]) == tuple(part)
 
 
 def _accepts(kinds: Sequence[JSONObject], group: str, kind: str) -> bool:

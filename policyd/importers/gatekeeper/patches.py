@@ -76,11 +76,7 @@ def _operation(pointer: str, value: str) -> str:
 
 
 def _pointer(steps: Sequence[LocationStep]) -> str:
-    return "".join(f"/{_escaped(step.name)}" for step in steps)
-
-
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
+    return "".join(f"/{step.name.replace('~', '~0').replace('/', '~1')}" for step in steps)
 
 
 def _fields(root: str, steps: Sequence[LocationStep], mark: str = "") -> str:
