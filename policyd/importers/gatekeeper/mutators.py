@@ -8,10 +8,9 @@ object.
 from collections.abc import Mapping, Sequence
 
 from policyd.importers.fields import items, object_at, objects, require_fields, strings
+from policyd.importers.gatekeeper.changes import Computed, image, overlay, patch, pruned
 from policyd.importers.gatekeeper.locations import steps
 from policyd.importers.gatekeeper.matching import matched
-from policyd.importers.gatekeeper.overlays import overlay
-from policyd.importers.gatekeeper.patches import Computed, image, patch, pruned
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
 from policyd.importers.policies import Converted, metadata_of, policy, whole
 from policyd.json_types import JSON, JSONObject

@@ -6,11 +6,9 @@ from typing import Self
 
 from policyd._core.schema.types import Field
 from policyd.export.expressions.literals import string_literal
-from policyd.importers.jmespath import has_variables
 from policyd.importers.jmespath.cel import SUM, is_field
-from policyd.importers.jmespath.interpolation import term_of
+from policyd.importers.jmespath.interpolation import has_variables, term_of
 from policyd.importers.jmespath.vocabulary import Vocabulary
-from policyd.importers.kyverno.mutate.kinds import member
 from policyd.importers.kyverno.mutate.texts import translated
 from policyd.importers.model import Refused
 
@@ -175,3 +173,8 @@ def _segments(text: str) -> list[str]:
             begin = at + 1
         at += 1
     return [*found, text[begin:]]
+
+
+def member(at: Field | None, name: str) -> Field | None:
+    """Return the field of a key below a field; None if it is unknown."""
+    return at.type.fields.get(name, at.type.extra) if at is not None else None
