@@ -47,7 +47,7 @@ ALLOWED = {
     "policyd/importers/kyverno/operators/finding.py": "a range of two quantities",
     "policyd/export/patterns/text.py": "an identifier, or a path of identifiers",
     "policyd/importers/kyverno/matching/operations.py": "one expression of two forms",
-    "policyd/importers/kyverno/matching/selectors.py": "a version of an API",
+    "policyd/importers/kyverno/matching/kinds.py": "a version of an API",
     "policyd/importers/kyverno/pod_security/level_policies.py": "a version of Kubernetes",
     "policyd/importers/kyverno/plain_lists.py": "a path of identifiers, without spaces",
     "policyd/importers/kyverno/mutate/foreach.py": "a variable, and the path of an operation",

@@ -1,18 +1,17 @@
 """Read fields of source documents whose form nobody has checked yet. Knows no kind."""
 
 from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 
+_Item = TypeVar("_Item")
+
 
 def objects(value: JSON, path: str) -> list[JSONObject]:
     """Return the items of a list of objects, none for null; raises Refused for anything else."""
-    if value is None:
-        return []
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise Refused(path, "expected a list of objects")
-    return value
+    return _list(value, dict, "a list of objects", path)
 
 
 def items(
@@ -33,12 +32,8 @@ def object_at(value: JSONObject, field: str, path: str = "") -> JSONObject:
 
     Raises Refused for anything else.
     """
-    found = value.get(field)
-    if found is None:
-        return {}
-    if not isinstance(found, dict):
-        raise Refused(_below(path, field), "expected an object")
-    return found
+    found = _field(value, field, dict, "an object", path)
+    return {} if found is None else found
 
 
 def string_at(value: JSONObject, field: str, path: str = "") -> str:
@@ -46,20 +41,26 @@ def string_at(value: JSONObject, field: str, path: str = "") -> str:
 
     Raises Refused for anything else.
     """
+    return _field(value, field, str, "a string", path) or ""
+
+
+def _field(value: JSONObject, field: str, kind: type[_Item], what: str, path: str) -> _Item | None:
     found = value.get(field)
-    if found is None:
-        return ""
-    if not isinstance(found, str):
-        raise Refused(_below(path, field), "expected a string")
+    if found is not None and not isinstance(found, kind):
+        raise Refused(_below(path, field), f"expected {what}")
     return found
 
 
 def strings(value: JSON, path: str) -> list[str]:
     """Return the items of a list of strings, none for null; raises Refused for anything else."""
+    return _list(value, str, "a list of strings", path)
+
+
+def _list(value: JSON, kind: type[_Item], what: str, path: str) -> list[_Item]:
     if value is None:
         return []
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise Refused(path, "expected a list of strings")
+    if not isinstance(value, list) or not all(isinstance(each, kind) for each in value):
+        raise Refused(path, f"expected {what}")
     return value
 
 

@@ -4,7 +4,7 @@ tests that lie beside them. Converts nothing.
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from policyd.errors import Problem
@@ -27,14 +27,12 @@ class ImportSources:
     """Everything that was read.
 
     ``documents`` are the Kubernetes objects of all kinds, ``tests`` the documents that tell how to
-    test policies. ``roots`` are the given folders, and the folders of the given files, as real
-    paths. ``problems``: what cannot be read, and ``skipped``: what is no Kubernetes object.
+    test policies. ``problems``: what cannot be read; what is no Kubernetes object is left out.
     """
 
     documents: tuple[Document, ...]
     tests: tuple[Document, ...] = ()
     problems: tuple[Problem, ...] = ()
-    skipped: tuple[Problem, ...] = field(default=(), repr=False)
 
 
 def read_sources(paths: Sequence[Path]) -> ImportSources:
@@ -44,15 +42,13 @@ def read_sources(paths: Sequence[Path]) -> ImportSources:
     hidden, more = read([each for each in _hidden_tests(paths) if each not in known])
     documents: list[Document] = []
     tests: list[Document] = []
-    skipped: list[Problem] = []
     problems += more
     for file in [*files, *hidden]:
         found, wrong = documents_of(file)
         for each in found:
             (tests if is_test(each) else documents).append(each)
-        for problem in wrong:
-            (skipped if problem.rule == NOT_AN_OBJECT else problems).append(problem)
-    return ImportSources(tuple(documents), tuple(tests), tuple(problems), tuple(skipped))
+        problems += (each for each in wrong if each.rule != NOT_AN_OBJECT)
+    return ImportSources(tuple(documents), tuple(tests), tuple(problems))
 
 
 def read_tests(paths: Sequence[Path]) -> tuple[list[Document], list[Problem]]:

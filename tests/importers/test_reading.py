@@ -26,7 +26,6 @@ def test_a_folder_holds_policies_tests_and_manifests(tmp_path: Path) -> None:
     assert [each.name for each in read.documents] == ["one", "two"]
     assert [each.name for each in read.tests] == ["old", "s", "t"]
     assert read.problems == ()
-    assert [Path(each.file).name for each in read.skipped] == ["kustomization.yaml"]
 
 
 def test_a_file_has_the_tests_beside_it(tmp_path: Path) -> None:

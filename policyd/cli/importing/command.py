@@ -116,7 +116,8 @@ def command(
         raise click.UsageError("--format yaml prints the documents: leave out -o")
     read = read_sources(paths)
     echo_unused_definitions(read.documents)
-    found = _imported(read, version)
+    imports = with_progress(convert_all(read.documents), "importing")
+    found = [ReportedImport(checked(each, version)) for each in imports]
     if not found and not read.problems:
         listed = ", ".join(map(str, paths))
         raise ConfigError(f"no policies to import in {listed}\n  hint: {_NOTHING}")
@@ -136,11 +137,6 @@ def command(
     failed = strict and not all(each.imported.same for each in found)
     if failed or (verify and any(_disagrees(each) for each in found)):
         raise SystemExit(1)
-
-
-def _imported(read: ImportSources, version: KubernetesVersion) -> list[ReportedImport]:
-    imports = with_progress(convert_all(read.documents), "importing")
-    return [ReportedImport(checked(each, version)) for each in imports]
 
 
 def _proved(

@@ -96,14 +96,10 @@ def imports_json(
             "reasons": [_remark_json(each, found) for found in each.imported.reasons],
             "remarks": [_remark_json(each, found) for found in each.imported.remarks],
             "tests": [_row_json(proof) for proof in each.proofs],
-            **({"files": _files(each, files)} if files else {}),
+            **({"files": [str(path) for path in files if files[path] is each]} if files else {}),
         }
         for each in imports
     ]
-
-
-def _files(one: ReportedImport, files: Mapping[Path, ReportedImport]) -> list[str]:
-    return [str(path) for path, each in files.items() if each is one]
 
 
 def _remark_json(one: ReportedImport, found: ImportRemark) -> JSONObject:

@@ -5,7 +5,6 @@ by default creates and updates of all resources and of some sub-resources.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from policyd.export.expressions.selectors import wildcard_expression
 from policyd.importers.fields import items, object_at, require_fields, strings
@@ -37,17 +36,6 @@ _OWN_SUBRESOURCES: Mapping[str, tuple[str, ...]] = {
 _NAMESPACE = "request.?namespace.orValue('')"
 
 
-@dataclass(frozen=True, slots=True)
-class TranslatedMatch:
-    """``constraints`` and ``conditions`` of a Policy. ``guesses`` are remarks about kinds whose
-    resource follows from their name only.
-    """
-
-    constraints: JSONObject
-    conditions: list[JSONObject]
-    guesses: tuple[ImportRemark, ...] = ()
-
-
 def matched(
     match: JSONObject,
     path: str,
@@ -55,8 +43,9 @@ def matched(
     operations: Sequence[str] = _CHANGES,
     *,
     subresources: bool = True,
-) -> TranslatedMatch:
-    """Return what a ``match`` at ``path`` says; raises Refused.
+) -> tuple[JSONObject, list[ImportRemark]]:
+    """Return what a ``match`` at ``path`` says as matchConstraints and matchConditions, and remarks
+    about kinds whose resource follows from their name only; raises Refused.
 
     Custom resources have the plural of their CustomResourceDefinition among ``others``.
     """
@@ -86,7 +75,7 @@ def matched(
         if selector:
             found[wanted] = selector
     conditions = _conditions(match, path, "DELETE" in operations)
-    return TranslatedMatch(found, conditions, tuple(guesses))
+    return {"matchConstraints": found, "matchConditions": conditions}, guesses
 
 
 def _rules(

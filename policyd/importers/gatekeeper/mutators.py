@@ -8,10 +8,9 @@ object.
 from collections.abc import Mapping, Sequence
 
 from policyd.importers.fields import items, object_at, objects, require_fields, strings
-from policyd.importers.gatekeeper.locations import LocationStep, steps
+from policyd.importers.gatekeeper.changes import Computed, image, overlay, patch, pruned
+from policyd.importers.gatekeeper.locations import steps
 from policyd.importers.gatekeeper.matching import matched
-from policyd.importers.gatekeeper.overlays import overlay
-from policyd.importers.gatekeeper.patches import Computed, image, patch, pruned
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
 from policyd.importers.policies import Converted, metadata_of, policy, whole
 from policyd.json_types import JSON, JSONObject
@@ -59,13 +58,10 @@ class _Mutator:
         """Return the Policy; raises Refused."""
         match = object_at(self._spec, "match", "spec")
         match = {**match, "kinds": self._kinds(match)}
-        found = matched(match, "spec.match", self._others, subresources=False)
-        self.remarks += found.guesses
-        spec: JSONObject = {"matchConstraints": found.constraints}
-        if found.conditions:
-            spec["matchConditions"] = found.conditions
-        spec["mutations"] = self._mutations()
-        spec["reinvocationPolicy"] = "IfNeeded"
+        found, guesses = matched(match, "spec.match", self._others, subresources=False)
+        self.remarks += guesses
+        spec = {field: value for field, value in found.items() if value}
+        spec |= {"mutations": self._mutations(), "reinvocationPolicy": "IfNeeded"}
         return policy(self._document.name, metadata_of(self._document), spec)
 
     def _kinds(self, match: JSONObject) -> list[JSONObject]:
@@ -192,7 +188,7 @@ class _Mutator:
             if each.get("condition") not in _CONDITIONS:
                 raise Refused(f"{here}.condition", "expected MustExist or MustNotExist")
             part = steps(str(each.get("subPath", "")), f"{here}.subPath")
-            if not _is_prefix(part, self._location):
+            if self._location[: len(part)] != part:
                 raise Refused(f"{here}.subPath", "expected the beginning of the location")
             found[len(part) - 1] = str(each["condition"])
         return found
@@ -200,10 +196,6 @@ class _Mutator:
 
 def _overlay(value: JSONObject) -> JSONObject:
     return {"patchType": "Overlay", "overlay": value}
-
-
-def _is_prefix(part: Sequence[LocationStep], whole: Sequence[LocationStep]) -> bool:
-    return tuple(whole[: len(part)]) == tuple(part)
 
 
 def _accepts(kinds: Sequence[JSONObject], group: str, kind: str) -> bool:

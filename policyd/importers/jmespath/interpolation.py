@@ -1,9 +1,9 @@
 """Strings with `{{ }}` as CEL (kyverno/kyverno pkg/engine/variables/vars.go)."""
 
-from policyd.importers.jmespath.inner import joined, mark, name_of
+from policyd.importers.jmespath.functions.scalars import joined
 from policyd.importers.jmespath.reading import constant, read
 from policyd.importers.jmespath.terms import CelTerm
-from policyd.importers.jmespath.vocabulary import Vocabulary
+from policyd.importers.jmespath.vocabulary import Vocabulary, mark, name_of
 from policyd.json_types import JSON
 
 
@@ -30,6 +30,15 @@ def term_of(text: str, scope: Vocabulary) -> CelTerm:
     if all(isinstance(each, str) for each in parts):
         return constant("".join(each for each in parts if isinstance(each, str)))
     return joined(parts)
+
+
+def interpolated(text: str, scope: Vocabulary) -> str:
+    """Return CEL of a string that may hold `{{ }}`: the value itself if the whole of it is one. A
+    value that is missing is an error of CEL.
+
+    Raises NotTranslatable.
+    """
+    return term_of(text, scope).text()
 
 
 def queried(expression: str, scope: Vocabulary, current: CelTerm | None = None) -> CelTerm:

@@ -26,8 +26,8 @@ from policyd.importers.jmespath.cel import (
     variable,
 )
 from policyd.importers.jmespath.functions import called
+from policyd.importers.jmespath.functions.scalars import joined
 from policyd.importers.jmespath.images import ContainerImages
-from policyd.importers.jmespath.inner import joined, split_inner
 from policyd.importers.jmespath.kinds import (
     ANY,
     BOOL,
@@ -50,7 +50,7 @@ from policyd.importers.jmespath.terms import (
     truth,
 )
 from policyd.importers.jmespath.values import CelValue, Constant, Nulls
-from policyd.importers.jmespath.vocabulary import Meaning, NotTranslatable, Vocabulary
+from policyd.importers.jmespath.vocabulary import Meaning, NotTranslatable, Vocabulary, split_inner
 
 _Node = dict[str, Any]
 

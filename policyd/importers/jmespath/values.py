@@ -71,7 +71,7 @@ class CelValue:
         """Return the value as CEL that is an error if it is missing."""
         if not self.steps:
             return self.base
-        return Cel(self.base.at(MEMBER) + "".join(_plain(each) for each in self.steps))
+        return Cel(self.base.at(MEMBER) + "".join(_access(each) for each in self.steps))
 
     def text(self, level: int = TERNARY) -> str:
         """Return ``cel`` for a place of this level."""
@@ -79,7 +79,7 @@ class CelValue:
 
     def optional(self) -> str:
         """Return the value as an optional of CEL."""
-        below = "".join(_optional(each) for each in self.steps)
+        below = "".join(_access(each, "?") for each in self.steps)
         if self.needs is not None:
             some = f"{self.base.at(MEMBER)}{below}" if below else f"optional.of({self.base.text})"
             return f"({self.needs.at(RELATION)} ? {some} : optional.none())"
@@ -192,17 +192,9 @@ class Ordered(CelValue):
     items: object = None
 
 
-def _plain(step: FieldStep) -> str:
-    if isinstance(step, Cel):
-        return f"[{step.text}]"
-    if isinstance(step, int):
-        return f"[{step}]"
-    return f".{step}" if is_field(step) else f"[{quoted(step)}]"
-
-
-def _optional(step: FieldStep) -> str:
-    if isinstance(step, Cel):
-        return f"[?{step.text}]"
-    if isinstance(step, int):
-        return f"[?{step}]"
-    return f".?{step}" if is_field(step) else f"[?{quoted(step)}]"
+def _access(step: FieldStep, mark: str = "") -> str:
+    """Return CEL that selects a step; with the mark ``?``, as an optional value."""
+    if isinstance(step, str) and is_field(step):
+        return f".{mark}{step}"
+    key = step.text if isinstance(step, Cel) else quoted(step) if isinstance(step, str) else step
+    return f"[{mark}{key}]"

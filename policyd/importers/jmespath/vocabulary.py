@@ -1,4 +1,7 @@
-"""What the names in a JMESPath expression mean in CEL."""
+"""What the names in a JMESPath expression mean in CEL. Kyverno puts the values of variables inside
+of an expression (`{{ a.b == '{{ c }}' }}`) into its text before it parses it; here, marks stand for
+them.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -7,6 +10,9 @@ from policyd.importers.jmespath.cel import Cel
 from policyd.importers.jmespath.kinds import ANY, MAP, STRING, JsonKind
 from policyd.importers.jmespath.terms import CelTerm
 from policyd.importers.jmespath.values import CelValue
+
+# Letters that no expression has: they are for private use.
+_BEGIN, _END = "\ue000", "\ue001"
 
 
 class NotTranslatable(Exception):
@@ -133,3 +139,25 @@ def _part_of_account(number: int) -> str:
     # A ServiceAccount is the user system:serviceaccount:NAMESPACE:NAME.
     user = "request.userInfo.username"
     return f"({user}.startsWith('system:serviceaccount:') ? {user}.split(':')[{number}] : '')"
+
+
+def mark(number: int) -> str:
+    """Return what stands for a variable inside of quotes."""
+    return f"{_BEGIN}{number}{_END}"
+
+
+def name_of(number: int) -> str:
+    """Return the name that stands for a variable outside of quotes."""
+    return f"inner_variable_{number}"
+
+
+def split_inner(text: str, inner: Mapping[str, CelTerm]) -> list[str | CelTerm]:
+    """Return the parts of a quoted text: what is written, and values for marks."""
+    parts: list[str | CelTerm] = []
+    for piece in text.split(_BEGIN):
+        number, found, rest = piece.rpartition(_END)
+        if found:
+            parts.append(inner[name_of(int(number))])
+        if rest:
+            parts.append(rest)
+    return parts

@@ -7,9 +7,8 @@ where its key or value is null.
 
 from dataclasses import replace
 
-from policyd.importers.jmespath import has_variables
 from policyd.importers.jmespath.cel import Cel, every, some
-from policyd.importers.jmespath.interpolation import term_of
+from policyd.importers.jmespath.interpolation import has_variables, term_of
 from policyd.importers.jmespath.kinds import ANY
 from policyd.importers.jmespath.reading import constant, listed, over
 from policyd.importers.jmespath.streams import CelList

@@ -11,7 +11,7 @@ from policyd.export.expressions.selectors import selector_expression
 from policyd.importers.fields import object_at, objects, require_fields, strings
 from policyd.importers.jmespath.cel import AND, TRUE, Cel, every, literal, negated, relation, some
 from policyd.importers.jmespath.globs import among, has_wildcards
-from policyd.importers.kyverno.matching.selectors import selected
+from policyd.importers.kyverno.matching.kinds import selected
 from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.kyverno import mutate, settings
-from policyd.importers.kyverno.cel import validate_cel_rule as cel
+from policyd.importers.kyverno.cel import validations as cel
 from policyd.importers.kyverno.conditions import holds
 from policyd.importers.kyverno.context import bound
 from policyd.importers.kyverno.exceptions import exceptions

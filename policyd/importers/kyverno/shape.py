@@ -7,7 +7,7 @@ read (``mutate``, ``validate.cel``, conditions, patterns, context) are left to t
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from policyd.importers.kyverno.matching.selectors import selected
+from policyd.importers.kyverno.matching.kinds import selected
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 

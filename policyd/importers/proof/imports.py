@@ -5,7 +5,6 @@ tests.
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from policyd.importers.all import CONVERTERS, ConverterTable, convert
 from policyd.importers.checking import CheckedImport, checked
@@ -17,7 +16,7 @@ from policyd.importers.proof.rows import TestUnusable
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.definitions import definitions_among
-from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
+from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.versions import KubernetesVersion
 
@@ -25,27 +24,10 @@ from policyd.versions import KubernetesVersion
 PolicyByName = Callable[[str], CheckedImport | None]
 
 
-class TestedPolicies(Protocol):
-    """What tests find their policies in."""
-
-    @property
-    def mapper(self) -> ResourceMapper:
-        """The resources of the kinds that the sources define."""
-
-    def named(
-        self, test: Document, policies: Sequence[str], exceptions: Sequence[str], files: TestFiles
-    ) -> PolicyByName:
-        """Return the policies in the files that a test of Kyverno names, with its exceptions."""
-
-    def constrained(
-        self, test: Document, constraint: str, template: str, files: TestFiles
-    ) -> CheckedImport | None:
-        """Return what became of the constraint of a test of Gatekeeper, or of its template."""
-
-
 class ImportIndex:
     """All imports of the sources. ``documents`` are those of the sources, which a second import of
-    one policy, with the exceptions of a test, needs again.
+    one policy, with the exceptions of a test, needs again. ``mapper`` has the resources of the
+    kinds that they define.
     """
 
     def __init__(
@@ -68,6 +50,7 @@ class ImportIndex:
     def named(
         self, test: Document, policies: Sequence[str], exceptions: Sequence[str], files: TestFiles
     ) -> PolicyByName:
+        """Return the policies in the files that a test of Kyverno names, with its exceptions."""
         more = files.objects(test, exceptions)
         within = self._within(files.paths(test, policies))
         found = [self._excepting(each, more) if more else each for each in within]
@@ -76,6 +59,7 @@ class ImportIndex:
     def constrained(
         self, test: Document, constraint: str, template: str, files: TestFiles
     ) -> CheckedImport | None:
+        """Return what became of the constraint of a test of Gatekeeper, or of its template."""
         for name in filter(None, (constraint, template)):
             found = self._within(files.paths(test, [name]))
             if found:
@@ -99,7 +83,9 @@ class ImportIndex:
 
 
 class ImportedBefore:
-    """Policies of policyd, found by the annotations that say where they were imported from."""
+    """Policies of policyd, found by the annotations that say where they were imported from. Has the
+    methods of ImportIndex.
+    """
 
     def __init__(self, sources: Sources) -> None:
         compiled = compiler.compile_strict(sources)
@@ -131,6 +117,10 @@ class ImportedBefore:
                 if origin(one.imported.source) == origin(each):
                     return one
         return None
+
+
+# What tests find their policies in.
+TestedPolicies = ImportIndex | ImportedBefore
 
 
 def _only(imports: Iterable[CheckedImport], name: str) -> CheckedImport | None:

@@ -101,7 +101,8 @@ class _KyvernoRun:
         assert one.policies is not None
         values = self._values.of(result, resource.name)
         trial = self._trial(result, resource, one, values)
-        mutating = _mutating(one)
+        policies = (each.raw for each in one.imported.documents)
+        mutating = [each["metadata"]["name"] for each in policies if each["spec"].get("mutations")]
         mutates = any(name in names for name in mutating)
         # Kyverno mutates by all rules of a policy first, but reports on each.
         found = decide(one.policies, trial, names, {*names, *mutating})
@@ -182,10 +183,6 @@ def _compared(result: ExpectedResult, word: str, detail: str) -> str:
     if expected == "error" and word in ("fail", "error"):
         return ""
     return f"expected {expected}, found {word}{f': {detail}' if detail else ''}"
-
-
-def _mutating(one: CheckedImport) -> list[str]:
-    return [each.name for each in one.imported.documents if each.raw["spec"].get("mutations")]
 
 
 def _of_subresource(described: JSONObject) -> JSONObject:

@@ -293,7 +293,7 @@ def config_maps(values: JSONObject, source: Document) -> list[JSONObject]:
         for key, value in values.items():
             if key.startswith(f"{name}{_DATA}"):
                 data = found.setdefault(where, {})
-                data[key.removeprefix(f"{name}{_DATA}")] = _text(value)
+                data[key.removeprefix(f"{name}{_DATA}")] = str(value)
     return [
         {
             "apiVersion": "v1",
@@ -316,10 +316,6 @@ def _references(value: JSON) -> dict[str, tuple[str, str]]:
         within = config.get("namespace") or "default"
         found[value["name"]] = (str(within), str(config.get("name")))
     return found
-
-
-def _text(value: JSON) -> str:
-    return value if isinstance(value, str) else str(value)
 
 
 def _of_kind(

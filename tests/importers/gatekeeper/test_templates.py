@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 import policyd
-from policyd.importers.gatekeeper.parameters import with_defaults
-from policyd.importers.gatekeeper.templates import convert
+from policyd.importers.gatekeeper.templates import convert, with_defaults
 from policyd.importers.model import Imported
 from policyd.json_types import JSONObject
 from tests.builders.objects import definition, pod

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policyd.cel import Environment
-from policyd.importers.jmespath import has_variables, interpolated
+from policyd.importers.jmespath.interpolation import has_variables, interpolated
 from policyd.importers.jmespath.reading import read
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 

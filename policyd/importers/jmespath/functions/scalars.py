@@ -17,7 +17,6 @@ from policyd.importers.jmespath.cel import (
     some,
 )
 from policyd.importers.jmespath.globs import globbed, pattern_of
-from policyd.importers.jmespath.inner import as_string
 from policyd.importers.jmespath.kinds import BOOL, NUMBER, STRING, STRINGS, JsonKind
 from policyd.importers.jmespath.terms import CelTerm, Several
 from policyd.importers.jmespath.values import CelValue, Constant, Joined
@@ -34,6 +33,26 @@ def compared(one: str, sign: str, other: str) -> Cel:
     """Return CEL that compares two quantities or versions by ``<``, ``<=``, ``>`` or ``>=``."""
     asked = Cel(f"{one}.{_METHODS[sign]}({other})")
     return asked if sign in "<>" else negated(asked)
+
+
+def joined(parts: list[str | CelTerm]) -> CelValue:
+    """Return the concatenation of texts and values, as Kyverno substitutes them."""
+    return Joined.of(each if isinstance(each, str) else as_string(each) for each in parts)
+
+
+def as_string(term: CelTerm) -> Cel:
+    """Return CEL of a value as it is put into a string.
+
+    Raises NotTranslatable for lists and maps.
+    """
+    match term.kind.name:
+        case "string":
+            return term.cel()
+        case "list" | "map":
+            raise NotTranslatable("CEL cannot put a list or a map into a string")
+        case "null":
+            return Cel("'null'")
+    return Cel(f"string({term.text()})")
 
 
 def _to_string(taken: frozenset[str], whole: CelTerm) -> CelTerm:

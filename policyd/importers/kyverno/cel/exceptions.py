@@ -72,7 +72,8 @@ def exceptions_for(
                     allowed[name].append(f"({test} ? {listed} : [])" if test else listed)
             continue
         _add(found, document, spec, path, tests)
-    taken = [str(each.get("name")) for each in _own_variables(policy)]
+    own = objects(object_at(policy.raw, "spec").get("variables"), "spec.variables")
+    taken = [str(each.get("name")) for each in own]
     meanings = dict(rewriting.allowed)
     for name, terms in allowed.items():
         if terms:
@@ -93,11 +94,6 @@ def _naming(policy: Document, others: Sequence[Document]) -> Iterator[Document]:
                 if (ref.get("name"), ref.get("kind")) == (policy.name, policy.kind):
                     yield each
                     break
-
-
-def _own_variables(policy: Document) -> list[JSONObject]:
-    spec = object_at(policy.raw, "spec", "")
-    return objects(spec.get("variables"), "spec.variables")
 
 
 def _add(

@@ -16,46 +16,30 @@ from policyd.versions import NEWEST
 
 _OTHER_OBJECTS = "reads other objects of the cluster; a policy sees one request and its parameters"
 _REGISTRY = "reads an image from its registry; policies call no other service"
-_SERVICE = "calls another service"
-_CLOCK = "depends on the time; the decisions of policies do not"
-_CHANCE = "depends on chance; the decisions of policies do not"
 _SIGNATURES = "verifies the signatures of images"
 _NOT_IN_CEL = "is no function of the CEL of Kubernetes"
 
 # The variables of Kyverno's libraries: what their functions do.
 _LIBRARIES: Mapping[str, str] = {
-    "resource": _OTHER_OBJECTS,
-    "globalContext": _OTHER_OBJECTS,
-    "http": _SERVICE,
-    "image": _REGISTRY,
-    "imageData": _REGISTRY,
+    **dict.fromkeys(("resource", "globalContext"), _OTHER_OBJECTS),
+    **dict.fromkeys(("image", "imageData"), _REGISTRY),
+    "http": "calls another service",
     "attestations": _SIGNATURES,
     "generator": "creates other objects",
-    "time": _CLOCK,
-    "json": _NOT_IN_CEL,
-    "yaml": _NOT_IN_CEL,
-    "x509": _NOT_IN_CEL,
-    "math": _NOT_IN_CEL,
-    "jmespath": _NOT_IN_CEL,
-    "user": _NOT_IN_CEL,
-    "hash": _NOT_IN_CEL,
+    "time": "depends on the time; the decisions of policies do not",
+    **dict.fromkeys(["json", "yaml", "x509", "math", "jmespath", "user", "hash"], _NOT_IN_CEL),
 }
+_OTHERS = """
+    image isImage parseImageReference ParseImageRef parseServiceAccount listObjToMap md5 sha1 sha256
+    round
+"""
 _FUNCTIONS: Mapping[str, str] = {
     "getImageData": _REGISTRY,
     "verifyImageSignatures": _SIGNATURES,
     "verifyAttestationSignatures": _SIGNATURES,
     "extractPayload": _SIGNATURES,
-    "random": _CHANCE,
-    "image": _NOT_IN_CEL,
-    "isImage": _NOT_IN_CEL,
-    "parseImageReference": _NOT_IN_CEL,
-    "ParseImageRef": _NOT_IN_CEL,
-    "parseServiceAccount": _NOT_IN_CEL,
-    "listObjToMap": _NOT_IN_CEL,
-    "md5": _NOT_IN_CEL,
-    "sha1": _NOT_IN_CEL,
-    "sha256": _NOT_IN_CEL,
-    "round": _NOT_IN_CEL,
+    "random": "depends on chance; the decisions of policies do not",
+    **dict.fromkeys(_OTHERS.split(), _NOT_IN_CEL),
 }
 # Variables that only Kyverno has; the ones that can be rewritten are gone by now.
 _VARIABLES: Mapping[str, str] = {

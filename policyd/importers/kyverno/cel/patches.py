@@ -55,12 +55,8 @@ def _emptied(root: Expr) -> Iterator[_Path]:
                 isinstance(value, ListExpr) and not value.elements
             )
             if empty and isinstance(path, Literal) and isinstance(path.value, str):
-                yield tuple(_keys(path.value))
-
-
-def _keys(pointer: str) -> Iterator[str]:
-    for part in pointer.split("/")[1:]:
-        yield part.replace("~1", "/").replace("~0", "~")
+                keys = path.value.split("/")[1:]
+                yield tuple(each.replace("~1", "/").replace("~0", "~") for each in keys)
 
 
 def _reads(text: str, variables: Mapping[str, str], seen: frozenset[str]) -> Iterator[_Path]:

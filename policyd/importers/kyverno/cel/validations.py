@@ -1,6 +1,8 @@
-"""Validations, variables and audit annotations of Kyverno's CEL as those of a Policy.
+"""Validations, variables and audit annotations of Kyverno's CEL as those of a Policy, and the body
+of a rule of ClusterPolicy and Policy with ``validate.cel``, which has them.
 
-They have the fields of a ValidatingAdmissionPolicy.
+They have the fields of a ValidatingAdmissionPolicy. Kyverno shows the message of an expression, not
+that of ``validate``; here an expression without a message has it.
 """
 
 from dataclasses import dataclass
@@ -8,8 +10,9 @@ from dataclasses import dataclass
 from policyd._core.match.labels import key_errors
 from policyd.export.expressions.occurrences import occurrences
 from policyd.export.expressions.rewriting import free_name
-from policyd.importers.fields import enclosed, items, one_line
-from policyd.importers.kyverno.cel.rewriting import Rewriting
+from policyd.importers.fields import enclosed, items, object_at, one_line, require_fields
+from policyd.importers.kyverno.cel.rewriting import Rewriting, params_in
+from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSONObject
 from policyd.versions import NEWEST
@@ -145,3 +148,48 @@ def audit_annotations(spec: JSONObject, path: str, rewriting: Rewriting) -> list
         }
         for each, here in items(spec, "auditAnnotations", path, ("key", "valueExpression"))
     ]
+
+
+_FIELDS = (
+    "expressions",
+    "variables",
+    "auditAnnotations",
+    "paramKind",
+    "paramRef",
+    "generate",  # whether Kyverno makes a ValidatingAdmissionPolicy of it, which decides the same
+)
+
+
+def parts(rule: JSONObject, path: str) -> RuleParts:
+    """Return what the CEL of a rule at ``path`` contributes to a Policy: matchConditions of its
+    ``celPreconditions``, variables, validations, auditAnnotations, paramKind and paramRef.
+
+    Raises Refused.
+    """
+    validate = object_at(rule, "validate", path)
+    here = f"{path}.validate.cel"
+    cel = object_at(validate, "cel", f"{path}.validate")
+    require_fields(cel, _FIELDS, here)
+    spec: JSONObject = {}
+    for field in ("paramKind", "paramRef"):
+        if cel.get(field):
+            spec[field] = object_at(cel, field, here)
+    params = params_in(cel)
+    if len(params) == 1 and not spec:
+        spec |= params[0]
+    rewriting = Rewriting(param=spec if params else {})
+    variables, rewriting = bound_variables(cel, here, rewriting)
+    message = str(validate.get("message") or "")
+    checks, remarks = validations(cel, "expressions", here, rewriting, fallback=message)
+    annotations = cel.get("auditAnnotations")
+    held = conditions(rule, "celPreconditions", path, rewriting)
+    checks, variables = guarded(checks, variables, held, more=bool(annotations))
+    spec |= {
+        "matchConditions": held.early,
+        "variables": variables,
+        "validations": checks,
+        "auditAnnotations": audit_annotations(cel, here, rewriting),
+    }
+    if not checks and not annotations:
+        raise Refused(here, "there is neither an expression nor an audit annotation")
+    return RuleParts({field: value for field, value in spec.items() if value}, tuple(remarks))

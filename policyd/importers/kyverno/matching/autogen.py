@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from policyd.importers.kyverno.matching.selectors import selected
+from policyd.importers.kyverno.matching.kinds import selected
 from policyd.importers.kyverno.matching.targets import descriptions
 from policyd.json_types import JSON, JSONObject
 

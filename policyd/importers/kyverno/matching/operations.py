@@ -70,17 +70,13 @@ def _accepted(condition: JSONObject) -> frozenset[str] | None:
     if isinstance(value, list) and operator in ("NotEquals", "NotEqual"):
         return frozenset(OPERATIONS)  # a string never equals a list
     values: list[JSON] = [value] if isinstance(value, str) else []
-    if isinstance(value, list) and _is_list_operator(operator):
+    if isinstance(value, list) and condition["operator"].endswith("In"):
         values = value
     if not values or not all(isinstance(each, str) and each in OPERATIONS for each in values):
         return None
     if operator in _INCLUDING:
         return frozenset(values)
     return frozenset(OPERATIONS) - frozenset(values) if operator in _EXCLUDING else None
-
-
-def _is_list_operator(operator: JSON) -> bool:
-    return isinstance(operator, str) and operator.endswith("In")
 
 
 def reads_object(value: JSON) -> bool:

@@ -2,13 +2,19 @@
 a JSONPatch.
 """
 
+from fnmatch import fnmatchcase
+
+from policyd._core.schema.types import Field
 from policyd.importers.jmespath.vocabulary import Vocabulary
+from policyd.importers.kyverno.matching.kinds import OF_THE_KIND, selected
+from policyd.importers.kyverno.matching.targets import descriptions
 from policyd.importers.kyverno.mutate.foreach import loops
-from policyd.importers.kyverno.mutate.kinds import schemas_of
 from policyd.importers.kyverno.mutate.patches import json_patch, strategic_merge
 from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.model import Refused
 from policyd.json_types import JSONObject
+from policyd.mutation.schemas.schemas import Schemas
+from policyd.policy.kinds.builtin import BUILTIN_KINDS
 
 _EXISTING = "it changes objects that are in the cluster already, not those of the request"
 _REFUSED = {
@@ -46,3 +52,40 @@ def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
             return loops(
                 body[kinds[0]], schemas, scope, here, has_context=bool(rule.get("context"))
             )
+
+
+def schemas_of(rule: JSONObject) -> list[Field] | None:
+    """Return the types of the kinds of a rule, in the rule's order; None if one has no schema here,
+    such as a custom resource or ``*``.
+    """
+    builtin = Schemas.builtin()
+    found: list[Field] = []
+    matched = descriptions(rule.get("match"))
+    for text in (each for resources, _ in matched for each in resources.get("kinds") or ()):
+        known = _known(text)
+        if not known:
+            return None
+        for api_version, kind in known:
+            group, _, version = api_version.rpartition("/")
+            schema = builtin.lookup(group, version, kind)
+            if schema is None or not schema.mergeable:
+                return None
+            found.append(schema.root)
+    return found or None
+
+
+def _known(text: str) -> list[tuple[str, str]]:
+    """Return (apiVersion, kind) of what a selector such as ``apps/v1/Deployment`` stands for, if
+    the objects of its requests are of that kind.
+    """
+    group, version, kind, subresource = selected(text)
+    if subresource not in OF_THE_KIND:
+        return []
+    found = [
+        (api_version, name)
+        for api_version, name in BUILTIN_KINDS
+        if name == kind
+        and fnmatchcase(api_version.rpartition("/")[0], group)
+        and fnmatchcase(api_version.rpartition("/")[2], version)
+    ]
+    return found[:1]

@@ -7,10 +7,10 @@ from policyd.export.expressions.literals import string_literal
 from policyd.importers.jmespath.cel import is_field
 from policyd.importers.jmespath.reading import read
 from policyd.importers.jmespath.vocabulary import Vocabulary
-from policyd.importers.kyverno.mutate.kinds import member
 from policyd.importers.kyverno.mutate.loops import ForeachLoop
 from policyd.importers.kyverno.mutate.merge import Merge, condition, marked, marks_in
 from policyd.importers.kyverno.mutate.patches import RuleSchemas, overlay
+from policyd.importers.kyverno.mutate.pointers import member
 from policyd.importers.kyverno.mutate.texts import alike, cel, names_element, translated, typed_cel
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSON, JSONObject

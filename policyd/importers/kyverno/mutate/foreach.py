@@ -79,7 +79,7 @@ class _Mutations:
         """Add a JSON Patch; to the last one if they are independent, so that both are about the
         same object.
         """
-        if join and self.written and not self.written & _words_read(entry):
+        if join and self.written and not self.written & words_of(str(entry)):
             before = self.mutations[-1]["jsonPatch"]["expression"]
             self.mutations[-1] = as_json_patch(f"{before}\n+ {text}")
         else:
@@ -98,11 +98,6 @@ def _words_written(entry: JSON) -> set[str]:
         keys = [each for each in _VARIABLE.sub("0", text).split("/") if each.isalpha()]
         found.update(keys[-1:])
     return found
-
-
-def _words_read(entry: JSONObject) -> set[str]:
-    """Return all words of the expressions of a loop."""
-    return words_of(str(entry))
 
 
 def _overlay(

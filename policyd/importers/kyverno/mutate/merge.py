@@ -7,9 +7,9 @@ new items of lists first: kubernetes-sigs/kustomize kyaml/yaml/walk/associative_
 from dataclasses import dataclass, field
 
 from policyd._core.schema.types import Field, Relation, SchemaType
-from policyd.importers.jmespath import has_variables
+from policyd.importers.jmespath.interpolation import has_variables
 from policyd.importers.jmespath.vocabulary import Vocabulary
-from policyd.importers.kyverno.mutate.kinds import member
+from policyd.importers.kyverno.mutate.pointers import member
 from policyd.importers.kyverno.mutate.texts import cel, overlay_text, overlay_value
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSON, JSONObject

@@ -1,7 +1,7 @@
 """The patches of a rule without a foreach, as mutations."""
 
 from policyd._core.schema.types import Field, Relation
-from policyd.importers.jmespath import has_variables
+from policyd.importers.jmespath.interpolation import has_variables
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.mutate.merge import Merge, marked, marks_in
 from policyd.importers.kyverno.mutate.operations import (

@@ -6,11 +6,9 @@ from typing import Self
 
 from policyd._core.schema.types import Field
 from policyd.export.expressions.literals import string_literal
-from policyd.importers.jmespath import has_variables
 from policyd.importers.jmespath.cel import SUM, is_field
-from policyd.importers.jmespath.interpolation import term_of
+from policyd.importers.jmespath.interpolation import has_variables, term_of
 from policyd.importers.jmespath.vocabulary import Vocabulary
-from policyd.importers.kyverno.mutate.kinds import member
 from policyd.importers.kyverno.mutate.texts import translated
 from policyd.importers.model import Refused
 
@@ -52,9 +50,7 @@ class PathStep:
 
     def access(self) -> str:
         """Return CEL that selects it as an optional value."""
-        if self.in_list:
-            return f"[?{self.text}]"
-        if self.computed:
+        if self.in_list or self.computed:
             return f"[?{self.text}]"
         return f".?{self.key}" if is_field(self.key) else f"[?{string_literal(self.key)}]"
 
@@ -177,3 +173,8 @@ def _segments(text: str) -> list[str]:
             begin = at + 1
         at += 1
     return [*found, text[begin:]]
+
+
+def member(at: Field | None, name: str) -> Field | None:
+    """Return the field of a key below a field; None if it is unknown."""
+    return at.type.fields.get(name, at.type.extra) if at is not None else None

@@ -5,8 +5,7 @@ from collections.abc import Callable, Collection
 from typing import TypeVar
 
 from policyd.export.expressions.literals import literal, string_literal
-from policyd.importers.jmespath import has_variables, interpolated
-from policyd.importers.jmespath.interpolation import pieces, queried
+from policyd.importers.jmespath.interpolation import has_variables, interpolated, pieces, queried
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.model import Refused
 from policyd.json_types import JSON

@@ -17,10 +17,9 @@ from policyd.importers.jmespath.cel import (
     negated,
     relation,
 )
-from policyd.importers.jmespath.functions.scalars import compared
+from policyd.importers.jmespath.functions.scalars import as_string, compared
 from policyd.importers.jmespath.globs import globbed, has_wildcards, like, matches, pattern_of
 from policyd.importers.jmespath.images import ImageRegistry
-from policyd.importers.jmespath.inner import as_string
 from policyd.importers.jmespath.kinds import SCALARS
 from policyd.importers.jmespath.streams import CelList
 from policyd.importers.jmespath.terms import CelTerm, Either, single

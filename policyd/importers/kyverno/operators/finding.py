@@ -19,9 +19,9 @@ from policyd.importers.jmespath.cel import (
     relation,
     some,
 )
+from policyd.importers.jmespath.functions.scalars import as_string
 from policyd.importers.jmespath.globs import globbed, has_wildcards, like, matches, pattern_of
 from policyd.importers.jmespath.images import ImageRegistry
-from policyd.importers.jmespath.inner import as_string
 from policyd.importers.jmespath.streams import CelList
 from policyd.importers.jmespath.terms import CelTerm, Either, Several, single
 from policyd.importers.jmespath.values import CelValue, Constant, Joined

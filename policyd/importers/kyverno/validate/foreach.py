@@ -1,7 +1,5 @@
 """`foreach`: each item of lists has to match a pattern or must not meet conditions."""
 
-from collections.abc import Sequence
-
 from policyd.export.patterns.text import Rank
 from policyd.export.patterns.verdicts import admits
 from policyd.importers.jmespath.cel import (
@@ -50,16 +48,13 @@ def parts(loops: list[JSONObject], path: str, scope: Vocabulary) -> RuleParts:
         if found is None:
             validations.append({"expression": _expression(loop, at, scope, 0).text})
             continue
-        joined = _joined(validations[-1]["pattern"], found) if _is_pattern(validations) else None
+        last = validations[-1].get("pattern") if validations else None
+        joined = _joined(last, found)
         if joined is None:
             validations.append({"pattern": found})
         else:
             validations[-1] = {"pattern": joined}
     return RuleParts({"validations": validations}, tuple(remarks))
-
-
-def _is_pattern(validations: Sequence[JSONObject]) -> bool:
-    return bool(validations) and "pattern" in validations[-1]
 
 
 def _as_pattern(loop: JSONObject, path: str, remarks: list[ImportRemark]) -> JSON:

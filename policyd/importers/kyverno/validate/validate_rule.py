@@ -1,6 +1,6 @@
 """The body of a rule that validates without CEL, as validations of a Policy."""
 
-from policyd.importers.jmespath import has_variables, interpolated
+from policyd.importers.jmespath.interpolation import has_variables, interpolated
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.kyverno.validate import foreach

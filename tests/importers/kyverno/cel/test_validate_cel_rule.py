@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from policyd.importers.kyverno.cel.validate_cel_rule import parts
+from policyd.importers.kyverno.cel.validations import parts
 from policyd.importers.model import Refused
 from policyd.json_types import JSONObject
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policyd.importers.kyverno.matching.selectors import selected
+from policyd.importers.kyverno.matching.kinds import selected
 
 TABLE = {
     "*": ("*", "*", "*", ""),
