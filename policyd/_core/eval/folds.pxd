@@ -17,7 +17,7 @@ cdef class FoldNode(Node):
     cdef object fold(self, Activation act, list items, list others)
     cdef list firsts(self, Activation act, object value)
     cdef list seconds(self, Activation act, object value)
-    cdef object refuse(self, object value)
+    cdef object refuse(self, Activation act, object value)
 
 
 cdef class AllNode(FoldNode):
