@@ -60,10 +60,11 @@ e2e: build             # against real kube-apiservers (K8S=1.36), which Go build
 	$(RUN)python -m tests.e2e.cluster
 	POLICYD_E2E=1 $(RUN)python -m pytest -p tests.e2e.required -n $(or $(E2E_PROCESSES),3) --dist loadfile tests/e2e
 
-acceptance: build      # all that `make test` and `make e2e` sample, both versions of Kubernetes, a node, every Python (hours)
+acceptance: build      # all that `make test` and `make e2e` sample, every version of Kubernetes, a node, every Python (hours)
 	POLICYD_SAMPLE=1 $(MAKE) test
 	POLICYD_SAMPLE=1 $(MAKE) e2e
 	POLICYD_SAMPLE=1 $(MAKE) e2e differential K8S=1.36
+	POLICYD_SAMPLE=1 $(MAKE) differential K8S=1.38
 	$(MAKE) helm node matrix
 
 node: build            # on a real single-node Kubernetes, built the first time (minutes): installs, disruptions; as root

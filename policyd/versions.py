@@ -123,6 +123,13 @@ TYPED_VALUES = _since(
     "lists: a key that is no string and an index that is no int are errors",
     "apiserver pkg/cel/common/valuesschemalesstyped.go: SchemalessTypedToVal",
 )
+CEL_0_33 = _since(
+    38,
+    "cel-0.33",
+    "a call, list, map or object costs nothing if a part of it is an error, except for !, == and "
+    "!=; nothing is less or greater than NaN; macros read an empty string as an empty list",
+    "cel-go 0.33 interpreter/interpretable.go: evalBinary, evalList, evalFold",
+)
 TWO_VARIABLE_MACROS = _since(
     32,
     "two-variable-macros",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from policyd.versions import (
+    CEL_0_33,
     ESCAPED_IDENTIFIERS,
     LEADING_DOT_IS_GLOBAL,
     OPTIONAL_OR_CHECKS,
@@ -21,6 +22,7 @@ FEATURES = (
     OPTIONALS_KEEP_VALUES,
     OPTIONAL_OR_CHECKS,
     TYPED_VALUES,
+    CEL_0_33,
 )
 
 

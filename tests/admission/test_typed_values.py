@@ -33,6 +33,7 @@ KEY, INDEX, EQUAL = (
     "unsupported index type: types.Uint",
     "no such overload",
 )
+FIELDS = "object.metadata.managedFields[0].fieldsV1"
 RULE = rule("deployments", group="apps", operations=["CREATE", "UPDATE"])
 ERROR = "expression '{}' resulted in error: {}"
 # An expression, what 1.36 makes of it and what 1.37 does. A string is an error.
@@ -65,6 +66,9 @@ ROWS: tuple[tuple[str, bool | str, bool | str], ...] = (
     (f"{CONTAINERS}[0].resources == object.metadata", False, False),
     ("object.status == object.spec.strategy", True, False),  # both are {}, of two types
     ("optional.ofNonZeroValue(object.status).hasValue()", False, True),
+    # Go compares the bytes of fieldsV1, and policyd the order of its keys.
+    ("object.metadata == oldObject.metadata", True, False),
+    (f"{FIELDS} == oldObject.metadata.managedFields[0].fieldsV1", True, True),
 )  # fmt: skip
 
 
@@ -72,6 +76,10 @@ def made(memory: str) -> dict[str, Any]:
     found: dict[str, Any] = deployment(container(resources={"limits": {"memory": memory}}))
     found["metadata"]["labels"] = {"app": "web"}
     found["spec"]["strategy"] = {}
+    fields = [("f:a", {}), ("f:b", [{".": {}}])]
+    found["metadata"]["managedFields"] = [
+        {"fieldsV1": dict(fields if memory == "1Gi" else reversed(fields))}
+    ]
     return found | {"status": {}}
 
 

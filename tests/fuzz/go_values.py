@@ -313,9 +313,12 @@ OTHERS = {
 
 
 def scaled(random: Random, value: Any) -> Any:
-    """A copy in which some quantities are written otherwise, and few values are others."""
+    """A copy in which some quantities are written otherwise, the keys of some maps are in another
+    order, and few values are others.
+    """
     if isinstance(value, dict):
-        return {key: scaled(random, item) for key, item in value.items()}
+        items = [(key, scaled(random, item)) for key, item in value.items()]
+        return dict(reversed(items) if random.random() < 0.1 else items)
     if isinstance(value, list):
         return [scaled(random, item) for item in value]
     if isinstance(value, str) and value in OTHERS and random.random() < 0.6:

@@ -57,7 +57,7 @@ cdef class PathNode(Node):
         if value is MISSING:
             charge(act, self.units)
             return unset(self.name)
-        value = walk(value, self.fields, len(self.fields), len(self.fields), False, &steps)
+        value = walk(act, value, self.fields, len(self.fields), len(self.fields), False, &steps)
         charge(act, self.units + steps)
         return value
 
@@ -73,7 +73,7 @@ cdef object path_in_optional(Activation act, Optional base, tuple fields, int64_
         return NONE
     if type(value) is CelError:
         return value
-    value = walk(value, fields, len(fields), 0, True, &steps)
+    value = walk(act, value, fields, len(fields), 0, True, &steps)
     charge(act, steps)
     if type(value) is CelError:
         return value
@@ -83,7 +83,8 @@ cdef object path_in_optional(Activation act, Optional base, tuple fields, int64_
 @cython.boundscheck(False)  # 0 <= i < end <= len(fields)
 @cython.wraparound(False)
 cdef object walk(
-    object value, tuple fields, Py_ssize_t end, Py_ssize_t first, bint optional, Py_ssize_t* steps
+    Activation act, object value, tuple fields, Py_ssize_t end, Py_ssize_t first, bint optional,
+    Py_ssize_t* steps
 ):
     """The value of the first ``end`` fields, or the CelError at which the path ends, or MISSING if
     a field from number ``first`` on is missing. ``steps`` is set to the number of fields to charge.
@@ -101,7 +102,7 @@ cdef object walk(
             value = select(value, fields[i], optional)
             if value is not MISSING and type(value) is not CelError:
                 continue
-        steps[0] = i + (i < first)
+        steps[0] = i + (i < first or (act.since_1_38 and type(value) is CelError))
         return no_such_key(fields[i]) if value is MISSING and i < first else value
     steps[0] = end
     return value
@@ -140,7 +141,7 @@ cdef class HasPathNode(Node):
         if type(value) is Optional:
             value = path_in_optional(act, value, self.fields, 0)
             return value if type(value) is CelError else (<Optional>value).held is not MISSING
-        value = walk(value, self.fields, last, last, False, &steps)
+        value = walk(act, value, self.fields, last, last, False, &steps)
         if type(value) is CelError:
             charge(act, steps)
             return value
@@ -187,7 +188,7 @@ cdef class OptionalPathNode(Node):
             charge(act, self.units)
             value = path_in_optional(act, value, self.fields, 0)
             return value if type(value) is CelError else (<Optional>value).held
-        value = walk(value, self.fields, len(self.fields), self.first, True, &steps)
+        value = walk(act, value, self.fields, len(self.fields), self.first, True, &steps)
         charge(act, self.units + steps)
         return value
 
@@ -331,14 +332,16 @@ cdef object _take(Activation act, ChainStep step, object value, bint optional, b
         if type(key) is not CelError and not _is_key(key):
             key = error(f"invalid qualifier type: {qualifier_of(act, key, False)}")
         if type(key) is CelError:
-            if not optional:
+            if not optional or act.since_1_38:
                 charge(act, 1)
             return key
     if not optional:
         charge(act, 1)
     if step.declared and type(value) is StructValue:
-        value = _declared_field(value, key, optional, step.test)
+        value = _declared_field(act, value, key, optional, step.test)
     elif failed:
+        if optional and act.since_1_38:
+            charge(act, 1)
         return value
     elif type(key) is str or act.typing is None:
         value = select(value, key, optional or step.test)
@@ -347,6 +350,8 @@ cdef object _take(Activation act, ChainStep step, object value, bint optional, b
         held[0] = problem is not None and type(value) is list
         value = select(value, key, optional or step.test) if problem is None else problem
     if type(value) is CelError and not held[0]:
+        if optional and act.since_1_38:
+            charge(act, 1)
         return value
     if optional and value is not MISSING:
         charge(act, 1)
@@ -375,14 +380,16 @@ cdef object select(object value, object key, bint test):
     return found
 
 
-cdef object _declared_field(StructValue value, str name, bint optional, bint test):
-    """A field of an Object: null if it is not set; an optional selection never finds it."""
-    if optional:
+cdef object _declared_field(
+    Activation act, StructValue value, str name, bint optional, bint test
+):
+    """A field of an Object: null if it is not set; an optional selection finds it since 1.38."""
+    if optional and not act.since_1_38:
         return MISSING
     if any([_nameless(held) for held in value.fields.values()]):
-        return MISSING if test else error(f'cannot get field "{name}"')  # as for any field
-    found = value.fields.get(name, MISSING if test else None)
-    return found if test else reread_held(_as_map(found))
+        return MISSING if test or optional else error(f'cannot get field "{name}"')  # as for any field
+    found = value.fields.get(name, MISSING if test or optional else None)
+    return found if test or found is MISSING else reread_held(_as_map(found))
 
 
 cdef object _as_map(object value):

@@ -2,7 +2,8 @@
 
 As in cel-go, calls with one or two arguments evaluate and charge all of them even if one is an
 error. Calls with more arguments, calls with two whose overload is chosen at run time, and calls
-with a literal pattern stop at the first error.
+with a literal pattern stop at the first error. Since Kubernetes 1.38 all of them do, and such a
+call is free; only ``!`` is not.
 """
 
 cimport cython
@@ -34,9 +35,9 @@ cdef class CallNode(Node):
         """The cost of the call."""
         if self.cost is NULL:
             return 1
-        if self.kubernetes:
-            # Unlike cel-go, Kubernetes does not look inside optionals, except for a format.
-            if type(first) is Optional:
+        if self.kubernetes or act.since_1_38:
+            # Unlike cel-go before 0.33, Kubernetes looks inside optionals only for a format.
+            if type(first) is Optional and self.name != "flatten":
                 first = (<Optional>first).held if self.name == "validate" else True
             if type(second) is Optional:
                 second = True
@@ -126,6 +127,8 @@ cdef class Call1(CallNode):
     cdef object eval(self, Activation act):
         first = self.first.eval(act)
         if type(first) is CelError:
+            if act.since_1_38 and self.name != "!_":
+                return first
             result = first
         elif self.function is NULL:
             result = self._dispatch(act, first)
@@ -164,12 +167,14 @@ cdef class Call2(CallNode):
 
     cdef object eval(self, Activation act):
         first = self.first.eval(act)
-        if self.stops and type(first) is CelError:
+        if type(first) is CelError and (self.stops or act.since_1_38):
             return first
         second = self.second.eval(act)
         if type(first) is CelError:
             result = first
         elif type(second) is CelError:
+            if act.since_1_38:
+                return second
             result = second
         elif self.function is not NULL:
             result = self.function(
@@ -223,6 +228,8 @@ cdef class Call3(CallNode):
         constant = second if self.prepared is MISSING else self.prepared
         result = NO_OVERLOAD
         if type(third) is CelError:
+            if act.since_1_38:
+                return third
             result = third
         else:
             for overload in self.overloads:
@@ -253,7 +260,9 @@ cdef class CallMany(CallNode):
         for i in range(last + 1):
             value = (<Node>self.arguments[i]).eval(act)
             if type(value) is CelError:
-                return self.settle(act, tuple(values), value) if i == last else value
+                if i < last or act.since_1_38:
+                    return value
+                return self.settle(act, tuple(values), value)
             values.append(value)
         for overload in self.overloads:
             result = overload.call_many(act, tuple(values))

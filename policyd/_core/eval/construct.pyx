@@ -3,7 +3,7 @@
 cimport cython
 
 from policyd._core.eval.nodes cimport Node
-from policyd._core.values.activation cimport Activation, charge
+from policyd._core.values.activation cimport Activation, charge, charge_ended
 from policyd._core.values.elements cimport NO_ITEMS
 from policyd._core.values.errors cimport CelError, error
 from policyd._core.values.printing cimport printed
@@ -41,11 +41,11 @@ cdef class ListNode(Node):
         for i in range(len(self.elements)):
             value = (<Node>self.elements[i]).eval(act)
             if type(value) is CelError:
-                charge(act, LIST_COST)
+                charge_ended(act, LIST_COST)
                 return value
             if self.optional and i in self.optional:
                 if type(value) is not Optional:
-                    charge(act, LIST_COST)
+                    charge_ended(act, LIST_COST)
                     return error("cannot initialize optional list element from non-optional value "
                                  + printed(value))
                 value = (<Optional>value).held
@@ -78,7 +78,7 @@ cdef class MapNode(Node):
                 value = (<Node>self.values[i]).eval(act)
                 key = _entry(made, key, value, self.optional and i in self.optional)
             if type(key) is CelError:
-                charge(act, MAP_COST)
+                charge_ended(act, MAP_COST)
                 return key
         charge(act, MAP_COST)
         return made
@@ -134,7 +134,7 @@ cdef class StructNode(Node):
             if self.optional and type(value) is not CelError and i in self.optional:
                 value = _unwrap(self.names[i], value)
             if type(value) is CelError:
-                charge(act, STRUCT_COST)
+                charge_ended(act, STRUCT_COST)
                 return value
             if value is MISSING:
                 fields.pop(self.names[i], None)

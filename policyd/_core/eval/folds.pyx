@@ -8,7 +8,7 @@ cimport cython
 from libc.stdint cimport int64_t
 
 from policyd._core.eval.nodes cimport Node
-from policyd._core.values.activation cimport Activation, charge, take, work
+from policyd._core.values.activation cimport Activation, charge, charge_ended, take, work
 from policyd._core.values.errors cimport CelError, error, not_bool
 from policyd._core.values.equality cimport find
 from policyd._core.values.printing cimport printed
@@ -44,7 +44,7 @@ cdef class FoldNode(Node):
     cdef object eval(self, Activation act):
         value = self.range.eval(act)
         if type(value) is not list and type(value) is not dict:
-            return self.refuse(value)
+            return self.refuse(act, value)
         return self.fold(act, self.firsts(act, value), self.seconds(act, value))
 
     cdef object fold(self, Activation act, list items, list others):
@@ -67,10 +67,14 @@ cdef class FoldNode(Node):
             return None
         return <list>value if type(value) is list else list((<dict>value).values())
 
-    cdef object refuse(self, object value):
-        """The error for a range that is neither a list nor a map."""
+    cdef object refuse(self, Activation act, object value):
+        """The error for a range that is neither a list nor a map. Since 1.38 what has a size of 0 is
+        an empty range.
+        """
         if type(value) is CelError:
             return value
+        if act.since_1_38 and (type(value) is str or type(value) is bytes) and not value:
+            return self.fold(act, [], None)
         if self.second_slot >= 0:
             return error(f"unsupported comprehension range type: {go_name(value)}")
         return error(f"got '{go_name(value)}', expected iterable type")
@@ -130,8 +134,12 @@ cdef class ExistsOneNode(FoldNode):
             begin_round(self, act, items, others, i)
             value = self.body.eval(act)
             if value is True:
-                charge(act, 2)  # accu + 1
+                charge(act, 1)  # accu
                 found += 1
+                if failure is None:
+                    charge(act, 1)  # accu + 1
+                else:
+                    charge_ended(act, 1)
             elif value is not False:  # the last error is kept: it replaces accu
                 failure = not_bool(value)
         charge(act, RESULT + 1)  # accu == 1
@@ -163,11 +171,16 @@ cdef class Collect(FoldNode):
                     if value is not False:
                         failure = not_bool(value)
                     continue
+            if failure is not None and act.since_1_38:
+                charge(act, 1)  # accu
+                continue
             value = self.body.eval(act)
-            charge(act, self.step_cost)
             if type(value) is CelError:
+                charge(act, 1 if act.since_1_38 else self.step_cost)
                 failure = value if failure is None else failure
-            elif failure is None:
+                continue
+            charge(act, self.step_cost)
+            if failure is None:
                 made.append(value)
         charge(act, RESULT)
         return made if failure is None else failure
@@ -207,18 +220,22 @@ cdef class CollectMap(FoldNode):
         """cel.@mapInsert(accu, key, body) or (accu, body); returns an error or None."""
         charge(act, 1)  # accu
         if self.entries:
+            if failure is not None and act.since_1_38:
+                return failure
             value = self.body.eval(act)
-            charge(act, 1)
             if failure is not None or type(value) is CelError:
+                charge_ended(act, 1)
                 return value if failure is None else failure
+            charge(act, 1)
             return _insert_all(act, made, value)
         if failure is not None:
             return failure
         charge(act, 1)  # the key variable
         value = self.body.eval(act)
-        charge(act, 1)
         if type(value) is CelError:
+            charge_ended(act, 1)
             return value
+        charge(act, 1)
         return _insert(made, map_key(first), value)
 
 

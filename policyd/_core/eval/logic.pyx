@@ -82,12 +82,17 @@ cdef class Conditional(Node):
         return not_bool(value)
 
 
-cdef inline int64_t _equality_cost(object left, object right, bint negated) except -1:
+cdef inline int64_t _equality_cost(
+    Activation act, object left, object right, bint negated
+) except -1:
     cdef int64_t one, other
     if not negated and isinstance(left, Opaque):
         return 1  # Kubernetes' estimator has a rule for == of its types, not for !=
     one = size_of(left)
     other = size_of(right)
+    if act.since_1_38:  # optionals have no size
+        one = 1 if type(left) is Optional else one
+        other = 1 if type(right) is Optional else other
     return tenths(one if one < other else other)
 
 
@@ -105,8 +110,11 @@ cdef class Equal(Node):
 
     cdef object eval(self, Activation act):
         left = self.left.eval(act)
+        if type(left) is CelError and act.since_1_38:
+            charge(act, 1)
+            return left
         right = self.right.eval(act)
-        charge(act, _equality_cost(left, right, self.negated))
+        charge(act, _equality_cost(act, left, right, self.negated))
         if type(left) is CelError:
             return left
         if type(right) is CelError:
@@ -134,9 +142,10 @@ cdef class EqualConst(Node):
         cdef Py_ssize_t size, other
         value = self.child.eval(act)
         if type(value) is not str:
-            charge(act, _equality_cost(value, self.constant, self.negated))
             if type(value) is CelError:
+                charge(act, 1 if self.constant or act.since_1_38 else 0)
                 return value
+            charge(act, _equality_cost(act, value, self.constant, self.negated))
             if isinstance(value, Opaque):
                 same = (<Opaque>value).equals(self.constant)
             elif type(value) is list or type(value) is dict:

@@ -8,6 +8,7 @@ cdef class Program:
     cdef readonly object result_type
     cdef readonly int nesting  # how many levels of values its value has at most, beside read ones
     cdef readonly bint hands_on  # its value may hold lists and maps that it read
+    cdef bint since_1_38  # see Activation
     cdef bint rereads  # rereads optionals, as Kubernetes did before 1.37 (rereading.pyx)
     cdef readonly object layout  # eval/slots.Slots: slot numbers by name, number of slots
     cdef Node root

@@ -28,10 +28,12 @@ cdef class Program:
         rereads=False,
         nesting=0,
         hands_on=True,
+        since_1_38=False,
     ):
-        #: (str, Node, Slots, Any, bool, int, bool) -> None
+        #: (str, Node, Slots, Any, bool, int, bool, bool) -> None
         self.text = text
         self.rereads = rereads
+        self.since_1_38 = since_1_38
         self.hands_on = hands_on
         self.nesting = nesting
         self.root = root
@@ -44,6 +46,7 @@ cdef class Program:
         """
         act.count_from(0)
         act.rereads = self.rereads
+        act.since_1_38 = self.since_1_38
         try:
             value = self.root.eval(act)
         except CelPanic as panic:
@@ -226,10 +229,11 @@ def constant(Node node not None):
         return node
 
 
-def compute(Node node not None):
-    #: (Node) -> tuple[Any, int]
+def compute(Node node not None, since_1_38=False):
+    #: (Node, bool) -> tuple[Any, int]
     """The value of a node without variables, and its cost. Used while planning, for constants."""
     cdef Activation act = activation(0, 1_000_000_000, 0)
+    act.since_1_38 = since_1_38
     try:
         return node.eval(act), act.spent
     except CostExceeded as exceeded:  # it needs more memory than an expression may use

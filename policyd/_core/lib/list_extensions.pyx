@@ -128,6 +128,8 @@ cdef object backwards(Activation act, object items):
 cdef str full_name(object value, str optional="optional_type(dyn)"):
     if type(value) is Optional:
         return optional
+    if type(value) is list:
+        return "list(dyn)"
     return "map(dyn, dyn)" if type(value) is dict else type_name(value)
 
 
@@ -252,16 +254,23 @@ cdef str given_name(Activation act, object value):
 
 
 cdef int64_t output_size(Activation act, object first, object second, object result) except -1:
+    """An error has a size before 1.38, also NO_OVERLOAD."""
+    if type(result) is not list and act.since_1_38:
+        return CALL_AND_LIST
     return size_of(result) + CALL_AND_LIST
 
 
 cdef int64_t input_size(Activation act, object first, object second, object result) except -1:
-    return outer_size(first) + CALL_AND_LIST
+    return (size_of(first) if act.since_1_38 else outer_size(first)) + CALL_AND_LIST
 
 
 cdef int64_t depth_times_size(
     Activation act, object first, object second, object result
 ) except? -1:
+    if act.since_1_38:
+        depth = (<UInt> second).value if type(second) is UInt else second
+        depth = max(depth, 0) if type(depth) is int else 1
+        return <int64_t> min(depth * size_of(first) + CALL_AND_LIST, UNPAYABLE)
     if type(second) is int and second < 0:
         return outer_size(first) + CALL_AND_LIST
     return depth_times_size_before_37(act, first, second, result)

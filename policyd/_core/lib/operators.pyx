@@ -25,7 +25,7 @@ from policyd._core.values.overflow cimport (
     multiply_overflows_unsigned,
     subtract_overflows,
 )
-from policyd._core.values.types cimport Duration, UInt, duration, size_of, uint
+from policyd._core.values.types cimport Duration, Timestamp, UInt, duration, size_of, uint
 
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
@@ -206,28 +206,39 @@ cdef int64_t concatenation_cost(Activation act, object left, object right, objec
     return tenths(size_of(left) + size_of(right))
 
 
-cdef object unordered(int order):
+cdef object unordered(Activation act, int order, object left, object right):
+    """The result for two values without an order. Since 1.38 nothing is less or greater than NaN."""
+    if act.since_1_38 and (is_nan(left) or (is_nan(right) and type(left) in COMPARABLE)):
+        return False
     return error("NaN values cannot be ordered") if order == 3 else NO_OVERLOAD
+
+
+# The types of values that have an order.
+cdef frozenset COMPARABLE = frozenset((bool, bytes, float, int, str, UInt, Duration, Timestamp))
+
+
+cdef bint is_nan(object value):
+    return type(value) is float and value != value
 
 
 cdef object less(Activation act, object left, object right):
     cdef int order = compare(act, left, right)
-    return unordered(order) if order > 1 else order < 0
+    return unordered(act, order, left, right) if order > 1 else order < 0
 
 
 cdef object less_equals(Activation act, object left, object right):
     cdef int order = compare(act, left, right)
-    return unordered(order) if order > 1 else order <= 0
+    return unordered(act, order, left, right) if order > 1 else order <= 0
 
 
 cdef object greater(Activation act, object left, object right):
     cdef int order = compare(act, left, right)
-    return unordered(order) if order > 1 else order > 0
+    return unordered(act, order, left, right) if order > 1 else order > 0
 
 
 cdef object greater_equals(Activation act, object left, object right):
     cdef int order = compare(act, left, right)
-    return unordered(order) if order > 1 else order >= 0
+    return unordered(act, order, left, right) if order > 1 else order >= 0
 
 
 cdef object contains(Activation act, object value, object container):

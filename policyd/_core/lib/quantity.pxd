@@ -12,5 +12,5 @@ cdef class Quantity(Opaque):
     cdef str written     # the original string, if Kubernetes keeps it
 
 
-cdef object parse(str text)
+cdef object parse(str text, bint since_1_38=*)
 cdef int order(Quantity left, Quantity right) except -2

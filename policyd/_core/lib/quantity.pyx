@@ -36,6 +36,9 @@ cdef str WRONG_SUFFIX = "unable to parse quantity's suffix"
 cdef enum:
     NANO = -9
     MAX_DIGITS = 18  # Kubernetes stores these in an int64; more become an arbitrary decimal
+    # Since 1.38 those with a decimal and a binary suffix keep this many significant digits.
+    MOST_SIGNIFICANT = 29
+    MOST_SIGNIFICANT_BINARY = 70
     # Kubernetes would compute larger numbers until it runs out of memory.
     MAX_EXPONENT = 100000
     # Parsing digits takes quadratic time; Python rejects more than 4,300.
@@ -79,7 +82,7 @@ cdef Quantity made(object number, object scale, bint decimal, str notation=DECIM
 # Parsing
 
 
-cdef object parse(str text):
+cdef object parse(str text, bint since_1_38=False):
     """The Quantity, or Kubernetes' error message."""
     cdef Quantity short
     cdef Written parts
@@ -100,18 +103,35 @@ cdef object parse(str text):
     cdef str whole = text[parts.whole:parts.whole_end] or "0"
     cdef str figures = whole + text[parts.fraction:parts.fraction_end]
     if power is not None:
-        return parse_binary(text, whole, figures, power, &parts)
+        return parse_binary(text, whole, figures, power, &parts, since_1_38)
     scale = exponent - places
     number = int(figures)
-    if digits <= MAX_DIGITS and scale >= NANO:
+    cdef bint fits = digits <= MAX_DIGITS
+    if since_1_38 and digits == MAX_INT64_DIGITS:
+        fits = number <= MAX_INT64 + parts.negative
+    if fits and scale >= NANO:
         short = made(-number if parts.negative else number, scale, False, notation)
-        if scale % 3 == 0 and not figures.endswith("000") and figures[0] != "0":
+        if digits <= MAX_DIGITS and scale % 3 == 0 and not figures.endswith("000") and figures[0] != "0":
             short.written = text
         return short
-    return WRONG_NUMBER if parts.empty else rounded(number, scale, parts.negative, notation)
+    if parts.empty:
+        return WRONG_NUMBER
+    if since_1_38:
+        number, scale = significant(figures, scale, MOST_SIGNIFICANT)
+    return rounded(number, scale, parts.negative, notation)
 
 
-cdef object parse_binary(str text, str whole, str figures, object power, Written* parts):
+cdef tuple significant(str figures, object scale, Py_ssize_t most):
+    """The number with its most significant digits, rounded away from zero; and its scale."""
+    cdef str digits = figures.lstrip("0")
+    cdef Py_ssize_t extra = max(len(digits) - most, 0)
+    number = int(digits[:len(digits) - extra] or "0")
+    return number + (digits[len(digits) - extra:].strip("0") != ""), scale + extra
+
+
+cdef object parse_binary(
+    str text, str whole, str figures, object power, Written* parts, bint since_1_38
+):
     cdef Quantity short
     cdef bint negative = parts.negative
     number = int(figures) * 2 ** power
@@ -124,7 +144,11 @@ cdef object parse_binary(str text, str whole, str figures, object power, Written
             return short
     if parts.empty:
         return WRONG_NUMBER
-    return rounded(number, len(whole) - len(figures), negative, BINARY)
+    scale = len(whole) - len(figures)
+    if since_1_38:
+        number, scale = significant(figures, scale, MOST_SIGNIFICANT_BINARY)
+        number *= 2 ** power
+    return rounded(number, scale, negative, BINARY)
 
 
 cdef Quantity rounded(object number, object scale, bint negative, str notation):
@@ -162,7 +186,7 @@ cdef object to_quantity(Activation act, object text):
     if type(text) is not str:
         return NO_OVERLOAD
     work(act, len(<str> text) // 8)
-    found = parse(<str> text)
+    found = parse(<str> text, act.since_1_38)
     return error(<str> found) if type(found) is str else counted(act, <Quantity> found)
 
 
@@ -179,7 +203,7 @@ cdef object is_quantity(Activation act, object text):
     if type(text) is not str:
         return NO_OVERLOAD
     work(act, len(<str> text) // 8)
-    found = parse(<str> text)
+    found = parse(<str> text, act.since_1_38)
     if type(found) is not Quantity:
         return False
     counted(act, <Quantity> found)

@@ -27,6 +27,8 @@ cdef enum:  # the slots of the roots
 cdef tuple REQUEST_KIND = ("admission.k8s.io", "v1", "AdmissionRequest")
 cdef tuple NAMESPACE = ("", "v1", "Namespace")
 cdef str QUANTITY = "resource.Quantity"
+# Types of any JSON, of which Go compares the bytes.
+cdef frozenset RAW = frozenset(("runtime.RawExtension", "v1.FieldsV1", "v1.JSON"))
 
 
 cdef TypedValues typed_values(object types, tuple kind):
@@ -151,7 +153,7 @@ cdef bint same_value(Activation act, object left, object right, Field field) exc
     if field is None:
         return same_json(left, right, True, 0)
     type = field.type
-    if kind_of(left) is dict and kind_of(right) is dict:
+    if kind_of(left) is dict and kind_of(right) is dict and field.go not in RAW:
         if type.decoding == STRUCT or type.decoding == MAP:
             return same_members(act, left, right, type)
         return same_json(left, right, True, 0)
@@ -166,9 +168,27 @@ cdef bint same_value(Activation act, object left, object right, Field field) exc
         return True
     if left is None or right is None:
         return not field.pointer and has_nil(type, field) and not left and not right
+    if field.go in RAW:
+        return same_json(left, right, True, 0) and same_order(left, right)
     if field.go == QUANTITY and kind_of(left) is str and kind_of(right) is str:
         return left == right or same_quantity(left, right)
     return same_json(left, right, True, 0)
+
+
+cdef bint same_order(object left, object right) except -1:
+    """Whether equal JSON values have their keys in the same order."""
+    cdef Py_ssize_t at
+    if kind_of(left) is dict:
+        descend()
+        for (name, value), (other_name, other) in zip((<dict>left).items(), (<dict>right).items()):
+            if name != other_name or not same_order(value, other):
+                return False
+    elif kind_of(left) is list:
+        descend()
+        for at in range(len(<list>left)):
+            if not same_order((<list>left)[at], (<list>right)[at]):
+                return False
+    return True
 
 
 cdef bint has_nil(SchemaType type, Field field):

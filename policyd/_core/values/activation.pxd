@@ -35,6 +35,7 @@ cdef class Activation:
     # memory; None: nothing is shared.
     cdef dict shared
     cdef bint rereads           # optionals as before 1.37 (eval/rereading.pyx); set by the program
+    cdef bint since_1_38        # see versions.CEL_0_33; set by the program
     cdef Typing typing          # None: all values are plain
     cdef tuple params_kind      # group, version and kind of params
 
@@ -56,6 +57,10 @@ cdef inline int charge(Activation act, int64_t units) except -1:
     if act.spent > act.checkpoint:
         return act.check()
     return 0
+
+# Charge for a call or a literal that ends because a part of it is an error: free since 1.38.
+cdef inline int charge_ended(Activation act, int64_t units) except -1:
+    return 0 if act.since_1_38 else charge(act, units)
 
 # Count work that Kubernetes does not charge, in units of about 10 ns.
 cdef inline int work(Activation act, int64_t units) except -1:

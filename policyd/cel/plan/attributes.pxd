@@ -22,6 +22,7 @@ cdef class VariableBase:
 cdef class NodeBase:
     cdef readonly Node node
     cdef readonly bint counted
+    cdef readonly bint free_test
 
 
 cdef class Hop:
@@ -39,7 +40,7 @@ cdef class Attribute:
 
     cpdef Attribute then(self, Hop hop)
 
-    @cython.locals(charge=Py_ssize_t, base_counted=bint, tested=bint, path=Node)
+    @cython.locals(charge=Py_ssize_t, base_counted=bint, tested=bint, refunded=bint, path=Node)
     cpdef Node node(self, bint counted=*)
 
 

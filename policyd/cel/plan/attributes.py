@@ -40,10 +40,13 @@ class VariableBase:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class NodeBase:
-    """Any other expression. ``counted`` is False for ``?:``, which is free in cel-go."""
+    """Any other expression. ``counted`` is False for ``?:``, which is free in cel-go; has() of it
+    costs one unit less, unless ``free_test``.
+    """
 
     node: Node
     counted: bool = True
+    free_test: bool = False
 
 
 Base = SlotBase | BoundBase | VariableBase | NodeBase
@@ -93,8 +96,9 @@ class Attribute:
         base = self.base
         base_counted = not isinstance(base, NodeBase) or base.counted
         tested = bool(self.hops) and self.hops[-1].mode is Mode.TEST
-        # has() subtracts a unit, also if its base was free.
-        charge = int(base_counted) - int(tested) if counted else 0
+        # Before 1.38, has() subtracts a unit, also if its base was free.
+        refunded = tested and not (isinstance(base, NodeBase) and base.free_test)
+        charge = int(base_counted) - int(refunded) if counted else 0
         if not self.hops:
             return base_node(base, charge)
         if isinstance(base, SlotBase) and all([hop.is_name for hop in self.hops]):

@@ -41,18 +41,18 @@ def membership(value: Node, container: Node) -> Node | None:
     return None
 
 
-def computed(made: Node, name: str, known: Overload | None) -> Node:
+def computed(made: Node, name: str, known: Overload | None, *, since_1_38: bool) -> Node:
     """Precompute a call on constants: a constant if cel-go makes it one, else a value with the
     usual charge. Lists and maps are left to run time because they may be large.
     """
     if name in _CONVERSIONS:
-        value, _ = compute(made)
+        value, _ = compute(made, since_1_38)
         if isinstance(value, CelError):
             raise refuse(value.message)
         return Const(value)
     if known is None or known.signature.rpartition("-> ")[2].startswith(("list", "map")):
         return made
-    return Precomputed(*compute(made))
+    return Precomputed(*compute(made, since_1_38))
 
 
 def make_call(

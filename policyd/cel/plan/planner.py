@@ -64,9 +64,16 @@ def plan(checked: Checked, layout: Layout, *, fold: bool = True) -> Program:
     with deep_recursion():
         root = planner.node(checked.expr)
         levels = nesting(checked.expr, checked.types, layout.nesting)
-    before = rereads(checked.version)
-    hands_on = planner.hands_on
-    return Program(checked.text, root, layout, checked.result_type, before, levels, hands_on)
+    return Program(
+        checked.text,
+        root,
+        layout,
+        checked.result_type,
+        rereads(checked.version),
+        levels,
+        planner.hands_on,
+        since_1_38(checked.version),
+    )
 
 
 def plan_unchecked(
@@ -77,12 +84,18 @@ def plan_unchecked(
     with deep_recursion():
         root = planner.node(expr)
         levels = nesting(expr, {}, layout.nesting)
-    return Program(text, root, layout, DYN, rereads(version), levels)
+    before, since = rereads(version), since_1_38(version)
+    return Program(text, root, layout, DYN, before, levels, since_1_38=since)
 
 
 def rereads(version: KubernetesVersion) -> bool:
     """Return whether optionals read through names are read again (``_core/eval/rereading``)."""
     return not version.has(versions.OPTIONALS_KEEP_VALUES)
+
+
+def since_1_38(version: KubernetesVersion) -> bool:
+    """Return whether nodes evaluate as in cel-go 0.33 (``Activation.since_1_38``)."""
+    return version.has(versions.CEL_0_33)
 
 
 class Planner:
@@ -159,7 +172,8 @@ class Planner:
         if reference is not None and reference.value is not None:
             return Const(reference.value)
         if self._is_type(node_id, name):
-            return _type_named(f".{name}" if dotted and self._dot_is_global else name)
+            refused = dotted and self._dot_is_global and not since_1_38(self._version)
+            return _type_named(f".{name}" if refused else name)
         return Attribute(SlotBase(self.layout.slot(name), name))
 
     def _is_type(self, node_id: int, name: str) -> bool:
@@ -245,7 +259,7 @@ class Planner:
             if operator == "_?_:_":
                 condition, yes, no = args
                 made = Conditional(self.node(condition), self._branch(yes), self._branch(no))
-                return Attribute(NodeBase(made, False))
+                return Attribute(NodeBase(made, False, since_1_38(self._version)))
             first, second = args
             if operator in _EQUALITY:
                 return self._equality(first, second, operator == "_!=_")
@@ -311,7 +325,8 @@ class Planner:
         made = make_call(name, overloads, arguments, known)
         if not self.folds or not arguments or not all_const(arguments):
             return made
-        return computed(made, name, overloads[0] if known else None)
+        only = overloads[0] if known else None
+        return computed(made, name, only, since_1_38=since_1_38(self._version))
 
     def _optional_or(self, left: Node, right: Node, unwrap: bool) -> Node:
         if unwrap and isinstance(left, OptionalPathNode):

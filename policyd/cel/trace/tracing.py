@@ -18,7 +18,7 @@ from policyd._core.eval.tracing import RoundTrace, Trace, Tracer
 from policyd._core.values.types import MISSING
 from policyd.cel.plan.attributes import Attribute, Base, Hop, Mode, NodeBase, base_node
 from policyd.cel.plan.nesting import nesting
-from policyd.cel.plan.planner import Planner, rereads
+from policyd.cel.plan.planner import Planner, rereads, since_1_38
 from policyd.cel.syntax.ast import Checked, Expr
 from policyd.cel.syntax.recursion import deep_recursion
 
@@ -48,8 +48,10 @@ def plan_traced(
         if isinstance(root, Const):
             root = Trace(root, tracer, expression, checked.expr.id)
         levels = nesting(checked.expr, checked.types, layout.nesting)
-    before = rereads(checked.version)
-    return Program(checked.text, root, layout, checked.result_type, before, levels)
+    before, since = rereads(checked.version), since_1_38(checked.version)
+    return Program(
+        checked.text, root, layout, checked.result_type, before, levels, since_1_38=since
+    )
 
 
 class _TracingPlanner(Planner):
@@ -109,6 +111,7 @@ class _TracedAttribute(Attribute):
         refunds = tested and (not isinstance(self.base, NodeBase) or self.base.counted)
         charge = 0
         if isinstance(self.base, NodeBase):
+            tested = tested and not self.base.free_test
             made = self.base.node
             charge = int(self.base.counted and counted)
             if charge and not self.hops:

@@ -40,7 +40,7 @@ COMPILED = (
     Bound(r"plan\.mutated_tree:EditedObject\.\w+", "the patch, which is merged before"),
     Bound(r"plan\.overlay:change_of", STACK),
     Bound(r"plan\.overlay:(\w+\.)?(merged|applied|keyed|key_of)", POLICY),
-    Bound(r"plan\.typed_values:(note|same_(members|value))", STACK),
+    Bound(r"plan\.typed_values:(note|same_(members|order|value))", STACK),
     Bound(r"schema\.decode:(Decoder\.\w+|note_maps|note_unknown)", STACK),
     Bound(r"schema\.go_json:write", STACK),
     Bound(r"schema\.(list_items|merge|problems):\w+", STACK),
