@@ -4,11 +4,11 @@
     python -m tools.supply.locks --check   print what a lock lacks; the exit status is 1 if it does
     python -m tools.supply.locks --direct  print the lock of development by addresses, for pip
 
-``tools/build`` installs the lock of development with ``pip --require-hashes``, so that CI tests
-today what it tested yesterday, and nothing that somebody published since. Both locks have wheels
-of Python 3.11 for amd64 and arm64; ``tools/build`` installs without a lock on other Pythons, and
-while pyproject.toml asks for what the lock lacks. Imports only what Python has: it runs before
-anything is installed.
+``tools/build`` installs the lock of development with ``pip --require-hashes``, from the addresses
+in it, so that CI tests today what it tested yesterday, and nothing that somebody published since.
+Both locks have wheels of Python 3.11 for amd64 and arm64; ``tools/build`` installs without a lock
+on other Pythons, and while pyproject.toml asks for what the lock lacks. Imports only what Python
+has: it runs before anything is installed.
 """
 
 import argparse
