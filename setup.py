@@ -28,6 +28,7 @@ from setuptools.errors import CompileError
 from setuptools.modified import newer
 
 from Cython.Build import cythonize  # isort: skip
+from Cython.Build.Dependencies import create_dependency_tree  # isort: skip
 
 COMPILED = os.environ.get("POLICYD_COMPILED") == "1"
 TRACE = os.environ.get("POLICYD_TRACE") == "1"
@@ -140,6 +141,9 @@ class Build(build_ext):
         for index in (*range(len(self.extensions)), *(None for _ in range(cores))):
             todo.put(index)
         self._precompile()
+        for ext in self.extensions:
+            if ext.name != SHARED:  # read once for all processes
+                create_dependency_tree().all_dependencies(ext.sources[0])
         gc.set_threshold(1_000_000)  # nearly all that Cython makes lives until its module is done
         workers = [fork.Process(target=self._build, args=(todo,)) for _ in range(cores)]
         for each in workers:

@@ -1,7 +1,8 @@
-"""How setup.py writes modules: whole or not at all, and again when what the compilers are told
-changes.
+"""How setup.py writes modules: whole or not at all, again when what the compilers are told changes,
+and with every compiler.
 """
 
+import os
 import runpy
 import shutil
 import subprocess
@@ -48,22 +49,57 @@ def test_a_module_is_linked_whole_or_not_at_all(build: Any, tmp_path: Path) -> N
     assert module.read_text() == "new"
 
 
-@pytest.mark.slow
-def test_changed_settings_build_again_what_they_concern(tmp_path: Path) -> None:
-    core, setup = tmp_path / "policyd" / "_core", tmp_path / "setup.py"
+BUILD = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+
+
+def project(folder: Path) -> Path:
+    """Write two modules and a copy of setup.py, which is returned."""
+    core = folder / "policyd" / "_core"
     (core / "match").mkdir(parents=True)
-    shutil.copy(ROOT / "setup.py", setup)
     for package in (core.parent, core, core / "match"):
         (package / "__init__.py").touch()
     for name in ("a", "match/b"):
         (core / f"{name}.pyx").write_text("def one(): return 1\n")
+    return Path(shutil.copy(ROOT / "setup.py", folder))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precompiles", ["True", "False", "garbage"])
+def test_modules_are_built_whether_or_not_the_compiler_precompiles_headers(
+    tmp_path: Path, precompiles: str
+) -> None:
+    project(tmp_path)
+    compiler = tmp_path / "cc"
+    others = {
+        "True": "",
+        "False": "exit 1",
+        "garbage": 'for last; do :; done; echo x >"$last"; exit',
+    }
+    compiler.write_text(
+        f'#!/bin/sh\ncase " $* " in *" c-header "*) {others[precompiles]};; esac\nexec gcc "$@"\n'
+    )
+    compiler.chmod(0o755)
+    environment = {**os.environ, "CC": str(compiler)}
+    subprocess.run(BUILD, cwd=tmp_path, env=environment, check=True, capture_output=True)
+    headers = list(tmp_path.rglob("build/temp*/headers/*/*.gch"))
+    assert len(headers) == {"True": 2, "False": 0, "garbage": 2}[precompiles]
+    code = (
+        "from policyd._core.a import one; from policyd._core.match import b; print(one(), b.one())"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert done.stdout == "1 1\n"
+
+
+@pytest.mark.slow
+def test_changed_settings_build_again_what_they_concern(tmp_path: Path) -> None:
+    setup = project(tmp_path)
 
     def built() -> set[str]:
         """The C files and modules that a build wrote."""
         files = [*tmp_path.rglob("build/lib*/**/[ab].*so"), *tmp_path.rglob("build/**/[ab].c")]
         before = {each: each.stat().st_mtime_ns for each in files}
-        command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
-        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+        subprocess.run(BUILD, cwd=tmp_path, check=True, capture_output=True)
         files = [*tmp_path.rglob("build/lib*/**/[ab].*so"), *tmp_path.rglob("build/**/[ab].c")]
         return {
             f"{each.name[0]}{each.suffix}"
