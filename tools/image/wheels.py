@@ -70,19 +70,17 @@ def lock(
     requirements: list[str] | None = None, same: Iterable[str] = (), heading: str = _HEADING
 ) -> str:
     """The text of requirements.lock, or of a lock for other requirements, with the versions
-    ``same``: the newest versions, with addresses and hashes for both machines.
+    ``same``: the newest versions, with hashes for both machines.
     """
-    found: dict[str, tuple[str, dict[str, str]]] = {}
+    found: dict[str, tuple[str, set[str]]] = {}
     for machine in _PLATFORMS:
         for entry in _resolved(machine, requirements or settings.dependencies(), same):
             name, version = entry["metadata"]["name"], entry["metadata"]["version"]
-            _, addresses = found.setdefault(name.lower(), (version, {}))
-            download = entry["download_info"]
-            addresses[download["archive_info"]["hashes"]["sha256"]] = download["url"]
+            _, hashes = found.setdefault(name.lower(), (version, set()))
+            hashes.add(entry["download_info"]["archive_info"]["hashes"]["sha256"])
     lines = [heading]
-    for name, (version, addresses) in sorted(found.items()):
-        lines += (f"# {url}#sha256={digest}" for digest, url in sorted(addresses.items()))
-        marks = "".join(f" \\\n    --hash=sha256:{each}" for each in sorted(addresses))
+    for name, (version, hashes) in sorted(found.items()):
+        marks = "".join(f" \\\n    --hash=sha256:{each}" for each in sorted(hashes))
         lines.append(f"{name}=={version}{marks}")
     return "\n".join(lines) + "\n"
 

@@ -2,17 +2,15 @@
 
     python -m tools.supply.locks           write both again, with the newest versions
     python -m tools.supply.locks --check   print what a lock lacks; the exit status is 1 if it does
-    python -m tools.supply.locks --direct  print the lock of development by addresses, for pip
 
-``tools/build`` installs the lock of development with ``pip --require-hashes``, from the addresses
-in it, so that CI tests today what it tested yesterday, and nothing that somebody published since.
-Both locks have wheels of Python 3.11 for amd64 and arm64; ``tools/build`` installs without a lock
-on other Pythons, and while pyproject.toml asks for what the lock lacks. Imports only what Python
-has: it runs before anything is installed.
+``tools/build`` installs the lock of development with ``pip --require-hashes``, so that CI tests
+today what it tested yesterday, and nothing that somebody published since. Both locks have wheels
+of Python 3.11 for amd64 and arm64; ``tools/build`` installs without a lock on other Pythons, and
+while pyproject.toml asks for what the lock lacks. Imports only what Python has: it runs before
+anything is installed.
 """
 
 import argparse
-import platform
 import re
 import sys
 from collections.abc import Iterable
@@ -23,9 +21,6 @@ from tools.image import settings, wheels
 DEVELOPMENT = Path(__file__).with_name("development.lock")
 _HEADING = "# The versions of development and CI. Written by: python -m tools.supply.locks"
 _LOCKED = re.compile(r"^([A-Za-z0-9._-]+)==([^ ]+)", re.MULTILINE)
-_ADDRESS = re.compile(
-    r"^# (https://\S+/([^/-]+)-[^/]+-([^/-]+)\.whl)#sha256=(\w{64})$", re.MULTILINE
-)
 _REQUIRED = re.compile(r"^([A-Za-z0-9._-]+)(\[[^]]*\])?(.*)$")
 _BOUND = re.compile(r"(>=|==|<)(\d+(?:\.\d+)*)(\.\*)?")
 
@@ -34,12 +29,7 @@ def main() -> None:
     """Write the locks, or check them."""
     parser = argparse.ArgumentParser(prog="python -m tools.supply.locks")
     parser.add_argument("--check", action="store_true", help="only compare with pyproject.toml")
-    parser.add_argument("--direct", action="store_true", help="print addresses for pip")
-    options = parser.parse_args()
-    if options.direct:
-        print("\n".join(direct(DEVELOPMENT, platform.machine())))
-        return
-    if options.check:
+    if parser.parse_args().check:
         missing = [*problems(settings.LOCK, settings.dependencies())]
         missing += problems(DEVELOPMENT, settings.development())
         missing += differences()
@@ -55,15 +45,6 @@ def locked(file: Path) -> dict[str, str]:
     """The versions in a lock, by normalized name."""
     found = _LOCKED.findall(file.read_text(encoding="utf-8"))
     return {_normalized(name): version for name, version in found}
-
-
-def direct(file: Path, machine: str) -> Iterable[str]:
-    """The wheels of a lock for a machine (``x86_64``), as requirements that pip downloads without
-    its index, whose list of all files of all versions takes most of the time of an installation.
-    """
-    for url, name, platforms, digest in _ADDRESS.findall(file.read_text(encoding="utf-8")):
-        if platforms == "any" or platforms.endswith(machine):
-            yield f"{name} @ {url} --hash=sha256:{digest}"
 
 
 def problems(file: Path, requirements: Iterable[str]) -> Iterable[str]:
