@@ -80,6 +80,7 @@ def test_variables_are_found_anywhere(value: Any, want: bool) -> None:
         ("parse_yaml(element.name)", "CEL has no function for it"),
         ("no_such(element)", "is not a function of JMESPath or Kyverno"),
         ("split(element.name)", "takes 2 arguments, not 1"),
+        ("merge()", "takes 1 arguments, not 0"),
         ("sort_by(element.ports, &name)", "has no counterpart"),
         ("element.ports[1:2]", "slice"),
         ("element.[", "is no JMESPath"),
