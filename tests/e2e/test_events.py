@@ -171,6 +171,8 @@ def test_without_the_right_the_log_names_it(
     server = install(NO_BAD, kubeconfig=str(kubeconfig), events="")
     assert client.create(config_map("bad", namespace)).status == 422
     [line] = until(lambda: server.lines("events"), "a line in the log")
-    assert 'a permission is missing: User "policyd" cannot patch resource "events"' in line["message"]
+    assert (
+        'a permission is missing: User "policyd" cannot patch resource "events"' in line["message"]
+    )
     assert counted(server, "failed") == 1
     assert server.get("/readyz")[0] == 200
