@@ -175,8 +175,9 @@ def test_exceptions_apply_to_the_same_requests(seed: int) -> None:
     asked = requests(random, 10)
     for request in (*asked, *({**each, "userInfo": {}} for each in asked)):
         labels = (request["object"] or request["oldObject"])["metadata"].get("labels") or {}
-        fields = {key: request[key] for key in ("operation", "namespace", "name")}
-        seen = ExemptionInput(**fields, user=request["userInfo"], labels=labels)
+        seen = ExemptionInput(
+            request["operation"], request["namespace"], request["name"], request["userInfo"], labels
+        )
         names = {key: request[key] for key in ("object", "oldObject")}
         for exemption, exception in zip(exemptions, given_, strict=True):
             found = exported_exceptions([Exception_.validated(exception)], NOW)

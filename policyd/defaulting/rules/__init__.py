@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from policyd.defaulting.rules import core, groups, pod_resources, pods, volumes, workloads
+from policyd.defaulting.rules import core, groups, pod_resources, pods, workloads
 from policyd.json_types import JSON, JSONObject
 from policyd.versions import OLDEST, KubernetesVersion
 
 DefaultRule = Callable[[JSONObject], None]
-_PARTS = (core, pods, volumes, workloads, groups)
+_PARTS = (core, pods, workloads, groups)
 VALUES: Mapping[str, Mapping[str, JSON]] = json.loads(
     Path(__file__).with_name("fixed.json").read_bytes()
 )

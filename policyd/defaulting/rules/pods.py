@@ -1,4 +1,4 @@
-"""Defaults of Pods and of Pod templates."""
+"""Defaults of Pods, of Pod templates and of their volumes."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -53,7 +53,17 @@ def container(obj: JSONObject) -> None:
         obj["imagePullPolicy"] = pull_policy(obj.get("image") or "")
 
 
+def volume(obj: JSONObject) -> None:
+    """A volume without a source is an emptyDir; the pull policy of an image follows its tag."""
+    if set(obj) <= {"name"}:
+        obj["emptyDir"] = {}
+    image = obj.get("image")
+    if image is not None and not image.get("pullPolicy"):
+        image["pullPolicy"] = pull_policy(image.get("reference") or "")
+
+
 FUNCTIONS = {
+    _CORE + "Volume": (volume,),
     _CORE + "Pod": (pod,),
     _CORE + "PodSpec": (pod_spec,),
     _CORE + "PodStatus": (pod_status,),
