@@ -120,9 +120,9 @@ class Settings:
     )
     token_configuration: tuple[str, ...] = setting(
         (),
-        values.object_name,
-        "Accept tokens bound to the webhook configurations with this name; may be repeated. "
-        "Defaults to --webhook-name.",
+        values.name_and_uid,
+        "Accept tokens bound to the webhook configurations with this name, or as NAME/UID only to "
+        "this one; may be repeated. Defaults to --webhook-name.",
         many=True,
     )
     token_keys: Path | None = setting(

@@ -192,6 +192,15 @@ def object_name(string: str) -> str:
     return string
 
 
+def name_and_uid(string: str) -> str:
+    """The name of an object, or NAME/UID: that very object, not another of its name."""
+    name, slash, uid = string.partition("/")
+    if slash and not (uid and uid.isascii() and uid.isprintable()):
+        raise ValueError("a name, or NAME/UID")
+    object_name(name)
+    return string
+
+
 def https_url(string: str) -> str:
     """A URL that an API server accepts for a webhook; without a slash at its end."""
     url = urlsplit(string)  # ValueError: brackets that are no IPv6 address

@@ -108,6 +108,7 @@ def test_a_url_ends_without_a_slash() -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"token_configuration": ("a/",)}, "--token-configuration: expected a name, or NAME/UID"),
     ({"bind": "8443"}, "--bind: expected HOST:PORT like"),
     ({"bind": "::1:8443"}, "--bind: expected HOST:PORT like"),
     ({"bind": "h:70000"}, "--bind: expected a port of at most 65535"),

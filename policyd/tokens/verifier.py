@@ -98,7 +98,7 @@ class TokenVerifier:
     """Verifies tokens of one issuer for one webhook.
 
     ``audiences`` are the addresses of the webhook, without a path, ``configurations`` the names of
-    the webhook configurations that may have sent the caller.
+    the webhook configurations that may have sent the caller, or NAME/UID.
     """
 
     def __init__(
@@ -211,8 +211,11 @@ class TokenVerifier:
         wanted = BOUND[webhook]
         bound = {name: private[name] for name in BOUND.values() if private.get(name) is not None}
         reference = bound.get(wanted)
-        name = reference.get("name") if isinstance(reference, dict) else None
-        if len(bound) != 1 or name not in self._configurations:
+        named: tuple[object, ...] = ()
+        if isinstance(reference, dict):
+            name = reference.get("name")
+            named = name, f"{name}/{reference.get('uid')}"
+        if len(bound) != 1 or not any(each in self._configurations for each in named):
             found = ", ".join(f"{kind} {_shown(of)}" for kind, of in bound.items()) or "nothing"
             raise CallerRefused(
                 "configuration",

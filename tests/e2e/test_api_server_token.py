@@ -7,7 +7,7 @@ credential of a webhook.
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,8 @@ from tests.builders.policies import CONFIG_MAPS, demand, labelling, policy
 from tests.builders.reviews import body
 from tests.e2e import in_cluster
 from tests.e2e.client import Answer, Client
-from tests.e2e.cluster import Cluster, cluster, free_ports
+from tests.e2e.cluster import Cluster, cluster, free_ports, new_key, openssl
+from tests.e2e.restarting import Restarting
 from tests.e2e.webhook import KINDS, configuration, write
 from tests.server.process import Process, until
 
@@ -107,27 +108,35 @@ def start(api: Cluster, port: int, namespace: str, tmp_path: Path) -> Iterator[S
     with ExitStack() as stack:
 
         def started(*flags: str) -> Process:
-            sources = write(tmp_path / "policies", POLICIES)
-            command = [
-                sys.executable,
-                "-m",
-                "policyd",
-                "serve",
-                f"--policies={sources}",
-                f"--tls-cert={api.folder / 'server.crt'}",
-                f"--tls-key={api.folder / 'server.key'}",
-                f"--bind=127.0.0.1:{port}",
-                "--admin-bind=127.0.0.1:0",
-                "--require-api-server-token",
-                f"--token-audience=https://127.0.0.1:{port}",
-                *(f"--token-configuration={webhook}-{namespace}" for webhook in KINDS),
-                *(flags or [f"--kubeconfig={in_cluster.kubeconfig(api, tmp_path)}"]),
-            ]
-            process = Process(command, tmp_path / "policyd.log")
-            stack.callback(process.kill)
-            return process
+            configurations = [f"--token-configuration={webhook}-{namespace}" for webhook in KINDS]
+            keys = flags or [f"--kubeconfig={in_cluster.kubeconfig(api, tmp_path)}"]
+            return stack.enter_context(serving(api, port, tmp_path, *configurations, *keys))
 
         yield started
+
+
+@contextmanager
+def serving(api: Cluster, port: int, folder: Path, *flags: str) -> Iterator[Process]:
+    """policyd, which requires tokens."""
+    command = [
+        sys.executable,
+        "-m",
+        "policyd",
+        "serve",
+        f"--policies={write(folder / 'policies', POLICIES)}",
+        f"--tls-cert={api.folder / 'server.crt'}",
+        f"--tls-key={api.folder / 'server.key'}",
+        f"--bind=127.0.0.1:{port}",
+        "--admin-bind=127.0.0.1:0",
+        "--require-api-server-token",
+        f"--token-audience=https://127.0.0.1:{port}",
+        *flags,
+    ]
+    process = Process(command, folder / "policyd.log")
+    try:
+        yield process
+    finally:
+        process.kill()
 
 
 def requested(client: Client, audience: str, bound: JSONObject | None, *groups: str) -> Answer:
@@ -259,3 +268,70 @@ def test_the_api_server_presents_tokens_of_a_file(
         stored["webhooks"][0]["failurePolicy"] = "Ignore"
         assert client.replace(stored).status == 200
         until(lambda: client.create(good, dryRun="All").status == 201, "what Ignore admits")
+
+
+def test_a_configuration_that_was_made_anew_has_another_uid(
+    api: Cluster, client: Client, port: int, bound: dict[str, JSONObject], tmp_path: Path
+) -> None:
+    stored = client.get(bound["validate"]).body
+    name, uid = stored["metadata"]["name"], stored["metadata"]["uid"]
+    token = issued(client, f"https://127.0.0.1:{port}/validate", stored, "*")
+    keys = f"--kubeconfig={in_cluster.kubeconfig(api, tmp_path)}"
+    for wanted, status in ((uid, 200), ("another", 401)):
+        with serving(api, port, tmp_path, keys, f"--token-configuration={name}/{wanted}") as server:
+            assert posted(server, "/validate", token)[0] == status
+
+
+@pytest.mark.usefixtures("api")  # which skips where there is no API server
+def test_keys_are_rotated_by_restarts_of_the_api_server(tmp_path: Path, port: int) -> None:
+    """First both keys are published, and the new one signs; then the former is removed."""
+    running = Restarting(tmp_path)
+    stem = tmp_path / "new"
+    openssl("req", "-x509", "-subj", "/CN=new", *new_key(stem), cwd=tmp_path)
+    new = [
+        f"--service-account-{each}"
+        for each in (f"key-file={stem}.crt", f"signing-key-file={stem}.key")
+    ]
+    with running.store(), ExitStack() as stack:
+        api = running.start(GATE)
+        configured = configuration("validate", api, port, "nowhere")
+        with_client(
+            api,
+            lambda client: [
+                client.made(each) for each in (ACCOUNT, *right_to_attest(), configured)
+            ],
+        )
+
+        def token() -> str:
+            audience = f"https://127.0.0.1:{port}/validate"
+            return with_client(api, lambda client: issued(client, audience, configured, "*"))
+
+        keys = f"--kubeconfig={in_cluster.kubeconfig(api, tmp_path)}"
+        name = f"--token-configuration={configured['metadata']['name']}"
+        server = stack.enter_context(serving(api, port, tmp_path, keys, name))
+
+        def status(token: str) -> int:
+            return posted(server, "/validate", token)[0]
+
+        former = token()
+        assert status(former) == 200
+        running.stop()
+        assert status(former) == 200
+        api = running.start(GATE, *new)
+        latter = token()
+        until(lambda: status(latter) == 200, "the new key")
+        assert status(former) == 200
+        running.stop()
+        api = running.start(GATE, *new, without="--service-account-key-file")
+        assert status(token()) == 200
+        until(lambda: status(former) == 401, "the removal of the former key")
+        assert status(latter) == 200
+
+
+def with_client(api: Cluster, work: Callable[[Client], Any]) -> Any:
+    """Do something with a client of an API server."""
+    client = Client(api)
+    try:
+        return work(client)
+    finally:
+        client.close()

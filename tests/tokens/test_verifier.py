@@ -164,6 +164,16 @@ def test_any_of_several_addresses_and_configurations_will_do() -> None:
     assert found.verify(given, "validate", "/validate") == "*"
 
 
+def test_a_uid_names_one_configuration() -> None:
+    found = TokenVerifier([AUDIENCE], [f"{NAME}/u-2"])
+    found.use(ISSUER, keys(EC))
+    assert found.verify(token(), "validate", "/validate") == "*"
+    for reference in ({"name": NAME, "uid": "u-3"}, {"name": NAME}, {"uid": "u-2"}):
+        given = token(**{"kubernetes.io": private(**{VALIDATING: reference})})
+        with pytest.raises(CallerRefused, match="got one bound to"):
+            found.verify(given, "validate", "/validate")
+
+
 def test_a_forged_signature_is_refused() -> None:
     head, body, signature = token().split(b".")
     other = token(exp=NOW + 86_399).split(b".")

@@ -37,6 +37,7 @@ _METAVARS: dict[Callable[[str], Any], str] = {
     option_values.lifetime: "DURATION",
     option_values.log_format: "[json|text]",
     option_values.object_name: "NAME",
+    option_values.name_and_uid: "NAME[/UID]",
     option_values.placement_mode: "[auto|never|only]",
     option_values.positive_duration: "DURATION",
     option_values.service_port: "NAME:PORT",
