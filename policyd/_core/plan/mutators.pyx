@@ -99,7 +99,7 @@ cdef enum:
     BYTES_A_VALUE = 32  # of a number, and of quotes and separators
 
 
-class NotDirect(Exception):
+class _NotDirect(Exception):
     """The value is for the general form."""
 
 
@@ -108,7 +108,7 @@ cdef dict configured(StructValue value, dict live, Field root, ReadTrees sources
     changed. ``live`` itself if nothing changes; None if something is wrong: the general form says
     what.
     """
-    cdef Configured change = Configured.__new__(Configured)
+    cdef _Configured change = _Configured.__new__(_Configured)
     cdef dict fields = value.fields
     change.edits, change.sources, change.room = edits, sources, ROOM
     # The object keeps its kind, whatever the value declares.
@@ -116,7 +116,7 @@ cdef dict configured(StructValue value, dict live, Field root, ReadTrees sources
         fields = {name: item for name, item in fields.items() if name not in ("kind", "apiVersion")}
     try:
         return change.members(fields, value.type_name, live, root.type)
-    except (NotDirect, ConversionError, MergeError):
+    except (_NotDirect, ConversionError, MergeError):
         return None
 
 
@@ -125,7 +125,7 @@ cdef bint is_scalar(object kind):
 
 
 @cython.final
-cdef class Configured:
+cdef class _Configured:
     """One change. Fields of structs and entries of maps are merged where they are, also in the
     items of a list that the value names in its order; all others are converted and then merged.
     """
@@ -135,7 +135,7 @@ cdef class Configured:
 
     cdef dict struct(self, StructValue value, str expected, dict live, SchemaType type):
         if value.type_name != expected or type.decoding != STRUCT:
-            raise NotDirect
+            raise _NotDirect
         return self.members(value.fields, expected, live, type)
 
     cdef dict members(self, dict given, str expected, dict live, SchemaType type):
@@ -144,17 +144,17 @@ cdef class Configured:
         cdef Field field
         cdef Edit last = None
         if not type.is_map or type.atomic:
-            raise NotDirect
+            raise _NotDirect
         for name, item in given.items():
             if kind_of(name) is not str:
-                raise NotDirect
+                raise _NotDirect
             before = live.get(name, ABSENT)
             kind = kind_of(item)
             if kind is kind_of(before) and is_scalar(kind) and item == before:
                 continue
             field = type.extra if type.decoding == MAP else type.fields.get(name)
             if field is None:
-                raise NotDirect
+                raise _NotDirect
             self.edits.latest = None
             after = self.member(name, item, before, expected, field, type)
             if after is before:
@@ -187,7 +187,7 @@ cdef class Configured:
         elif kind is list and kind_of(before) is list and same_items(item, before, field.type):
             return self.items(item, path_of(expected, name), before, field.type)
         if type.decoding == MAP:
-            raise NotDirect
+            raise _NotDirect
         after = self.converted(name, item, expected)
         self.check(after, value_bytes(item, ROOM), field)
         return after if before is ABSENT else merge_value(before, after, field.type, self.edits)
@@ -204,7 +204,7 @@ cdef class Configured:
     cdef int check(self, object value, Py_ssize_t size, Field field) except -1:
         self.room -= size
         if self.room < 0 or value_problems(value, field.type, False, True) is not None:
-            raise NotDirect
+            raise _NotDirect
         return 0
 
     cdef list items(self, list given, str expected, list live, SchemaType type):

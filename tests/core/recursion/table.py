@@ -36,7 +36,7 @@ COMPILED = (
     Bound(r"patch\.diff:Differ\.\w+", "1,000 levels: PatchError"),
     Bound(r"patch\.json_patch:is_within", "1,000 levels: too deep"),
     Bound(r"pattern\.\w+:\w+\.(test|explain|fits|test_item)|pattern\.leaves:has_item", POLICY),
-    Bound(r"plan\.mutators:Configured\.\w+", MADE),
+    Bound(r"plan\.mutators:_Configured\.\w+", MADE),
     Bound(r"plan\.mutated_tree:EditedObject\.\w+", "the patch, which is merged before"),
     Bound(r"plan\.overlay:change_of", STACK),
     Bound(r"plan\.overlay:(\w+\.)?(merged|applied|keyed|key_of)", POLICY),
