@@ -76,7 +76,7 @@ def made(memory: str) -> dict[str, Any]:
     found: dict[str, Any] = deployment(container(resources={"limits": {"memory": memory}}))
     found["metadata"]["labels"] = {"app": "web"}
     found["spec"]["strategy"] = {}
-    fields = [("f:a", {}), ("f:b", [{".": {}}])]
+    fields: list[tuple[str, Any]] = [("f:a", {}), ("f:b", [{".": {}}])]
     found["metadata"]["managedFields"] = [
         {"fieldsV1": dict(fields if memory == "1Gi" else reversed(fields))}
     ]

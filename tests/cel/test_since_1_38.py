@@ -80,7 +80,7 @@ def test_values_errors_and_costs(expression: str, before: Any, since: Any, versi
 def test_a_traced_program_costs_as_much(expression: str) -> None:
     checked = Environment.admission(patch_types=True, version=LATEST).check(expression)
     _, cost = plan_traced(checked, Layout(), Tracer()).evaluate_with_cost({"object": OBJECT})
-    assert cost == dict((row[0], row[2][1]) for row in ROWS)[expression]
+    assert cost == {row[0]: row[2][1] for row in ROWS}[expression]
 
 
 def test_what_does_not_compile() -> None:

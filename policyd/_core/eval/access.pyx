@@ -394,7 +394,8 @@ cdef object _declared_field(
     if optional and not act.since_1_38:
         return MISSING
     if any([_nameless(held) for held in value.fields.values()]):
-        return MISSING if test or optional else error(f'cannot get field "{name}"')  # as for any field
+        # As for any field.
+        return MISSING if test or optional else error(f'cannot get field "{name}"')
     found = value.fields.get(name, MISSING if test or optional else None)
     return found if test or found is MISSING else reread_held(_as_map(found))
 

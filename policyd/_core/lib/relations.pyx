@@ -20,7 +20,7 @@ from policyd._core.eval.functions import Library
 
 
 cdef object unordered(Activation act, int order, object left, object right):
-    """The result for two values without an order. Since 1.38 nothing is less or greater than NaN."""
+    """The result for two values without an order. Since 1.38 nothing is less or more than NaN."""
     if act.since_1_38 and (is_nan(left) or (is_nan(right) and type(left) in COMPARABLE)):
         return False
     return error("NaN values cannot be ordered") if order == 3 else NO_OVERLOAD

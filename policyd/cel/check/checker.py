@@ -29,7 +29,6 @@ from policyd.cel.types.messages import is_message
 from policyd.cel.types.types import BOOL, DYN, ERROR, INT, STRING, Kind, Type
 from policyd.cel.types.unify import Bindings, most_general
 from policyd.errors import CelTypeError
-from policyd.versions import CEL_0_33
 
 _LITERAL_TYPES: dict[type, Type] = {
     bool: BOOL,
@@ -127,10 +126,7 @@ class Checker:
         self._report(pos, f"expected type '{expected.display()}' but found '{found.display()}'")
 
     def _undeclared(self, node: Expr, name: str) -> Expr:
-        scope = self._scope
-        named = scope.container or not scope.version.has(CEL_0_33)
-        place = f" (in container '{scope.container}')" if named else ""
-        self._report(node.pos, f"undeclared reference to '{name}'{place}")
+        self._report(node.pos, f"undeclared reference to '{name}'{self._scope.place()}")
         return self._typed(node, ERROR)
 
     def _name(self, node: Expr, found: tuple[str, Type]) -> Expr:

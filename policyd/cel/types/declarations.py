@@ -5,7 +5,13 @@ from dataclasses import dataclass, field
 
 from policyd.cel.types import types
 from policyd.cel.types.types import Kind, Type, TypeProvider
-from policyd.versions import LEADING_DOT_IS_GLOBAL, NEWEST, TYPE_NAMES_HOLD_DYN, KubernetesVersion
+from policyd.versions import (
+    CEL_0_33,
+    LEADING_DOT_IS_GLOBAL,
+    NEWEST,
+    TYPE_NAMES_HOLD_DYN,
+    KubernetesVersion,
+)
 
 _PARAM = Kind.PARAM
 _ALIASES = {
@@ -161,6 +167,11 @@ class Scope:
             yield f"{container}.{name}"
             container = container.rpartition(".")[0]
         yield name
+
+    def place(self) -> str:
+        """Return the container as errors name it; since 1.38 they do not name an empty one."""
+        named = self.container or not self.version.has(CEL_0_33)
+        return f" (in container '{self.container}')" if named else ""
 
     def variable(self, name: str) -> Type | None:
         """Return the type of a variable or of a type's name."""
