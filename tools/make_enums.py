@@ -3,10 +3,10 @@
 
 python -m tools.make_enums
 
-The OpenAPI documents that a release publishes have no enumerations; the Go source that API servers
-make theirs from has them. The file has one line for each served definition that has an
-enumeration: ``{field: values}``, the values of all versions. The name of a field ends with ``[]``
-where its items are meant, and with ``{}`` for the values of a map.
+The OpenAPI documents that a release publishes have no enumerations; the Go source from which API
+servers make theirs has them. The file has one line for each served definition with an enumeration:
+``{field: values}``, the values of all versions. The name of a field ends with ``[]`` where its
+items are meant, and with ``{}`` for the values of a map.
 """
 
 import json

@@ -21,7 +21,7 @@ READERS = {
 # What every other value is called; a choice lists its values.
 OTHERS = {
     "BYTES", "DURATION", "EXPRESSION", "GLOB", "HOST:PORT", "KEY=VALUE", "KEY=VALUE,…", "KIND",
-    "KIND/[NAMESPACE/]NAME", "NAME", "NAME:PORT", "NAME=JSON", "NAMESPACE/NAME[:PORT]", "NUMBER",
+    "KIND/[NAMESPACE/]NAME", "NAME", "NAME[/UID]", "NAME:PORT", "NAME=JSON", "NAMESPACE/NAME[:PORT]", "NUMBER",
     "PERCENT", "POLICY", "REGEX", "RESOURCE", "RULE", "RULE,…", "SELECTOR", "URL", "VERSION", "WHEN",
 }  # fmt: skip
 

@@ -304,8 +304,7 @@ def test_keys_are_rotated_by_restarts_of_the_api_server(tmp_path: Path, port: in
 
         def token() -> str:
             audience = f"https://127.0.0.1:{port}/validate"
-            made: str = with_client(api, lambda client: issued(client, audience, configured, "*"))
-            return made
+            return str(with_client(api, lambda client: issued(client, audience, configured, "*")))
 
         keys = f"--kubeconfig={in_cluster.kubeconfig(api, tmp_path)}"
         name = f"--token-configuration={configured['metadata']['name']}"

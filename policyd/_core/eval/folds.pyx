@@ -68,8 +68,8 @@ cdef class FoldNode(Node):
         return <list>value if type(value) is list else list((<dict>value).values())
 
     cdef object refuse(self, Activation act, object value):
-        """The error for a range that is neither a list nor a map. Since 1.38 what has size 0 is
-        an empty range.
+        """The error for a range that is neither a list nor a map. Since 1.38 an empty string is an
+        empty range.
         """
         if type(value) is CelError:
             return value

@@ -111,8 +111,8 @@ cdef object parse(str text, bint since_1_38=False):
         fits = number <= MAX_INT64 + parts.negative
     if fits and scale >= NANO:
         short = made(-number if parts.negative else number, scale, False, notation)
-        plain = not figures.endswith("000") and figures[0] != "0"
-        if plain and digits <= MAX_DIGITS and scale % 3 == 0:
+        fits = digits <= MAX_DIGITS and scale % 3 == 0  # as it is written
+        if fits and not figures.endswith("000") and figures[0] != "0":
             short.written = text
         return short
     if parts.empty:

@@ -169,7 +169,7 @@ class Scope:
         yield name
 
     def place(self) -> str:
-        """Return how messages name the container; since CEL 0.33 an empty one is left out."""
+        """Return the container as errors name it; since 1.38 they do not name an empty one."""
         named = self.container or not self.version.has(CEL_0_33)
         return f" (in container '{self.container}')" if named else ""
 
