@@ -102,8 +102,12 @@ class Client:
     def _ask(self, sock: ssl.SSLSocket) -> None:
         told = False
         while True:
-            sock.sendall(whole_request())
-            answer = response(sock)
+            try:
+                sock.sendall(whole_request())
+            except ssl.SSLEOFError:  # closed, without TLS' own goodbye; a reset is another error
+                answer = b""
+            else:
+                answer = response(sock)
             if not answer:
                 if not told:
                     self.failures.append("closed without an answer")
