@@ -39,6 +39,7 @@ OTHERS = {
     "--install": "helm",
     "--keep": "tools/fuzz",
     "--metrics-url": "tools/crossover",
+    "--name-only": "git",
     "--no-instructions": "make bench-compare",
     "--pod": "an agent in an example",
     "--post-renderer": "helm",
