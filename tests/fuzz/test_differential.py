@@ -39,6 +39,8 @@ def test_random_expressions_answer_as_in_kubernetes(
         pytest.skip(str(reason))
     if make is go_values.questions and kubernetes.chosen() == "1.36":
         pytest.skip("1.36 reads built-in kinds as JSON")
+    if kubernetes.chosen() in kubernetes.AHEAD:
+        rare += 2  # huge quantities, see docs/reference/kubernetes-versions.md
     count = portion(count)
     wrong = list(compare.differences(list(make(count, SEED))))
     print(f"{count - len(wrong)} passed of {count}", *wrong[:20], sep="\n")
