@@ -174,13 +174,18 @@ def test_a_namespace_that_cannot_be_had_is_an_error_of_those_who_need_it(
         else each
         for each in FAILING[name]
     ]
-    cluster = (
-        clusters.SilentNamespaces() if late else clusters.Namespaces(Failure("the line is dead"))
-    )
-    told = Listening()
     policies = compiled(*documents, validating("y", "false"))
-    deadline = perf_counter_ns() + (2 if late else 60) * SECOND
-    response = reviewed(cluster, policies, deadline=deadline, recorder=told)
+    for seconds in (1, 10, 60) if late else (60,):  # a busy machine may need longer for the rest
+        cluster = (
+            clusters.SilentNamespaces()
+            if late
+            else clusters.Namespaces(Failure("the line is dead"))
+        )
+        told = Listening()
+        deadline = perf_counter_ns() + seconds * SECOND
+        response = reviewed(cluster, policies, deadline=deadline, recorder=told)
+        if "policy 'y' denied request" in str(response.causes):
+            break
     assert not response.allowed
     errors = [message for what, _, message in told.told if what == "error"]
     assert len(errors) == 1
