@@ -78,7 +78,7 @@ def refused(given: bytes, webhook: str = "validate", path: str = "/validate") ->
     with pytest.raises(CallerRefused) as caught:
         verifier().verify(given, webhook, path)
     assert caught.value.status == 401
-    assert given.decode("latin-1") not in str(caught.value) or not given
+    assert len(given) < 20 or given.decode("latin-1") not in str(caught.value)
     assert len(str(caught.value)) < 1000
     return caught.value.cause
 
