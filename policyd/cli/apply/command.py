@@ -44,7 +44,8 @@ Examples:
       --user alice --group dev
   policyd apply -p policies/ deploy/ --exclude values.yaml \\
       --exclude 'templates/*'
-  git diff --name-only main | xargs policyd apply -p policies/ --skip-no-objects
+  git diff --name-only main | xargs policyd apply -p policies/ \\
+      --skip-no-objects
   policyd apply -p policies/ deploy/ --namespace shop --fail-on warn
   policyd apply -p policies/ deploy/ --diff --output-dir mutated/
   helm template chart/ | policyd apply -p policies/ --mutated - > mutated.yaml

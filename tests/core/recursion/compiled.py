@@ -71,5 +71,5 @@ def _plain(mangled: str) -> str:
         start, length = found.end(), int(found[1])
         parts.append(rest[start : start + length])
         rest = rest[start + length :].removeprefix("_")
-    owner = f"{parts.pop()}." if parts[-1][0].isupper() else ""
+    owner = f"{parts.pop()}." if parts[-1].lstrip("_")[0].isupper() else ""
     return f"{'.'.join(parts[2:])}:{owner}{rest}"
