@@ -40,7 +40,9 @@ def split(key: str) -> tuple[Mark, str]:
     found = _MARKED.fullmatch(key)
     if found is None:
         if _BROKEN.fullmatch(key):
-            raise UnknownMark(f"{key!r} is no mark with a key in brackets: the marks are {KNOWN}")
+            raise UnknownMark(
+                f"{key!r} is not a mark with a key in brackets: the marks are {KNOWN}"
+            )
         return Mark.NONE, key
     sign, name = found["mark"], found["name"]
     mark = _MARKS.get(sign)

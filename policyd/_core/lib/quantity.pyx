@@ -13,7 +13,7 @@ from policyd._core.values.activation cimport Activation, take, work
 from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
 from policyd._core.go.numbers cimport power_of_ten, to_double
 from policyd._core.eval.functions cimport binary, first_tenths, unary
-from policyd._core.lib.quantity_grammar cimport Written, exponent_of, read
+from policyd._core.lib.quantity_grammar cimport MAX_INT64, Written, exponent_of, read
 from policyd._core.values.types cimport Opaque
 
 from policyd._core.eval import estimates
@@ -45,7 +45,6 @@ cdef enum:
     MAX_WRITTEN = 4000
     MAX_INT64_DIGITS = 19
 
-cdef object MAX_INT64 = 9223372036854775807
 cdef str DECIMAL = quantity_format.DECIMAL
 cdef str BINARY = quantity_format.BINARY
 cdef str EXPONENT = quantity_format.EXPONENT

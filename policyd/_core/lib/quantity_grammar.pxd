@@ -11,5 +11,7 @@ cdef struct Written:
     Py_ssize_t suffix      # start of the suffix, which ends with the string
 
 
+cdef object MAX_INT64
+
 cdef bint read(str text, Written* out) except -1
 cdef object exponent_of(str suffix)

@@ -167,7 +167,7 @@ class _Builder:
         yield self.step(expr, scope)
 
     def _chain(self, expr: Expr, record: Record, scope: _Scope) -> Iterator[Step]:
-        """Yield the base of a chain, its computed keys, and how far one that fails is there."""
+        """Yield the base of a chain, its computed keys, and the last value before it failed."""
         base, keys = _unchained(expr)
         if not isinstance(base, Ident):
             yield from self._telling(base, scope)

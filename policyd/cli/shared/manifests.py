@@ -244,7 +244,7 @@ class OldObjects:
 def _read_elsewhere(document: Document) -> Problem:
     """Say that no API server gets a document."""
     line, column = document.place("kind")
-    message = f"a {document.kind} is no object of the API server"
+    message = f"a {document.kind} is not sent to the API server"
     hint = f"check what it makes: {_READ_BY[document.group]}"
     return Problem(message, document.file, line, column, hint=hint, rule=NOT_AN_OBJECT)
 

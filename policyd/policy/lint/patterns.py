@@ -6,12 +6,14 @@ kinds: a mismatch with only some of them is then no mistake.
 """
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from policyd._core.pattern.strings import Wildcard
 from policyd._core.schema.types import Scalar, SchemaType
+from policyd.cel.types.structs import ADMISSION, Structs
+from policyd.cel.types.types import BOOL, Kind, Type
 from policyd.errors import Problem
 from policyd.json_types import FieldPath
 from policyd.mutation.schemas.schemas import Gvk, Schemas
@@ -19,8 +21,7 @@ from policyd.pattern.compiler import compile_pattern
 from policyd.pattern.faults import PatternError
 from policyd.pattern.marks import Mark, split
 from policyd.policy.kinds.definitions import definitions
-from policyd.policy.kinds.enums import enum_of_type
-from policyd.policy.kinds.object_types import KindSchemas
+from policyd.policy.kinds.object_types import KindSchemas, ObjectTypes
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import kinds_of
 from policyd.policy.model.findings import FormProblem
@@ -53,18 +54,24 @@ def misfitting(run: LintRun) -> list[Problem]:
     for document in run.sources.documents:
         if isinstance(document.model, Policy):
             kinds = kinds_of(document.model.spec.match_constraints.resource_rules, resources)
-            found += _advise(document, document.model, kinds, schemas)
+            found += _advise(document, document.model, kinds, schemas, resources)
     return found
 
 
 def _advise(
-    document: Document, policy: Policy, kinds: list[Gvk], schemas: Schemas
+    document: Document,
+    policy: Policy,
+    kinds: list[Gvk],
+    schemas: Schemas,
+    resources: KindSchemas,
 ) -> Iterator[Problem]:
+    types = ObjectTypes(resources, Structs(ADMISSION))
     roots = {gvk: found.root.type for gvk in kinds if (found := schemas.lookup(*gvk)) is not None}
     for path, tree, telling_apart in _patterns(policy):
         reported: dict[FieldPath, dict[Gvk, Misfit]] = {}
         for gvk, root in roots.items():
-            for where, misfit in _misfits(tree, root, path):
+            unfit = _unfit_strings(tree, types, types.of_kind(gvk), path)
+            for where, misfit in (*_misfits(tree, root, path), *unfit):
                 reported.setdefault(where, {})[gvk] = misfit
         for where, by_kind in reported.items():
             if len(by_kind) == len(roots) or not telling_apart:
@@ -123,7 +130,6 @@ def _misfits_of_keys(
         if field is not None:
             if split(key)[0] is not Mark.ABSENT:
                 yield from _misfits(value, field.type, (*path, key))
-                yield from _misfit_of_choice(value, field.type, schema.name, name, (*path, key))
         elif not ("*" in name or "?" in name) or not any(
             map(Wildcard(name).matches, schema.fields)
         ):
@@ -151,22 +157,41 @@ def _misfit_of_leaf(value: Any, schema: SchemaType, path: FieldPath) -> Iterator
         yield path, Misfit("the field is a map, but the pattern is a scalar", hint)
 
 
-def _misfit_of_choice(
-    value: Any, schema: SchemaType, of_type: str, name: str, path: FieldPath
+def _unfit_strings(
+    tree: Any, types: ObjectTypes, of: Type | None, path: FieldPath
 ) -> Iterator[PlacedMisfit]:
-    """Check a string of a field that has few values: of an enumeration, or of a boolean."""
-    if not isinstance(value, str) or value in _ANY:
-        return
-    boolean = schema.scalar == Scalar.BOOLEAN
-    known = [True, False] if boolean else sorted(enum_of_type(of_type, name))
+    """Check the strings of fields that have few values: of enumerations and booleans. ``of`` is the
+    type at the path; None: unknown.
+    """
+    if isinstance(tree, list):
+        item = of.params[0] if of is not None and of.kind is Kind.LIST else None
+        for index, each in enumerate(tree):
+            yield from _unfit_strings(each, types, item, (*path, index))
+    elif isinstance(tree, dict) and of is not None:
+        for key, value in tree.items():
+            mark, name = split(key)
+            if mark is Mark.ABSENT:
+                continue
+            field = types.field(of, name)
+            if not isinstance(value, str):
+                yield from _unfit_strings(value, types, field, (*path, key))
+            elif field == BOOL:
+                yield from _unfit_string(value, [True, False], (*path, key))
+            else:
+                known = (types.schema_of(of, name) or {}).get("enum", ())
+                yield from _unfit_string(value, known, (*path, key))
+
+
+def _unfit_string(value: str, known: Sequence[Any], path: FieldPath) -> Iterator[PlacedMisfit]:
     try:
         fits = list(map(compile_pattern(value).holds, known))
     except PatternError:
         return  # an error of the policy
-    listed = " or ".join(map(str, known)).lower() if boolean else " or ".join(map(str, known))
+    words = [str(each).lower() if isinstance(each, bool) else str(each) for each in known]
     if known and not any(fits):
-        near = difflib.get_close_matches(value, map(str, known), n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}?" if near else f"write {listed}"
+        near = difflib.get_close_matches(value, words, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}?" if near else f"write {' or '.join(words)}"
         yield path, Misfit(f'no value of the field fits "{value}"', hint)
     elif known and all(fits) and "!" in value:
-        yield path, Misfit(f'every value of the field fits "{value}"', f"the values are {listed}")
+        hint = f"the values are {' or '.join(words)}"
+        yield path, Misfit(f'every value of the field fits "{value}"', hint)

@@ -57,7 +57,7 @@ def test_what_kustomize_reads_is_no_object(kind: str) -> None:
     write("deploy/own.yaml", f"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: {kind}\n")
     done = run("deploy")
     assert done.exit_code == 0, done.output
-    assert f"own.yaml:2:7: warning: skipped: a {kind} is no object of the API server" in done.stderr
+    assert f"own.yaml:2:7: warning: skipped: a {kind} is not sent to the API server" in done.stderr
     done = run("deploy/pod.yaml", "deploy/own.yaml")
     assert done.exit_code == 2
     assert "hint: check what it makes: kustomize build DIR | policyd apply -" in done.stderr

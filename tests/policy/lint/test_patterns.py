@@ -103,7 +103,13 @@ def test_custom_resources_and_kinds_that_nobody_knows() -> None:
     schema = {
         "type": "object",
         "properties": {
-            "spec": {"type": "object", "properties": {"size": {"type": "integer"}}},
+            "spec": {
+                "type": "object",
+                "properties": {
+                    "size": {"type": "integer"},
+                    "shape": {"type": "string", "enum": ["round", "square"]},
+                },
+            },
             "any": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
         },
     }
@@ -129,6 +135,8 @@ def test_custom_resources_and_kinds_that_nobody_knows() -> None:
     pattern = {"spec": {"size": 1, "colour": "red"}, "any": {"thing": 1}}
     (said,) = advised({"pattern": pattern}, rules=things, crds=(crd,))
     assert said == 'pattern.spec.colour: x.io/v1, Kind=Thing: the object has no field "colour"'
+    (said,) = advised({"pattern": {"spec": {"shape": "rund"}}}, rules=things, crds=(crd,))
+    assert said.endswith('no value of the field fits "rund" | did you mean round?')
     assert advised({"pattern": pattern}, rules=things) == []
     everything = [rule(resources=["*"])]
     assert advised({"pattern": pattern}, rules=everything) == []
