@@ -150,7 +150,7 @@ def kubeconfig(api: Cluster, client: Client, tmp_path: Path) -> Iterator[Path]:
     file.write_text(json.dumps(document))
     yield file
     for each in made:
-        client.delete(each)
+        client.deleted(each)
 
 
 def make_namespace(client: Client, name: str, **labels: str) -> JSONObject:

@@ -23,7 +23,7 @@ def served(client: Client, *definitions: JSONObject) -> Iterator[None]:
         yield
     finally:
         for each in definitions:
-            client.delete(each)
+            client.deleted(each)
             until(partial(_is_gone, client, each), "the end of the definition")
 
 

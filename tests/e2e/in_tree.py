@@ -89,7 +89,7 @@ def in_force(client: Client, documents: Sequence[JSONObject]) -> Iterator[None]:
     with ExitStack() as stack:
         for each in ordered:
             client.made(each)
-            stack.callback(client.delete, each)
+            stack.callback(client.deleted, each)
         # The marker is the last of its kind: once it acts, so do the others.
         until(partial(marker.acts, client), f"{kind} in force")
         yield

@@ -101,7 +101,7 @@ def live_calls(api: Cluster) -> Iterator[Live]:
             yield Live(api, client, recorder, given)
         finally:
             for each in (*given, *SPACES, DEFINITION):
-                client.delete(each)
+                client.deleted(each)
             client.close()
 
 

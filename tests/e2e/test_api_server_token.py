@@ -173,7 +173,7 @@ def bound(
         client.made(each)
     yield made
     for each in made.values():
-        client.delete(each)
+        client.deleted(each)
 
 
 def test_tokens_of_the_api_server_are_accepted(
@@ -247,7 +247,7 @@ def test_the_api_server_presents_tokens_of_a_file(
         for webhook in KINDS:
             made = configuration(webhook, api, port, namespace)
             client.made(made)
-            stack.callback(client.delete, made)
+            stack.callback(client.deleted, made)
             token = issued(client, f"https://127.0.0.1:{port}/{webhook}", made, "*")
             (api.folder / f"{webhook}.token").write_text(token)
         until(lambda: client.create(bad, dryRun="All").status != 201, "a denial")
@@ -259,7 +259,7 @@ def test_the_api_server_presents_tokens_of_a_file(
         (entry,) = other["webhooks"]
         entry["clientConfig"]["url"] += "/fail"
         client.made(other)
-        stack.callback(client.delete, other)
+        stack.callback(client.deleted, other)
         until(lambda: client.create(good, dryRun="All").status != 201, "a refusal")
         answer = client.create(good, dryRun="All")
         assert (answer.status, "failed calling webhook" in answer.message) == (500, True)

@@ -133,7 +133,7 @@ def test_validations_warn_and_deny_of_the_same(
 def test_without_the_right_to_ask_the_failure_policy_decides(
     client: Client, kubeconfig: Path, namespace: str, install: Install
 ) -> None:
-    client.delete(component()[1])
+    client.deleted(component()[1])
     install(
         policy("strict", CONFIG_MAPS, validations=[demand(f"{ASKED[1]}.allowed()", "no")]),
         policy(

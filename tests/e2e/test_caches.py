@@ -78,5 +78,5 @@ def test_a_definition_counts_at_once(
         until(lambda: state() == "active", "the definition")
         took.append(perf_counter() - began)
     finally:
-        client.delete(defining)
+        client.deleted(defining)
     print(f"definition created to policies loaded again: {1000 * max(took):.0f} ms")

@@ -114,7 +114,7 @@ def gated(api: Cluster, client: Client, namespace: str) -> Iterator[Callable[[Pr
 
     yield register
     for each in made:
-        client.delete(each)
+        client.deleted(each)
 
 
 def says(server: Process, key: str, wanted: str) -> bool:

@@ -62,7 +62,7 @@ def limited_user(api: Cluster, client: Client, tmp_path: Path) -> Iterator[Path]
         client.made(each)
     yield as_user(api, tmp_path / "kubeconfig", str(tmp_path / "bench"))
     for each in made:
-        client.delete(each)
+        client.deleted(each)
 
 
 def _rights() -> str:

@@ -42,7 +42,7 @@ def allowed(client: Client, kubeconfig: Path) -> Iterator[Path]:
         client.made(each)
     yield kubeconfig
     for each in both:
-        client.delete(each)
+        client.deleted(each)
 
 
 def events(client: Client, namespace: str, **fields: str) -> list[Any]:

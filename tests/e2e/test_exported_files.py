@@ -97,4 +97,4 @@ def test_bindings_enforce_where_webhooks_are_called(
             assert changed.status == 200
     finally:
         for document in reversed(documents):
-            client.delete(document)
+            client.deleted(document)

@@ -23,7 +23,7 @@ def test_updates_in_a_namespace_that_is_gone(
     """1.36 answers them before any policy; since then policies see them, and their selectors fail."""
     gone = make_namespace(client, "gone")
     client.made(config_map("a", "gone"))
-    client.delete(gone)
+    client.deleted(gone)
     ended = client.get(gone).body
     ended["spec"]["finalizers"] = []
     client.replace(ended, "/finalize")

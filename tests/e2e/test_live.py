@@ -84,7 +84,7 @@ def test_params_of_the_cluster_decide_alike(
     with ExitStack() as stack:
         for each in (reading, bound(reading, "User", "policyd")):
             client.made(each)
-            stack.callback(client.delete, each)
+            stack.callback(client.deleted, each)
         namespace = stack.enter_context(
             both(api, client, documents, tmp_path, f"{name}-", kubeconfig=str(kubeconfig))
         )

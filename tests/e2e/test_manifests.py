@@ -82,7 +82,7 @@ def test_a_configuration_without_webhooks_stays_filled_when_it_is_applied_again(
         each for each in rendering.chart() if each["kind"] == "ValidatingWebhookConfiguration"
     )
     empty["metadata"]["name"] = "filled"
-    request.addfinalizer(lambda: client.delete(empty))
+    request.addfinalizer(lambda: client.deleted(empty))
     webhook = {
         "name": "a.policyd.dev",
         "admissionReviewVersions": ["v1"],
@@ -99,4 +99,4 @@ def test_a_configuration_without_webhooks_stays_filled_when_it_is_applied_again(
                 answer = client.patch(empty, filled, APPLY, fieldManager="policyd")
                 assert answer.status == 200, answer.body
         assert [each["name"] for each in client.get(empty).body["webhooks"]] == ["a.policyd.dev"]
-        client.delete(empty)
+        client.deleted(empty)

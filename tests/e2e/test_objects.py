@@ -146,7 +146,7 @@ def test_a_list_is_followed(
             print(f"created to known: {1000 * took:.1f} ms")
             client.replace(config_map("n1", namespace, {"x": "2"}))
             await becoming(lambda: reflector.objects[namespace, "n1"] != one, "the change")
-            client.delete(config_map("n2", namespace))
+            client.deleted(config_map("n2", namespace))
             await becoming(lambda: (namespace, "n2") not in reflector.objects, "the deletion")
             assert (reflector.problem, reflector.staleness) == ("", 0.0)
 

@@ -263,7 +263,7 @@ def test_what_the_api_server_refuses_stays_at_the_webhook(
     found = document(client)
     assert found is not None
     assert found["spec"]["validations"] == foreign["spec"]["validations"]
-    client.delete(foreign)
+    client.deleted(foreign)
     later(lambda: engine(server) == "api-server", "the placement")
 
 

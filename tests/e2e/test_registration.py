@@ -255,7 +255,7 @@ def test_a_missing_right_is_named_and_policyd_serves(
     assert 'User "weak" cannot patch resource' in second.lines("registration")[0]["message"]
     assert second.metric('policyd_registrations_total{result="error"}') >= 1
     for each in granted:
-        client.delete(each)
+        client.deleted(each)
 
 
 def test_a_configuration_of_somebody_else_is_left_alone(
@@ -272,7 +272,7 @@ def test_a_configuration_of_somebody_else_is_left_alone(
     until(lambda: server.lines("registration"), "an error")
     assert "has no label app.kubernetes.io/name: policyd" in str(server.lines())
     assert client.get(foreign).body == stored
-    client.delete(foreign)
+    client.deleted(foreign)
     until(lambda: rules(client), "the registration")
 
 

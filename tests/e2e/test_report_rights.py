@@ -55,7 +55,7 @@ def _role(client: Client) -> Iterator[JSONObject]:
         client.made(each)
     yield role
     for each in made:
-        client.delete(each)
+        client.deleted(each)
 
 
 class Runs:
@@ -114,7 +114,7 @@ def test_the_rights_of_the_deployment_are_what_runs_use(
     until(lambda: run()[0] == 0, "the rights")
     assert reported(client, namespace) == {("Pod", "bad"), ("Deployment", "web")}
 
-    client.delete(bad)
+    client.deleted(bad)
     status, summary, errors = run()
     assert (status, errors) == (0, "")
     assert summary["reports"]["deleted"] >= 1

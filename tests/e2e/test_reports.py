@@ -110,7 +110,7 @@ def test_ten_thousand_objects_and_a_run_that_is_killed(
     # One object is fixed, another one deleted: nobody collects garbage here but policyd.
     fixed, gone = (client.get(config_map(name, "many")).body for name in ("c00000", "c00010"))
     client.patch(config_map("c00000", "many"), {"metadata": {"labels": {"team": "a"}}})
-    client.delete(config_map("c00010", "many"))
+    client.deleted(config_map("c00010", "many"))
     last = report()
     assert f"0 written, {len(small | bad) - 2} unchanged, 2 deleted" in last.stdout
     uids = {each["metadata"]["uid"] for each in (fixed, gone)}
@@ -183,7 +183,7 @@ def test_rights(
     until(lambda: report("-n", "rights").status == 0, "the rights")
     assert len(stored(client, reports_in("rights"))) == 1
 
-    client.delete(config_map("bad", "rights"))
+    client.deleted(config_map("bad", "rights"))
     refused = report("-n", "rights")
     assert refused.status == 3
     assert 'cannot delete resource "reports"' in refused.stderr

@@ -58,7 +58,7 @@ def kubeconfig(api: Cluster, client: Client, tmp_path: Path) -> Iterator[Path]:
     file.write_text(json.dumps(document))
     yield file
     for each in made:
-        client.delete(each)
+        client.deleted(each)
 
 
 def asked(api: Cluster) -> Counter[tuple[str, str]]:

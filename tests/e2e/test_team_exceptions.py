@@ -72,7 +72,7 @@ def server(
         made = stack.enter_context(serving(api, [sources], tmp_path / "policyd.log", **given))
         registered = registration(api, made, namespace)
         client.made(registered)
-        stack.callback(client.delete, registered)
+        stack.callback(client.deleted, registered)
         until(lambda: client.create(bad(namespace), dryRun="All").status == 422, "the webhook")
         yield made
 

@@ -51,7 +51,7 @@ def refusal(api: Cluster, client: Client, namespace: str, **to: str) -> str:
         until(lambda: client.create(probe, dryRun="All").status != 201, "the webhook being called")
         answer = client.create(probe, dryRun="All")
     finally:
-        client.delete(made)
+        client.deleted(made)
     assert answer.message.startswith(BEGINS)
     return answer.message
 

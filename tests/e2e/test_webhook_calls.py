@@ -75,7 +75,7 @@ def test_a_dry_run_meets_side_effects(live: Live) -> None:
                 row = live.row(kind, answer)
                 assert (answer.status, row is None) == (status, False)
                 compare(row or {}, live.given, KubernetesVersion.parse(live.api.version))
-            live.client.delete(thing)
+            live.client.deleted(thing)
         finally:
             live.given.remove(configured)
             forget(live.api, configured)

@@ -89,26 +89,40 @@ def configuration(
 def registered(
     cluster: Cluster, server: Process, namespace: str, port: int = 0, **more: Any
 ) -> Iterator[None]:
-    """Both webhooks, from when the API server calls them until they are taken away.
+    """Both webhooks, from when the API server calls them until it no longer does.
 
     ``port`` is the server's own unless something stands between.
     """
     client = Client(cluster)
+    probe = config_map("probe", namespace)
     with ExitStack() as stack:
         stack.callback(client.close)
         for webhook in KINDS:
             made = configuration(webhook, cluster, port or server.port, namespace, **more)
             client.made(made)
-            stack.callback(client.delete, made)
-        probe = config_map("probe", namespace)
+            stack.callback(_unregister, client, server, probe, made)
         for webhook in KINDS:
             until(partial(_called, client, server, probe, webhook), f"calls to {webhook}")
         yield
 
 
 def _called(client: Client, server: Process, probe: JSONObject, webhook: str) -> bool:
-    client.create(probe, dryRun="All")
-    return counted(server, f'webhook="{webhook}"') > 0
+    """True if the API server calls the webhook; where nobody listens, the request fails."""
+    alive = server.child.poll() is None
+    before = counted(server, f'webhook="{webhook}"') if alive else 0
+    answer = client.create(probe, dryRun="All")
+    if alive:
+        return counted(server, f'webhook="{webhook}"') > before
+    return f'failed calling webhook "{webhook}.' in answer.body.get("message", "")
+
+
+def _unregister(client: Client, server: Process, probe: JSONObject, made: JSONObject) -> None:
+    """Delete a configuration and wait: the API server goes on calling for a moment, and what the
+    next test does to an object without a namespace would fail.
+    """
+    client.deleted(made)
+    [webhook] = (name for name, kind in KINDS.items() if kind == made["kind"])
+    until(lambda: not _called(client, server, probe, webhook), f"no calls to {webhook}")
 
 
 def counted(server: Process, label: str) -> float:

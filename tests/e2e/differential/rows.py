@@ -60,7 +60,7 @@ def defined(client: Client, rows: Mapping[str, Sequence[Row]]) -> Iterator[None]
         made_when_served(client, each, (201,))  # one of a test before may still be going
     yield
     for each in crds:
-        client.delete(each)
+        client.deleted(each)
 
 
 @contextmanager
@@ -84,7 +84,7 @@ def recorded_in(client: Client, rows: Mapping[str, Sequence[Row]]) -> Iterator[N
     discovered(client, limiting(limit, name="none"), secret)
     yield
     for each in rbac:
-        client.delete(each)
+        client.deleted(each)
 
 
 def made_when_served(

@@ -110,7 +110,7 @@ def in_tree(client: Client, documents: Sequence[JSONObject]) -> Iterator[None]:
         for marker in markers:
             stack.callback(until, partial(forgotten, marker), f"{marker.kind} forgotten")
         for each in reversed(ordered):
-            stack.callback(client.delete, each)
+            stack.callback(client.deleted, each)
         for each in ordered:
             client.made(each)
         for marker in markers:

@@ -71,7 +71,7 @@ def _world(client: Client, watching: None) -> Iterator[None]:
         client.create(each)  # they may be there from other tests
     yield
     for each in made:
-        client.delete(each)
+        client.deleted(each)
 
 
 @pytest.fixture(name="answers", scope="module")

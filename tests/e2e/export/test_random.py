@@ -45,7 +45,7 @@ def _world(client: Client) -> Iterator[None]:
         client.made(each)
     yield
     for each in (binding, rights):
-        client.delete(each)
+        client.deleted(each)
 
 
 @pytest.mark.usefixtures("world")

@@ -117,7 +117,7 @@ def test_watch_reports_that_it_may_not_watch(
     with ExitStack() as stack:
         for each in (writing, bound(writing, "User", "policyd")):
             client.made(each)
-            stack.callback(client.delete, each)
+            stack.callback(client.deleted, each)
         running = stack.enter_context(watching(folder, kubeconfig, log, "--name", name, *flags))
         until(lambda: log.read_text().count("cannot watch them") == 2, "both errors")
         assert f'cannot list resource "{VALIDATING}"' in log.read_text()
