@@ -23,6 +23,7 @@ from tests.e2e.cluster import Cluster, certificate, cluster
 from tests.e2e.definitions import Define, served
 from tests.e2e.kubectl import Kubectl, kubeconfig_document
 from tests.e2e.rights import bound, component, rights
+from tests.e2e.settling import undecided
 from tests.e2e.webhook import registered, serving, write
 from tests.server.process import Process, until
 
@@ -55,6 +56,13 @@ def client(api: Cluster) -> Iterator[Client]:
     made = Client(api)
     yield made
     made.close()
+
+
+@pytest.fixture(autouse=True)
+def _settled(client: Client) -> Iterator[None]:
+    """Set up first and torn down last: the next test finds no policy and no webhook of this one."""
+    yield
+    until(lambda: undecided(client), "what the test deleted to decide no longer")
 
 
 @pytest.fixture
