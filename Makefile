@@ -64,7 +64,7 @@ acceptance: build      # all that `make test` and `make e2e` sample, every versi
 	POLICYD_SAMPLE=1 $(MAKE) test
 	POLICYD_SAMPLE=1 $(MAKE) e2e
 	POLICYD_SAMPLE=1 $(MAKE) e2e differential K8S=1.36
-	POLICYD_SAMPLE=1 $(MAKE) differential K8S=1.38
+	POLICYD_SAMPLE=1 $(MAKE) e2e differential K8S=1.38
 	$(MAKE) helm node matrix
 
 node: build            # on a real single-node Kubernetes, built the first time (minutes): installs, disruptions; as root

@@ -18,8 +18,7 @@ VARIABLE = "POLICYD_KUBERNETES"
 # What runs as each version; the newest comes last.
 RELEASES = {"1.36": "v1.36.3", "1.37": "v1.37.1"}
 NEWEST = list(RELEASES)[-1]
-# Pre-releases: their CEL is compared with (`make differential K8S=1.38`). Some modules that their API
-# server needs are not served yet, such as k8s.io/apiextensions-api.
+# Pre-releases: `make e2e differential K8S=1.38` compares with them; the default is the last release.
 AHEAD = {"1.38": "v1.38.0-beta.0"}
 # Kubernetes versions that need a newer Go than the others (1.26).
 TOOLCHAINS = {"1.38": "go1.27.3"}

@@ -21,7 +21,7 @@ def test_missing_rows_are_left_for_a_person(capsys: pytest.CaptureFixture[str]) 
         assert f"left: {file}: " in left
 
 
-def test_a_pre_release_has_no_api_server() -> None:
+def test_a_pre_release_is_built_with_its_own_toolchain() -> None:
     assert not set(kubernetes.AHEAD) & set(kubernetes.RELEASES)
     for version in kubernetes.AHEAD:
         assert version in kubernetes.MOVED
