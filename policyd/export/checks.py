@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from policyd.cel.syntax.ast import Call, Expr
-from policyd.cel.syntax.recursion import children
+from policyd.cel.syntax.ast import Call
+from policyd.cel.syntax.recursion import nodes
 from policyd.errors import Problem
 from policyd.export.model import ExportedPart, ExportedPolicy, Reason
 from policyd.json_types import JSONObject
@@ -70,23 +70,14 @@ def _too_new(sources: Sources) -> Iterator[Problem]:
     for document, expression, each in checked_expressions(sources):
         found = {need.what for need in needs(each) if need.version == version}
         if version == OLDEST:
-            found |= {f"function {name}()" for name in _names_of_calls(each.expr) & _SINCE_OLDEST}
+            called = {node.function for node in nodes(each.expr) if isinstance(node, Call)}
+            found |= {f"function {name}()" for name in called & _SINCE_OLDEST}
         # Syntax is the same for new and stored policies.
         for what in sorted(found):
             if not what.startswith("field "):
                 since = f"{version.major}.{version.minor + 1}"
                 message = f"{what} is accepted in new policies from Kubernetes {since}"
                 yield Problem(message, file=document.file, path=expression.at)
-
-
-def _names_of_calls(root: Expr) -> set[str]:
-    found, stack = set(), [root]
-    while stack:
-        node = stack.pop()
-        stack.extend(children(node))
-        if isinstance(node, Call):
-            found.add(node.function)
-    return found
 
 
 def _number(file: str) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from policyd.cel.syntax.ast import Call, Comprehension, Expr, Ident, Literal, Select
 from policyd.cel.syntax.parser import parse
-from policyd.cel.syntax.recursion import children
+from policyd.cel.syntax.recursion import nodes
 from policyd.export.model import Reason
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.model.expressions import ANNOTATION, MESSAGE, VARIABLE, expressions_of
@@ -46,10 +46,7 @@ class _Reader:
         variables that were read before.
         """
         found: set[str] = set()
-        stack = [expr]
-        while stack:
-            node = stack.pop()
-            stack.extend(children(node))
+        for node in nodes(expr):
             if isinstance(node, Comprehension) and node.macro in _ORDERED:
                 value, path = self._value(node.iter_range)
                 if isinstance(value, dict) and len(value) > 1:

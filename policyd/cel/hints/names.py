@@ -8,7 +8,7 @@ from policyd.cel.hints.variable_names import of_namespace, type_hint, variable_h
 from policyd.cel.hints.vocabulary import MACROS, REQUEST_FIELDS, alias
 from policyd.cel.syntax.ast import Call, Expr, Ident, Select, StructExpr
 from policyd.cel.syntax.macros import INTRODUCED, RECEIVER_MACROS, known_macro
-from policyd.cel.syntax.recursion import children
+from policyd.cel.syntax.recursion import children, nodes
 from policyd.cel.types.functions import declarations
 from policyd.cel.types.structs import REQUEST, VARIABLES
 from policyd.cel.types.types import Kind, Type, is_optional
@@ -201,10 +201,6 @@ def _takes_name(call: Call) -> bool:
 
 def _inside(tree: Tree, args: Iterable[Expr]) -> set[tuple[int, str]]:
     """Return the undeclared variables in arguments."""
-    found, stack = set(), list(args)
-    while stack:
-        node = stack.pop()
-        stack += children(node)
-        if isinstance(node, Ident) and node.name not in tree.scope.variables:
-            found.add((node.pos, node.name))
-    return found
+    declared = tree.scope.variables
+    found = (node for node in nodes(*args) if isinstance(node, Ident))
+    return {(node.pos, node.name) for node in found if node.name not in declared}

@@ -5,6 +5,7 @@ are written in Python; the parser's own caps (250 levels of source, 1,000 of the
 """
 
 import sys
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from threading import Lock
 
@@ -71,6 +72,15 @@ def children(node: Expr) -> tuple[Expr, ...]:
         parts = (node.iter_range, node.accu_init, node.loop_condition, node.loop_step)
         return (*parts, node.result)
     raise TypeError(f"no such node: {node!r}")
+
+
+def nodes(*roots: Expr) -> Iterator[Expr]:
+    """Yield every node of some trees, wholes before their parts, in the order of the source."""
+    stack = [*reversed(roots)]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack += reversed(children(node))
 
 
 def depth_of(expr: Expr | None) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from policyd._core.schema.types import Decoding, Field, SchemaType
 from policyd.cel.syntax.ast import Call, Expr, ListExpr, Literal, MapExpr, StructExpr
 from policyd.cel.syntax.parser import parse
-from policyd.cel.syntax.recursion import children
+from policyd.cel.syntax.recursion import children, nodes
 from policyd.cel.types.types import is_optional
 from policyd.export.mutating.defaults import FIELDS, FOLLOWING, NAMES, POD_RESOURCES
 from policyd.export.mutating.overlays.places import is_always_there
@@ -88,7 +88,7 @@ class Affected:
             for struct in _outermost(tree):
                 self._value(struct, self._schema.root, existing=True)
             return
-        for node in _below(tree):
+        for node in nodes(tree):
             if isinstance(node, StructExpr) and node.type_name == "JSONPatch":
                 self._operation({field.name: field.value for field in node.fields})
 
@@ -235,12 +235,6 @@ def _outermost(node: Expr) -> Iterator[StructExpr | MapExpr]:
         return
     for child in children(node):
         yield from _outermost(child)
-
-
-def _below(node: Expr) -> Iterator[Expr]:
-    yield node
-    for child in children(node):
-        yield from _below(child)
 
 
 def _keys(value: object) -> Iterator[str]:

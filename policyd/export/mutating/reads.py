@@ -6,7 +6,7 @@ from typing import Any
 from policyd._core.schema.types import Field
 from policyd.cel.syntax.ast import Call, Expr, ListExpr, Literal, MapExpr, Select, StructExpr
 from policyd.cel.syntax.parser import parse
-from policyd.cel.syntax.recursion import children
+from policyd.cel.syntax.recursion import nodes
 from policyd.export.mutating.overlays.reading import ExpressionSource, ReadOverlay, WrittenCondition
 from policyd.export.mutating.overlays.values import member_of
 from policyd.mutation.overlays.tree import APPEND, PREPEND, List, Map, OverlayNode, Template
@@ -22,7 +22,7 @@ _COMPARED = ("_==_", "_!=_", "@in")
 
 def read_by(text: str, version: KubernetesVersion) -> frozenset[str]:
     """Return the names of the fields that an expression may read; ALL if it compares maps."""
-    return frozenset(_read(parse(text, version)))
+    return frozenset(name for node in nodes(parse(text, version)) for name in _read(node))
 
 
 def _read(node: Expr) -> Iterator[str]:
@@ -34,8 +34,6 @@ def _read(node: Expr) -> Iterator[str]:
         case Call(function=function, args=args) if function in _COMPARED:
             if any(isinstance(each, MapExpr | StructExpr) for each in map(_single, args)):
                 yield ALL
-    for child in children(node):
-        yield from _read(child)
 
 
 def _single(node: Expr) -> Expr:

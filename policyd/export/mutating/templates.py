@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from policyd.cel.syntax.ast import Call, Expr, Literal, StructExpr, StructField
 from policyd.cel.syntax.lexer import Token, tokenize
 from policyd.cel.syntax.parser import parse
-from policyd.cel.syntax.recursion import children
+from policyd.cel.syntax.recursion import nodes
 from policyd.export.controllers import PodTemplate
 from policyd.export.expressions.occurrences import Replacement, Untranslatable, spliced
 from policyd.versions import KubernetesVersion
@@ -90,14 +90,9 @@ def _check_root(node: StructExpr) -> None:
 
 
 def _structs(text: str, version: KubernetesVersion) -> Iterator[StructExpr]:
-    yield from list(_below(parse(text, version)))
-
-
-def _below(node: Expr) -> Iterator[StructExpr]:
-    if isinstance(node, StructExpr):
-        yield node
-    for child in children(node):
-        yield from _below(child)
+    for node in nodes(parse(text, version)):
+        if isinstance(node, StructExpr):
+            yield node
 
 
 class _Tokens:

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr
+from policyd.cel.syntax.ast import Call, Checked, Comprehension
 from policyd.cel.syntax.lexer import tokenize
 from policyd.cel.syntax.macros import INTRODUCED
-from policyd.cel.syntax.recursion import children
+from policyd.cel.syntax.recursion import nodes
 from policyd.cel.syntax.source import Issue, Source
 from policyd.cel.types.functions import introduced
 from policyd.errors import CelTypeError, Problem
@@ -53,10 +53,7 @@ def needs(checked: Checked) -> Iterator[Need]:
         if token.kind == "ESC_IDENTIFIER":
             yield Need(ESCAPED_IDENTIFIERS.since, f"field {token.text} in backquotes", token.pos)
     since = introduced()
-    stack: list[Expr] = [checked.expr]
-    while stack:
-        node = stack.pop()
-        stack.extend(children(node))
+    for node in nodes(checked.expr):
         match node:
             case Comprehension() if feature := INTRODUCED.get(_form(node)):
                 yield Need(feature.since, f"macro {node.macro}()", node.pos)

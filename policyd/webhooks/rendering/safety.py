@@ -3,7 +3,6 @@
 Only forms that are known not to fail count as safe; everything else may fail.
 """
 
-from collections.abc import Iterator
 from enum import Enum
 from functools import lru_cache
 
@@ -14,12 +13,10 @@ from policyd.cel.syntax.ast import (
     Ident,
     ListExpr,
     Literal,
-    MapExpr,
     Select,
-    StructExpr,
 )
 from policyd.cel.syntax.parser import parse
-from policyd.cel.syntax.recursion import deep_recursion
+from policyd.cel.syntax.recursion import deep_recursion, nodes
 
 # The fields of ``request`` that are always set; all others are left out if they are empty.
 _SET = {
@@ -48,10 +45,10 @@ class ExpressionFacts:
     __slots__ = ("costly", "names", "safe")
 
     def __init__(self, tree: Expr) -> None:
-        nodes = list(_nodes(tree))
-        self.names = frozenset(node.name for node in nodes if isinstance(node, Ident))
+        every = list(nodes(tree))
+        self.names = frozenset(node.name for node in every if isinstance(node, Ident))
         self.safe = _kind(tree) is _Kind.BOOL
-        loops = any(isinstance(node, Comprehension) for node in nodes)
+        loops = any(isinstance(node, Comprehension) for node in every)
         self.costly = loops or "authorizer" in self.names
 
 
@@ -118,32 +115,3 @@ def _path(node: Select) -> str:
         parts.append(each.field)
         each = each.operand
     return ".".join(reversed(parts)) if isinstance(each, Ident) and each.name == "request" else ""
-
-
-def _nodes(node: Expr) -> Iterator[Expr]:
-    yield node
-    for child in _children(node):
-        yield from _nodes(child)
-
-
-def _children(node: Expr) -> tuple[Expr, ...]:
-    match node:
-        case Select(operand=operand):
-            return (operand,)
-        case Call(target=target, args=args):
-            return args if target is None else (target, *args)
-        case ListExpr(elements=elements):
-            return elements
-        case MapExpr(entries=entries):
-            return tuple(part for entry in entries for part in (entry.key, entry.value))
-        case StructExpr(fields=fields):
-            return tuple(field.value for field in fields)
-        case Comprehension():
-            return (
-                node.iter_range,
-                node.accu_init,
-                node.loop_condition,
-                node.loop_step,
-                node.result,
-            )
-    return ()

@@ -4,11 +4,11 @@ See https://kyverno.io/docs/policy-types/cel-libraries/. What the CEL of Kuberne
 otherwise is rewritten before (``rewriting``).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from policyd.cel.syntax.ast import Call, Expr
 from policyd.cel.syntax.parser import parse
-from policyd.cel.syntax.recursion import children
+from policyd.cel.syntax.recursion import nodes
 from policyd.errors import CelSyntaxError
 from policyd.export.expressions.occurrences import Untranslatable, occurrences
 from policyd.importers.model import Refused
@@ -81,10 +81,3 @@ def _method(root: Expr, start: int) -> str:
         if isinstance(call, Call) and call.target is not None and call.target.pos == start:
             return f".{call.function}()"
     return ""
-
-
-def nodes(node: Expr) -> Iterator[Expr]:
-    """Yield a node and all nodes below it."""
-    yield node
-    for child in children(node):
-        yield from nodes(child)

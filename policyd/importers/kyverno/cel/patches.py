@@ -8,9 +8,10 @@ gone before the next. Both patches become one.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from policyd.cel.syntax.ast import Expr, ListExpr, Literal, MapExpr, StructExpr
+from policyd.cel.syntax.recursion import nodes
 from policyd.export.expressions.occurrences import occurrences
 from policyd.importers.fields import enclosed
-from policyd.importers.kyverno.cel.libraries import nodes, parsed
+from policyd.importers.kyverno.cel.libraries import parsed
 from policyd.json_types import JSONObject
 from policyd.versions import NEWEST
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from policyd.cel.syntax.ast import Call, Expr, Ident, Literal, Select
+from policyd.cel.syntax.recursion import nodes
 from policyd.errors import CelSyntaxError
 from policyd.export.expressions.occurrences import (
     Occurrence,
@@ -17,7 +18,7 @@ from policyd.export.expressions.occurrences import (
 )
 from policyd.importers.fields import enclosed, tidy
 from policyd.importers.kyverno.cel.calls import SourceCall, calls_of, method_calls
-from policyd.importers.kyverno.cel.libraries import nodes, parsed, require_known
+from policyd.importers.kyverno.cel.libraries import parsed, require_known
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.kinds.builtin import BUILTIN_KINDS

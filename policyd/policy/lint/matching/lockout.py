@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from policyd.cel.syntax.ast import Checked, Ident, Select
-from policyd.cel.syntax.recursion import children
+from policyd.cel.syntax.recursion import nodes
 from policyd.errors import Problem
 from policyd.policy.lint.run import LintRun
 from policyd.policy.model.base import LabelSelector
@@ -181,11 +181,9 @@ def _is_own_label(key: str) -> bool:
 
 def _exempts_users(checked: Checked) -> bool:
     """Whether a condition is about the user, and one that the webhook can have."""
-    left, about_users = [checked.expr], False
-    while left:
-        node = left.pop()
+    about_users = False
+    for node in nodes(checked.expr):
         if isinstance(node, Ident) and node.name in _ONLY_POLICIES_SEE:
             return False
         about_users = about_users or (isinstance(node, Select) and node.field == "userInfo")
-        left += children(node)
     return about_users

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from policyd.cel.syntax.ast import Call, Expr, StructExpr
-from policyd.cel.syntax.recursion import children
+from policyd.cel.syntax.recursion import nodes
 from policyd.policy.lint.guards.forms import Place, Places
 from policyd.policy.lint.mutations.operations import OPS
 from policyd.policy.lint.mutations.paths import read_path, shown
@@ -68,12 +68,11 @@ class WrittenParts:
         return _normal(place) in self.places or place[-1] in self.words
 
 
-def operations(node: Expr) -> Iterator[StructExpr]:
+def operations(root: Expr) -> Iterator[StructExpr]:
     """Yield every ``JSONPatch{...}`` of an expression."""
-    if isinstance(node, StructExpr) and node.type_name == "JSONPatch":
-        yield node
-    for child in children(node):
-        yield from operations(child)
+    for node in nodes(root):
+        if isinstance(node, StructExpr) and node.type_name == "JSONPatch":
+            yield node
 
 
 def missing_parts(

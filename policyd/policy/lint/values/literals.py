@@ -12,7 +12,7 @@ from policyd._core.values.errors import CelError
 from policyd.cel.env import Environment
 from policyd.cel.plan.planner import plan
 from policyd.cel.syntax.ast import Call, Expr, Literal
-from policyd.cel.syntax.recursion import children
+from policyd.cel.syntax.recursion import nodes
 from policyd.cel.syntax.unparse import unparse
 from policyd.errors import BudgetExceeded, CelCompileError, Problem
 from policyd.policy.lint.run import LintRun
@@ -57,15 +57,15 @@ def invalid_literals(run: LintRun) -> list[Problem]:
     return found
 
 
-def _literals(node: Expr) -> Iterator[tuple[Call, Literal]]:
-    if isinstance(node, Call) and node.function in _PARSERS and node.args:
+def _literals(root: Expr) -> Iterator[tuple[Call, Literal]]:
+    for node in nodes(root):
+        if not isinstance(node, Call) or node.function not in _PARSERS or not node.args:
+            continue
         argument = node.args[0]
         alone = node.target is None and node.function == _PARSERS[node.function]
         member = node.target is not None and node.function != _PARSERS[node.function]
         if isinstance(argument, Literal) and isinstance(argument.value, str) and (alone or member):
             yield node, argument
-    for child in children(node):
-        yield from _literals(child)
 
 
 def _failure(call: Call, literal: Literal, version: KubernetesVersion) -> str:
