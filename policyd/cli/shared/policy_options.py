@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from policyd.cli.shared.output import within
 from policyd.cli.shared.settings import EXISTING, AddOption
 from policyd.errors import ConfigError
 from policyd.policy.compile import compiler
@@ -78,4 +79,4 @@ def without_policies(sources: Sources, paths: Iterable[Path | str]) -> str:
     if len(found) > _MOST_KINDS:
         found[_MOST_KINDS:] = [f"{len(found) - _MOST_KINDS} other kinds"]
     listed = ", ".join(found) or "no documents"
-    return f"no policies in {', '.join(map(str, paths))}: found {listed}"
+    return f"no policies {within(paths)}: found {listed}"
