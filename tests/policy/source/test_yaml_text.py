@@ -93,6 +93,9 @@ MISTAKES = [
     ),
     ("a: [b, c\nd: 1\n", (1, 4), "the [ of line 1 is never closed", "write ] at its end"),
     ("a: {b: 1\nc: 2\n", (1, 4), "the { of line 1 is never closed", "write } at its end"),
+    ("a: [\n", (1, 4), "the [ of line 1 is never closed", "write ] at its end"),
+    ("a: [b,\n\n", (1, 4), "the [ of line 1 is never closed", "write ] at its end"),
+    ("x: [1]\na: {b: [2], c: ", (2, 4), "the { of line 2 is never closed", "write } at its end"),
     # Twice
     ("a: 1\n---\nb: 1\nb: 2\n", (4, 1), "", "first defined in line 3: remove one"),
     (
