@@ -190,7 +190,8 @@ def _count(value: int, word: str) -> str:
     return f'<td class="count {kind}" data-key="{value}">{number(value)}</td>'
 
 
-_NO_COUNTS = dict.fromkeys(RESULTS, '<td class="count none" data-key="-1">–</td>')
+_NO_COUNT = '<td class="count none" data-key="-1">–</td>'
+_NO_COUNTS: dict[str, str] = dict.fromkeys(RESULTS, _NO_COUNT)
 
 
 def _worst(rows: Sequence[_Row]) -> tuple[list[_Row], int]:
