@@ -5,6 +5,7 @@ import pytest
 from policyd.errors import Problem
 from policyd.policy.compile.compiler import check
 from policyd.policy.source.loader import load_text
+from policyd.policy.source.places import Chunk
 from policyd.policy.source.splitting import read_values
 
 
@@ -232,3 +233,9 @@ def test_the_end_of_an_expression_is_not_in_the_next_field(validation: str) -> N
     (found,) = policy_problems(validation)
     row = (POLICY + validation).split("\n")[found.line - 1]
     assert row[found.column - 1 :].startswith("==")
+
+
+def test_an_empty_line_has_no_excerpt() -> None:
+    """A caret below nothing marks nothing."""
+    chunk = Chunk("f.yaml", "a: 1\n  \n\nb: 2\n", 0)
+    assert [bool(chunk.excerpt(line, 1)) for line in range(6)] == [0, 1, 0, 0, 1, 0]
