@@ -127,6 +127,9 @@ def command(
         raise SystemExit(1)
 
 
+_CAPTURES = "give files of policyd serve --capture, with one AdmissionReview in each line"
+
+
 def _admitter(policies: CompiledPolicySet, authorizer: Authorizer | None) -> Admitter:
     """Return what evaluates recorded objects, which have their defaults."""
     return Admitter(policies, authorizer, defaults=policies.defaults, built=False)
@@ -141,7 +144,7 @@ def _changed(
             before = recorded.answered() if old is None else recorded.evaluated(old)
             after = recorded.evaluated(new)
         except ReviewError as error:
-            raise ReviewError(f"{place}: {error}") from None
+            raise ReviewError(f"{place}: {error}\n  hint: {_CAPTURES}") from None
         for change in changes(before, after):
             yield _Changed(place, _described(recorded), change)
 

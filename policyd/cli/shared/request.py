@@ -232,7 +232,7 @@ FOR_MANIFESTS = (
 )
 OPERATION = click.option(
     "--operation",
-    type=click.Choice(OPERATIONS),
+    type=click.Choice(OPERATIONS, case_sensitive=False),
     help="Set the operation of the request.  [default: CREATE, or UPDATE with --old]",
 )
 OLD = click.option(

@@ -18,7 +18,7 @@ AddOption = Callable[[Callable[..., Any]], Callable[..., Any]]
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-class _Existing(click.Path):
+class ExistingPath(click.Path):
     """A file or directory, which ``-`` is not."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -27,7 +27,7 @@ class _Existing(click.Path):
         return super().convert(value, param, ctx)
 
 
-EXISTING = _Existing(exists=True, path_type=Path)
+EXISTING = ExistingPath(exists=True, path_type=Path)
 EXISTING_OR_STDIN = click.Path(exists=True, path_type=Path, allow_dash=True)
 SHORT = {"policies": "-p"}
 # What --help calls the value of a flag, by the function that reads it.
