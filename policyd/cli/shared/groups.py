@@ -17,20 +17,21 @@ PROJECT = "policyd.project"  # the key of the file, or None, in the context
 _WITHOUT_PROJECT = ("serve", "completion")
 
 
-# Options that people know from other commands and tools, and those that a command may have instead.
+# Options that people know from other commands and tools, without their hyphens, and those that a
+# command may have instead.
 _OPTIONS: Mapping[str, Sequence[str]] = {
-    "--policy": ("--policies",),
-    "--port": ("--bind",),
-    "--address": ("--bind",),
-    "--listen": ("--bind",),
-    "--cert": ("--tls-cert",),
-    "--key": ("--tls-key",),
-    "-o": ("--output", "--format"),
-    "--output": ("--format",),
-    "--name": ("--select",),
-    "--k8s-version": ("--kubernetes-version",),
+    "policy": ("policies",),
+    "port": ("bind",),
+    "address": ("bind",),
+    "listen": ("bind",),
+    "cert": ("tls-cert",),
+    "key": ("tls-key",),
+    "o": ("output", "format"),
+    "output": ("format",),
+    "name": ("select",),
+    "k8s-version": ("kubernetes-version",),
 }
-_OF_FILES = ("-f", "--file", "--filename", "-p", "--policy", "--policies", "-r", "--resource")
+_OF_FILES = ("f", "file", "filename", "p", "policy", "policies", "r", "resource")
 
 
 def modules_in(package: str, lines: Mapping[str, str]) -> Mapping[str, tuple[str, str]]:
@@ -129,14 +130,14 @@ class TableGroup(click.Group):
         return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
-def _instead(context: click.Context, name: str) -> str:
+def _instead(context: click.Context, option: str) -> str:
     """Return what to write for an option of another command or tool; empty if unknown."""
-    command = context.command
-    options = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
+    name, parameters = option.lstrip("-"), context.command.params
+    known = {opt.lstrip("-"): opt for each in parameters for opt in each.opts}
     for other in _OPTIONS.get(name, ()):
-        if other in options:
-            return f"Did you mean {other!r}?"
-    files = [each for each in command.params if isinstance(each, click.Argument)]
+        if other in known:
+            return f"Did you mean {known[other]!r}?"
+    files = [each for each in parameters if isinstance(each, click.Argument)]
     if name in _OF_FILES and files:
         metavar = files[-1].make_metavar(context)
         return f"Files need no option: {context.command_path} {metavar}"

@@ -233,6 +233,7 @@ FOR_MANIFESTS = (
 OPERATION = click.option(
     "--operation",
     type=click.Choice(OPERATIONS, case_sensitive=False),
+    metavar=f"[{'|'.join(OPERATIONS)}]",  # not in lower case
     help="Set the operation of the request.  [default: CREATE, or UPDATE with --old]",
 )
 OLD = click.option(
