@@ -155,6 +155,12 @@ def test_values_of_options_may_be_in_lower_case() -> None:
     assert CliRunner().invoke(policyd, ["schema", "policyexception"]).exit_code == 0
 
 
+def test_an_error_is_not_called_a_denial() -> None:
+    Path("policy.yaml").write_text(POLICY.replace("object.metadata.name", "object.spec.nodeName"))
+    done = CliRunner().invoke(policyd, shlex.split("apply -p policy.yaml pod.yaml"))
+    assert "1 object: 0 admitted, 0 denied, 1 error\nto explain the first error:" in done.output
+
+
 def test_a_kind_that_kubernetes_has_not_is_corrected() -> None:
     Path("pod.yaml").write_text(POD.replace("kind: Pod", "kind: Pood"))
     done = CliRunner().invoke(policyd, shlex.split("apply -p policy.yaml pod.yaml"))
