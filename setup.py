@@ -8,9 +8,11 @@ branch and comparison is reported to a fuzzer. Only tools/asan and tools/fuzz ca
 POLICYD_COMPILED=1: it is compiled in place already; pip would do it again, in a folder of its own.
 """
 
+import contextlib
 import copy
 import gc
 import hashlib
+import io
 import json
 import multiprocessing
 import os
@@ -24,11 +26,12 @@ from typing import Any
 
 from setuptools import Extension, setup  # setuptools must be imported before Cython
 from setuptools.command.build_ext import build_ext
-from setuptools.errors import CompileError
+from setuptools.errors import CompileError, LinkError
 from setuptools.modified import newer
 
 from Cython.Build import cythonize  # isort: skip
 from Cython.Build.Dependencies import create_dependency_tree  # isort: skip
+from Cython.Compiler.Errors import CompileError as TranslationError  # isort: skip
 
 COMPILED = os.environ.get("POLICYD_COMPILED") == "1"
 TRACE = os.environ.get("POLICYD_TRACE") == "1"
@@ -123,9 +126,40 @@ TRANSLATION: dict[str, Any] = {
 def translate(extension: Extension, *, again: bool) -> None:
     """Write the C of a module, if its sources changed, or ``again``."""
     options = copy.deepcopy(TRANSLATION)  # Cython adds to them
-    # A traced module must regenerate the C file.
-    (result,) = cythonize([extension], force=TRACE or again, **options)
+    with contextlib.redirect_stdout(io.StringIO()):  # its progress; standard error has its errors
+        # A traced module must regenerate the C file.
+        (result,) = cythonize([extension], force=TRACE or again, **options)
     extension.sources = result.sources
+
+
+class Progress:
+    """How many modules are compiled: on a terminal a line that changes, otherwise a few lines."""
+
+    def __init__(self, modules: int) -> None:
+        fork = multiprocessing.get_context("fork")
+        self._step = -(-modules // 5)
+        self._compiled, self._left = fork.Value("i", 0), fork.Value("i", modules)
+
+    def add(self, *, compiled: bool) -> None:
+        """Count a module, which was up to date if it is not compiled."""
+        with self._left.get_lock():
+            self._compiled.value += compiled
+            self._left.value -= 1
+            if not (compiled and self._left.value):
+                return
+            if sys.stdout.isatty():
+                self._print("\r")  # whatever is printed next replaces it
+            elif self._compiled.value % self._step == 0:
+                self._print("\n")
+
+    def end(self) -> None:
+        """Print how many were compiled, if any."""
+        if self._compiled.value:
+            self._print("\n")
+
+    def _print(self, end: str) -> None:
+        compiled = self._compiled.value
+        print(f"modules compiled: {compiled} of {compiled + self._left.value}", end=end, flush=True)
 
 
 class Build(build_ext):
@@ -145,11 +179,13 @@ class Build(build_ext):
             if ext.name != SHARED:  # read once for all processes
                 create_dependency_tree().all_dependencies(ext.sources[0])
         gc.set_threshold(1_000_000)  # nearly all that Cython makes lives until its module is done
-        workers = [fork.Process(target=self._build, args=(todo,)) for _ in range(cores)]
+        progress = Progress(len(self.extensions))
+        workers = [fork.Process(target=self._build, args=(todo, progress)) for _ in range(cores)]
         for each in workers:
             each.start()
         for each in workers:
             each.join()
+        progress.end()
         if any(each.exitcode for each in workers):
             raise CompileError("not all modules could be compiled")
 
@@ -180,11 +216,18 @@ class Build(build_ext):
         digest = hashlib.sha256(key.encode()).hexdigest()[:16]
         return Path(self.build_temp, "headers", digest, "python.h").absolute()
 
-    def _build(self, todo: "SimpleQueue[int | None]") -> None:
-        """Build modules until there are none left."""
+    def _build(self, todo: "SimpleQueue[int | None]", progress: Progress) -> None:
+        """Build modules until there are none left, or one fails: its compiler has printed why."""
         self.compiler.link_shared_object = self._whole(self.compiler.link_shared_object)
         while (index := todo.get()) is not None:
-            self.build_extension(self.extensions[index])
+            ext = self.extensions[index]
+            module = Path(self.get_ext_fullpath(ext.name))
+            before = module.stat().st_mtime_ns if module.exists() else 0
+            try:
+                self.build_extension(ext)
+            except (CompileError, LinkError, TranslationError) as error:
+                raise SystemExit(f"{ext.name}: {error}") from None
+            progress.add(compiled=module.stat().st_mtime_ns != before)
 
     @staticmethod
     def _whole(link: Callable[..., None]) -> Callable[..., None]:

@@ -51,6 +51,7 @@ class AdminPort:
                 ) from None
         except (OSError, ValueError, HTTPException) as error:
             reason = getattr(error, "reason", None) or error
+            reason = getattr(reason, "strerror", None) or reason
             raise AdminError(f"--admin {url}: {reason}\n  hint: {hint}") from None
         return content
 

@@ -63,6 +63,8 @@ def test_the_first_pod_of_the_readme_is_denied(
     answer = yaml.safe_load(done.stdout)["response"]
     assert answer["allowed"] is False
     assert f"`{answer['status']['message']}`" in readme.read_text()
+    linted = CliRunner().invoke(policyd, ["lint", "--strict", "limits.yaml"])
+    assert (linted.exit_code, linted.output) == (0, "1 document: 0 errors, 0 advice\n")
 
 
 @pytest.mark.parametrize("page", [each for each in PAGES if policies(each)], ids=path_of)

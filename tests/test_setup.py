@@ -1,5 +1,5 @@
 """How setup.py writes modules: whole or not at all, again when what the compilers are told changes,
-and with every compiler.
+and with every compiler; and what a build prints.
 """
 
 import os
@@ -16,12 +16,17 @@ import pytest
 from tests.shared import ROOT
 
 
-@pytest.fixture(name="build")
-def _build(monkeypatch: pytest.MonkeyPatch) -> Any:
+@pytest.fixture(name="names")
+def _names(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(sys, "argv", ["setup.py", "--version"])
     monkeypatch.setenv("POLICYD_COMPILED", "1")
-    return runpy.run_path("setup.py")["Build"]
+    return runpy.run_path("setup.py")
+
+
+@pytest.fixture(name="build")
+def _build(names: dict[str, Any]) -> Any:
+    return names["Build"]
 
 
 def linked(content: str, killed: bool) -> Callable[..., None]:
@@ -119,3 +124,61 @@ def test_changed_settings_build_again_what_they_concern(tmp_path: Path) -> None:
     change('"emit_code_comments": DEBUG', '"emit_code_comments": True')
     assert built() == {"a.so", "a.c", "b.so", "b.c"}
     assert built() == set()
+
+
+def test_a_build_prints_a_line_that_changes_or_a_few_lines(
+    names: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def printed(*, terminal: bool, compiled: int, modules: int = 143) -> str:
+        """What a build prints in which the first modules are up to date."""
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+        capsys.readouterr()
+        progress = names["Progress"](modules)
+        for index in range(modules):
+            progress.add(compiled=index >= modules - compiled)
+        progress.end()
+        return capsys.readouterr().out
+
+    shown = printed(terminal=True, compiled=143)
+    assert shown.startswith("modules compiled: 1 of 143\rmodules compiled: 2 of 143\r")
+    assert shown.count("\r") == 142
+    assert shown.count("\n") == 1
+    assert shown.endswith("\rmodules compiled: 143 of 143\n")
+    assert printed(terminal=False, compiled=143).splitlines() == [
+        f"modules compiled: {each} of 143" for each in (29, 58, 87, 116, 143)
+    ]
+    for terminal in (True, False):
+        assert printed(terminal=terminal, compiled=1) == "modules compiled: 1 of 1\n"
+        assert printed(terminal=terminal, compiled=0) == ""
+
+
+CYTHON = "def one(): return 1 +\n"
+C = '''cdef extern from *:
+    """
+    #warning "this is checked"
+    int f(void) { return x; }
+    """
+    int f()
+'''
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("source", "printed"),
+    [
+        (CYTHON, ["policyd/_core/a.pyx:1:21: Expected an identifier", "return 1 +\n"]),
+        (C, ['warning: #warning "this is checked"', "undeclared", "int f(void) {"]),
+    ],
+    ids=["Cython", "C"],
+)
+def test_a_failed_build_prints_all_of_the_compiler_and_the_module(
+    tmp_path: Path, source: str, printed: list[str]
+) -> None:
+    project(tmp_path)
+    (tmp_path / "policyd" / "_core" / "a.pyx").write_text(source)
+    done = subprocess.run(BUILD, cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    for each in (*printed, "policyd._core.a: ", "error: not all modules could be compiled"):
+        assert each in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Cythonizing" not in done.stdout

@@ -75,12 +75,17 @@ def decode(body: bytes | dict[str, Any]) -> AdmissionRequest:
     review, unreadable = _parse(body) if isinstance(body, bytes) else _checked(body)
     if type(review) is not dict:
         raise ReviewError(f"expected an {KIND}, got {_json_type(review)}")
-    if review.get("kind") != KIND or review.get("apiVersion") != API_VERSION:
-        raise ReviewError(
-            f"expected kind {KIND} of apiVersion {API_VERSION}, got kind "
-            f"{_shown(review.get('kind'))} of apiVersion {_shown(review.get('apiVersion'))}"
-        )
-    request = review.get("request")
+    fields = {"apiVersion": API_VERSION, "kind": KIND}
+    wrong = [
+        f"{name} is {_shown(review[name])}" if name in review else f"{name} is missing"
+        for name, wanted in fields.items()
+        if review.get(name) != wanted
+    ]
+    if wrong:
+        raise ReviewError(f"expected an {KIND} of {API_VERSION}: {', '.join(wrong)}")
+    if "request" not in review:
+        raise ReviewError("request is missing")
+    request = review["request"]
     if type(request) is not dict:
         raise ReviewError(f"request must be an object, not {_json_type(request)}")
     if unreadable:
@@ -192,7 +197,7 @@ def _why_not_json(body: bytes, error: Exception | None) -> str:
 def _json_type(value: Any) -> str:
     """Return the JSON type of ``value`` with its article."""
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
-    return "nothing" if value is None else names.get(type(value), "a number")
+    return "null" if value is None else names.get(type(value), "a number")
 
 
 def _shown(value: Any) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from policyd._core.match.labels import key_errors, value_errors
+from policyd.cli.shared.output import within
 from policyd.cli.shared.policy_options import POLICY_KINDS
 from policyd.cli.shared.settings import EXISTING_OR_STDIN, FILE
 from policyd.cli.shared.version import version_option
@@ -121,7 +122,7 @@ def command(
     compiler.compile_strict(sources)
     packed = list(_files(sources))
     if not any(each.policies for each in packed):
-        raise ConfigError(f"no policies in {', '.join(map(str, paths))}")
+        raise ConfigError(f"no policies {within(paths)}")
     metadata: JSONObject = {"name": name, "namespace": namespace}
     if labelled:
         metadata["labels"] = labelled

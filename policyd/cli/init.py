@@ -47,7 +47,11 @@ def command(directory: Path | None, form: str) -> None:
         raise click.BadParameter(f"{name!r} is not a valid policy name: {'; '.join(wrong)}")
     there = [str(folder / file) for file in _FILES if (folder / file).exists()]
     if there:
-        raise ConfigError(f"{', '.join(there)}: already exists; choose another DIR")
+        exists = "already exists" if len(there) == 1 else "already exist"
+        raise ConfigError(
+            f"{' and '.join(there)} {exists}\n"
+            "  hint: name another directory: policyd init policies/NAME"
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for file in _FILES:
@@ -60,7 +64,7 @@ def command(directory: Path | None, form: str) -> None:
     click.echo(
         f"""
 Next:
-  policyd test {folder}                       # run its suite
-  policyd explain -p {folder} pod.yaml        # explain the decision for a manifest
-  policyd serve --self-signed -p {folder}     # run the webhook"""
+  policyd test {folder}                        # run its suite
+  policyd explain -p {folder} MANIFEST.yaml    # explain the decision for one of your manifests
+  policyd serve --self-signed -p {folder}      # run the webhook"""
     )

@@ -12,7 +12,7 @@ import click
 
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cli.shared.authorizer import authorizer_option
-from policyd.cli.shared.output import counted, echo_json, format_option, styled
+from policyd.cli.shared.output import counted, echo_json, format_option, styled, within
 from policyd.cli.shared.policy_options import enforce_all_option, loaded, policies_option
 from policyd.cli.shared.settings import EXISTING
 from policyd.cli.shared.terminal.progress import with_progress
@@ -113,7 +113,7 @@ def command(
         old = _admitter(compiler.compile_strict(load(against, version=version)), authorizer)
     lines = list(capture_lines(captures))
     if not lines:
-        raise ConfigError(f"no reviews in {', '.join(map(str, captures))}")
+        raise ConfigError(f"no reviews {within(captures)}")
     found = list(_changed(with_progress(lines, "replaying"), new, old))
     if form == "json":
         echo_json([_as_json(each) for each in found])
@@ -125,6 +125,9 @@ def command(
         )
     if found:
         raise SystemExit(1)
+
+
+_CAPTURES = "give files of policyd serve --capture, with one AdmissionReview in each line"
 
 
 def _admitter(policies: CompiledPolicySet, authorizer: Authorizer | None) -> Admitter:
@@ -141,7 +144,7 @@ def _changed(
             before = recorded.answered() if old is None else recorded.evaluated(old)
             after = recorded.evaluated(new)
         except ReviewError as error:
-            raise ReviewError(f"{place}: {error}") from None
+            raise ReviewError(f"{place}: {error}\n  hint: {_CAPTURES}") from None
         for change in changes(before, after):
             yield _Changed(place, _described(recorded), change)
 

@@ -107,7 +107,12 @@ def command(
     namespace = request.namespace(given)
     if namespace is not None:
         policies = policies.with_namespace(namespace)
-    answer = PolicySet(policies).review(body, webhook, authorizer=authorizer)
+    try:
+        answer = PolicySet(policies).review(body, webhook, authorizer=authorizer)
+    except ReviewError as error:
+        if as_object:
+            raise
+        raise ReviewError(f"{error}\n  hint: for a manifest use --object") from None
     click.echo(orjson.dumps(answer))
 
 

@@ -24,7 +24,9 @@ Exit status: 0 on success, 2 if KIND has no schema.
 
 
 @click.command("schema", epilog=_EPILOG)
-@click.argument("kind", required=False, type=click.Choice(list(KINDS)), metavar="[KIND]")
+@click.argument(
+    "kind", required=False, type=click.Choice(list(KINDS), case_sensitive=False), metavar="[KIND]"
+)
 def command(kind: str | None) -> None:
     """Print the JSON Schema (draft 7) that editors use to complete and document policies.
 

@@ -35,7 +35,7 @@ _KNOWN_PLUGIN = f"{_PLUGINS}/v1beta1"
 
 def configuration(kubeconfig: Path | None, context: str | None = None) -> SingleConfig:
     """The address and credentials of an API server; ``context`` defaults to the current one."""
-    flag = "--cluster" if kubeconfig is None else f"--kubeconfig {kubeconfig}"
+    flag = "service account of the Pod" if kubeconfig is None else f"--kubeconfig {kubeconfig}"
     document: JSONObject = {}
     try:
         if kubeconfig is None:
@@ -46,8 +46,12 @@ def configuration(kubeconfig: Path | None, context: str | None = None) -> Single
     except KubeConfigError as error:
         if kubeconfig is not None:
             raise ConfigError(f"{flag}: {error}") from None
-        why = f"no service account of a Pod found here ({error}); use --kubeconfig FILE elsewhere"
-        raise ConfigError(f"{flag}: {why}") from None
+        cause = error.__cause__
+        why = f"{cause.filename}: {cause.strerror}" if isinstance(cause, OSError) else str(error)
+        raise ConfigError(
+            f"no cluster: {why}\n  hint: a Pod needs the token of its service account; "
+            "elsewhere use --kubeconfig FILE"
+        ) from None
     except OSError as error:
         raise ConfigError(f"{flag}: {error.strerror}") from None
     except PolicySchemaError as error:

@@ -148,10 +148,11 @@ class Status:
             return self._closing(_json({"error": str(error)}, error.status))
         return self._closing(_json(query.page(self._process.denials())))
 
-    async def wrong(self, _: Request, error: Any) -> Response:
+    async def wrong(self, request: Request, error: Any) -> Response:
         """A JSON error for a path or method that is not served."""
         not_found = error.status_code == 404
-        message = "nothing is served here on this port" if not_found else error.detail
+        paths = ", ".join(route.path for route in request.app.routes)
+        message = f"nothing is served here; this port serves {paths}" if not_found else error.detail
         answer = _json({"error": message}, error.status_code)
         answer.headers.update(error.headers or {})
         return self._closing(answer)

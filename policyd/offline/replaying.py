@@ -124,7 +124,7 @@ def read_line(line: bytes) -> Recorded:
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise ReviewError(f"not JSON: {error}") from None
+        raise ReviewError(f"not JSON at column {error.colno}: {error.msg}") from None
     inner = value.get("review") if isinstance(value, dict) else None
     review = inner if isinstance(inner, dict) else value
     if not isinstance(review, dict) or not isinstance(review.get("request"), dict):

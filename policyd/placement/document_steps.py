@@ -138,9 +138,24 @@ def type_warnings(document: JSONObject) -> list[str]:
     """Return what the type checking of the API server's controller warns of."""
     checked = (document.get("status") or {}).get("typeChecking") or {}
     return [
-        f"{each.get('fieldRef')}: {each.get('warning')}"
+        f"{each.get('fieldRef')}: {_readable(str(each.get('warning')))}"
         for each in checked.get("expressionWarnings") or ()
     ]
+
+
+def _readable(warning: str) -> str:
+    """Return a warning without the marks of the checker: ``/v1, Kind=Pod: ERROR: <input>:1:8: …``
+    becomes ``v1 Pod: 1:8: …``.
+    """
+    return "\n".join(map(_readable_line, warning.rstrip().split("\n")))
+
+
+def _readable_line(line: str) -> str:
+    kind, marked, error = f": {line}".partition(": ERROR: <input>:")
+    if not marked or line.startswith(" | "):  # the source
+        return line
+    named = kind.removeprefix(": ").removeprefix("/").replace(", Kind=", " ", 1)
+    return f"{named}: {error}" if named else error
 
 
 def replacing(found: JSONObject, wanted: JSONObject) -> JSONObject:

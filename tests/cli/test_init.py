@@ -39,7 +39,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "suite.yaml").write_text("mine")
     code, output = run("init", str(folder))
-    assert code != 0 and "suite.yaml: already exists; choose another DIR" in output
+    assert code != 0 and "suite.yaml already exists\n  hint: name another directory" in output
     assert (folder / "suite.yaml").read_text() == "mine"
     assert not (folder / "policy.yaml").exists()
 

@@ -150,7 +150,7 @@ def test_expressions_are_checked_against_schemas_and_estimated(tmp_path: Path) -
     result = CliRunner().invoke(command, [file, "--format", "json"])
     first, second = orjson.loads(result.stdout_bytes)
     assert first["rule"] == "type-check"
-    assert first["message"] == "/v1, Kind=Pod: ERROR: <input>:1:32: undefined field 'imgae'"
+    assert first["message"] == "v1 Pod: undefined field 'imgae'"
     assert first["excerpt"].startswith(f" | {mistaken}\n | ...")
     assert (second["rule"], second["path"]) == (
         "expensive-expression",

@@ -101,7 +101,7 @@ BAD = [
         ["reviews.jsonl", "-p", "new"],
         "reviews.jsonl:1: no response was recorded: compare with",
     ),
-    (["-", "-p", "new", "--against", "old"], "no reviews in -"),
+    (["-", "-p", "new", "--against", "old"], "no reviews on standard input"),
     (["nowhere", "-p", "new", "--against", "old"], "nowhere: No such file"),
     (["bad.jsonl", "-p", "new", "--against", "old"], "bad.jsonl:2: not JSON"),
     (

@@ -124,7 +124,7 @@ def test_labels_of_the_namespace_are_given(tmp_path: Path) -> None:
     ("options", "given", "told"),
     [
         (("--object",), "[1]", "-:1:1: a document must be an object with apiVersion and kind"),
-        (("--object",), "a: [", "-:2:1: while parsing a flow node"),
+        (("--object",), "a: [", "-:1:4: the [ of line 1 is never closed"),
         (
             ("--object",),
             TWO,
@@ -134,6 +134,7 @@ def test_labels_of_the_namespace_are_given(tmp_path: Path) -> None:
         ((), json.dumps(MANIFEST), "AdmissionReview"),
         (("--user", "bob"), "{}", "--group, --namespace and --no-defaults require --object"),
         (("--object", "--jsonl"), "{}", "--object (one manifest) and --jsonl"),
+        ((), json.dumps(MANIFEST), "kind is 'Pod'\n  hint: for a manifest use --object"),
     ],
 )
 def test_what_cannot_be_answered_is_refused(

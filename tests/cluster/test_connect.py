@@ -58,7 +58,7 @@ def test_a_pod_asks_as_its_service_account_and_reads_a_new_token(
 
 
 def test_outside_of_a_pod_the_flag_says_what_to_give() -> None:
-    with pytest.raises(ConfigError, match=r"--cluster: no service account .* --kubeconfig FILE"):
+    with pytest.raises(ConfigError, match=r"(?s)no cluster: /var/run/secrets/.* --kubeconfig FILE"):
         connect(None, 5.0)
 
 

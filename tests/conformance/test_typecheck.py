@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from policyd.errors import Problem
+from policyd.cel.syntax.source import Source
+from policyd.errors import CelTypeError
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.type_check import type_check
+from policyd.policy.lint.type_check import TypeErrors, type_errors
 from policyd.policy.source import loader
 from tests.conformance.apiserver_rows import definitions
 from tests.shared import conformance
@@ -47,13 +48,13 @@ def test_warnings_are_those_of_the_api_server(capsys: pytest.CaptureFixture[str]
 def test_what_is_right_at_run_time_is_not_warned_about(name: str) -> None:
     _, ours = WRONG[name]
     row = next(row for row in conformance("apiserver/typecheck.jsonl") if row["id"] == name)
-    told = [problem.message for problem in checked(row)]
+    told = [problem.message for each in checked(row) for problem in each.problems()]
     assert [ours in message for message in told] == ([True] if ours else [])
 
 
 def judge(row: dict[str, Any]) -> str:
     """What differs; empty if nothing does."""
-    told = {problem.path: warning(problem) for problem in checked(row)}
+    told = {each.path: warning(each) for each in checked(row)}
     status = row["expect"].get("typeChecking") or {}
     wanted = {
         each["fieldRef"]: unnamed(each["warning"]) for each in status.get("expressionWarnings", ())
@@ -61,14 +62,17 @@ def judge(row: dict[str, Any]) -> str:
     return "" if told == wanted else f"{told}, not {wanted}"
 
 
-def checked(row: dict[str, Any]) -> list[Problem]:
+def checked(row: dict[str, Any]) -> list[TypeErrors]:
     documents = [*row["policies"], *definitions(CRDS)]  # all were there when the rows were made
     text = "\n---\n".join(json.dumps(document) for document in documents)
-    return list(type_check(LintRun(loader.load_text(text, row["id"]))))
+    return list(type_errors(LintRun(loader.load_text(text, row["id"]))))
 
 
-def warning(problem: Problem) -> str:
-    return f"{problem.message}\n{problem.excerpt}\n"
+def warning(errors: TypeErrors) -> str:
+    """The warning as the API server writes it."""
+    source = Source(errors.text)
+    texts = {gvk: source.error(CelTypeError, found).text for gvk, found in errors.issues.items()}
+    return "\n".join(f"{gvk}: {text}\n" for gvk, text in texts.items())
 
 
 def unnamed(text: str) -> str:

@@ -40,7 +40,7 @@ BAD: list[tuple[str, bytes, dict[str, str], int, str]] = [
     ("NaN", b'{"a": NaN}', {}, 400, "NaN and Infinity are not JSON numbers"),
     ("no end after 2,000 levels", deep(2000)[:-10], {}, 400, "not JSON"),
     ("20 MB", b"[" + b" " * 20_000_000 + b"]", {}, 413, f"larger than {LIMIT} bytes"),
-    ("other kind", other(kind="Review"), {}, 400, "got kind 'Review'"),
+    ("other kind", other(kind="Review"), {}, 400, "kind is 'Review'"),
     ("v1beta1", other(apiVersion="admission.k8s.io/v1beta1"), {}, 400, "admission.k8s.io/v1beta1"),
     ("no uid", body(uid=None), {}, 400, "request.uid is missing"),
     ("object is a text", body(object="x"), {}, 400, "request.object must be an object"),
@@ -216,7 +216,9 @@ def test_the_log_has_no_defect(server: Process) -> None:
 
 
 def test_reviews_are_not_served_on_the_plain_port(server: Process) -> None:
-    assert server.get("/validate") == (404, '{"error":"nothing is served here on this port"}')
+    status, answer = server.get("/validate")
+    assert status == 404
+    assert answer.startswith('{"error":"nothing is served here; this port serves /livez, ')
 
 
 def test_log_is_not_mixed_with_anything_else(server: Process, tmp_path: Path) -> None:

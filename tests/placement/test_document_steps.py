@@ -193,6 +193,16 @@ def test_a_controller_tells_that_it_has_seen_a_policy() -> None:
     warning = {"fieldRef": "spec.validations[0].expression", "warning": "undefined field"}
     policy["status"]["typeChecking"] = {"expressionWarnings": [warning]}
     assert type_warnings(policy) == ["spec.validations[0].expression: undefined field"]
+    warning["warning"] = (
+        "/v1, Kind=Pod: ERROR: <input>:1:8: undefined field 'a'\n | object.a + object.b\n"
+        " | .......^\nERROR: <input>:1:19: undefined field 'b'\n | ': ERROR: <input>:'\n\n"
+        "apps/v1, Kind=Deployment: ERROR: <input>:1:8: undefined field 'a'\n"
+    )
+    assert type_warnings(policy) == [
+        "spec.validations[0].expression: v1 Pod: 1:8: undefined field 'a'\n | object.a + object.b\n"
+        " | .......^\n1:19: undefined field 'b'\n | ': ERROR: <input>:'\n\n"
+        "apps/v1 Deployment: 1:8: undefined field 'a'"
+    ]
 
 
 def test_a_replacement_keeps_the_marks_of_others() -> None:

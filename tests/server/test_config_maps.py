@@ -160,6 +160,7 @@ def test_a_start_can_be_ended_while_it_waits(
     server.child.terminate()
     assert server.child.wait(300) == 0, server.log.read_text()
     assert not server.listens()
+    assert '"event":"closed"' not in server.log.read_text(), "there was no client"
 
 
 def test_broken_policies_at_start_are_waited_for_not_exited_for(

@@ -24,6 +24,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 REVIEWS = Path(__file__).parent / "reviews"
+LOG = ROOT / "build" / "demo.log"  # what the server writes
 POLICIES = ("policies/pod-security", "policies/mutation")
 START_SECONDS = 30.0
 COUNTED = re.compile(
@@ -88,6 +89,7 @@ def main() -> int:
         f".venv/bin/policyd review -p {POLICIES[0]} {(REVIEWS / 'bad.json').relative_to(ROOT)}"
     )
     show_line(f".venv/bin/policyd test {POLICIES[0]}")
+    show_line(f"less {LOG.relative_to(ROOT)}  # the log of this server")
     return 0
 
 
@@ -108,10 +110,17 @@ def serving() -> Iterator[Server]:
         *(f"--policies={each}" for each in POLICIES),
     ]
     heading("Starting the server")
-    show_line(" ".join([".venv/bin/policyd", *command[3:]]))
+    show_line(".venv/bin/policyd serve \\")
+    for option in command[4:-1]:
+        show_line(f"  {option} \\")
+    show_line(f"  {command[-1]}")
     server = Server(f"https://127.0.0.1:{ports[0]}", f"http://127.0.0.1:{ports[1]}")
     started = time.monotonic()
-    with subprocess.Popen(command, cwd=ROOT) as process:
+    LOG.parent.mkdir(exist_ok=True)
+    with (
+        LOG.open("wb") as log,
+        subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log) as process,
+    ):
         try:
             wait_until_ready(process, server)
             show_line(f"ready after {time.monotonic() - started:.1f} s")
@@ -130,16 +139,18 @@ def free_ports(count: int) -> list[int]:
 
 
 def wait_until_ready(process: subprocess.Popen[bytes], server: Server) -> None:
-    """Query /readyz until it returns 200; SystemExit if the server exits or takes too long."""
+    """Query /readyz until it returns 200; SystemExit with the log of the server if it exits or
+    takes too long.
+    """
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise SystemExit(f"the server exited with code {process.returncode}")
+            raise SystemExit(f"{LOG.read_text()}the server exited with code {process.returncode}")
         with contextlib.suppress(OSError):
             if call(f"{server.admin}/readyz")[0] == 200:
                 return
         time.sleep(0.05)
-    raise SystemExit(f"the server was not ready after {START_SECONDS:g} s")
+    raise SystemExit(f"{LOG.read_text()}the server was not ready after {START_SECONDS:g} s")
 
 
 def call(url: str, body: bytes | None = None) -> tuple[int, bytes, float]:

@@ -22,7 +22,7 @@ from policyd.cli.shared.manifests import (
     is_namespace,
     read_manifests,
 )
-from policyd.cli.shared.output import counted, echo_problems, echo_skipped
+from policyd.cli.shared.output import counted, echo_problems, echo_skipped, within
 from policyd.cli.shared.terminal.progress import with_progress
 from policyd.errors import ConfigError, PolicySchemaError
 from policyd.json_types import JSONObject
@@ -79,7 +79,7 @@ def check_manifests(
     echo_skipped(manifests.skipped)
     if not manifests.documents and not options.skips:
         manifests.required()
-        raise ConfigError(f"no manifests in {', '.join(map(str, options.resources))}")
+        raise ConfigError(f"no manifests {within(options.resources)}")
     old = read_manifests(options.old, options.excluded).required()
     requester.require_one_kind(manifests.documents)
     policies = policies.with_definitions(definitions_of(manifests.documents))

@@ -52,7 +52,8 @@ def explain_hint(checked: Sequence[CheckedObject], context: click.Context) -> st
     if len(siblings) > 1 and object_name(document):
         words += ["--select", selector(document)]
     also = ", pipe the same input into this command" if file == "-" else ""
-    return f"to explain the first denial{also}:\n  {shlex.join(words)}"
+    what = "error" if first.erred else "denial"
+    return f"to explain the first {what}{also}:\n  {shlex.join(words)}"
 
 
 def _options(checked: CheckedObject, context: click.Context) -> list[str]:

@@ -15,7 +15,7 @@ from policyd.cli.shared.manifests import (
     is_namespace,
     read_manifests,
 )
-from policyd.cli.shared.output import echo_skipped
+from policyd.cli.shared.output import echo_skipped, within
 from policyd.cli.shared.settings import EXISTING_OR_STDIN, AddOption
 from policyd.errors import ConfigError, ReviewError
 from policyd.json_types import JSONObject
@@ -68,7 +68,7 @@ def read_reviews(paths: Sequence[Path], mapper: ResourceMapper) -> ReviewsToMeas
         else:
             built.append(Review(place, requester.review(each, None, mapper), BOTH, built=True))
     if not recorded and not built:
-        raise ConfigError(f"no reviews in {', '.join(map(str, paths))}\n  hint: {REVIEWS_HINT}")
+        raise ConfigError(f"no reviews {within(paths)}\n  hint: {REVIEWS_HINT}")
     return ReviewsToMeasure(
         (*recorded, *built),
         tuple(each.raw for each in manifests.documents if is_namespace(each)),

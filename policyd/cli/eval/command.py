@@ -232,7 +232,7 @@ def _answer_line(
     try:
         message = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        return {"error": f"not JSON: {error}", "stage": "question"}
+        return {"error": f"not JSON at column {error.colno}: {error.msg}", "stage": "question"}
     if not isinstance(message, dict):
         return {"error": "expected a JSON object", "stage": "question"}
     message = {**defaults, **message}

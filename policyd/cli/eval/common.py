@@ -29,6 +29,8 @@ def values_of(given: Mapping[str, Any], authorizer: UserAuthorizer | None) -> di
 
 def estimate_text(least: int, most: int) -> str:
     """Return an estimate of a cost."""
+    if least == most:
+        return f"estimated {least:,}"
     return f"estimated {least:,} to {'unbounded' if most == MOST else f'{most:,}'}"
 
 

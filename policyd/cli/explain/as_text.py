@@ -105,7 +105,7 @@ def short_lines(story: PolicyStory, style: TreeStyle) -> Iterator[str]:
     """Yield one line: what the policy did, or why it did nothing."""
     mark = styled("+", fg="green") if story.outcome == "admits" else "-"
     detail = story.outcome if story.outcome in ("admits", "not matched") else _why_not(story)
-    if story.outcome == "not matched":
+    if story.outcome == "not matched" and not style.everything:
         detail = _reason(story).text
     line = f"{story.policy.name}: {detail}"
     yield f"{mark} {line if style.everything else cut(line, style.width - 2)}"

@@ -9,7 +9,7 @@ from policyd.cli.importing.folder import paths_of, require_new_names, suite_path
 from policyd.cli.importing.report import ReportedImport, agreement, imports_json, summary
 from policyd.cli.importing.texts import policy_text, stream, suite_text
 from policyd.cli.shared.manifests import echo_unused_definitions
-from policyd.cli.shared.output import counted, echo_json, echo_problems, format_option
+from policyd.cli.shared.output import counted, echo_json, echo_problems, format_option, within
 from policyd.cli.shared.terminal.progress import with_progress
 from policyd.cli.shared.terminal.wrapping import terminal_width
 from policyd.cli.shared.version import VERSION
@@ -119,8 +119,7 @@ def command(
     imports = with_progress(convert_all(read.documents), "importing")
     found = [ReportedImport(checked(each, version)) for each in imports]
     if not found and not read.problems:
-        listed = ", ".join(map(str, paths))
-        raise ConfigError(f"no policies to import in {listed}\n  hint: {_NOTHING}")
+        raise ConfigError(f"no policies to import {within(paths)}\n  hint: {_NOTHING}")
     stray: list[Proof] = []
     if verify or folder is not None:
         found, stray = _proved(read, found, version)

@@ -73,10 +73,8 @@ def summary(imports: Sequence[ReportedImport], width: int | None) -> Iterator[st
 def totals(imports: Sequence[ReportedImport]) -> str:
     """Return how many policies have each state."""
     counts = Counter(each.imported.state for each in imports)
-    number = counted(len(imports), "policy").replace("policys", "policies")
-    return f"{number}: " + ", ".join(
-        f"{counts[state]} {state}" for state in _COLOURS if counts[state]
-    )
+    states = ", ".join(f"{counts[state]} {state}" for state in _COLOURS if counts[state])
+    return counted(len(imports), "policy", "policies") + (f": {states}" if states else "")
 
 
 def imports_json(

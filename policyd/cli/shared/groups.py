@@ -17,6 +17,23 @@ PROJECT = "policyd.project"  # the key of the file, or None, in the context
 _WITHOUT_PROJECT = ("serve", "completion")
 
 
+# Options that people know from other commands and tools, without their hyphens, and those that a
+# command may have instead.
+_OPTIONS: Mapping[str, Sequence[str]] = {
+    "policy": ("policies",),
+    "port": ("bind",),
+    "address": ("bind",),
+    "listen": ("bind",),
+    "cert": ("tls-cert",),
+    "key": ("tls-key",),
+    "o": ("output", "format"),
+    "output": ("format",),
+    "name": ("select",),
+    "k8s-version": ("kubernetes-version",),
+}
+_OF_FILES = ("f", "file", "filename", "p", "policy", "policies", "r", "resource")
+
+
 def modules_in(package: str, lines: Mapping[str, str]) -> Mapping[str, tuple[str, str]]:
     """Return the table of a group whose commands are the modules of a package; ``lines``: in the
     help, by their names.
@@ -44,8 +61,14 @@ class TableGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. What it reads has at most 1,000 levels."""
-        with deep_recursion():
-            return super().invoke(ctx)
+        try:
+            with deep_recursion():
+                return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            instead = error.ctx and _instead(error.ctx, error.option_name)
+            if not instead:
+                raise
+            raise click.UsageError(f"{error.message} {instead}", error.ctx) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the names in the order of the table."""
@@ -105,6 +128,20 @@ class TableGroup(click.Group):
 
         near = self._elsewhere.get(name) or difflib.get_close_matches(name, self._table)
         return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def _instead(context: click.Context, option: str) -> str:
+    """Return what to write for an option of another command or tool; empty if unknown."""
+    name, parameters = option.lstrip("-"), context.command.params
+    known = {opt.lstrip("-"): opt for each in parameters for opt in each.opts}
+    for other in _OPTIONS.get(name, ()):
+        if other in known:
+            return f"Did you mean {known[other]!r}?"
+    files = [each for each in parameters if isinstance(each, click.Argument)]
+    if name in _OF_FILES and files:
+        metavar = files[-1].make_metavar(context)
+        return f"Files need no option: {context.command_path} {metavar}"
+    return ""
 
 
 def _groups(context: click.Context) -> list[click.Context]:

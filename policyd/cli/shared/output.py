@@ -3,6 +3,7 @@
 import difflib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -50,6 +51,14 @@ def echo_problems(problems: Iterable[Problem], *, err: bool = False) -> None:
     """Print each problem as text."""
     for problem in problems:
         echo_wrapped(problem_text(problem), err=err)
+
+
+def within(paths: Iterable[Path | str]) -> str:
+    """Name where nothing was found: ``in a, b``, ``on standard input``."""
+    names = list(map(str, paths))
+    files = ", ".join(each for each in names if each != "-")
+    parts = [f"in {files}"] if files else []
+    return " and ".join([*parts, "on standard input"] if "-" in names else parts)
 
 
 def warn(text: str, place: str = "") -> None:

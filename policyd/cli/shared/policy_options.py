@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from policyd.cli.shared.settings import EXISTING, AddOption
+from policyd.cli.shared.output import within
+from policyd.cli.shared.settings import AddOption, ExistingPath
 from policyd.errors import ConfigError
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -25,6 +26,16 @@ NO_POLICIES_HINT = (
 )
 
 
+class _PoliciesPath(ExistingPath):
+    """A file or directory of policies."""
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
+        return "Name a file or directory of policies, or write policies: [PATH] in policyd.yaml."
+
+
+_POLICIES = _PoliciesPath(exists=True, path_type=Path)
+
+
 def policies_option(
     text: str = "Load policies from this file or directory; may be repeated.",
     *,
@@ -37,7 +48,7 @@ def policies_option(
         "paths",
         multiple=True,
         required=required,
-        type=EXISTING,
+        type=_POLICIES,
         help=text,
     )
 
@@ -78,4 +89,4 @@ def without_policies(sources: Sources, paths: Iterable[Path | str]) -> str:
     if len(found) > _MOST_KINDS:
         found[_MOST_KINDS:] = [f"{len(found) - _MOST_KINDS} other kinds"]
     listed = ", ".join(found) or "no documents"
-    return f"no policies in {', '.join(map(str, paths))}: found {listed}"
+    return f"no policies {within(paths)}: found {listed}"

@@ -20,7 +20,7 @@ from policyd.cli.shared.manifests import (
     is_namespace,
     read_manifests,
 )
-from policyd.cli.shared.output import echo_skipped
+from policyd.cli.shared.output import echo_skipped, within
 from policyd.cli.shared.settings import EXISTING, grouped
 from policyd.errors import ConfigError, PolicySchemaError, ReviewError
 from policyd.json_types import JSONObject
@@ -177,7 +177,7 @@ class RequestOptions:
         echo_skipped(manifests.required().skipped)
         documents = manifests.documents
         if not documents:
-            raise ConfigError(f"no manifests in {name}")
+            raise ConfigError(f"no manifests {within([name])}")
         if self.for_manifests and any(map(_is_review, documents)):
             raise click.UsageError(
                 f"{FOR_MANIFESTS} apply to manifests only: {name} contains an AdmissionReview, "
@@ -232,7 +232,8 @@ FOR_MANIFESTS = (
 )
 OPERATION = click.option(
     "--operation",
-    type=click.Choice(OPERATIONS),
+    type=click.Choice(OPERATIONS, case_sensitive=False),
+    metavar=f"[{'|'.join(OPERATIONS)}]",  # not in lower case
     help="Set the operation of the request.  [default: CREATE, or UPDATE with --old]",
 )
 OLD = click.option(
@@ -288,7 +289,8 @@ request_options = grouped("request", RequestOptions, _OPTIONS)
 
 def name_of(file: BinaryIO) -> str:
     """Return the name of an input file for messages."""
-    return str(getattr(file, "name", "-"))
+    name = str(getattr(file, "name", "-"))
+    return "-" if name == "<stdin>" else name
 
 
 def content(file: BinaryIO) -> bytes:
@@ -307,6 +309,8 @@ def read_object(body: bytes, name: str) -> JSONObject:
         document = read_one(body, name)
     except PolicySchemaError as error:
         raise ReviewError(f"neither JSON nor YAML: {error}") from None
+    if document is None:
+        raise ReviewError(f"no object {within([name])}")
     if not isinstance(document, dict):
         raise ReviewError(f"{name}: expected one object, got {json.dumps(document)[:40]}")
     return document

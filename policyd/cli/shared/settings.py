@@ -16,7 +16,18 @@ from policyd.config import PREFIX, Settings
 
 AddOption = Callable[[Callable[..., Any]], Callable[..., Any]]
 FILE = click.Path(dir_okay=False, path_type=Path)
-EXISTING = click.Path(exists=True, path_type=Path)
+
+
+class ExistingPath(click.Path):
+    """A file or directory, which ``-`` is not."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "-" and not Path("-").exists():
+            self.fail("cannot be standard input (-); name a file or a directory", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+EXISTING = ExistingPath(exists=True, path_type=Path)
 EXISTING_OR_STDIN = click.Path(exists=True, path_type=Path, allow_dash=True)
 SHORT = {"policies": "-p"}
 # What --help calls the value of a flag, by the function that reads it.

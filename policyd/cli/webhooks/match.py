@@ -16,7 +16,7 @@ from policyd.cli.shared.manifests import (
     place_of,
     read_manifests,
 )
-from policyd.cli.shared.output import echo_json, format_option, styled, warn
+from policyd.cli.shared.output import echo_json, format_option, styled, warn, within
 from policyd.cli.shared.request import RequestOptions, name_of, request_options
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.version import version_option
@@ -87,7 +87,7 @@ def command(
     each webhook is matched with the object as it is given. A matchCondition that checks permissions
     is known with --authorizer only.
     """
-    if name_of(file) in ("-", "<stdin>") and Path("-") in files:
+    if name_of(file) == "-" and Path("-") in files:
         raise click.UsageError("-f - and FILE cannot both be standard input")
     documents = read_manifests(files).required().documents
     hooks = hooks_of(_configurations(documents, files, version))
@@ -127,7 +127,7 @@ def _configurations(
     """Return the configurations of files, with a warning for each of their problems."""
     found = [each for each in documents if each.kind in CONFIGURATIONS]
     if not found:
-        raise ConfigError(f"no webhook configurations in {', '.join(map(str, files))}")
+        raise ConfigError(f"no webhook configurations {within(files)}")
     for each in found:
         for problem in problems(each.raw, version=version):
             warn(f"the API server refuses {each.label}: {problem}", place_of(each))

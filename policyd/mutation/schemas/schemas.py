@@ -33,6 +33,11 @@ class Gvk(NamedTuple):
     def __str__(self) -> str:
         return f"{self.group}/{self.version}, Kind={self.kind}"
 
+    @property
+    def label(self) -> str:
+        """Return the words of a manifest (``apps/v1 Deployment``)."""
+        return f"{self.group}/{self.version} {self.kind}".removeprefix("/")
+
 
 @dataclass(frozen=True, slots=True)
 class KindSchema:

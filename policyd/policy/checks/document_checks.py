@@ -90,7 +90,8 @@ def check_validations(validations: Sequence[Validation]) -> Iterator[FormProblem
                 yield from invalid((*at, field), text, ["must be non-empty if specified"])
         if _LINE_BREAK.search(validation.message.strip()):
             wrong = "must not contain line breaks"
-            yield from invalid((*at, "message"), validation.message, [wrong])
+            hint = "write >- instead of |: it joins the lines"
+            yield from invalid((*at, "message"), validation.message, [wrong], hint)
 
 
 def check_audit_annotations(
@@ -133,7 +134,7 @@ def check_validation_actions(actions: Sequence[str]) -> Iterator[FormProblem]:
             "must not contain both Deny and Warn (repeating the same validation failure "
             "information in the API response and headers serves no purpose)"
         )
-        yield from invalid(path, actions, [wrong])
+        yield from invalid(path, actions, [wrong], "remove Warn: a denial has the same message")
 
 
 def _check_binding_spec(

@@ -21,19 +21,26 @@ from policyd.policy.model.match import (
     Variable,
 )
 
+_RULE_HINTS = {
+    "operations": "write operations: [CREATE, UPDATE]",
+    "apiGroups": 'write apiGroups: [""], the core group, or names such as apps',
+    "apiVersions": 'write apiVersions: [v1], or ["*"] for all versions',
+}
 MAX_MATCH_CONDITIONS = 64
 MAX_ANNOTATIONS_SIZE = 256 * 1024  # bytes of keys and values
 
 
-def required(path: FieldPath, detail: str = "") -> FormProblem:
+def required(path: FieldPath, detail: str = "", hint: str = "") -> FormProblem:
     """Return the problem of a missing required field."""
-    return FormProblem(path, f"Required value: {detail}" if detail else "Required value")
+    return FormProblem(path, f"Required value: {detail}" if detail else "Required value", hint)
 
 
-def invalid(path: FieldPath, value: object, wrongs: Iterable[str]) -> Iterator[FormProblem]:
+def invalid(
+    path: FieldPath, value: object, wrongs: Iterable[str], hint: str = ""
+) -> Iterator[FormProblem]:
     """Yield one problem for each reason why a value is invalid."""
     for wrong in wrongs:
-        yield FormProblem(path, f"Invalid value: {quoted(value)}: {wrong}")
+        yield FormProblem(path, f"Invalid value: {quoted(value)}: {wrong}", hint)
 
 
 def duplicates(path: FieldPath, values: Iterable[str], *field: str) -> Iterator[FormProblem]:
@@ -51,7 +58,7 @@ def check_metadata(meta: ObjectMeta) -> Iterator[FormProblem]:
     if not meta.name:
         yield required(path, "every document needs a name")
     else:
-        yield from invalid(path, meta.name, names.dns_subdomain(meta.name))
+        yield from invalid(path, meta.name, names.dns_subdomain(meta.name), _name_hint(meta.name))
     yield from check_labels(meta.labels, ("metadata", "labels"))
     size = 0
     for key, value in meta.annotations.items():
@@ -101,6 +108,13 @@ def check_match_resources(match: MatchResources, path: FieldPath) -> Iterator[Fo
         yield from _check_rule(rule, (*path, "excludeResourceRules", index))
 
 
+def _name_hint(name: str) -> str:
+    """Return the remedy for a name with characters that names do not have."""
+    near = "".join(each if each.isascii() and each.isalnum() else "-" for each in name.lower())
+    near = near.strip("-")
+    return f"write {near}" if near and not any(names.dns_subdomain(near)) else ""
+
+
 def check_constraints(match: MatchResources, given: bool) -> Iterator[FormProblem]:
     """Check ``spec.matchConstraints``, which is required with at least one match rule."""
     path = ("spec", "matchConstraints")
@@ -123,7 +137,7 @@ def _check_rule(rule: NamedRuleWithOperations, path: FieldPath) -> Iterator[Form
     ):
         at = (*path, field)
         if not values:
-            yield required(at)
+            yield required(at, hint=_RULE_HINTS[field])
         elif len(values) > 1 and "*" in values:
             yield from invalid(at, values, [f"if '*' is present, must not specify other {what}"])
     for index, version in enumerate(rule.api_versions):
@@ -134,7 +148,7 @@ def _check_rule(rule: NamedRuleWithOperations, path: FieldPath) -> Iterator[Form
 
 def _check_resources(resources: Sequence[str], path: FieldPath) -> Iterator[FormProblem]:
     if not resources:
-        yield required(path)
+        yield required(path, hint="write plurals in lower case: resources: [pods, services]")
     for place, wrong in overlaps(resources):
         at = path if place is None else (*path, place)
         if not wrong:
@@ -170,7 +184,10 @@ def check_variables(variables: Sequence[Variable]) -> Iterator[FormProblem]:
         if not variable.name.strip():
             yield required((*at, "name"), "name is not specified")
         elif not names.is_cel_identifier(variable.name):
-            yield from invalid((*at, "name"), variable.name, ["must be a valid CEL identifier"])
+            name = "".join(each if each.isalnum() else "_" for each in variable.name)
+            hint = f"write {name}" if names.is_cel_identifier(name) else ""
+            wrong = "must be a valid CEL identifier"
+            yield from invalid((*at, "name"), variable.name, [wrong], hint)
         if not variable.expression.strip():
             yield required((*at, "expression"), "expression is not specified")
 

@@ -48,7 +48,8 @@ def check_policy(policy: Policy) -> Iterator[FormProblem]:
     timeout = spec.timeout_seconds
     if timeout is not None and not (math.isfinite(timeout) and 0 < timeout <= MAX_TIMEOUT):
         wrong = f"must be more than 0 and at most {MAX_TIMEOUT} seconds"
-        yield from invalid(("spec", "timeoutSeconds"), timeout, [wrong])
+        given = int(timeout) if timeout.is_integer() else timeout
+        yield from invalid(("spec", "timeoutSeconds"), given, [wrong])
     rules = spec.match_constraints.resource_rules
     if spec.pod_controllers and not any(matches_pods(rule.plain()) for rule in rules):
         wrong = "no resource rule matches pods, so podControllers has no effect"

@@ -91,6 +91,11 @@ class ResourceMapper:
         """Return the same for kinds with this name."""
         return [self.of(*known) for known in self._known() if known[1] == kind]
 
+    def kinds_of(self, group: str) -> list[str]:
+        """Return the known kinds of a group."""
+        known = (each for each in self._known() if each[0].rpartition("/")[0] == group)
+        return sorted({kind for _, kind in known})
+
     def guessed(self, name: str) -> list[ResourceMapping]:
         """Return the same for what a name may stand for: a kind, a singular, upper case."""
         guesses = [name.lower(), *(each.resource for each in self.of_kind(name)), plural(name)]

@@ -4,13 +4,16 @@ Advice never stops a policy from loading. It depends on ``today`` and the docume
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
+from policyd._core.match.equivalents import BUILT_IN_GROUPS
 from policyd._core.pattern.strings import Wildcard
 from policyd.errors import Problem
 from policyd.json_types import FieldPath
 from policyd.policy.compile.exemptions import validations_of
+from policyd.policy.kinds.builtin import BUILTIN_KINDS
+from policyd.policy.kinds.plural import plural
 from policyd.policy.lint.run import LintRun
 from policyd.policy.model.base import labels_of
 from policyd.policy.model.exceptions import ExceptedPolicy, ExceptedResource
@@ -111,6 +114,7 @@ def _exception(exception: Exception_, path: FieldPath, today: date) -> Iterator[
 def _policy_exception(exception: PolicyException, today: date) -> Iterator[FormProblem]:
     spec, name = exception.spec, exception.metadata.name
     yield from _expiry(name, spec.until, ("spec", "until"), today)
+    yield from _kinds(exception, _kinds_by_name())
     if spec.subjects is None and (spec.resources is None or any(map(_is_all, spec.resources))):
         yield FormProblem(
             ("spec",),
@@ -118,6 +122,28 @@ def _policy_exception(exception: PolicyException, today: date) -> Iterator[FormP
             "restrict it by resources or subjects",
             rule="broad-exception",
         )
+
+
+def _kinds(exception: PolicyException, known: Mapping[str, str]) -> Iterator[FormProblem]:
+    """Report plurals and kinds in lower case, which no object has as its kind."""
+    for index, resource in enumerate(exception.spec.resources or ()):
+        for number, entry in enumerate(resource.kinds or ()):
+            group, slash, name = entry.rpartition("/")
+            built_in = not slash or group == "core" or group in BUILT_IN_GROUPS
+            if built_in and known.get(name, name) != name:
+                yield FormProblem(
+                    ("spec", "resources", index, "kinds", number),
+                    f"no object is of the kind {name!r}: it exempts nothing",
+                    f"write {group}{slash}{known[name]}",
+                    rule="dangling-exception",
+                )
+
+
+def _kinds_by_name() -> dict[str, str]:
+    """Return the kinds of Kubernetes by what else people write: their plural or lower case."""
+    kinds = {kind for _, kind in BUILTIN_KINDS}
+    names = {name: kind for kind in kinds for name in (kind.lower(), plural(kind))}
+    return names | {kind: kind for kind in kinds}
 
 
 def _is_all(resource: ExceptedResource) -> bool:

@@ -23,7 +23,7 @@ from policyd.pattern.marks import Mark, split
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.object_types import KindSchemas, ObjectTypes
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import kinds_of
+from policyd.policy.lint.types.kinds import by_kinds, kinds_of
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy
 from policyd.policy.source.loaded_documents import Document
@@ -75,7 +75,7 @@ def _advise(
                 reported.setdefault(where, {})[gvk] = misfit
         for where, by_kind in reported.items():
             if len(by_kind) == len(roots) or not telling_apart:
-                message = "; ".join(f"{gvk}: {misfit.what}" for gvk, misfit in by_kind.items())
+                message = by_kinds((gvk, misfit.what) for gvk, misfit in by_kind.items())
                 first = next(iter(by_kind.values()))
                 finding = FormProblem(where, message, first.hint, first.at_key, RULE)
                 yield document.problem(finding, "advice")

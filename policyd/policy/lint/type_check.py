@@ -9,17 +9,18 @@ get no warning.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 
 from policyd.cel.hints.explaining import hint_at
-from policyd.cel.syntax.source import Issue, Source
-from policyd.errors import CelTypeError, Problem
+from policyd.cel.syntax.source import MAX_ERRORS, Issue, Source
+from policyd.errors import Problem
 from policyd.mutation.schemas.schemas import Gvk
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import (
     Checkable,
     KindTypes,
     TypedPolicies,
+    by_kinds,
     kinds_of,
     tells_kinds_apart,
 )
@@ -29,13 +30,47 @@ from policyd.policy.source.loaded_documents import Document
 RULE = "type-check"
 
 
+@dataclass(frozen=True, slots=True)
+class TypeErrors:
+    """The type errors of one expression, by the kinds of its objects."""
+
+    document: Document
+    path: str
+    text: str
+    issues: Mapping[Gvk, list[Issue]]
+    kinds: tuple[KindTypes, ...]
+    hint: str
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield a problem for each place with errors."""
+        source = Source(self.text)
+        at: dict[int, list[tuple[Gvk, str]]] = {}
+        for gvk, issues in self.issues.items():
+            for issue in issues:
+                at.setdefault(issue.pos, []).append((gvk, issue.message))
+        for pos, messages in sorted(at.items())[:MAX_ERRORS]:
+            gvk, first = messages[0]
+            tree = next((types.tree(self.text) for types in self.kinds if types.gvk == gvk), None)
+            hint = self.hint or ("" if tree is None else hint_at(tree, pos, first))
+            found = Problem(by_kinds(messages), hint=hint, rule=RULE, severity="advice")
+            yield self.document.placed(source.at(pos, found), self.path)
+
+
 def type_check(run: LintRun) -> Iterator[Problem]:
-    """Yield the advice for all policies, in file order. Skips expressions that do not compile."""
+    """Yield the advice for all policies, in file order."""
+    for each in type_errors(run):
+        yield from each.problems()
+
+
+def type_errors(run: LintRun) -> Iterator[TypeErrors]:
+    """Yield the expressions of all policies that have type errors, as the API server reports them
+    in status.typeChecking. Skips expressions that do not compile.
+    """
     typed = run.typed
     for document, policy in run.policies():
         rules = policy.spec.match_constraints.resource_rules
         untyped = typed.of(policy, None)
-        kinds = [typed.of(policy, gvk) for gvk in kinds_of(rules, typed.schemas)]
+        kinds = tuple(typed.of(policy, gvk) for gvk in kinds_of(rules, typed.schemas))
         for each in typed.expressions(policy):
             text = each.text
             if not (each.role.patches or each.role in (VALIDATION, MESSAGE)) or untyped.issues(
@@ -45,9 +80,8 @@ def type_check(run: LintRun) -> Iterator[Problem]:
             issues = {types.gvk: types.issues(text) for types in kinds if types.gvk is not None}
             reported = {gvk: found for gvk, found in _believable(text, issues).items() if found}
             if reported:
-                problem = _problem(document, each.at, text, reported, kinds)
                 other = "" if each.role.patches else _other_version(policy, text, reported, typed)
-                yield replace(problem, hint=other or problem.hint)
+                yield TypeErrors(document, each.at, text, reported, kinds, other)
 
 
 def _other_version(
@@ -72,31 +106,3 @@ def _believable(text: str, issues: Mapping[Gvk, list[Issue]]) -> Mapping[Gvk, li
     return {
         gvk: [issue for issue in found if issue.pos in everywhere] for gvk, found in issues.items()
     }
-
-
-def _problem(
-    document: Document,
-    path: str,
-    text: str,
-    issues: Mapping[Gvk, list[Issue]],
-    kinds: Iterable[KindTypes],
-) -> Problem:
-    """Return the problem; ``message`` and ``excerpt`` are the lines of the API server's warning."""
-    source = Source(text)
-    errors = {gvk: source.error(CelTypeError, found) for gvk, found in issues.items()}
-    warning = "\n".join(f"{gvk}: {error.text}\n" for gvk, error in errors.items())
-    message, _, excerpt = warning.rstrip("\n").partition("\n")
-    gvk, error = next(iter(errors.items()))
-    first = error.problems[0]
-    tree = next((types.tree(text) for types in kinds if types.gvk == gvk), None)
-    at = source.offset(first.line, first.column)
-    found = Problem(
-        message,
-        line=first.line,
-        column=first.column,
-        hint="" if tree is None else hint_at(tree, at, first.message),
-        excerpt=excerpt,
-        rule=RULE,
-        severity="advice",
-    )
-    return document.placed(found, path)

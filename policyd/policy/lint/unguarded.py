@@ -64,7 +64,7 @@ def unguarded(run: LintRun) -> Iterator[Problem]:
         hits: dict[tuple[str, str, int], tuple[_Hit, set[str]]] = {}
         reported: set[str] = set()
         for types, case in cases(policy, run.typed):
-            kind = str(types.gvk) if types.gvk is not None else ""
+            kind = types.gvk.label if types.gvk is not None else ""
             reported.add(kind)
             expressions = run.typed.expressions(policy)
             trees = [types.checked(each.text) for each in expressions if each.role.patches]
@@ -74,7 +74,7 @@ def unguarded(run: LintRun) -> Iterator[Problem]:
                 hits.setdefault((hit.rule, hit.text.path, hit.pos), (hit, set()))[1].add(kind)
         for hit, kinds in hits.values():
             where = (
-                "" if kinds - {""} == reported - {""} else f" ({'; '.join(sorted(kinds - {''}))})"
+                "" if kinds - {""} == reported - {""} else f" ({', '.join(sorted(kinds - {''}))})"
             )
             found = Problem(hit.message + where, hint=hit.hint, rule=hit.rule, severity="advice")
             source = Source(hit.text.checked.text)
@@ -246,7 +246,8 @@ class _Walk:
             if self._text.path.startswith("spec.matchConditions"):
                 when, hint = "in matchConditions", "write a namespaceSelector or a validation"
             else:
-                when, hint = f"for {self._types.gvk}", "write namespaceObject == null || …"
+                gvk, hint = self._types.gvk, "write namespaceObject == null || …"
+                when = f"for {gvk.label}" if gvk is not None else "outside of namespaces"
             requests = "request"
         else:
             hint = (

@@ -22,7 +22,9 @@ from policyd.policy.model.base import Model, ModelError, aliases
 
 @dataclass(frozen=True, slots=True)
 class FormProblem:
-    """``path`` leads to the field; ``at_key``: the name of the field is at fault, not its value."""
+    """``path`` leads to the field; ``at_key``: the name of the field is at fault, not its value.
+    ``meant``: the field of that object that an unknown one probably stands for.
+    """
 
     path: FieldPath
     message: str
@@ -30,6 +32,7 @@ class FormProblem:
     at_key: bool = False
     rule: str = "invalid"
     fix: Fix | None = None
+    meant: str = ""
 
 
 def path_text(path: Iterable[str | int]) -> str:
@@ -86,7 +89,8 @@ def _translate(fault: shapes.ShapeFault, model: type[Model]) -> FormProblem:
         return FormProblem(path, "Required value")
     if kind in _EXPECTED:
         message = f"expected {_EXPECTED[kind]}, got {_named(value)}"
-        return FormProblem(path, message, _type_hint(kind, value, path))
+        fields = _model_at(model, path) if kind == shapes.MODEL else frozenset()
+        return FormProblem(path, message, _type_hint(kind, value, path, fields))
     return FormProblem(path, f"Invalid value: {quoted(value)}: {fault.detail}")
 
 
@@ -102,11 +106,15 @@ def _unknown_field(path: FieldPath, model: type[Model]) -> FormProblem:
         hint = instead
     elif near:
         hint = f"did you mean {near[0]}?"
+    elif known == ["matchExpressions", "matchLabels"]:
+        hint = f"write matchLabels: {{{name}: …}}"
     elif known:
         hint = "known fields: " + ", ".join(known)
     else:
         hint = ""
-    return FormProblem(path, f'unknown field "{name}"', hint, at_key=True, rule="unknown-field")
+    meant = next((each for each in known if hint in (f"did you mean {each}?", f"write {each}")), "")
+    message = f'unknown field "{name}"'
+    return FormProblem(path, message, hint, at_key=True, rule="unknown-field", meant=meant)
 
 
 def _unsupported_value(path: FieldPath, value: object, supported: str) -> FormProblem:
@@ -120,6 +128,7 @@ def _unsupported_value(path: FieldPath, value: object, supported: str) -> FormPr
         return FormProblem(path, message, _WRITE_POLICY.format(_OWN_KINDS[value]))
     fix = Fix(value, near) if near and isinstance(value, str) else None
     write = near or (value_instead(path, value) if isinstance(value, str) else "")
+    write = write if write in words else ""
     return FormProblem(path, message, f"write {write}" if write else "", fix=fix)
 
 
@@ -134,7 +143,8 @@ def _named(value: object) -> str:
     return quoted(value)
 
 
-def _type_hint(kind: str, value: object, path: FieldPath) -> str:
+def _type_hint(kind: str, value: object, path: FieldPath, fields: Iterable[str]) -> str:
+    """Return the remedy for a value of a wrong type; ``fields``: those of the object expected."""
     if kind == shapes.STRING and isinstance(value, bool | int | float):
         return UNQUOTED
     if kind == shapes.STRING and isinstance(value, dict | list):
@@ -149,11 +159,25 @@ def _type_hint(kind: str, value: object, path: FieldPath) -> str:
     if kind == shapes.MODEL and path[-2:-1] in (("matchConditions",), ("validations",)):
         name = "name: NAME, " if path[-2] == "matchConditions" else ""
         return f"write {{{name}expression: …}}"
+    if kind == shapes.MODEL and path[-1] == "jsonPatch":
+        return "write expression: '[JSONPatch{op: \"add\", path: …, value: …}]'"
+    if kind == shapes.MODEL and "name" in fields and isinstance(value, str):
+        return f"write {{name: {quoted(value)}}}"
+    if kind == shapes.MAP and isinstance(value, list | tuple):
+        return "write NAME: VALUE, one per line, without '- '"
+    if kind == shapes.LIST and isinstance(value, str) and value:
+        return f"write [{', '.join(_plain(each.strip()) for each in value.split(','))}]"
     if kind == shapes.LIST:
         return "write [a, b], or one item per line after '- '"
     if kind == shapes.BOOLEAN:
         return unquoted_hint(value, number=False)
     return unquoted_hint(value, number=True) if kind in (shapes.INTEGER, shapes.NUMBER) else ""
+
+
+def _plain(text: str) -> str:
+    """Return a string as YAML may have it, in quotes if it has unusual characters."""
+    usual = text.replace("-", "").replace(".", "").replace("/", "").isalnum()
+    return text if usual and text[0].isalpha() else quoted(text)
 
 
 def _model_at(model: type[Model], path: FieldPath) -> frozenset[str]:
@@ -177,7 +201,8 @@ def _field_model(model: type[Model], alias: str) -> type[Model] | None:
 
 @functools.cache
 def _table(section: str) -> Mapping[str, Mapping[str, str]]:
-    """Return what to write instead: of fields of ``spec`` by kind (``elsewhere``), of other fields
+    """Return what to write instead: of fields of ``spec``, and of the document, by kind
+    (``elsewhere``), of other fields
     by the field around them (``habits``), of values in lower case by their field (``values``).
     """
     table = json.loads(Path(__file__).with_name("other_fields.json").read_bytes())
@@ -188,7 +213,8 @@ def _table(section: str) -> Mapping[str, Mapping[str, str]]:
 def field_instead(kind: str, path: FieldPath) -> str:
     """Return the remedy for a field of another kind or tool in a document; empty if unknown."""
     name, around = str(path[-1]), _field(path[:-1])
-    if len(path) == 2 and around == "spec" and name in _table("elsewhere").get(kind, {}):
+    top = len(path) == 1 or (len(path) == 2 and around == "spec")
+    if top and name in _table("elsewhere").get(kind, {}):
         return _table("elsewhere")[kind][name]
     return _table("habits").get(around, {}).get(name, "")
 

@@ -105,11 +105,14 @@ def _value_findings(
     except ModelError:
         return []  # a list whose items shifted, or a field that cannot be removed
     related = _Related(removed)
+    misspelt = {(*each.path[:-1], each.meant) for each in schema if each.meant}
     lists = {path[:-1] for path in removed if path and isinstance(path[-1], int)}
     return [
         finding
         for finding in check(found)
-        if finding.path not in related and lists.isdisjoint(_parents(finding.path))
+        if finding.path not in related
+        and finding.path not in misspelt  # not missing
+        and lists.isdisjoint(_parents(finding.path))
     ]
 
 

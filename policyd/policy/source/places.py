@@ -49,7 +49,7 @@ class Chunk:
         if not 0 < line - self.line <= len(lines) or column < 1:
             return ""
         shown = lines[line - self.line - 1].rstrip("\r")
-        if column > len(shown) + 1:
+        if column > len(shown) + 1 or not shown.strip():
             return ""
         return marked(shown, column, margin="    ", fill=" ")
 

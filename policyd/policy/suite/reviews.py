@@ -174,7 +174,13 @@ def assumption(
     elif mapper.namespaced(resource["group"], resource["resource"]) is not None:
         return None
     text = f"{kind} of {api_version}: {found.doubt}; assumed: {assumed}"
-    return Assumption(text, _UNDEFINED_HINT if found.doubt == UNDEFINED else "")
+    if found.doubt == UNDEFINED:
+        return Assumption(text, _UNDEFINED_HINT)
+    group = api_version.rpartition("/")[0]
+    import difflib  # only for what is misspelled
+
+    near = difflib.get_close_matches(kind, mapper.kinds_of(group), n=1)
+    return Assumption(text, f"did you mean {near[0]}?" if near else "")
 
 
 def in_namespace(review: JSONObject) -> JSONObject:

@@ -46,7 +46,7 @@
   const rows = [...table.tBodies[0].rows];
   const shown = document.getElementById("shown");
   const search = form.elements.namedItem("search");
-  const selects = ["result", "severity", "namespace", "policy"].map((name) => form.elements.namedItem(name));
+  const selects = [...form.querySelectorAll("select")];
   const text = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
 
   for (const select of selects) {
@@ -67,7 +67,8 @@
       );
       if (!row.hidden) count += 1;
     }
-    shown.value = count === rows.length ? `All ${count} findings` : `${count} of ${rows.length} findings`;
+    const [some, all] = [count, rows.length].map((each) => each.toLocaleString("en"));
+    shown.value = count === rows.length ? `All ${all} findings` : `${some} of ${all} findings`;
   }
 
   function save() {

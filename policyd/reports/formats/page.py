@@ -130,7 +130,7 @@ def _notices(summary: Summary) -> Iterator[str]:
         yield '<p class="notice">Dry run: no report was written or deleted.</p>'
     problems = [*summary.problems]
     if summary.more_problems:
-        problems.append(f"and {plural(summary.more_problems, 'more problem')}")
+        problems.append(f"and {plural(summary.more_problems, 'more problem', shown=number)}")
     if problems:
         yield '<section class="notice" aria-label="Problems">'
         yield "<p>Incomplete: something could not be read, written or deleted.</p>"
@@ -147,7 +147,7 @@ def _footer(summary: Summary) -> Iterator[str]:
     yield "<footer>"
     yield "<h2>This run</h2>"
     yield "<dl>"
-    for name, value in facts(summary):
+    for name, value in facts(summary, shown=number):
         yield f"<dt>{name}</dt><dd>{_text(value)}</dd>"
     yield "</dl>"
     yield "<p>Written by policyd report. This page loads nothing and sends nothing.</p>"

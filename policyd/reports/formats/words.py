@@ -46,15 +46,16 @@ def scope(summary: Summary) -> str:
     return f"{word} {names}" if names else "the whole cluster"
 
 
-def facts(summary: Summary) -> Iterator[tuple[str, str]]:
+def facts(summary: Summary, *, shown: Callable[[int], str] = str) -> Iterator[tuple[str, str]]:
     """Yield the facts about a run, each with its name."""
     version = f" (Kubernetes {summary.cluster_version})" if summary.cluster_version else ""
     yield "Cluster", summary.cluster + version
-    yield "Scanned", f"{plural(summary.objects, 'object')} in {scope(summary)}"
+    yield "Scanned", f"{plural(summary.objects, 'object', shown=shown)} in {scope(summary)}"
     if summary.owned:
-        yield "Left out", f"{plural(summary.owned, 'object')} whose owners were checked instead"
+        left = plural(summary.owned, "object", shown=shown)
+        yield "Left out", f"{left} whose owners were checked instead"
     yield "Started", f"{started(summary)}, took {duration(summary.seconds)}"
-    yield "Reports", writes(summary)
+    yield "Reports", writes(summary, shown=shown)
 
 
 def duration(seconds: float) -> str:
@@ -65,13 +66,13 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s"
 
 
-def writes(summary: Summary) -> str:
+def writes(summary: Summary, *, shown: Callable[[int], str] = str) -> str:
     """Return what happened to the reports, or would have happened."""
     done = summary.reports
     would = "would be " if done.dry_run else ""
     return (
-        f"{summary.api}: {done.written} {would}written, {done.unchanged} unchanged, "
-        f"{done.deleted} {would}deleted, {done.failed} failed"
+        f"{summary.api}: {shown(done.written)} {would}written, {shown(done.unchanged)} unchanged, "
+        f"{shown(done.deleted)} {would}deleted, {shown(done.failed)} failed"
     )
 
 

@@ -59,15 +59,20 @@ class Port(ABC):
     def __init__(self, listening: socket.socket) -> None:
         self._socket = listening
         self._loop = asyncio.get_running_loop()
+        self._listens = False
 
     def start(self) -> None:
         """Start to listen."""
+        self._listens = True
         for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):  # accepted sockets inherit them
             self._socket.setsockopt(socket.SOL_SOCKET, option, KERNEL_BYTES)
         self._socket.listen(BACKLOG)
 
     async def stop(self) -> None:
         """Accept the connections that are being established, and no more."""
+        if not self._listens:
+            self._socket.close()
+            return
         program = b"".join(struct.pack("HBBI", *step) for step in DROP_SYN)
         code = array("B", program)  # has an address, and stays until the kernel has read it
         filtered = struct.pack("HP", len(DROP_SYN), code.buffer_info()[0])

@@ -176,7 +176,7 @@ BAD = [
     (["nowhere.yaml"], "", "nowhere.yaml: no such file or directory"),
     (["-"], "kind: Pod\n", "a document needs apiVersion and kind; apiVersion is missing"),
     (["-"], "a: [\n", "-:2:1: "),
-    (["-"], "# nothing\n", "no manifests in -"),
+    (["-"], "# nothing\n", "no manifests on standard input"),
     (["-", "--namespace-labels", "prod"], "", "expected KEY=VALUE, got 'prod'"),
 ]
 

@@ -337,7 +337,7 @@ def test_which_cluster(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.setenv("HOME", str(tmp_path))
     assert run(teams()).exit_code == 0
     monkeypatch.delenv("HOME")
-    assert "no service account of a Pod found here" in str(run(teams()).exception)
+    assert "elsewhere use --kubeconfig FILE" in str(run(teams()).exception)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row[2]}-{row[3][2]}" for row in ROWS])

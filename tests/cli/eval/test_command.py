@@ -70,7 +70,7 @@ def test_the_cost_and_its_estimate() -> None:
         "cost: 15 of 1,000,000 units; estimated 12 to 15\n",
     )
     assert told("object.names.map(n, n + 'x')[0].size()", names)[1] == (
-        "cost: 48 of 1,000,000 units; estimated 57 to 57\n"
+        "cost: 48 of 1,000,000 units; estimated 57\n"
     )
     assert (
         "cost: 2 of 1,000,000 units; estimated 2 to 2\nerror: no such key"

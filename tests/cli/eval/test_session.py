@@ -53,7 +53,7 @@ ANSWERS = [
         ],
     ),
     (":type size(object)", ["int"]),
-    (":cost object.spec.replicas", ["cost 3, estimated 3 to 3 for data of this size"]),
+    (":cost object.spec.replicas", ["cost 3, estimated 3 for data of this size"]),
     (
         ":trace object.spec.replicas > 1 && false",
         [

@@ -75,8 +75,26 @@ def test_what_is_right_when_it_runs_is_not_warned_about(expression: str) -> None
 def test_mistakes(expression: str, told: str) -> None:
     found = check_one(expression)
     assert len(found) == 1
-    assert found[0].startswith("/v1, Kind=Pod: ERROR: <input>:1:")
+    assert found[0].startswith("v1 Pod: ")
     assert told in found[0]
+
+
+def test_each_place_with_an_error_has_its_own_advice() -> None:
+    text = "object.sepc.a == 1 &&\nobject.metadata.labesl.size() > 0 && object.spec == 1"
+    validations = [{"expression": text, "message": "no"}]
+    document = policy(
+        matchConstraints={"resourceRules": [PODS, DEPLOYMENTS]}, validations=validations
+    )
+    found = list(type_check(LintRun(loaded(document))))
+    assert [each.message for each in found] == [
+        "v1 Pod, apps/v1 Deployment: undefined field 'sepc'",
+        "v1 Pod, apps/v1 Deployment: undefined field 'labesl'",
+        "v1 Pod: found no matching overload for '_==_' applied to '(Pod.spec, int)'; "
+        "apps/v1 Deployment: found no matching overload for '_==_' applied to "
+        "'(Deployment.spec, int)'",
+    ]
+    assert [each.excerpt.splitlines()[1].index("^") for each in found] == [9, 18, 52]
+    assert [each.hint for each in found][:2] == ["did you mean spec?", "did you mean labels?"]
 
 
 def test_custom_resources() -> None:
@@ -118,7 +136,7 @@ def test_params_of_a_known_kind() -> None:
 def test_several_kinds() -> None:
     """What a policy may tell apart itself is a mistake only if it is one for all kinds."""
     found = check_one("object.spec.replicsa > 1", WORKLOADS)
-    assert found == ["apps/v1, Kind=DaemonSet: ERROR: <input>:1:12: undefined field 'replicsa'"]
+    assert found == ["apps/v1 DaemonSet, apps/v1 Deployment: undefined field 'replicsa'"]
     assert "DaemonSet" in check_one("object.spec.replicas > 1", WORKLOADS)[0]
     assert check_one("!has(object.spec.replicas) || object.spec.replicas > 1", WORKLOADS) == []
     assert check_one("object.kind == 'DaemonSet' || object.spec.replicas > 1", WORKLOADS) == []

@@ -261,8 +261,7 @@ def test_kinds_are_told_apart() -> None:
     assert told(by_kind, rule(), WORKLOADS) == []
     by_resource = "request.resource.resource == 'pods' || object.spec.template.spec.nodeName == 'x'"
     assert told(by_resource, rule(), WORKLOADS) == [
-        "object.spec.template.spec.nodeName may be missing "
-        "(apps/v1, Kind=DaemonSet; apps/v1, Kind=Deployment)"
+        "object.spec.template.spec.nodeName may be missing (apps/v1 DaemonSet, apps/v1 Deployment)"
     ]
     by_field = "has(object.spec.template) ? true : object.spec.containers.size() > 0"
     assert told(by_field, rule(), WORKLOADS) == []
@@ -352,7 +351,7 @@ REQUESTS: list[tuple[str, list[JSONObject], list[str]]] = [
     ("request.namespace == 'x'", [NODES], ["request.namespace may be missing"]),
     ("namespaceObject.metadata.name == 'x'", [rule()], []),
     ("namespaceObject.metadata.name == 'x'", [NODES], [
-        "namespaceObject is null for /v1, Kind=Node, so every request errors"]),
+        "namespaceObject is null for v1 Node, so every request errors"]),
     ("namespaceObject == null || namespaceObject.metadata.name == 'x'", [NODES], []),
     ("namespaceObject.metadata.labels['a'] == 'x'", [rule()], [
         "namespaceObject.metadata.labels['a'] may be missing"]),

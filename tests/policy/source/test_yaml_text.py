@@ -5,6 +5,7 @@ import pytest
 from policyd.errors import Problem
 from policyd.policy.compile.compiler import check
 from policyd.policy.source.loader import load_text
+from policyd.policy.source.places import Chunk
 from policyd.policy.source.splitting import read_values
 
 
@@ -93,6 +94,9 @@ MISTAKES = [
     ),
     ("a: [b, c\nd: 1\n", (1, 4), "the [ of line 1 is never closed", "write ] at its end"),
     ("a: {b: 1\nc: 2\n", (1, 4), "the { of line 1 is never closed", "write } at its end"),
+    ("a: [\n", (1, 4), "the [ of line 1 is never closed", "write ] at its end"),
+    ("a: [b,\n\n", (1, 4), "the [ of line 1 is never closed", "write ] at its end"),
+    ("x: [1]\na: {b: [2], c: ", (2, 4), "the { of line 2 is never closed", "write } at its end"),
     # Twice
     ("a: 1\n---\nb: 1\nb: 2\n", (4, 1), "", "first defined in line 3: remove one"),
     (
@@ -229,3 +233,9 @@ def test_the_end_of_an_expression_is_not_in_the_next_field(validation: str) -> N
     (found,) = policy_problems(validation)
     row = (POLICY + validation).split("\n")[found.line - 1]
     assert row[found.column - 1 :].startswith("==")
+
+
+def test_an_empty_line_has_no_excerpt() -> None:
+    """A caret below nothing marks nothing."""
+    chunk = Chunk("f.yaml", "a: 1\n  \n\nb: 2\n", 0)
+    assert [bool(chunk.excerpt(line, 1)) for line in range(6)] == [0, 1, 0, 0, 1, 0]

@@ -74,9 +74,9 @@ def test_tables() -> None:
     ]  # fmt: skip
     assert table(PAGE, "namespaces") == [
         ["Namespace", "Objects", "Fail", "Error", "Warn", "Skip", "Pass"],
+        ["shop", "1,000", "1", "1", "0", "1", "928"],
         ["(cluster-scoped)", "3", "1", "0", "0", "0", "2"],
         ["mail", "231", "0", "0", "1", "0", "300"],
-        ["shop", "1,000", "1", "1", "0", "1", "928"],
     ]
     label = "metadata.labels must have the key team"
     outside = "not enforced: namespace stage is not in the 25 percent (its number is 61)"
@@ -87,6 +87,54 @@ def test_tables() -> None:
         ["fail", "(cluster-scoped)", "Namespace/stagev1", "require-labelsteam", "medium", label + outside],
     ]  # fmt: skip
     assert table(PAGE, "findings")[4][-1] == "exception billing-legacy applies"
+
+
+def test_what_has_the_worst_findings_comes_first_and_what_has_no_objects_last() -> None:
+    named = {
+        "a-idle": policy_results("a-idle", idle=True),
+        "b-fine": policy_results("b-fine", passed=9),
+        "c-warns": policy_results("c-warns", passed=9, warn=50),
+        "d-fails": policy_results("d-fails", passed=9, fail=1),
+        "e-errors": policy_results("e-errors", error=3),
+        "f-fails-too": policy_results("f-fails-too", fail=1, skip=1),
+        "g-fails-most": policy_results("g-fails-most", fail=2),
+    }
+    page = parsed(html_page(summary(policies=tuple(named.values()))))
+    assert [row[0] for row in table(page, "policies")[1:]] == [
+        "g-fails-most", "f-fails-too", "d-fails", "e-errors", "c-warns", "b-fine", "a-idle",
+    ]  # fmt: skip
+
+
+def test_a_column_without_a_value_is_left_out() -> None:
+    plain = replace(policy_results("p", passed=1), category="", severity="")
+    rated = replace(plain, name="q", severity="low")
+    policies = table(parsed(html_page(summary(policies=(plain, plain)))), "policies")
+    assert policies[0] == ["Policy", "Kind", "Fail", "Error", "Warn", "Skip", "Pass"]
+    assert policies[1] == ["p", "Policy", "0", "0", "0", "0", "1"]
+    policies = table(parsed(html_page(summary(policies=(plain, rated)))), "policies")
+    assert policies[0][:4] == ["Policy", "Kind", "Severity", "Fail"]
+    assert [row[2] for row in policies[1:]] == ["", "low"]
+    page = parsed(html_page(summary(findings=(finding(severity=""),))))
+    assert table(page, "findings")[0] == ["Result", "Namespace", "Object", "Policy", "Message"]
+    assert {len(row) for row in table(page, "findings")} == {5}
+    names = [each.attributes["name"] for each in page.all("select")]
+    assert names == ["result", "namespace", "policy"]
+
+
+def test_large_numbers_have_one_form() -> None:
+    large = summary(
+        objects=1234,
+        owned=5678,
+        by_namespace=(NamespaceResults("a", 4321, counts(passed=9876)),),
+        reports=ReportWrites(2345, 3456, 4567, 5678, dry_run=False),
+        more_findings=6789,
+        problems=("x",),
+        more_problems=7890,
+    )
+    text = re.sub(r"<(style|script).*?</\1>|<[^>]*>", " ", html_page(large), flags=re.DOTALL)
+    assert set(re.findall(r"[0-9]{4,}", text)) == {"2026"}, "the year"
+    for shown in ("1,234 objects", "5,678 objects", "2,345 written", "6,789 more", "7,890 more"):
+        assert shown in text
 
 
 def test_totals_and_facts() -> None:
@@ -195,5 +243,5 @@ def test_of_too_many_rows_the_worst_are_kept() -> None:
     page = parsed(html_page(summary(by_namespace=(*quiet, bad))))
     names = [row[0] for row in table(page, "namespaces")[1:]]
     assert len(names) == MOST_ROWS
-    assert names[-1] == "z"
+    assert names[0] == "z"
     assert "1 more namespace with fewer failures not shown." in page.text

@@ -4,14 +4,18 @@ Chromium opens the page from disk with a state in the fragment of its address, a
 the script left it.
 """
 
+import json
 import shutil
 import subprocess
+from dataclasses import replace
+from html import escape
 from pathlib import Path
 
 import pytest
 
 from policyd.reports.formats.page import html_page
-from tests.builders.summaries import finding, summary
+from policyd.reports.summary import NamespaceResults, Summary
+from tests.builders.summaries import counts, finding, policy_results, summary
 from tests.reports.formats.html_tree import Element, parsed
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -43,6 +47,20 @@ class Browser:
         page = self._page.with_name("driven.html")
         page.write_text(text.replace("</body>", f"<script>{script}</script></body>"), "utf-8")
         return self._dumped(page.as_uri(), width)
+
+    def on_a_phone(self, made: Summary, script: str) -> str:
+        """What this script returns for the window of a page that is 375 pixels wide."""
+        frame = f'<iframe style="width: 375px; height: 900px" srcdoc="{escape(html_page(made))}">'
+        page = self._page.with_name("phone.html")
+        load = (
+            f"const measured = (window, document) => {{ {script} }};"
+            "const inside = document.querySelector('iframe').contentWindow;"
+            "inside.addEventListener('load', () => {"
+            "document.body.dataset.log = measured(inside, inside.document); });"
+        )
+        page.write_text(f"<body>{frame}</iframe><script>{load}</script></body>", "utf-8")
+        (body,) = self._dumped(page.as_uri()).all("body")
+        return body.attributes["data-log"]
 
     def open(self, fragment: str = "") -> Element:
         """The page with this fragment, after the script ran."""
@@ -173,3 +191,43 @@ document.body.dataset.log = log.join(" ");
 def test_what_matters_is_seen_without_scrolling_aside(opened: Browser, width: int) -> None:
     (body,) = opened.driven(MEASURE, width).all("body")
     assert body.attributes["data-log"] == "true true true true 1"
+
+
+# The parts in which the lines of names end; and whether what matters of policies is seen.
+PARTS = """
+const parts = new Set();
+for (const cell of document.querySelectorAll("tbody th, td.name")) {
+  const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    let line = "", last = null;
+    for (let i = 0; i < node.length; i++) {
+      const range = document.createRange();
+      range.setStart(node, i);
+      range.setEnd(node, i + 1);
+      const rects = range.getClientRects();
+      const top = Math.round(rects[rects.length - 1].top);
+      if (last !== null && top > last + 5) { parts.add(line); line = ""; }
+      last = top;
+      line += node.data[i];
+    }
+  }
+}
+const fails = [...document.querySelectorAll("#table-policies td:nth-last-child(5)")];
+const seen = fails.every((each) => each.getBoundingClientRect().right <= window.innerWidth);
+return JSON.stringify([window.innerWidth, [...parts], seen]);
+"""
+
+
+def test_names_break_at_hyphens_on_a_phone(opened: Browser) -> None:
+    name = "disallow-unprivileged-capabilities-in-production"
+    rated = policy_results(name, fail=1234)
+    made = summary(
+        policies=(rated, replace(rated, name="automountserviceaccount", rollout="25 percent")),
+        by_namespace=(NamespaceResults(f"{name}-namespace", 1234, counts(fail=1234)),),
+        findings=(finding(policy=name, namespace=f"{name}-namespace", name=f"{name}-5d8f9c7b6d"),),
+    )
+    width, parts, seen = json.loads(opened.on_a_phone(made, PARTS))
+    assert width == 375
+    assert len(parts) >= 3
+    assert [each for each in parts if not each.endswith(("-", "/"))] == []
+    assert seen, "the failures of a policy are seen without scrolling aside"

@@ -24,7 +24,6 @@ RULE = "no-such-resource"
 REMOVED_RULE = "removed-version"
 EXACT_RULE = "exact-version"
 _CLOSE = 0.85  # how similar a group must be to a known one to suggest that
-_CORE_GROUP = "the core group, which is written as empty"
 _CORE = ("core", "v1", "api", "core/v1")
 
 
@@ -235,13 +234,13 @@ class _RuleAdvice:
         here = [each for group, each in self.known if group in self.rule.api_groups]
         for (group, plural), resource in sorted(self.known.items()):
             if plural not in here and name.lower() in resource.aliases:
-                return f"{plural} is in {group or _CORE_GROUP}"
+                return f"{plural} is in {_named(group)}"
         for plain in (name, name.lower(), f"{name.lower()}s", f"{name.lower()}es"):
             if plain in here:
                 return f"write {plain}"
             elsewhere = [group for group, each in self.known if each == plain]
             if elsewhere:
-                return f"{plain} is in {elsewhere[0] or _CORE_GROUP}"
+                return f"{plain} is in {_named(elsewhere[0])}"
         near = difflib.get_close_matches(name.lower(), here, n=1)
         return f"did you mean {near[0]}?" if near else ""
 
@@ -258,6 +257,12 @@ class _RuleAdvice:
         return FormProblem((*self.path, field, index), message, hint, rule=rule, fix=fix)
 
 
+def _named(group: str) -> str:
+    """Name a group as people do, and as rules do."""
+    name, written = (f"the group {group}", group) if group else ("the core group", '""')
+    return f"{name} (apiGroups: [{written}])"
+
+
 def _group_fix(group: str, known: Iterable[str]) -> Fix | None:
     """Return the group for an apiVersion or a name of the core group."""
     name = group.rpartition("/")[0]
@@ -270,7 +275,7 @@ def _group_hint(group: str, known: Iterable[str]) -> str:
     """Suggest a group for one that does not exist."""
     name = group.rpartition("/")[0] or group  # apps/v1
     if group in _CORE:
-        return 'the core group is written ""'
+        return 'write apiGroups: [""], the core group'
     if name in known:
         return f"write {name}"
     longer = sorted(each for each in known if each.startswith(f"{group}."))

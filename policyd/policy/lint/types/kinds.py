@@ -231,3 +231,11 @@ def _declared(
         yield "params", DYN
     if policy.spec.variables:
         yield "variables", VARIABLES
+
+
+def by_kinds(messages: Iterable[tuple[Gvk, str]]) -> str:
+    """Return the messages about kinds in a line, equal ones once, after all their kinds."""
+    kinds: dict[str, list[str]] = {}
+    for gvk, message in messages:
+        kinds.setdefault(message, []).append(gvk.label)
+    return "; ".join(f"{', '.join(of)}: {message}" for message, of in kinds.items())

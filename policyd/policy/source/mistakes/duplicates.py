@@ -135,7 +135,8 @@ def _rivals(document: Document) -> list[tuple[str, ...]]:
 def _duplicate(document: Document, first: Document, there: int, *, unused: bool) -> Problem:
     line, column = document.place("metadata.name")
     before = f"{first.file}:{there}" if there else first.file
-    message, hint = f"{document.label} is defined twice: first in {before}", ""
+    message = f"{document.label} is defined twice: first in {before}"
+    hint = "rename one of them, or remove it"
     if first.kind != document.kind:
         message = f"{document.label} has the same name as the {first.kind} in {before}"
         hint = "the name of a Policy must be unique across all policy kinds"

@@ -16,7 +16,8 @@ def explain(
     """Return what is wrong at a place (line and column from 1); ``began``: where what the parser
     was reading begins. None if nothing is known.
     """
-    lines = [line.rstrip("\r") for line in text.split("\n")]
+    # A text without a last newline ends in a line of its own for libyaml, too.
+    lines = [line.rstrip("\r") for line in f"{text}\n".split("\n")]
     line, column = place
     if not 0 < line <= len(lines) or not 0 < began[0] <= len(lines):
         return None
@@ -48,6 +49,8 @@ def _candidates(
     else:
         rows += [values.sign(row) if column > row.at else None, values.quotes(row, column)]
         rows.append(_late_quote(text, line, column))
+        if "expected node content" in problem and not "".join(lines[line - 1 :]).strip():
+            rows.append(_open_at_end(text))
         if "did not find expected" in problem:
             rows += [layout.indentation(lines, line), layout.item(lines, line, began)]
     for found in filter(None, rows):
@@ -69,11 +72,28 @@ def _flow(lines: list[str], place: tuple[int, int], began: tuple[int, int]) -> E
     if began[0] == line:
         return values.in_brackets(lines[line - 1], column)
     opening = lines[began[0] - 1][began[1] - 1 : began[1]]
-    close = {"[": "]", "{": "}"}.get(opening)
-    if close is None:
+    return _never_closed(opening, began) if opening in ("[", "{") else None
+
+
+def _open_at_end(text: str) -> Explanation | None:
+    """The innermost bracket that is open at the end."""
+    opened = []
+    for token in yaml.scan(text, Loader=yaml.CSafeLoader):
+        if isinstance(token, yaml.FlowSequenceStartToken | yaml.FlowMappingStartToken):
+            opened.append(token)
+        elif isinstance(token, yaml.FlowSequenceEndToken | yaml.FlowMappingEndToken):
+            opened.pop()
+    if not opened:
         return None
+    line, column = counter(text)(opened[-1].start_mark)
+    opening = "[" if isinstance(opened[-1], yaml.FlowSequenceStartToken) else "{"
+    return _never_closed(opening, (line + 1, column + 1))
+
+
+def _never_closed(opening: str, place: tuple[int, int]) -> Explanation:
     what = f"the {opening} of line {{0}} is never closed"
-    return Explanation(what, f"write {close} at its end", (began[0],), began)
+    close = "]" if opening == "[" else "}"
+    return Explanation(what, f"write {close} at its end", (place[0],), place)
 
 
 def _late_quote(text: str, line: int, column: int) -> Explanation | None:

@@ -44,7 +44,7 @@ RIGHT: list[tuple[str, JSONObject]] = [
 
 # The rule, what is told of it and where, and part of message and hint.
 WRONG: list[tuple[JSONObject, str, str, str, str]] = [
-    ({"apiGroups": ["core"]}, NONE, "apiGroups[0]", "API group 'core' does not exist", 'is written ""'),
+    ({"apiGroups": ["core"]}, NONE, "apiGroups[0]", "API group 'core' does not exist", 'write apiGroups: [""]'),
     ({"apiGroups": ["apps/v1"]}, NONE, "apiGroups[0]", "API group 'apps/v1' does not exist", "write apps"),
     ({"apiGroups": ["", "rbac"]}, NONE, "apiGroups[1]", "'rbac'", "rbac.authorization.k8s.io?"),
     ({"apiGroups": ["network.k8s.io"]}, NONE, "apiGroups[0]", "", "networking.k8s.io?"),
@@ -54,8 +54,8 @@ WRONG: list[tuple[JSONObject, str, str, str, str]] = [
      "does not exist", "write deployments; the group belongs in apiGroups: [apps]"),
     ({"resources": ["pod"]}, NONE, "resources[0]", "resource 'pod' does not exist in the core group", "write pods"),
     ({"resources": ["Pods"]}, NONE, "resources[0]", "resource 'Pods' does not exist", "write pods"),
-    ({"resources": ["deployments"]}, NONE, "resources[0]", "'deployments'", "is in apps"),
-    ({"apiGroups": ["apps"]}, NONE, "resources[0]", "'pods' does not exist in apps", "is in the core group"),
+    ({"resources": ["deployments"]}, NONE, "resources[0]", "'deployments'", "is in the group apps (apiGroups: [apps])"),
+    ({"apiGroups": ["apps"]}, NONE, "resources[0]", "'pods' does not exist in apps", 'is in the core group (apiGroups: [""])'),
     ({"resources": ["configmpas"]}, NONE, "resources[0]", "", "did you mean configmaps?"),
     ({"resources": ["pods/exek"]}, NONE, "resources[0]", "no subresource 'exek'", "exec"),
     ({"resources": ["configmaps/status"]}, NONE, "resources[0]", "'status'", "it has none"),
@@ -215,4 +215,4 @@ def test_only_certain_corrections_of_groups_are_made(group: str, fix: Fix | None
 def test_a_resource_in_another_group_by_its_short_name() -> None:
     constraints = {"resourceRules": [rule(resources=["deploy"])]}
     (found,) = advise_rules(LintRun(loaded(policy(matchConstraints=constraints))))
-    assert (found.hint, found.fix) == ("deployments is in apps", None)
+    assert (found.hint, found.fix) == ("deployments is in the group apps (apiGroups: [apps])", None)

@@ -1,0 +1,168 @@
+"""Mistakes in documents and commands: each is answered with its place and a remedy.
+
+Those of first policies, with what they are about, are in first_tries.
+"""
+
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from policyd.cli import policyd
+
+POLICY = """\
+apiVersion: policyd.dev/v1
+kind: Policy
+metadata: {name: m}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}
+  failurePolicy: Fail
+  validations:
+  - expression: object.metadata.name != 'x'
+    message: the name x is taken
+"""
+SUITE = """\
+apiVersion: policyd.dev/v1
+kind: PolicyTest
+metadata: {name: s}
+policies: [policy.yaml]
+cases:
+- name: a
+  request:
+    object: {apiVersion: v1, kind: Pod, metadata: {name: web}}
+  expect: {allowed: true}
+"""
+EXCEPTION = """\
+apiVersion: policyd.dev/v1
+kind: PolicyException
+metadata: {name: e}
+spec:
+  policies: [{name: m}]
+  reason: legacy
+  resources:
+  - {kinds: [Pod], namespaces: [a]}
+"""
+BINDING = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: b}
+spec:
+  policyName: m
+  validationActions: [Deny]
+"""
+POD = (
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: a, image: b}]}\n"
+)
+FAIL = "  failurePolicy: Fail\n"
+
+# A document, what is replaced in it by what, the place that is named, and the remedy.
+DOCUMENTS = [
+    (POLICY, "matchConstraints:", "matchConstraint:", "5:3", "did you mean matchConstraints?"),
+    (POLICY, "resourceRules:", "rules:", "6:5", "write resourceRules"),
+    (POLICY, "{name: m}", "{name: My_Policy}", "3:18", "write my-policy"),
+    (POLICY, "failurePolicy: Fail", "failurePolicy: Deny", "8:18", "write Fail"),
+    (POLICY, "failurePolicy: Fail", "failurePolicy: open", "8:18", "write Ignore"),
+    (POLICY, FAIL, "  validationActions: Deny\n", "8:22", "write [Deny]"),
+    (POLICY, "[CREATE, UPDATE]", "'CREATE,UPDATE'", "7:57", "write [CREATE, UPDATE]"),
+    (POLICY, "[CREATE, UPDATE]", "'*'", "7:57", 'write ["*"]'),
+    (POLICY, FAIL, "  validationActions: [Deny, Warn]\n", "8:22", "remove Warn"),
+    (POLICY, FAIL, "  timeoutSeconds: 60\n", "8:19", "Invalid value: 60: must be more than 0"),
+    (POLICY, FAIL, "  params: [a]\n", "8:11", "write NAME: VALUE"),
+    (POLICY, FAIL, "  variables: [{name: my-team, expression: '1'}]\n", "8:22", "write my_team"),
+    (POLICY, FAIL, "  rollout: {percent: 25}\n", "8:13", "write enforce: {percent: …}"),
+    (POLICY, "apiVersions: [v1], ", "", "7:7", "write apiVersions: [v1]"),
+    (POLICY, 'apiGroups: [""], ', "", "7:7", 'write apiGroups: [""], the core group'),
+    (POLICY, "operations: [CREATE, UPDATE], ", "", "7:7", "write operations: [CREATE, UPDATE]"),
+    (POLICY, ", resources: [pods]", "", "7:7", "write plurals in lower case: resources: "),
+    (POLICY, FAIL, "  objectSelector: {}\n", "8:3", "move it to matchConstraints"),
+    (POLICY, "  resourceRules:", "  objectSelector: {env: a}\n    resourceRules:", "6:22",
+     "write matchLabels: {env: …}"),
+    (POLICY, FAIL, "  mutations: [{patchType: JSONPatch, jsonPatch: [{op: add}]}]\n", "8:49",
+     "write expression: '[JSONPatch{op: \"add\""),
+    (POLICY, FAIL, "  mutations: [{patchType: MergePatch}]\n", "8:27", "write Overlay"),
+    (POLICY, "the name x is taken", "|\n      one\n      two", "12:7", "write >- instead of |"),
+    (SUITE, "[policy.yaml]", "policy.yaml", "4:11", "write [policy.yaml]"),
+    (SUITE, "object: {", "manifest: {", "8:5", "write object"),
+    (SUITE, "cases:", "tests:", "5:1", "write cases"),
+    (EXCEPTION, "[{name: m}]", "[m]", "5:14", 'write {name: "m"}'),
+    (EXCEPTION, "policies: [{name: m}]", "policyName: m", "5:3", "write policies: [{name: …}]"),
+    (EXCEPTION, "reason: legacy", "match: {}", "6:3", "write resources, a list of {kinds, "),
+    (EXCEPTION, "[Pod]", "[pods]", "8:14", "write Pod"),
+    (EXCEPTION, "[Pod]", "[apps/deployment]", "8:14", "write apps/Deployment"),
+    (BINDING, "  policyName: m", "  policyName: m\n  namespaceSelector: {}", "6:3",
+     "move it to matchResources"),
+]  # fmt: skip
+COMMANDS = [
+    ("apply pod.yaml", "Missing option '-p' / '--policies'. Name a file or directory of policies"),
+    (
+        "apply --policy policy.yaml pod.yaml",
+        "No such option '--policy'. Did you mean '--policies'?",
+    ),
+    ("apply -p policy.yaml -f pod.yaml", "Files need no option: policyd apply [PATHS]..."),
+    ("lint -p policy.yaml", "No such option '-p'. Files need no option: policyd lint PATHS..."),
+    ("serve --port 8443", "No such option '--port'. Did you mean '--bind'?"),
+    ("apply --output json -p policy.yaml pod.yaml", "Did you mean '--format'?"),
+    ("apply --nothing", "No such option '--nothing'."),
+    ("replay pod.yaml -p policy.yaml", "pod.yaml:1: not JSON at column 1: unexpected character"),
+    ("replay pod.yaml -p policy.yaml", "hint: give files of policyd serve --capture"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("policy.yaml").write_text(POLICY)
+    Path("pod.yaml").write_text(POD)
+
+
+@pytest.mark.parametrize("document, old, new, place, remedy", DOCUMENTS)
+def test_a_mistake_in_a_document(
+    document: str, old: str, new: str, place: str, remedy: str
+) -> None:
+    assert document.count(old) == 1
+    file = Path("mistaken.yaml")
+    file.write_text(document.replace(old, new))
+    others = [] if document is POLICY else ["policy.yaml"]
+    done = CliRunner().invoke(policyd, ["lint", str(file), *others])
+    found = [part for part in done.output.split(f"{file}:")[1:] if remedy in part]
+    assert found, done.output
+    assert found[0].startswith(f"{place}: "), found[0]
+
+
+@pytest.mark.parametrize("old, new", [("matchConstraints:", "matchConstraint:"),
+                                      ("validations:", "validation:"),
+                                      ("resourceRules:", "rules:")])  # fmt: skip
+def test_a_misspelt_field_is_not_missing_as_well(old: str, new: str) -> None:
+    Path("policy.yaml").write_text(POLICY.replace(old, new))
+    assert "Required value" not in CliRunner().invoke(policyd, ["lint", "policy.yaml"]).output
+
+
+@pytest.mark.parametrize("command, message", COMMANDS)
+def test_a_mistake_in_a_command(command: str, message: str) -> None:
+    done = CliRunner().invoke(policyd, shlex.split(command))
+    assert done.exit_code != 0
+    assert message in f"{done.output}{done.exception}"
+
+
+def test_values_of_options_may_be_in_lower_case() -> None:
+    done = CliRunner().invoke(
+        policyd, shlex.split("explain -p policy.yaml pod.yaml --operation update")
+    )
+    assert done.output.startswith("UPDATE Pod web")
+    assert CliRunner().invoke(policyd, ["schema", "policyexception"]).exit_code == 0
+
+
+def test_an_error_is_not_called_a_denial() -> None:
+    Path("policy.yaml").write_text(POLICY.replace("object.metadata.name", "object.spec.nodeName"))
+    done = CliRunner().invoke(policyd, shlex.split("apply -p policy.yaml pod.yaml"))
+    assert "1 object: 0 admitted, 0 denied, 1 error\nto explain the first error:" in done.output
+
+
+def test_a_kind_that_kubernetes_has_not_is_corrected() -> None:
+    Path("pod.yaml").write_text(POD.replace("kind: Pod", "kind: Pood"))
+    done = CliRunner().invoke(policyd, shlex.split("apply -p policy.yaml pod.yaml"))
+    assert "Kubernetes has no such kind; assumed: resource poods" in done.output
+    assert "hint: did you mean Pod?" in done.output
