@@ -12,7 +12,8 @@ from policyd.admission.decision import Finding
 from policyd.admission.invocation import Invocation
 from policyd.admission.observer import Observer
 from policyd.admission.staging import Stage
-from policyd.cel.trace.steps import steps
+from policyd.cel.trace.reads import ObjectFields
+from policyd.cel.trace.steps import TreeBuilder
 from policyd.json_types import JSONObject
 from policyd.offline.stories import Applied, Visit
 from policyd.policy.compile.compiled import Binding, CompiledMutation, CompiledPolicy
@@ -102,6 +103,11 @@ class StoryObserver(Observer):
         """Return a visit with everything recorded since the last one."""
         found = self._take_found()
         applied, self._applied = tuple(self._applied), []
+        subject = invocation.subject
+        fields = ObjectFields("object", subject.object)
+        if subject.object is None:
+            fields = ObjectFields("oldObject", subject.old_object)
+        steps = TreeBuilder(fields).steps
         return Visit(
             binding=invocation.binding.name,
             actions=invocation.binding.actions,
@@ -112,6 +118,8 @@ class StoryObserver(Observer):
             mutations=applied,
             findings=tuple(finding for finding, counts in found if counts),
             ignored=tuple(finding for finding, counts in found if not counts),
+            fields=fields,
+            within=subject.within,
             **more,
         )
 

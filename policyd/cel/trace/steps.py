@@ -6,30 +6,27 @@ ended in an error, the part that failed is below it. A chain of ``&&`` is one st
 a macro is one step with a step for each recorded round.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal as OneOf
+from typing import NamedTuple
 
 from policyd._core.eval.tracing import Record, Round
 from policyd._core.values.errors import CelError
 from policyd._core.values.types import MISSING, Optional
-from policyd.cel.syntax.ast import (
-    Call,
-    Comprehension,
-    Expr,
-    Ident,
-    ListExpr,
-    Literal,
-    MapExpr,
-    Select,
-    StructExpr,
-)
+from policyd.cel.syntax.ast import Call, Comprehension, Expr, Ident, Literal, Select
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cel.syntax.unparse import unparse
+from policyd.cel.trace.parts import INDEXES, bodies, mapped, operand, parts, terms, unchained
+from policyd.cel.trace.reads import NOTHING, ObjectFields, Read, Reads
 from policyd.cel.trace.tracing import TracedExpression
+from policyd.json_types import FieldPath
 
 _LOGIC = ("_&&_", "_||_")
-_INDEXES = ("_[_]", "_[?_]", "_?._")
+# Calls whose value is that of their operand, if there is one.
+_UNWRAPPING = ("orValue", "value", "dyn")
+# The whole object, or what is not known.
+_WHOLE: Reads = frozenset((Read(()),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +37,8 @@ class Step:
     ``state``: ``skipped`` was not evaluated, ``cut`` was ended by a limit. ``deciding``: among its
     siblings, this one determined the value of the parent. ``hidden`` counts the rounds that were
     not recorded; ``number`` counts those of a macro from 0. ``pos`` is the offset in the whole
-    expression.
+    expression. ``reads`` are the fields of the object that the value depends on: of the deciding
+    parts, if there are any.
     """
 
     text: str
@@ -53,6 +51,7 @@ class Step:
     children: tuple["Step", ...] = ()
     pos: int = 0
     number: int = 0
+    reads: Reads = NOTHING
 
     @property
     def failed(self) -> bool:
@@ -70,28 +69,22 @@ class Steps:
     variables: tuple[tuple[str, Step], ...] = ()
 
 
-def steps(record: Record) -> Steps:
-    """Return the tree of a record without a parent."""
-    expression: TracedExpression = record.expression
-    scope = _Scope(expression, [record])
-    with deep_recursion():
-        root = _Builder(scope.variables).step(expression.checked.expr, scope)
-    variables: list[tuple[str, Step]] = []
-    for definition in scope.variables:
-        inner = steps(definition)
-        whole = replace(inner.root, text=inner.text)  # as it is written
-        variables += [*inner.variables, (definition.expression.variable, whole)]
-    return Steps(expression.label, expression.checked.text, root, tuple(variables))
+def steps(record: Record, fields: ObjectFields | None = None) -> Steps:
+    """Return the tree of a record without a parent. ``fields``: of the object that it reads."""
+    return TreeBuilder(ObjectFields() if fields is None else fields).steps(record)
 
 
 @dataclass(slots=True)
 class _Scope:
-    """The records of one expression by part, except those inside the rounds of a fold."""
+    """The records of one expression by part, except those inside the rounds of a fold. ``reads``:
+    what its names stand for.
+    """
 
     expression: TracedExpression
     roots: Iterable[Record]
     variables: list[Record] = field(default_factory=list)
     names: frozenset[str] = frozenset()
+    reads: Mapping[str, Reads] = field(default_factory=dict)
     records: dict[int, Record] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -104,139 +97,280 @@ class _Scope:
             self.records.setdefault(record.id, record)
             waiting += record.children[::-1]
 
-    def inside(self, turn: Round, names: Iterable[str]) -> "_Scope":
+    def inside(self, turn: Round, names: Iterable[str], reads: Reads) -> "_Scope":
         """Return the scope of one round, in which ``names`` are the fold's variables."""
+        bound = {**self.reads, **dict.fromkeys(names, reads)}
         known = self.names.union(names)
-        return _Scope(self.expression, turn.children, self.variables, known)
+        return _Scope(self.expression, turn.children, self.variables, known, bound)
+
+    def binding(self, name: str, reads: Reads) -> "_Scope":
+        """Return the same scope in which a name stands for a value."""
+        bound = {**self.reads, name: reads}
+        return _Scope(self.expression, (), self.variables, self.names, bound, self.records)
+
+    def value(self, expr: Expr) -> object:
+        """Return the value of a part, of a constant, too; None if it has none."""
+        record = self.records.get(expr.id)
+        if record is not None:
+            return record.value
+        constant = expr.value if isinstance(expr, Literal) else None
+        return self.expression.constants.get(expr.id, constant)
 
     def is_constant(self, expr: Expr) -> bool:
         return isinstance(expr, Literal) or expr.id in self.expression.constants
 
 
-class _Builder:
-    """Makes steps of the informative parts."""
+class _Below(NamedTuple):
+    """The steps below a part, and what the part depends on."""
 
-    def __init__(self, variables: list[Record]) -> None:
-        self._variables = variables
+    steps: list[Step]
+    reads: Reads = NOTHING
+
+
+class TreeBuilder:
+    """Makes steps of the informative parts of expressions that are evaluated for one object, in
+    the order of their evaluation: variables are computed once.
+    """
+
+    def __init__(self, fields: ObjectFields) -> None:
+        self._fields = fields
+        self._variables: dict[str, Reads] = {}
+        self._computed: dict[int, Steps] = {}  # by the identity of its record
+
+    def steps(self, record: Record) -> Steps:
+        """Return the tree of a record without a parent."""
+        found = self._computed.get(id(record))
+        if found is not None:
+            return found
+        expression: TracedExpression = record.expression
+        scope = _Scope(expression, [record], reads={self._fields.name: _WHOLE})
+        with deep_recursion():
+            root = self.step(expression.checked.expr, scope)
+        variables: list[tuple[str, Step]] = []
+        for definition in scope.variables:
+            inner = self.steps(definition)
+            whole = replace(inner.root, text=inner.text)  # as it is written
+            variables += [*inner.variables, (definition.expression.variable, whole)]
+        made = Steps(expression.label, expression.checked.text, root, tuple(variables))
+        self._computed[id(record)] = made
+        return made
 
     def step(self, expr: Expr, scope: _Scope) -> Step:
         text, record = unparse(expr), scope.records.get(expr.id)
         if record is None:
             if scope.is_constant(expr):
-                value = expr.value if isinstance(expr, Literal) else None
-                constant = scope.expression.constants.get(expr.id, value)
-                return Step(text, constant, pos=expr.pos)
-            return Step(text, state="skipped", pos=expr.pos)
+                return Step(text, scope.value(expr), pos=expr.pos)
+            return Step(text, state="skipped", pos=expr.pos, reads=_WHOLE)
+        below = self._below(expr, record, scope)
         return Step(
             text,
             record.value,
             "done" if record.finished else "cut",
             record.cost,
             hidden=record.skipped,
-            children=tuple(self._children(expr, record, scope)),
+            children=tuple(below.steps),
             pos=expr.pos,
+            reads=below.reads,
         )
 
-    def _children(self, expr: Expr, record: Record, scope: _Scope) -> Iterator[Step]:
+    def _below(self, expr: Expr, record: Record, scope: _Scope) -> _Below:
         match expr:
+            case Ident():
+                return _Below([], scope.reads.get(expr.name, NOTHING))
             case Select():
-                yield from self._chain(expr, record, scope)
-            case Call(function=name) if name in _INDEXES:
-                yield from self._chain(expr, record, scope)
+                return self._chain(expr, record, scope)
+            case Call(function=name) if name in INDEXES:
+                return self._chain(expr, record, scope)
             case Call(function=name) if name in _LOGIC:
-                yield from self._logic(expr, record, scope)
+                return self._logic(expr, record, scope)
             case Call(function="_?_:_", args=(condition, yes, no)):
-                yield from self._conditional(condition, yes, no, scope)
+                return self._conditional(condition, yes, no, scope)
             case Comprehension():
-                yield from self._fold(expr, record, scope)
-            case Call(function="orValue", target=Call(function=name) as held) if name in _INDEXES:
+                return self._fold(expr, record, scope)
+            case Call(function="orValue", target=Call(function=name) as held) if name in INDEXES:
                 # Shown as one step: a chain with a default.
                 inner = scope.records.get(held.id)
-                if inner is not None:
-                    yield from self._chain(held, inner, scope)
-                for part in expr.args:
-                    yield from self._telling(part, scope)
-            case _:
-                for part in _parts(expr):
-                    yield from self._telling(part, scope)
+                chain = _Below([]) if inner is None else self._chain(held, inner, scope)
+                rest = self._all(expr.args, scope)
+                used = inner is None or _is_absent(inner.value)
+                reads = chain.reads | rest.reads if used else chain.reads
+                return _Below([*chain.steps, *rest.steps], reads)
+        below = self._all(parts(expr), scope)
+        if isinstance(record.value, CelError):
+            failed = _union(each for each in below.steps if each.failed)
+            return below._replace(reads=failed or below.reads)
+        return below._replace(reads=self._presence(expr, record, scope) or below.reads)
 
-    def _telling(self, expr: Expr, scope: _Scope) -> Iterator[Step]:
-        """Yield the step of a part, unless its value is obvious or shown elsewhere."""
-        if scope.is_constant(expr) or (isinstance(expr, Ident) and expr.name in scope.names):
-            return
-        yield self.step(expr, scope)
+    def _presence(self, expr: Expr, record: Record, scope: _Scope) -> Reads:
+        """Return what a test of presence reads: ``a.?b.hasValue()``, ``'b' in a``."""
+        path = None
+        match expr:
+            case Call(function="hasValue", target=Expr() as target):
+                path = self._path(target, scope)
+            case Call(function="@in", args=(key, held)) if isinstance(scope.value(held), dict):
+                above, name = self._path(held, scope), scope.value(key)
+                if above is not None and isinstance(name, str) and scope.is_constant(key):
+                    path = (*above, name)
+        return NOTHING if path is None else frozenset((Read(path, record.value is True),))
 
-    def _chain(self, expr: Expr, record: Record, scope: _Scope) -> Iterator[Step]:
-        """Yield the base of a chain, its computed keys, and the last value before it failed."""
-        base, keys = _unchained(expr)
-        if not isinstance(base, Ident):
-            yield from self._telling(base, scope)
-        for key in keys:
-            yield from self._telling(key, scope)
+    def _told(self, expr: Expr, scope: _Scope) -> _Below:
+        """Return the step of a part, unless its value is obvious or shown elsewhere."""
+        if scope.is_constant(expr):
+            return _Below([])
+        if isinstance(expr, Ident) and expr.name in scope.names:
+            return _Below([], scope.reads[expr.name])
+        made = self.step(expr, scope)
+        return _Below([made], made.reads)
+
+    def _all(self, exprs: Iterable[Expr], scope: _Scope) -> _Below:
+        told = [self._told(expr, scope) for expr in exprs]
+        return _Below([step for each in told for step in each.steps], _union(told))
+
+    def _chain(self, expr: Expr, record: Record, scope: _Scope) -> _Below:
+        """Return the base of a chain, its computed keys, and the last value before it failed."""
+        base, keys = unchained(expr)
+        below = _Below([]) if isinstance(base, Ident) else self._told(base, scope)
+        computed = self._all(keys, scope)
+        made = [*below.steps, *computed.steps]
+        if reads := _union(each for each in made if each.failed):
+            return _Below(made, reads)
+        path = self._path(expr, scope)
+        held = operand(expr)
+        while path is None and held is not None and _is_absent(record.value):
+            path, held = self._path(held, scope), operand(held)
+        if path is None:
+            reads = below.reads or self._read_by_base(expr, scope)
+        else:
+            present = isinstance(expr, Select) and expr.test_only and record.value is True
+            reads = frozenset((Read(path, present),))
+        if all(each.state == "done" for each in computed.steps):
+            reads |= computed.reads
+        return _Below([*made, *self._before(expr, record, scope)], reads)
+
+    def _before(self, expr: Expr, record: Record, scope: _Scope) -> Iterator[Step]:
+        """Yield the last value of a chain before it failed."""
         presence = isinstance(expr, Select) and expr.test_only and record.value is False
         if not presence and not _is_absent(record.value):
             return
-        held = _operand(expr)
+        base, _ = unchained(expr)
+        held = operand(expr)
         while held is not None and held is not base:
             found = scope.records.get(held.id)
             if found is not None and not _is_absent(found.value):
                 value = found.value.value if isinstance(found.value, Optional) else found.value
                 yield Step(unparse(held), value, cost=found.cost, pos=held.pos)
                 return
-            held = _operand(held)
+            held = operand(held)
         found = None if held is None else scope.records.get(held.id)
         if isinstance(record.value, Optional):
             return  # of the whole object nothing is told
         if isinstance(held, Ident) and found is not None and held.name not in scope.names:
             yield Step(unparse(held), found.value, cost=found.cost, pos=held.pos)
 
-    def _logic(self, expr: Call, record: Record, scope: _Scope) -> Iterator[Step]:
-        """Yield all terms; the first with the value of the whole is the deciding one."""
+    def _path(self, expr: Expr, scope: _Scope) -> FieldPath | None:
+        """Return the path of the field that is the value of a part, or is missing there."""
+        path = self._fields.path_of(scope.value(expr))
+        if path is not None:
+            return path
+        held = operand(expr)
+        if held is None:
+            match expr:
+                case Call(function=name, target=Expr() as target) if name in _UNWRAPPING:
+                    return self._path(target, scope)
+                case Call(function=name, args=(only,)) if name in _UNWRAPPING:
+                    return self._path(only, scope)
+            return None
+        above = self._path(held, scope)
+        key: object = expr.field if isinstance(expr, Select) else None
+        if isinstance(expr, Call):
+            key = scope.value(expr.args[1])
+        if above is None or not isinstance(key, str | int) or isinstance(key, bool):
+            return None
+        return (*above, key)
+
+    def _read_by_base(self, expr: Expr, scope: _Scope) -> Reads:
+        """Return what the name at the base of a chain reads, or the variable."""
+        held = operand(expr)
+        while held is not None and not isinstance(held, Ident):
+            expr, held = held, operand(held)
+        if held is None:
+            return NOTHING
+        if held.name != "variables" or not isinstance(expr, Select) or held.name in scope.reads:
+            return scope.reads.get(held.name, NOTHING)
+        record = scope.records.get(expr.id)
+        for definition in () if record is None else record.children:
+            if definition.expression.variable == expr.field:
+                self._variables[expr.field] = self.steps(definition).root.reads
+        return self._variables.get(expr.field, NOTHING)
+
+    def _logic(self, expr: Call, record: Record, scope: _Scope) -> _Below:
+        """Return all terms; the first with the value of the whole is the deciding one."""
         decided = record.value is not (expr.function == "_&&_")
-        for term in _terms(expr, expr.function):
-            made = self.step(term, scope)
-            same = made.state == "done" and _same(made.value, record.value)
-            yield replace(made, deciding=decided and same)
+        made: list[Step] = []
+        for term in terms(expr, expr.function):
+            step = self.step(term, scope)
+            same = step.state == "done" and _same(step.value, record.value)
+            made.append(replace(step, deciding=decided and same))
             decided = decided and not same
+        return _Below(made, _union([each for each in made if each.deciding] or made))
 
-    def _conditional(self, condition: Expr, yes: Expr, no: Expr, scope: _Scope) -> Iterator[Step]:
-        mapped = _mapped(yes)
-        if mapped is not None and isinstance(condition, Call) and condition.target is not None:
-            yield self.step(condition.target, scope)
-            if mapped.id in scope.records:
-                yield self.step(mapped.result, scope)
-            return
-        yield from self._telling(condition, scope)
-        for branch in (yes, no):
-            if branch.id in scope.records:
-                yield from self._telling(branch, scope)
+    def _conditional(self, condition: Expr, yes: Expr, no: Expr, scope: _Scope) -> _Below:
+        binding = mapped(yes)
+        if binding is not None and isinstance(condition, Call) and condition.target is not None:
+            made = [self.step(condition.target, scope)]
+            if binding.id in scope.records:
+                inner = scope.binding(binding.accu_var, made[0].reads)
+                made.append(self.step(binding.result, inner))
+            return _Below(made, made[-1].reads or made[0].reads)
+        test = self._told(condition, scope)
+        branch = self._all([each for each in (yes, no) if each.id in scope.records], scope)
+        return _Below([*test.steps, *branch.steps], branch.reads or test.reads)
 
-    def _fold(self, expr: Comprehension, record: Record, scope: _Scope) -> Iterator[Step]:
+    def _fold(self, expr: Comprehension, record: Record, scope: _Scope) -> _Below:
         if isinstance(expr.loop_condition, Literal) and expr.loop_condition.value is False:
-            if expr.macro == "sortBy":
-                yield from self._telling(expr.accu_init, scope)
-            else:
-                yield from self._telling(expr.result, scope)
-            return
-        yield from self._telling(expr.iter_range, scope)
+            return self._told(expr.accu_init if expr.macro == "sortBy" else expr.result, scope)
+        over = self._told(expr.iter_range, scope)
         names = [name for name in (expr.iter_var, expr.iter_var2) if name]
         decided = _deciding(expr, record)
+        made = []
         for turn in record.rounds:
-            inner = scope.inside(turn, names)
+            item = self._item(expr.iter_range, turn, scope)
+            inner = scope.inside(turn, names, over.reads if item is None else item)
             values = [turn.first] if turn.second is MISSING else [turn.first, turn.second]
-            made = [self.step(part, inner) for part in _bodies(expr) if part.id in inner.records]
-            failed = any(step.state == "cut" for step in made)
-            yield Step(
+            inside = [self.step(part, inner) for part in bodies(expr) if part.id in inner.records]
+            failed = any(step.state == "cut" for step in inside)
+            step = Step(
                 ", ".join(names),
                 values[0] if len(values) == 1 else values,
                 "cut" if failed else "done",
-                sum(step.cost for step in made),
+                sum(step.cost for step in inside),
                 round=True,
                 deciding=turn is decided,
-                children=tuple(made),
+                children=tuple(inside),
                 pos=expr.pos,
                 number=turn.number,
+                reads=_union(inside) or inner.reads[names[0]],
             )
+            made.append(step)
+        if decided is None:
+            return _Below([*over.steps, *made], over.reads | _union(made))
+        reads = _union(each for each in made if each.deciding)
+        return _Below([*over.steps, *made], reads or over.reads)
+
+    def _item(self, over: Expr, turn: Round, scope: _Scope) -> Reads | None:
+        """Return the field that the variables of a round stand for; None if it is not known."""
+        path, whole = self._path(over, scope), scope.value(over)
+        if path is not None and isinstance(whole, dict):
+            path = (*path, turn.first) if isinstance(turn.first, str) else None
+        elif path is not None:
+            path = (*path, turn.number)
+        else:
+            path = self._fields.path_of(turn.first if turn.second is MISSING else turn.second)
+        return None if path is None else frozenset((Read(path),))
+
+
+def _union(some: Iterable[Step | _Below]) -> Reads:
+    return NOTHING.union(*(each.reads for each in some))
 
 
 def _is_absent(value: object) -> bool:
@@ -257,71 +391,3 @@ def _deciding(expr: Comprehension, record: Record) -> Round | None:
     if record.rounds and record.value is (expr.macro == "exists"):
         return record.rounds[-1] if expr.macro in ("all", "exists") else None
     return None
-
-
-def _bodies(expr: Comprehension) -> Iterator[Expr]:
-    """Yield the parts evaluated in each round: the condition, if any, and the body."""
-    match expr.loop_step:
-        case Call(function="_?_:_", args=(test, Call() as change, _)):
-            yield test
-            yield from _collected(change)
-        case Call(function=("_&&_" | "_||_"), args=(_, test)):
-            yield test
-        case Call() as change:
-            yield from _collected(change)
-
-
-def _collected(change: Call) -> Iterator[Expr]:
-    last = change.args[-1]
-    yield from last.elements if isinstance(last, ListExpr) else (last,)
-
-
-def _terms(expr: Expr, function: str) -> Iterator[Expr]:
-    if isinstance(expr, Call) and expr.function == function:
-        for arg in expr.args:
-            yield from _terms(arg, function)
-    else:
-        yield expr
-
-
-def _mapped(yes: Expr) -> Comprehension | None:
-    """Return the binding in the expansion of optMap or optFlatMap."""
-    if isinstance(yes, Call) and yes.function == "optional.of" and len(yes.args) == 1:
-        yes = yes.args[0]
-    if isinstance(yes, Comprehension) and yes.macro in ("optMap", "optFlatMap"):
-        return yes
-    return None
-
-
-def _operand(expr: Expr) -> Expr | None:
-    """Return the operand of a select or index."""
-    if isinstance(expr, Select):
-        return expr.operand
-    if isinstance(expr, Call) and expr.function in _INDEXES:
-        return expr.args[0]
-    return None
-
-
-def _unchained(expr: Expr) -> tuple[Expr, list[Expr]]:
-    """Return the base of a chain of selects and indexes, and its index expressions."""
-    keys: list[Expr] = []
-    while (held := _operand(expr)) is not None:
-        if isinstance(expr, Call) and expr.function != "_?._":
-            keys.append(expr.args[1])
-        expr = held
-    return expr, keys[::-1]
-
-
-def _parts(expr: Expr) -> Iterator[Expr]:
-    match expr:
-        case Call():
-            if expr.target is not None:
-                yield expr.target
-            yield from expr.args
-        case ListExpr():
-            yield from expr.elements
-        case MapExpr():
-            for entry in expr.entries:
-                yield from (entry.key, entry.value)
-        case StructExpr():
-            yield from (each.value for each in expr.fields)
