@@ -31,7 +31,7 @@ class ObjectFields:
 
     def __init__(self, name: str = "", root: JSON = None) -> None:
         self.name = name
-        self._root = root
+        self.root = root
         self._paths: dict[int, FieldPath | None] = {}
         waiting: list[tuple[JSON, FieldPath]] = [(root, ())]
         while waiting:
@@ -62,7 +62,7 @@ class ObjectFields:
         return self._existing(_common(paths))
 
     def _existing(self, path: FieldPath) -> FieldPath:
-        value = self._root
+        value = self.root
         for end, step in enumerate(path):
             found = dict(_held(value)).get(step)
             if found is None:
