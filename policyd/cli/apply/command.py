@@ -239,14 +239,17 @@ def _rules(sources: Sources) -> dict[str, ReportRule]:
     for document in sources.documents:
         spec = document.raw.get("spec")
         if document.is_policy and document.kind in POLICY_KINDS and isinstance(spec, dict):
+            named, about = f"{document.kind} {document.name}", description_of(document)
             line, _ = document.place("metadata.name")
-            place = f"{document.kind} {document.name} in {document.file}:{line}"
+            place = f"{named} in {document.file}:{line}"
             remedy = f"Defined by {place}. `policyd explain` shows why it denies an object."
-            about = description_of(document) or "; ".join(_messages(spec))
+            full = about or "\n".join(_messages(spec))
             category, severity = classification_of(document)
             # GitHub shows a severity only of rules about security.
             tags = ("kubernetes", *(["security"] if severity else []), *filter(None, [category]))
-            found[document.name] = ReportRule(about, remedy, tags=tags, severity=severity)
+            found[document.name] = ReportRule(
+                about or named, remedy, tags=tags, severity=severity, full=full
+            )
     return found
 
 

@@ -73,15 +73,17 @@ def with_field(field: str, message: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReportRule:
-    """A rule of a report. ``about``: what it demands, empty if nothing says it; ``help``: what to
-    do, or where it is defined; ``severity``: that of a policy, if it has one.
+    """A rule of a report. ``about``: one sentence; ``help``: what to do, or where it is defined;
+    ``full``: what it demands, by default both of them; empty if nothing says it. ``severity``: that
+    of a policy, if it has one.
     """
 
-    about: str = ""
+    about: str
     help: str = ""
     level: ReportLevel = "error"
     tags: tuple[str, ...] = ("kubernetes",)
     severity: str = ""
+    full: str | None = None
 
 
 Rules = Mapping[str, ReportRule]
@@ -198,7 +200,7 @@ def sarif(entries: Iterable[ReportEntry], rules: Rules) -> dict[str, Any]:
     driver = {
         "name": "policyd",
         "version": __version__,
-        "rules": [_rule(name, rules.get(name) or ReportRule()) for name in names],
+        "rules": [_rule(name, rules.get(name) or ReportRule(name, full="")) for name in names],
     }
     taken: Counter[str] = Counter()
     run = {
@@ -225,17 +227,19 @@ def _left_out(count: int) -> Iterable[dict[str, Any]]:
 
 
 def _rule(name: str, rule: ReportRule) -> dict[str, Any]:
-    about = rule.about.strip()
-    remedy = rule.help.strip() or about or name
+    about = rule.about.strip() or name
+    remedy = rule.help.strip() or about
+    full = rule.full
+    if full is None:
+        full = about if remedy == about else f"{about}\n{remedy}"
     level = "note" if rule.level == "none" else rule.level
     score = _SCORES.get(rule.severity, "")
-    title = f"**{name}**: {about}" if about else f"**{name}**"
     return {
         "id": name,
         "name": name[:255],
-        "shortDescription": {"text": _bounded(" ".join((about or name).split()))},
-        **({"fullDescription": {"text": _bounded(about)}} if about else {}),
-        "help": {"text": remedy, "markdown": f"{title}\n\n{remedy}"},
+        "shortDescription": {"text": _bounded(" ".join(about.split()))},
+        **({"fullDescription": {"text": _bounded(full)}} if full else {}),
+        "help": {"text": remedy, "markdown": f"**{name}**: {about}\n\n{remedy}"},
         "defaultConfiguration": {"level": level},
         "properties": {
             "tags": list(rule.tags),
