@@ -79,12 +79,14 @@ class FieldFinder:
             for finding, text in _of_visit(visit, manifest):
                 texts[_key(finding)].append(text)
                 dropped.setdefault((finding.policy.name, finding.message), text)
-        fields = []
+        fields, seen = [], found.request.object
+        if seen is None:
+            seen = found.request.old_object
         for each in found.findings:
             waiting = texts.get(_key(each))
             if _is_of_pattern(each):
                 path = tuple(path_parts(each.field))
-                fields.append(path_text(_given(path, found.request.object, manifest)))
+                fields.append(path_text(_given(path, seen, manifest)))
             else:
                 fields.append(waiting.popleft() if waiting else "")
         ignored = [
