@@ -22,7 +22,7 @@ from policyd.defaulting.defaults import Defaults
 from policyd.json_types import JSON, JSONObject
 from policyd.offline.fields import FieldFinder, WebhookFindings
 from policyd.offline.ignored import EffectRecorder, IgnoredError, UnappliedMutation
-from policyd.offline.tracing import Lookups
+from policyd.offline.tracing import LookupSources
 from policyd.policy.compile.compiled import PolicyFilter
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
@@ -214,7 +214,7 @@ class Admitter:
         answers = list(in_turn(review, webhooks, call, self.defaults, built=self.built))
         seconds = (perf_counter_ns() - started) / 1e9
         if self.fields is not None:
-            lookups = Lookups(self.authorizer, namespaces, params)
+            lookups = LookupSources(self.authorizer, namespaces, params)
             manifest = answers[0].before
             calls = [self.fields.located(each, manifest, lookups, only) for each in calls]
         last = answers[-1].response

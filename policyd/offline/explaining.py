@@ -19,7 +19,7 @@ from policyd.offline.admitting import BOTH, WebhookAnswer, in_turn
 from policyd.offline.matching import MatchReason, why
 from policyd.offline.observing import Notes
 from policyd.offline.stories import PolicyStory, WebhookStory
-from policyd.offline.tracing import Lookups, TracedPolicies
+from policyd.offline.tracing import LookupSources, TracedPolicies
 from policyd.policy.compile import compiler
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -134,7 +134,7 @@ class Explainer:
         response = review(
             self._plain, request, webhook=webhook, authorizer=authorizer, recorder=recorder
         )
-        traced = self._traced.of(request, webhook, Lookups(authorizer))
+        traced = self._traced.of(request, webhook, LookupSources(authorizer))
         applicable = traced.applicable
         sent = _Sent(
             self._traced.policies,

@@ -19,7 +19,7 @@ from policyd.json_types import JSON, FieldPath
 from policyd.offline.ignored import IgnoredError
 from policyd.offline.observing import Notes
 from policyd.offline.stories import Visit, is_about
-from policyd.offline.tracing import Lookups, TracedPolicies
+from policyd.offline.tracing import LookupSources, TracedPolicies
 from policyd.policy.compile.compiled import CompiledPolicy, PolicyFilter
 from policyd.policy.model.findings import path_text
 from policyd.policy.model.suite import Webhook
@@ -55,7 +55,7 @@ class FieldFinder:
         self,
         found: WebhookFindings,
         manifest: JSON,
-        lookups: Lookups,
+        lookups: LookupSources,
         only: PolicyFilter | None = None,
     ) -> WebhookFindings:
         """Return the findings with their fields. ``manifest`` is the object as it was given, which
@@ -74,7 +74,7 @@ class FieldFinder:
         notes: Mapping[tuple[str, str], Notes] = {}
         if names:
             traced = self._traced.of(found.request, found.webhook, lookups, chosen)
-            _, notes = traced.run()
+            _, notes = traced.run(brief=True)
         for visit in (visit for each in notes.values() for visit in each.visits):
             for finding, text in _of_visit(visit, manifest):
                 texts[_key(finding)].append(text)

@@ -22,7 +22,7 @@ from policyd.policy.source.loaded_documents import Sources
 
 
 @dataclass(frozen=True, slots=True)
-class Lookups:
+class LookupSources:
     """Who answers what is not in a request; None: the policies themselves, or nobody."""
 
     authorizer: Authorizer | None = None
@@ -51,7 +51,7 @@ class TracedPolicies:
         self,
         request: AdmissionRequest,
         webhook: Webhook,
-        lookups: Lookups,
+        lookups: LookupSources,
         only: PolicyFilter | None = None,
     ) -> "TracedEvaluation":
         """Match the policies of one webhook; ``only`` selects them."""
@@ -70,9 +70,14 @@ class TracedEvaluation:
     applicable: Applicable
     matches: list[Matched]
 
-    def run(self) -> tuple[AdmissionResponse, Mapping[tuple[str, str], Notes]]:
-        """Return the response, and what was recorded of each policy, by its ``sort_key``."""
-        applicable, observer = self.applicable, StoryObserver(self.traced.tracer)
+    def run(
+        self, *, brief: bool = False
+    ) -> tuple[AdmissionResponse, Mapping[tuple[str, str], Notes]]:
+        """Return the response, and what was recorded of each policy, by its ``sort_key``.
+        ``brief``: only of expressions that failed, or were false.
+        """
+        applicable = self.applicable
+        observer = StoryObserver(self.traced.tracer, brief=brief)
         findings = Findings(
             applicable.subjects.request,
             self.webhook,

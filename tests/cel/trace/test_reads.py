@@ -9,8 +9,8 @@ from policyd._core.eval.program import Program
 from policyd._core.eval.tracing import Tracer
 from policyd._core.values.errors import CelError
 from policyd.cel.env import Environment
+from policyd.cel.trace.building import TreeBuilder
 from policyd.cel.trace.reads import ObjectFields
-from policyd.cel.trace.steps import TreeBuilder
 from policyd.cel.trace.tracing import plan_traced
 from policyd.json_types import FieldPath
 
@@ -119,6 +119,23 @@ ROWS: list[tuple[str, FieldPath]] = [
     ("object.spec.containers.exists_one(c, c.image.startsWith('q/'))", ("spec", "containers")),
     ("object.spec.containers.map(c, c.name).exists(n, n == 'x')", ("spec", "containers")),
     ("object.metadata.finalizers.sortBy(f, f)[0] == 'x'", ("metadata", "finalizers")),
+    # A list that a condition filled: the first item for which it holds.
+    ("object.spec.containers.filter(c, !c.image.startsWith('x/')).size() == 0", (*SECOND, "image")),
+    ("size(object.spec.containers.filter(c, c.name == 'log')) < 1", (*SECOND, "name")),
+    ("object.spec.containers.filter(c, !has(c.args)) == []", (*SECOND, "args")),
+    ("!(object.spec.containers.filter(c, !has(c.args)).size() > 0)", (*SECOND, "args")),
+    ("object.spec.containers.map(c, !has(c.args), c.name).size() == 0", (*SECOND, "args")),
+    ("object.metadata.finalizers.filter(f, f != 'f').size() == 0", ("metadata", "finalizers", 1)),
+    ("object.spec.containers.filter(c, c.name == 'q').size() > 0", ("spec", "containers")),
+    ("object.spec.containers.filter(c, c.name == 'web').size() == 2", ("spec", "containers")),
+    ("object.spec.containers.map(c, c.name).size() == 0", ("spec", "containers")),
+    ("object.spec.containers.size() == 0", ("spec", "containers")),
+    ("(object.spec.containers.filter(c, c.name == 'q') + object.spec.initContainers.map(i,"
+     " i.image != '', i.name)).size() == 0", ("spec", "initContainers", 0, "image")),
+    ("(object.spec.containers + object.spec.initContainers.filter(i, true)).size() == 0", SPEC),
+    ("variables.bad.size() == 0", (*SECOND, "image")),
+    ("variables.bad == []", (*SECOND, "image")),
+    ("(object.spec.host ? variables.bad : []).size() == 0", (*SECOND, "image")),
     # Items of lists that an expression made: where they are in the object.
     ("(object.spec.containers + object.spec.initContainers).all(c, c.args.size() >= 0)",
      (*SECOND, "args")),
@@ -167,5 +184,6 @@ def test_the_field_that_a_false_value_or_an_error_is_about(
     value, _ = plan_traced(checked, layout, tracer).evaluate_with_cost(given)
     assert value is False or isinstance(value, CelError)
     fields = ObjectFields("object", OBJECT)
-    made = TreeBuilder(fields).steps(tracer.take()[0])
+    records = tracer.take()
+    made = TreeBuilder(fields, records).steps(records[0])
     assert fields.about(made.root.reads) == field

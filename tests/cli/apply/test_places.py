@@ -27,6 +27,7 @@ from tests.cli.apply.placed import (
 LIMITS = {"pattern": {"spec": {"containers": [{"resources": {"limits": {"memory": "?*"}}}]}}}
 ALL = {"name": "all", "expression": "object.spec.containers + object.spec.initContainers"}
 BAD = {"name": "bad", "expression": "variables.all.filter(c, !c.image.startsWith('x/'))"}
+BY_KEY = {"name": "team", "expression": "object.metadata.?labels[?params.label].orValue('')"}
 TEAM = {"name": "team", "expression": "object.metadata.?labels[?'team'].orValue('')"}
 
 
@@ -79,6 +80,10 @@ ROWS: list[Row] = [
      "spec.containers[1].image", "y/log:latest"),
     (POD, cel("variables.team != ''"), {"variables": [TEAM]}, "metadata.labels.team",
      "labels: {app"),
+    (POD, cel("variables.team != ''"), {"variables": [BY_KEY], "params": {"label": "a.io/team"}},
+     "metadata.labels[a.io/team]", "labels: {app"),
+    (POD, cel("variables.bad.size() == 0"), {"variables": [ALL, BAD]},
+     "spec.containers[1].image", "y/log:latest"),
     (POD, cel("params.images.all(i, object.spec.containers.exists(c, c.image == i))"),
      {"params": {"images": ["x/web:1", "q"]}}, "spec.containers", "containers:"),
     (POD, cel("object.spec.containers.all(c, params.keys.all(k, k in c))"),
