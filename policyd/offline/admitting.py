@@ -4,6 +4,7 @@ validating one. For commands that do this with many objects; the responses are t
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from time import perf_counter_ns
 from typing import Literal, NamedTuple
 
 import orjson
@@ -19,7 +20,9 @@ from policyd.admission.review import AdmissionRequest, AdmissionResponse, Cause,
 from policyd.admission.subject import Subjects
 from policyd.defaulting.defaults import Defaults
 from policyd.json_types import JSON, JSONObject
+from policyd.offline.fields import FieldFinder, WebhookFindings
 from policyd.offline.ignored import EffectRecorder, IgnoredError, UnappliedMutation
+from policyd.offline.tracing import LookupSources
 from policyd.policy.compile.compiled import PolicyFilter
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
@@ -118,6 +121,8 @@ class Turns:
 class Violation:
     """One violation by a request. ``error``: the policy could not be evaluated. ``index``: of the
     validation; 0 for other errors. ``rollout``: why it does not deny, for ``would_deny``.
+    ``field`` is the path of the field that it is about, in the object as it was given; empty if it
+    is the whole object or not known.
     """
 
     policy: str
@@ -128,6 +133,7 @@ class Violation:
     error: bool
     index: int = 0
     rollout: str = ""
+    field: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +142,8 @@ class Admission:
 
     ``matched`` are the names of the policies that matched. ``after`` is the object with the
     ``patch`` of the mutating webhook. ``message`` is that of the denial. ``ignored``: errors that
-    failurePolicy Ignore dropped. ``held``: mutations that a rollout did not apply.
+    failurePolicy Ignore dropped. ``held``: mutations that a rollout did not apply. ``seconds``: how
+    long the decision took.
     """
 
     allowed: bool
@@ -150,13 +157,14 @@ class Admission:
     after: JSON
     ignored: tuple[IgnoredError, ...] = ()
     held: tuple[UnappliedMutation, ...] = ()
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Admitter:
     """Evaluates requests with compiled policies. ``authorizer`` answers the checks of expressions;
     ``namespaces`` and ``params`` replace the policies' own sources. ``defaults`` and ``built`` are
-    those of ``Turns``.
+    those of ``Turns``. ``fields`` finds the fields of violations; without it they have none.
     """
 
     policies: CompiledPolicySet
@@ -165,6 +173,7 @@ class Admitter:
     params: ParamSource | None = None
     defaults: Defaults | None = None
     built: bool = True
+    fields: FieldFinder | None = None
 
     def knowing(self, namespace: JSONObject) -> "Admitter":
         """Return the same with one more Namespace object beside those of the sources."""
@@ -182,43 +191,55 @@ class Admitter:
         Raises ReviewError if ``review`` is not an AdmissionReview.
         """
         policies, namespaces = self.policies, self.namespaces or self.policies.namespaces
-        violations: list[Violation] = []
+        params = self.params or policies.params
+        calls: list[WebhookFindings] = []
         matched: dict[str, None] = {}
-        ignored: list[IgnoredError] = []
         held: list[UnappliedMutation] = []
 
         def call(request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
             subjects = Subjects(request, namespaces, self.authorizer, schemas=policies.schemas)
-            applicable = Applicable(policies, subjects, self.params or policies.params, webhook)
+            applicable = Applicable(policies, subjects, params, webhook)
             matches = applicable.match(only)
             matched.update((policy.name, None) for policy, _ in matches)
             effects = EffectRecorder()
             findings = Findings(request, webhook, policies.generation, effects)
             response = evaluate(applicable, findings, matches, 0)
-            ignored.extend(effects.ignored(findings.verdict.findings))
             held.extend(effects.held)
-            for finding in findings.verdict.findings:
-                violations.extend(_violations(finding))
+            found = findings.verdict.findings
+            errors, unknown = effects.ignored(found), [""] * len(found)
+            calls.append(WebhookFindings(request, webhook, found, errors, unknown))
             return response
 
+        started = perf_counter_ns()
         answers = list(in_turn(review, webhooks, call, self.defaults, built=self.built))
+        seconds = (perf_counter_ns() - started) / 1e9
+        if self.fields is not None:
+            lookups = LookupSources(self.authorizer, namespaces, params)
+            manifest = answers[0].before
+            calls = [self.fields.located(each, manifest, lookups, only) for each in calls]
         last = answers[-1].response
         return Admission(
             allowed=last.allowed,
             message="" if last.allowed else last.message,
             causes=() if last.allowed else last.causes or (Cause(last.message),),
             code=0 if last.allowed else last.code,
-            violations=tuple(violations),
+            violations=tuple(
+                each
+                for call in calls
+                for finding, field in zip(call.findings, call.fields, strict=True)
+                for each in _violations(finding, field)
+            ),
             warnings=tuple(each for one in answers for each in one.response.warnings),
             matched=tuple(matched),
             patch=tuple(each for one in answers for each in one.operations),
             after=answers[-1].after,
-            ignored=tuple(ignored),
+            ignored=tuple(each for call in calls for each in call.ignored),
             held=tuple(held),
+            seconds=seconds,
         )
 
 
-def _violations(finding: Finding) -> Iterator[Violation]:
+def _violations(finding: Finding, field: str) -> Iterator[Violation]:
     """Yield one violation for each action of the binding, and one if the rollout holds a denial."""
     policy = finding.policy
     effects: list[Effect] = [_EFFECTS[action] for action in finding.actions]
@@ -234,4 +255,5 @@ def _violations(finding: Finding) -> Iterator[Violation]:
             finding.error,
             finding.index,
             finding.rollout,
+            field,
         )

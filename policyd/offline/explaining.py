@@ -7,22 +7,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from policyd._core.eval.tracing import Tracer
 from policyd._core.match.matcher import MatchInput
-from policyd.admission.applicable import Applicable
-from policyd.admission.engine import evaluate, review
-from policyd.admission.findings import Findings
+from policyd.admission.engine import review
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, to_dict
-from policyd.admission.subject import Subjects
 from policyd.defaulting.defaults import Defaults
 from policyd.errors import InternalError
 from policyd.json_types import JSON, JSONObject
 from policyd.offline.admitting import BOTH, WebhookAnswer, in_turn
 from policyd.offline.matching import MatchReason, why
-from policyd.offline.observing import Notes, StoryObserver
+from policyd.offline.observing import Notes
 from policyd.offline.stories import PolicyStory, WebhookStory
+from policyd.offline.tracing import LookupSources, TracedPolicies
 from policyd.policy.compile import compiler
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -40,12 +37,10 @@ class Explainer:
     def __init__(
         self,
         documents: _Documents,
-        tracer: Tracer,
         plain: CompiledPolicySet,
-        traced: CompiledPolicySet,
+        traced: TracedPolicies,
     ) -> None:
         self._documents = documents
-        self._tracer = tracer
         self._plain = plain
         self._traced = traced
 
@@ -53,9 +48,8 @@ class Explainer:
     def of_sources(cls, sources: Sources) -> "Explainer":
         """Return the policies of these sources. Raises PolicyError with every problem of them."""
         documents = {(each.kind, each.name): each for each in sources.documents if each.is_policy}
-        tracer = Tracer()
         plain = compiler.compile_strict(sources)
-        return cls(documents, tracer, plain, compiler.compile_sources(sources, tracer=tracer))
+        return cls(documents, plain, TracedPolicies.of_sources(sources))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -78,7 +72,7 @@ class Explainer:
 
     def changed(self, change: Callable[[CompiledPolicySet], CompiledPolicySet]) -> "Explainer":
         """Return the same policies with other namespaces, params or definitions."""
-        return Explainer(self._documents, self._tracer, change(self._plain), change(self._traced))
+        return Explainer(self._documents, change(self._plain), self._traced.changed(change))
 
     def explain(
         self,
@@ -140,24 +134,21 @@ class Explainer:
         response = review(
             self._plain, request, webhook=webhook, authorizer=authorizer, recorder=recorder
         )
-        policies, observer = self._traced, StoryObserver(self._tracer)
-        subjects = Subjects(request, policies.namespaces, authorizer, schemas=policies.schemas)
-        applicable = Applicable(policies, subjects, policies.params, webhook)
-        matches = applicable.match(None)
+        traced = self._traced.of(request, webhook, LookupSources(authorizer))
+        applicable = traced.applicable
         sent = _Sent(
-            policies,
+            self._traced.policies,
             request,
             webhook,
             applicable.view,
             applicable.pod_view(request.object),
-            frozenset(policy.sort_key for policy, _ in matches),
+            frozenset(policy.sort_key for policy, _ in traced.matches),
             applicable.by_template,
         )
-        findings = Findings(request, webhook, policies.generation, Recorder(), observer)
-        if evaluate(applicable, findings, matches, 0) != response:
+        again, notes = traced.run()
+        if again != response:
             raise InternalError(f"the explanation of request {request.uid} is not what is answered")
-        observer.done()
-        return response, tuple(_stories(sent, observer.notes, self._documents))
+        return response, tuple(_stories(sent, notes, self._documents))
 
 
 class _Sent(NamedTuple):

@@ -11,10 +11,11 @@ from policyd.admission.review import AdmissionRequest
 
 
 class IgnoredError(NamedTuple):
-    """An error of a policy that had no effect on the answer."""
+    """An error of a policy that had no effect on the answer; ``field``: see ``Violation``."""
 
     policy: str
     message: str
+    field: str = ""
 
 
 class UnappliedMutation(NamedTuple):
@@ -42,4 +43,4 @@ class EffectRecorder(Recorder):
     def ignored(self, findings: Sequence[Finding]) -> list[IgnoredError]:
         """Return the errors that are not among the findings, each once."""
         counted = {(each.policy.name, each.message) for each in findings if each.error}
-        return [each for each in dict.fromkeys(self._errors) if each not in counted]
+        return [each for each in dict.fromkeys(self._errors) if each[:2] not in counted]

@@ -8,11 +8,13 @@ from typing import Any
 
 from policyd._core.eval.tracing import Tracer
 from policyd._core.patch.apply import diff
+from policyd._core.values.errors import CelError
 from policyd.admission.decision import Finding
 from policyd.admission.invocation import Invocation
 from policyd.admission.observer import Observer
 from policyd.admission.staging import Stage
-from policyd.cel.trace.steps import steps
+from policyd.cel.trace.building import TreeBuilder
+from policyd.cel.trace.reads import ObjectFields
 from policyd.json_types import JSONObject
 from policyd.offline.stories import Applied, Visit
 from policyd.policy.compile.compiled import Binding, CompiledMutation, CompiledPolicy
@@ -33,11 +35,14 @@ class Notes:
 
 
 class StoryObserver(Observer):
-    """Records all policies of one request. ``tracer`` records their expressions."""
+    """Records all policies of one request. ``tracer`` records their expressions. ``brief``: keep
+    only those that failed, or were false.
+    """
 
-    def __init__(self, tracer: Tracer) -> None:
+    def __init__(self, tracer: Tracer, *, brief: bool = False) -> None:
         self.notes: dict[tuple[str, str], Notes] = {}
         self._tracer = tracer
+        self._brief = brief
         self._again = False
         # Since the last visit: findings and whether each counts, and the effects of mutations.
         self._found: list[tuple[Finding, bool]] = []
@@ -102,16 +107,26 @@ class StoryObserver(Observer):
         """Return a visit with everything recorded since the last one."""
         found = self._take_found()
         applied, self._applied = tuple(self._applied), []
+        subject = invocation.subject
+        fields = ObjectFields("object", subject.object)
+        if subject.object is None:
+            fields = ObjectFields("oldObject", subject.old_object)
+        records = self._tracer.take()
+        builder = TreeBuilder(fields, records)
+        if self._brief:
+            records = [e for e in records if e.value is False or isinstance(e.value, CelError)]
         return Visit(
             binding=invocation.binding.name,
             actions=invocation.binding.actions,
             param=invocation.param,
             as_pod=invocation.as_pod,
             lifted=frozenset(invocation.exempt),
-            expressions=tuple(map(steps, self._tracer.take())),
+            expressions=tuple(map(builder.steps, records)),
             mutations=applied,
             findings=tuple(finding for finding, counts in found if counts),
             ignored=tuple(finding for finding, counts in found if not counts),
+            fields=fields,
+            within=subject.within,
             **more,
         )
 

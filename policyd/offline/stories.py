@@ -2,11 +2,12 @@
 prints them.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from policyd.admission.decision import Finding
 from policyd.admission.staging import Stage
+from policyd.cel.trace.reads import ObjectFields
 from policyd.cel.trace.steps import Steps
 from policyd.json_types import JSON, JSONObject
 from policyd.offline.matching import MatchReason
@@ -37,7 +38,8 @@ class Visit:
 
     ``validates``: by the validating webhook, the only one that checks patterns. ``again``:
     reinvoked because a later policy changed the object. ``lifted`` are the validations that
-    exceptions lift. ``ignored`` are errors that failurePolicy Ignore lets pass.
+    exceptions lift. ``ignored`` are errors that failurePolicy Ignore lets pass. ``fields``: of the
+    object that the policy sees, which is ``within`` the object of the request.
     """
 
     binding: str
@@ -51,6 +53,8 @@ class Visit:
     mutations: tuple[Applied, ...] = ()
     findings: tuple[Finding, ...] = ()
     ignored: tuple[Finding, ...] = ()
+    fields: ObjectFields = field(default_factory=ObjectFields)
+    within: str = ""
 
     @property
     def stopped(self) -> bool:
@@ -59,6 +63,13 @@ class Visit:
             each.label.startswith("spec.matchConditions") and each.root.value is False
             for each in self.expressions
         )
+
+
+def is_about(finding: Finding, each: Steps) -> bool:
+    """Whether a finding is the result of an expression of a validation."""
+    return each.label == f"spec.validations[{finding.index}].expression" and not (
+        finding.error and not each.root.failed
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,9 +26,14 @@ class CheckedObject:
 
     document: Document
     admission: Admission
-    seconds: float = 0.0
     updated: bool = False
     sent: JSONObject | None = None
+
+    def place(self, field: str = "") -> tuple[int, int]:
+        """Return line and column of a field in the file, or of its nearest parent; 0 and 0 if there
+        is no file to look it up in.
+        """
+        return self.document.field_place(field) if self.document.file not in ("", "-") else (0, 0)
 
     @property
     def result(self) -> JSONObject:

@@ -1,6 +1,6 @@
 """``policyd apply --cluster``: its options, and the output of a scan. Evaluates no policy."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import click
 
@@ -13,6 +13,7 @@ from policyd.cli.shared.output import counted, warn
 from policyd.cli.shared.settings import grouped
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cluster import open_reader
+from policyd.offline.tracing import TracedPolicies
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.loaded_documents import Sources
 
@@ -29,8 +30,11 @@ def scan_cluster(
     authorizer: Authorizer | None,
     requester: Requester,
     report_options: ReportOptions,
+    traced: Callable[[], TracedPolicies],
 ) -> int:
-    """Scan the cluster, print the result and return the exit status."""
+    """Scan the cluster, print the result and return the exit status. ``traced`` returns the same
+    policies, to find the fields of violations.
+    """
     # Imported here because only a scan needs it.
     from policyd.cli.apply.scan import ClusterScan
 
@@ -46,6 +50,7 @@ def scan_cluster(
                 requester=requester,
                 options=options,
                 report=report_options,
+                traced=traced,
             ).run(advance)
     for text in report.unread:
         warn(text)

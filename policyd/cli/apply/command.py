@@ -32,7 +32,9 @@ from policyd.cli.shared.request import (
     USER,
 )
 from policyd.cli.shared.version import version_of, version_option
-from policyd.policy.source.classification import classification_of
+from policyd.json_types import JSONObject
+from policyd.offline.tracing import TracedPolicies
+from policyd.policy.source.classification import classification_of, description_of
 from policyd.policy.source.loaded_documents import Sources
 from policyd.versions import NEWEST, KubernetesVersion
 
@@ -207,10 +209,18 @@ def command(
     sources, policies = loaded(paths, version)
     if enforce_all:
         policies = policies.enforced
+
+    def traced() -> TracedPolicies:
+        found = TracedPolicies.of_sources(sources)
+        return found.changed(lambda each: each.enforced) if enforce_all else found
+
     requester = Requester(operation, user, groups, namespace, resource)
     report = ReportOptions(form, _rules(sources), fail_on, diff, verbose, err=mutated)
     if cluster is None:
-        raise SystemExit(check_manifests(options, policies, authorizer, requester, report))
+        status = check_manifests(
+            options, policies, authorizer, requester, report=report, traced=traced
+        )
+        raise SystemExit(status)
     status = scan_cluster(
         cluster,
         sources=sources,
@@ -218,6 +228,7 @@ def command(
         authorizer=authorizer,
         requester=requester,
         report_options=report,
+        traced=traced,
     )
     raise SystemExit(status)
 
@@ -228,14 +239,26 @@ def _rules(sources: Sources) -> dict[str, ReportRule]:
     for document in sources.documents:
         spec = document.raw.get("spec")
         if document.is_policy and document.kind in POLICY_KINDS and isinstance(spec, dict):
-            about = str(spec.get("description") or "") or f"{document.kind} {document.name}"
+            named, about = f"{document.kind} {document.name}", description_of(document)
             line, _ = document.place("metadata.name")
-            place = f"{document.kind} {document.name} in {document.file}:{line}"
-            remedy = (
-                f"{about}\n\nDefined by {place}. `policyd explain` shows why it denies an object."
-            )
+            place = f"{named} in {document.file}:{line}"
+            remedy = f"Defined by {place}. `policyd explain` shows why it denies an object."
+            full = about or "\n".join(_messages(spec))
             category, severity = classification_of(document)
             # GitHub shows a severity only of rules about security.
             tags = ("kubernetes", *(["security"] if severity else []), *filter(None, [category]))
-            found[document.name] = ReportRule(about, remedy, tags=tags, severity=severity)
+            found[document.name] = ReportRule(
+                about or named, remedy, tags=tags, severity=severity, full=full
+            )
     return found
+
+
+def _messages(spec: JSONObject) -> list[str]:
+    """Return what a policy says when it denies an object; each once."""
+    validations = spec.get("validations")
+    texts = []
+    for each in validations if isinstance(validations, list) else []:
+        text = each.get("message") or each.get("expression")
+        if isinstance(text, str):
+            texts.append(text if each.get("message") else f"failed expression: {text.strip()}")
+    return list(dict.fromkeys(texts))

@@ -1,14 +1,14 @@
 """Output of checked objects: a table, JSON, and reports for CI. Evaluates no policy."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 import click
 
 from policyd.cli.apply.checked import CheckedObject, ReportOptions, Tally
-from policyd.cli.shared.manifests import place_of
-from policyd.cli.shared.output import colored_diff, diff_lines, echo_json, styled
-from policyd.cli.shared.reports import ReportEntry, ReportLevel, echo_report
+from policyd.cli.shared.output import colored_diff, diff_lines, echo_json, shortest, styled
+from policyd.cli.shared.reports import ReportEntry, ReportLevel, echo_report, with_field
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.errors import Problem
 from policyd.json_types import JSONObject
@@ -68,7 +68,7 @@ def _text(checked: Sequence[CheckedObject], options: ReportOptions) -> None:
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         columns = terminal_width(err=options.err)
         for row in table:
-            click.echo(_line(row, widths[:-1], columns), err=options.err)
+            click.echo(_row_text(row, widths[:-1], columns), err=options.err)
     if options.diff:
         for each in checked:
             for line in colored_diff(_diff(each)):
@@ -76,16 +76,17 @@ def _text(checked: Sequence[CheckedObject], options: ReportOptions) -> None:
 
 
 def _rows(checked: CheckedObject, options: ReportOptions) -> Iterator[Row]:
-    document = checked.document
-    label, place = document.label, place_of(document) if document.file else ""
+    label, place = checked.document.label, _place(checked)
     for finding in checked.findings:
-        message = _joined(_message(finding))
-        yield (_result(finding), label, place, finding.policy or "-", message)
+        message = _joined(with_field(finding.field, _message(finding)))
+        where = _place(checked, finding.field)
+        yield (_result(finding), label, where, finding.policy or "-", message)
     for held in checked.admission.held:
         message = f"{held.places} (not applied: {held.rollout})"
         yield ("would mutate", label, place, held.policy, message)
     for error in checked.admission.ignored:
-        yield ("ignored", label, place, error.policy, _joined(error.message))
+        message = _joined(with_field(error.field, error.message))
+        yield ("ignored", label, _place(checked, error.field), error.policy, message)
     if options.verbose and checked.admission.allowed:
         names = checked.admission.matched
         reason = "no policy matches it"
@@ -94,6 +95,12 @@ def _rows(checked: CheckedObject, options: ReportOptions) -> Iterator[Row]:
                 f" and {len(names) - 1} more" if len(names) > 1 else ""
             )
         yield ("admitted", label, place, "-", reason)
+
+
+def _place(checked: CheckedObject, field: str = "") -> str:
+    """Return ``FILE:LINE:COLUMN``, which terminals and editors open."""
+    place = (shortest(checked.document.file), *checked.place(field))
+    return ":".join(str(part) for part in place if part)
 
 
 def _result(finding: Violation) -> str:
@@ -110,7 +117,7 @@ def _joined(message: str) -> str:
     return " ".join(message.split())
 
 
-def _line(row: Row, widths: Sequence[int], columns: int | None) -> str:
+def _row_text(row: Row, widths: Sequence[int], columns: int | None) -> str:
     cells = [f"{text:<{width}}" for text, width in zip(row, widths, strict=False)]
     colour = _COLOURS.get(row[0])
     first = styled(cells[0], fg=colour) if colour else cells[0]
@@ -119,9 +126,9 @@ def _line(row: Row, widths: Sequence[int], columns: int | None) -> str:
 
 def _as_json(checked: CheckedObject, options: ReportOptions) -> JSONObject:
     document, admission = checked.document, checked.admission
-    place = {"file": document.file, "line": document.place()[0]} if document.file else {}
     made: dict[str, Any] = {
-        **place,
+        **({"file": document.file} if document.file else {}),
+        **_line(checked),
         "apiVersion": document.api_version,
         "kind": document.kind,
         "namespace": document.namespace,
@@ -130,8 +137,8 @@ def _as_json(checked: CheckedObject, options: ReportOptions) -> JSONObject:
         "message": admission.message,
         "code": admission.code,
         "policies": admission.matched,
-        "findings": checked.findings,
-        "ignored": [each._asdict() for each in admission.ignored],
+        "findings": [{**asdict(each), **_line(checked, each.field)} for each in checked.findings],
+        "ignored": [{**each._asdict(), **_line(checked, each.field)} for each in admission.ignored],
         "wouldMutate": [each._asdict() for each in admission.held],
         "warnings": admission.warnings,
         "patch": admission.patch,
@@ -139,6 +146,11 @@ def _as_json(checked: CheckedObject, options: ReportOptions) -> JSONObject:
     if options.diff:
         made["diff"] = "".join(f"{line}\n" for line in _diff(checked))
     return made
+
+
+def _line(checked: CheckedObject, field: str = "") -> JSONObject:
+    line, column = checked.place(field)
+    return {"line": line, "column": column} if line else {}
 
 
 def _diff(checked: CheckedObject) -> Iterator[str]:
@@ -155,44 +167,48 @@ def _entries(checked: Sequence[CheckedObject]) -> list[ReportEntry]:
     """Build an entry for each finding; an object without findings gets one of level none."""
     entries: list[ReportEntry] = []
     for each in checked:
-        document = each.document
-        line, column = document.place() if document.file else (0, 0)
-        found: list[tuple[str, ReportLevel, str, str, bool]] = [
-            (
-                finding.policy or "policyd",
-                _LEVELS[finding.outcome],
-                f"{'would deny: ' if finding.rollout else ''}{_message(finding)}",
-                f"[{finding.index}]",
-                finding.error and not finding.rollout,
+        document, admission = each.document, each.admission
+        found = [*map(_entry, each.findings)]
+        found += [
+            ReportEntry(
+                error.policy,
+                "note",
+                f"error ignored by failurePolicy: {error.message}",
+                field=error.field,
             )
-            for finding in each.findings
+            for error in admission.ignored
         ]
         found += [
-            (error.policy, "note", f"error ignored by failurePolicy: {error.message}", "", False)
-            for error in each.admission.ignored
+            ReportEntry(held.policy, "note", f"would mutate: {held.places} ({held.rollout})")
+            for held in admission.held
         ]
-        found += [
-            (held.policy, "note", f"would mutate: {held.places} ({held.rollout})", "", False)
-            for held in each.admission.held
-        ]
-        share = each.seconds / max(1, len(found))
-        for rule, level, message, part, failed in found or [("", "none", "", "", False)]:
+        found = found or [ReportEntry("", "none", "")]
+        for entry in found:
+            line, column = each.place(entry.field)
             entries.append(
-                ReportEntry(
-                    rule,
-                    level,
-                    message,
+                replace(
+                    entry,
                     subject=document.label,
                     group=document.file or f"{document.api_version} {document.kind}",
                     file=document.file,
                     line=line,
                     column=column,
-                    seconds=share,
-                    part=part,
-                    failed=failed,
+                    seconds=admission.seconds / len(found),
                 )
             )
     return entries
+
+
+def _entry(finding: Violation) -> ReportEntry:
+    """Build the entry of a finding, without its place."""
+    return ReportEntry(
+        finding.policy or "policyd",
+        _LEVELS[finding.outcome],
+        f"{'would deny: ' if finding.rollout else ''}{_message(finding)}",
+        part=f"[{finding.index}]",
+        failed=finding.error and not finding.rollout,
+        field=finding.field,
+    )
 
 
 def _entry_of(problem: Problem) -> ReportEntry:

@@ -5,7 +5,6 @@ Only objects with findings are kept. Nothing is written to the cluster.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from time import perf_counter_ns
 from typing import Protocol
 
 from policyd.admission.engine import Webhook
@@ -17,6 +16,8 @@ from policyd.cluster.listing import ApiReader
 from policyd.cluster.scanning import ParamReader, Scan, ScannedObject, looked_up
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admission, Admitter
+from policyd.offline.fields import FieldFinder
+from policyd.offline.tracing import TracedPolicies
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.match_targets import MatchTargets
@@ -57,6 +58,7 @@ class ClusterScan:
         requester: Requester,
         options: ClusterOptions,
         report: ReportOptions,
+        traced: Callable[[], TracedPolicies],
     ) -> None:
         self._shown = report
         self._webhooks: tuple[Webhook, ...] = ("validate",)
@@ -77,6 +79,7 @@ class ClusterScan:
             authorizer,
             namespaces=self._scan.namespaces(),
             params=looked_up(policies.params, reader),
+            fields=FieldFinder(traced),
         )
         self.report = ScanReport(unread=self._scan.unread)
 
@@ -96,9 +99,8 @@ class ClusterScan:
         if not keys:
             self.report.left_out += 1
             return
-        started = perf_counter_ns()
         admission = self._evaluate(found.review, lambda policy: policy.sort_key in keys)
-        checked = CheckedObject(found.document, admission, (perf_counter_ns() - started) / 1e9)
+        checked = CheckedObject(found.document, admission)
         self.report.tally.add(checked)
         noted = checked.findings or admission.ignored or admission.held
         if noted or admission.patch or self._shown.verbose:
@@ -122,11 +124,10 @@ class ClusterScan:
             held=(*changed.held, *admission.held),
             matched=tuple(dict.fromkeys((*changed.matched, *admission.matched))),
             patch=changed.patch,
+            seconds=admission.seconds + changed.seconds,
         )
 
 
 def _slim(checked: CheckedObject) -> CheckedObject:
     """Drop the object: all objects of a cluster may not fit in memory."""
-    return CheckedObject(
-        replace(checked.document, raw={}), replace(checked.admission, after=None), checked.seconds
-    )
+    return CheckedObject(replace(checked.document, raw={}), replace(checked.admission, after=None))

@@ -15,7 +15,8 @@ from policyd.cel.estimate.cost import estimate
 from policyd.cel.estimate.sizes import measured
 from policyd.cel.syntax.ast import Checked
 from policyd.cel.syntax.source import Source
-from policyd.cel.trace.steps import Step, steps
+from policyd.cel.trace.building import steps
+from policyd.cel.trace.steps import Step
 from policyd.cel.trace.tracing import plan_traced
 from policyd.cli.eval.common import (
     ROOTS,

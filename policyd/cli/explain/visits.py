@@ -9,7 +9,7 @@ from policyd.cli.shared.output import styled
 from policyd.cli.shared.tree import TreeStyle, tree, value_line
 from policyd.cli.shared.values import cut, shown
 from policyd.json_types import JSON
-from policyd.offline.stories import Applied, PolicyStory, Visit
+from policyd.offline.stories import Applied, PolicyStory, Visit, is_about
 
 MAX_TREE = 24  # lines per expression, unless everything is shown
 
@@ -32,7 +32,7 @@ class VisitText:
             return
         yield from self._head()
         for each in visit.expressions:
-            mine = [finding for finding in self._unshown if _about(finding, each)]
+            mine = [finding for finding in self._unshown if is_about(finding, each)]
             self._unshown = [finding for finding in self._unshown if finding not in mine]
             yield from self._expression(each, mine)
         yield from self._patterns()
@@ -191,12 +191,6 @@ def _name_of(param: JSON) -> str:
     metadata = param.get("metadata") or {}
     names = [str(metadata[key]) for key in ("namespace", "name") if metadata.get(key)]
     return "/".join(names) or "defined in the policy"
-
-
-def _about(finding: Finding, each: Steps) -> bool:
-    return each.label == f"spec.validations[{finding.index}].expression" and not (
-        finding.error and not each.root.failed
-    )
 
 
 def _index(label: str) -> int:

@@ -40,7 +40,8 @@ class ReportEntry:
     ``rule``: the policy or the lint rule. ``subject``: the resource or the test case. ``group``:
     the suite or file to which the entry belongs. ``level`` none: no problem. ``line`` and
     ``column`` count from 1; 0 means unknown. ``part``: which of several results that a rule can
-    have for a subject, such as ``[1]``. ``failed``: the rule could not be evaluated.
+    have for a subject, such as ``[1]``. ``failed``: the rule could not be evaluated. ``field`` is
+    the path of the field of the subject that it is about.
     """
 
     rule: str
@@ -54,12 +55,27 @@ class ReportEntry:
     seconds: float = 0.0
     part: str = ""
     failed: bool = False
+    field: str = ""
+
+    @property
+    def text(self) -> str:
+        """The message, with the field."""
+        return with_field(self.field, self.message)
+
+
+def with_field(field: str, message: str) -> str:
+    """Return a message with the field that it is about, unless it names it, as those of patterns
+    do.
+    """
+    named = not field or message.startswith(field) or f"({field}" in message
+    return message if named else f"{field}: {message}"
 
 
 @dataclass(frozen=True, slots=True)
 class ReportRule:
     """A rule of a report. ``about``: one sentence; ``help``: what to do, or where it is defined;
-    ``severity``: that of a policy, if it has one.
+    ``full``: what it demands, by default both of them; empty if nothing says it. ``severity``: that
+    of a policy, if it has one.
     """
 
     about: str
@@ -67,6 +83,7 @@ class ReportRule:
     level: ReportLevel = "error"
     tags: tuple[str, ...] = ("kubernetes",)
     severity: str = ""
+    full: str | None = None
 
 
 Rules = Mapping[str, ReportRule]
@@ -127,15 +144,16 @@ def _testcase(entry: ReportEntry, group: str, title: str) -> ElementTree.Element
         case.set("file", _xml(entry.file))
     if entry.line:
         case.set("line", str(entry.line))
-    place = f"{entry.file}:{entry.line}: " if entry.file and entry.line else ""
+    place = ":".join(str(part) for part in (entry.file, entry.line, entry.column) if part)
+    place = f"{place}: " if entry.file and entry.line else ""
     if entry.level == "error":
-        first = entry.message.partition("\n")[0]
+        first = entry.text.partition("\n")[0]
         kind = "error" if entry.failed else "failure"
         failure = ElementTree.SubElement(case, kind, message=_xml(first))
-        failure.text = _xml(place + entry.message)
+        failure.text = _xml(place + entry.text)
     elif entry.level != "none":
         ElementTree.SubElement(case, "system-out").text = _xml(
-            f"{place}{entry.level}: {entry.message}"
+            f"{place}{entry.level}: {entry.text}"
         )
     return case
 
@@ -158,7 +176,7 @@ def github(entries: Iterable[ReportEntry]) -> str:
             "title": entry.rule,
         }
         given = ",".join(f"{key}={_property(str(value))}" for key, value in place.items() if value)
-        text = f"{entry.subject}: {entry.message}" if entry.subject else entry.message
+        text = f"{entry.subject}: {entry.text}" if entry.subject else entry.text
         lines.append(f"::{words[entry.level]} {given}::{_data(text)}")
     return "\n".join(lines)
 
@@ -182,7 +200,7 @@ def sarif(entries: Iterable[ReportEntry], rules: Rules) -> dict[str, Any]:
     driver = {
         "name": "policyd",
         "version": __version__,
-        "rules": [_rule(name, rules.get(name) or ReportRule(name)) for name in names],
+        "rules": [_rule(name, rules.get(name) or ReportRule(name, full="")) for name in names],
     }
     taken: Counter[str] = Counter()
     run = {
@@ -211,13 +229,16 @@ def _left_out(count: int) -> Iterable[dict[str, Any]]:
 def _rule(name: str, rule: ReportRule) -> dict[str, Any]:
     about = rule.about.strip() or name
     remedy = rule.help.strip() or about
+    full = rule.full
+    if full is None:
+        full = about if remedy == about else f"{about}\n{remedy}"
     level = "note" if rule.level == "none" else rule.level
     score = _SCORES.get(rule.severity, "")
     return {
         "id": name,
         "name": name[:255],
         "shortDescription": {"text": _bounded(" ".join(about.split()))},
-        "fullDescription": {"text": _bounded(about if remedy == about else f"{about}\n{remedy}")},
+        **({"fullDescription": {"text": _bounded(full)}} if full else {}),
         "help": {"text": remedy, "markdown": f"**{name}**: {about}\n\n{remedy}"},
         "defaultConfiguration": {"level": level},
         "properties": {
@@ -234,7 +255,7 @@ def _bounded(text: str) -> str:
 
 
 def _result(entry: ReportEntry, rule: int, taken: Counter[str]) -> dict[str, Any]:
-    text = f"{entry.subject}: {entry.message}" if entry.subject else entry.message
+    text = f"{entry.subject}: {entry.text}" if entry.subject else entry.text
     uri = _uri(entry)
     return {
         "ruleId": entry.rule,
@@ -259,14 +280,17 @@ def _location(entry: ReportEntry, uri: str) -> dict[str, Any]:
             },
         }
     }
-    if entry.subject:
-        place = {"fullyQualifiedName": entry.subject, "kind": "resource"}
-        location["logicalLocations"] = [place]
+    logical = ((entry.subject, "resource"), (entry.field, "property"))
+    places = [{"fullyQualifiedName": name, "kind": kind} for name, kind in logical if name]
+    if places:
+        location["logicalLocations"] = places
     return location
 
 
 def _fingerprint(entry: ReportEntry, uri: str, taken: Counter[str]) -> str:
-    """Identify a result in later runs, wherever its lines have moved to; equal ones are counted."""
+    """Identify a result in later runs, wherever its lines and the items of lists have moved to;
+    equal ones are counted.
+    """
     parts = (entry.rule, uri, entry.subject, entry.part, entry.message)
     text = "\0".join(parts).encode("utf-8", "surrogatepass")
     digest = hashlib.sha256(text).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Category and severity of a policy, as its annotations say. They change no decision."""
+"""Category, severity and description of a policy, as it says. They change no decision."""
 
 from typing import NamedTuple
 
@@ -19,13 +19,21 @@ class Classification(NamedTuple):
 
 def classification_of(document: Document) -> Classification:
     """Return the category and severity of a policy."""
+    severity = _annotation(document, "severity").lower()
+    category = _annotation(document, "category")
+    return Classification(category, severity if severity in SEVERITIES else "")
+
+
+def description_of(document: Document) -> str:
+    """Return the description of a policy: its own, or that of its annotations."""
+    spec = document.raw.get("spec")
+    own = spec.get("description") if isinstance(spec, dict) else None
+    return str(own or "").strip() or _annotation(document, "description")
+
+
+def _annotation(document: Document, name: str) -> str:
     metadata = document.raw.get("metadata")
     given = metadata.get("annotations") if isinstance(metadata, dict) else None
     annotations = given if isinstance(given, dict) else {}
-
-    def first(name: str) -> str:
-        texts = (str(annotations.get(f"{prefix}/{name}") or "").strip() for prefix in _PREFIXES)
-        return next(filter(None, texts), "")
-
-    severity = first("severity").lower()
-    return Classification(first("category"), severity if severity in SEVERITIES else "")
+    texts = (str(annotations.get(f"{prefix}/{name}") or "").strip() for prefix in _PREFIXES)
+    return next(filter(None, texts), "")

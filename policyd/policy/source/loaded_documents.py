@@ -85,6 +85,10 @@ class Document:
         """
         return self.origin.find(path, at_key=False)
 
+    def field_place(self, path: str = "") -> tuple[int, int]:
+        """Return line and column (from 1) at which a field is written, or its nearest parent."""
+        return self.origin.field(path)
+
     def placed(self, problem: Problem, path: str) -> Problem:
         """Convert the place of a problem in the string at ``path`` to its place in the file.
 

@@ -2,11 +2,12 @@
 
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import yaml
 
 from policyd.json_types import FieldPath
+from policyd.policy.source.json_text.surrogates import without_surrogates
 from policyd.policy.source.yaml_nodes import YamlError, compose, scalar
 from policyd.policy.source.yaml_text.scalar_places import after_properties, character_place
 from policyd.policy.source.yaml_text.tags import TaggedValue, may_have_tags, tagged_values
@@ -76,6 +77,37 @@ class Origin:
         line, column = _start(found, self.chunk)
         return line + self.chunk.line, column
 
+    def field(self, path: str) -> tuple[int, int]:
+        """Return line and column, from 1, of a field: of its value if that is a scalar, else of its
+        name or ``-``. If the text has no such field, of its nearest parent. 0 and 0 if there is no
+        text.
+
+        What an alias or a merge stands for has the place where it is written. An alias itself has
+        the place of its name; without one, that of its list.
+        """
+        if self.chunk.line == NO_TEXT:
+            return 0, 0
+        roots = _nodes(self.chunk) or _nodes(
+            replace(self.chunk, text=without_surrogates(self.chunk.text))
+        )
+        if self.root >= len(roots):
+            return self.chunk.line + 1, 1
+        node = roots[self.root]
+        line, column = _start(node, self.chunk)
+        for part in path_parts(f"{self.within}.{path}" if self.within else path):
+            step = _child(node, part)
+            if step is None:
+                break
+            key, held = step
+            written = _is_written(key, held, node, part)
+            if key is not held:
+                has_value = written and isinstance(held, yaml.ScalarNode) and held.value != ""
+                line, column = _start(held if has_value else key, self.chunk)
+            elif written:
+                line, column = _start(held, self.chunk)
+            node = held
+        return line + self.chunk.line, column
+
     def find_in(self, path: str, line: int, column: int) -> tuple[int, int]:
         """Convert a place in the string at ``path`` to a place in the file (all count from 1).
 
@@ -127,7 +159,7 @@ class Origin:
         """
         roots = _nodes(self.chunk)
         node: yaml.Node | None = roots[self.root] if self.root < len(roots) else None
-        for part in (*_parts(self.within), *map(str, path)):
+        for part in (*path_parts(self.within), *map(str, path)):
             step = _child(node, part) if node is not None else None
             node = step[1] if step is not None else None
         return node
@@ -138,7 +170,7 @@ class Origin:
         if self.root >= len(roots):
             return None, None
         key, node = None, roots[self.root]
-        for part in _parts(f"{self.within}.{path}" if self.within else path):
+        for part in path_parts(f"{self.within}.{path}" if self.within else path):
             step = _child(node, part)
             if step is None:
                 return None, node
@@ -178,7 +210,7 @@ def _nodes(chunk: Chunk) -> tuple[yaml.Node, ...]:
         return ()  # JSON that is not YAML, such as an escaped surrogate pair
 
 
-def _parts(path: str) -> list[str]:
+def path_parts(path: str) -> list[str]:
     """Split a path: ``spec.rules[0]`` has the parts spec, rules and 0.
 
     A part in brackets may contain pairs of brackets: it can be a path itself.
@@ -220,13 +252,25 @@ def _child(node: yaml.Node, part: str) -> tuple[yaml.Node, yaml.Node] | None:
         fields, merged = _fields(node)
         if part in fields:
             return fields[part]
-        for value in merged:
+        for value in reversed(merged):
             sources = value.value if isinstance(value, yaml.SequenceNode) else [value]
             for source in sources:
                 found = _child(source, part)
                 if found is not None:
                     return found
     return None
+
+
+def _is_written(key: yaml.Node, held: yaml.Node, parent: yaml.Node, part: str) -> bool:
+    """Whether a value, or an item of a list, is written there. Else it is an alias: what it stands
+    for is written before.
+    """
+    end = key.end_mark.index
+    if key is held:
+        end = parent.start_mark.index
+        for item in parent.value[: int(part)]:
+            end = max(end, item.end_mark.index)
+    return bool(held.start_mark.index >= end)
 
 
 @functools.lru_cache(maxsize=64)

@@ -10,7 +10,8 @@ from policyd._core.eval.program import Program, render
 from policyd._core.eval.tracing import Tracer
 from policyd._core.values.errors import CelError
 from policyd.cel.env import Environment
-from policyd.cel.trace.steps import Step, Steps, steps
+from policyd.cel.trace.building import steps
+from policyd.cel.trace.steps import Step, Steps
 from policyd.cel.trace.tracing import plan_traced
 from policyd.errors import CelCompileError
 from tests.cel.trace.samples import ENVIRONMENT, OBJECT

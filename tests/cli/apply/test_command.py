@@ -70,10 +70,11 @@ def test_the_table_tells_what_is_denied_and_warned_of() -> None:
     lines = [line.split(None, 5) for line in done.stdout.splitlines()]
     assert lines == [
         ["RESULT", "RESOURCE", "PLACE", "POLICY", "MESSAGE"],
-        ["warning", "Pod", "shop/web", "deploy/app/all.yaml:8", "old-images", "only updates"],
-        ["audit", "Pod", "shop/web", "deploy/app/all.yaml:8", "old-images", "only updates"],
-        ["denied", "Deployment", "api", "deploy/app/all.yaml:12", "team", "no team"],
-    ]
+        ["warning", "Pod", "shop/web", "deploy/app/all.yaml:8:3", "old-images", "only updates"],
+        ["audit", "Pod", "shop/web", "deploy/app/all.yaml:8:3", "old-images", "only updates"],
+        ["denied", "Deployment", "api", "deploy/app/all.yaml:15:10", "team",
+         "spec.template.metadata.labels.team: no team"],
+    ]  # fmt: skip
     summary = "3 objects: 2 admitted, 1 denied, 1 mutated, 1 warning\n"
     assert done.stderr.startswith(summary)
 
@@ -83,7 +84,7 @@ def test_what_is_admitted_is_silent_and_exits_with_0() -> None:
     done = run("-", text=pod)
     assert (done.exit_code, done.stdout) == (0, "")
     assert (
-        "admitted  Pod a     -:1    -       checked by no-token and 1 more"
+        "admitted  Pod a     -      -       checked by no-token and 1 more"
         in run("-", "-v", text=pod).stdout
     )
 
@@ -99,7 +100,8 @@ def test_json_has_everything() -> None:
     assert deployment["message"] == "policy 'team' denied request: no team"
     assert deployment["findings"] == [
         {"policy": "team", "kind": "Policy", "binding": "", "outcome": "deny",
-         "message": "no team", "error": False, "index": 0, "rollout": ""},
+         "message": "no team", "error": False, "index": 0, "rollout": "",
+         "field": "spec.template.metadata.labels.team", "line": 15, "column": 10},
     ]  # fmt: skip
 
 
@@ -115,7 +117,8 @@ def test_reports_for_programs() -> None:
     rules = {rule["id"]: rule for rule in log["runs"][0]["tool"]["driver"]["rules"]}
     assert rules["team"]["shortDescription"]["text"] == "Pods say their team."
     done = run("deploy", "--format", "github")
-    expected = "::error file=deploy/app/all.yaml,line=12,col=3,title=team::Deployment api: no team"
+    expected = "::error file=deploy/app/all.yaml,line=15,col=10,title=team::Deployment api: "
+    expected += "spec.template.metadata.labels.team: no team"
     assert expected in done.stdout.splitlines()
     assert done.exit_code == 1
 

@@ -68,7 +68,7 @@ def test_an_error_is_a_result_of_its_own(
     for fail_on, status in statuses.items():
         done = run("pod.yaml", *(["--fail-on", fail_on] if fail_on else []))
         assert done.exit_code == status, fail_on
-        assert results(done) == [[row, "pod.yaml:1", "errs"] for row in rows]
+        assert results(done) == [[row, "pod.yaml:4:1", "errs"] for row in rows]
         assert done.stderr.splitlines()[0] == f"1 object: {summary}"
 
 
@@ -84,7 +84,7 @@ def test_what_failure_policy_ignores_is_in_every_format() -> None:
     (found,) = json.loads(run("pod.yaml", "--format", "json").stdout)
     assert [each["policy"] for each in found["ignored"]] == ["errs"]
     assert "no such key: absent" in found["ignored"][0]["message"]
-    assert "::notice file=pod.yaml,line=1,col=1,title=errs::Pod shop/web: error ignored" in (
+    assert "::notice file=pod.yaml,line=4,col=1,title=errs::Pod shop/web: spec.absent: error" in (
         run("pod.yaml", "--format", "github").stdout
     )
 
@@ -109,10 +109,10 @@ def test_names_of_test_cases_differ() -> None:
 
 def test_the_place_is_the_shortest_path(folder: Path) -> None:
     (folder / "below").mkdir()
-    assert results(run(str(folder / "two.yaml")))[0][1] == "two.yaml:7"
+    assert results(run(str(folder / "two.yaml")))[0][1] == "two.yaml:9:18"
     os.chdir(folder / "below")
     done = CliRunner().invoke(policyd, ["apply", "-p", "../policies.json", "../two.yaml"])
-    assert results(done)[0][1] == "../two.yaml:7"
+    assert results(done)[0][1] == "../two.yaml:9:18"
 
 
 MUTATES = policy("labels", PODS, mutations=[labelling("team", "'a'")])

@@ -42,8 +42,9 @@ def apply(*arguments: str) -> Result:
 def test_the_table_tells_a_held_denial_from_a_warning() -> None:
     done = apply()
     assert (done.exit_code, [line.split(None, 5) for line in done.stdout.splitlines()[1:]]) == (0, [
-        ["would", "deny", "Pod", "shop/web", "pod.json:1", f"team    no team (not enforced: {WHY})"],
-        ["would", "mutate", "Pod", "shop/web", "pod.json:1",
+        ["would", "deny", "Pod", "shop/web", "pod.json:1:38",
+         f"team    metadata.labels.team: no team (not enforced: {WHY})"],
+        ["would", "mutate", "Pod", "shop/web", "pod.json:1:1",
          f"labels  /metadata/labels (not applied: {WHY})"],
     ])  # fmt: skip
     assert done.stderr == "1 object: 1 admitted, 0 denied, 1 would be denied, 1 would be mutated\n"
@@ -75,7 +76,9 @@ def test_json_has_the_reason() -> None:
 def test_reports_have_no_failure() -> None:
     junit = ElementTree.fromstring(apply("--format", "junit").stdout)
     assert (junit.get("failures"), junit.get("errors")) == ("0", "0")
-    assert f"warning: would deny: no team (not enforced: {WHY})" in "".join(junit.itertext())
+    assert f"warning: metadata.labels.team: would deny: no team (not enforced: {WHY})" in "".join(
+        junit.itertext()
+    )
     log = json.loads(apply("--format", "sarif").stdout)
     assert [each["level"] for each in log["runs"][0]["results"]] == ["warning", "note"]
     assert apply("--format", "github").stdout.startswith("::warning file=pod.json,line=1")

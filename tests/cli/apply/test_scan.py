@@ -309,6 +309,8 @@ def test_reports_tell_objects_without_files(contents: Contents, run: Run) -> Non
     [told] = json.loads(run(teams(), flags=("--format", "json")).stdout)
     assert (told["kind"], told["namespace"], told["name"]) == ("Pod", "shop", "bad")
     assert "file" not in told
+    assert [each["field"] for each in told["findings"]] == ["metadata.labels.team"]
+    assert "line" not in told["findings"][0]
     everything = json.loads(run(teams(), flags=("--format", "json", "-v")).stdout)
     assert [each["name"] for each in everything] == ["good", "bad"]
     log = json.loads(run(teams(), flags=("--format", "sarif")).stdout)
@@ -316,7 +318,7 @@ def test_reports_tell_objects_without_files(contents: Contents, run: Run) -> Non
     assert result["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] == "Pod shop/bad"
     assert 'name="v1 Pod"' in run(teams(), flags=("--format", "junit")).stdout
     github = run(teams(), flags=("--format", "github")).stdout
-    assert github == "::error title=team::Pod shop/bad: no team\n"
+    assert github == "::error title=team::Pod shop/bad: metadata.labels.team: no team\n"
 
 
 def test_a_cluster_that_cannot_be_asked(run: Run, server: ApiServer) -> None:
