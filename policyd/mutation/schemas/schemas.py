@@ -164,14 +164,18 @@ class Table:
         built = self._built.get(gvk)
         if built is None:
             key = "/".join(gvk)
-            name = self.kinds.get(key) or self._decoded.get(key)
-            if name is None:
+            name = self.definition_name(key)
+            if not name:
                 return None
             go = "v1." + gvk.kind
             root = Field(self._builder.named(name), go)
             built = KindSchema(gvk, root, native=True, mergeable=key in self.kinds)
             self._built[gvk] = built
         return built
+
+    def definition_name(self, kind: str) -> str:
+        """Return the name of the definition of a kind (``group/version/kind``); "" if unknown."""
+        return self.kinds.get(kind) or self._decoded.get(kind, "")
 
     def definition_of(self, kind: SchemaType) -> str:
         """Return the name of the definition that a type was built from; "" if it has no name."""

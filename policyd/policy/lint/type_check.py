@@ -1,11 +1,11 @@
 """Advice on expressions with type errors for their objects, as in status.typeChecking of the API
 server.
 
-Checked are at most ten kinds, which match rules name without wildcards, and only validations and
-their messages (with the variables that they use), and the expressions of mutations, which the API
-server does not check; what those write is checked by ``mutations``. ``kinds/object_types`` and
-``cel/check/objects`` list the differences from the API server: expressions that work at run time
-get no warning.
+Checked are the kinds that match rules name without wildcards (at most ten), those of subresources,
+and the metadata of all others; and only validations and their messages (with the variables that
+they use), and the expressions of mutations, which the API server does not check; what those write
+is checked by ``mutations``. ``kinds/object_types`` and ``cel/check/objects`` list the differences
+from the API server: expressions that work at run time get no warning.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,8 +15,10 @@ from policyd.cel.hints.explaining import hint_at
 from policyd.cel.syntax.source import Issue, Source
 from policyd.errors import CelTypeError, Problem
 from policyd.mutation.schemas.schemas import Gvk
+from policyd.policy.lint.guards.cases import matches_any
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import (
+    ANY,
     Checkable,
     KindTypes,
     TypedPolicies,
@@ -36,6 +38,7 @@ def type_check(run: LintRun) -> Iterator[Problem]:
         rules = policy.spec.match_constraints.resource_rules
         untyped = typed.of(policy, None)
         kinds = [typed.of(policy, gvk) for gvk in kinds_of(rules, typed.schemas)]
+        others = typed.of(policy, ANY) if matches_any(policy, typed.schemas) else None
         for each in typed.expressions(policy):
             text = each.text
             if not (each.role.patches or each.role in (VALIDATION, MESSAGE)) or untyped.issues(
@@ -44,8 +47,11 @@ def type_check(run: LintRun) -> Iterator[Problem]:
                 continue
             issues = {types.gvk: types.issues(text) for types in kinds if types.gvk is not None}
             reported = {gvk: found for gvk, found in _believable(text, issues).items() if found}
+            if others is not None and not reported and others.issues(text):
+                reported = {ANY: others.issues(text)}
             if reported:
-                problem = _problem(document, each.at, text, reported, kinds)
+                subjects = kinds if others is None else [*kinds, others]
+                problem = _problem(document, each.at, text, reported, subjects)
                 other = "" if each.role.patches else _other_version(policy, text, reported, typed)
                 yield replace(problem, hint=other or problem.hint)
 
