@@ -25,6 +25,9 @@ from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy
 from policyd.policy.model.match import NamedRuleWithOperations
 
 _WRITES = ("CREATE", "UPDATE", "DELETE")
+# The API server sets this label of every Namespace.
+_LABELS: Place = ("metadata", "labels")
+_NAME_LABEL: Place = (*_LABELS, "kubernetes.io/metadata.name")
 
 
 def cases(policy: Checkable, typed: TypedPolicies) -> Iterator[tuple[KindTypes, RequestCase]]:
@@ -126,6 +129,7 @@ def _known(policy: Checkable, gvk: Gvk | None, operation: str) -> Mapping[Place,
         ("request", "operation"): operation,
         ("object",): None if operation == "DELETE" else PRESENT,
         ("oldObject",): None if operation in ("CREATE", "CONNECT") else PRESENT,
+        ("namespaceObject", *_NAME_LABEL): PRESENT,
     }
     if gvk is None or gvk == ANY:
         return known
@@ -134,6 +138,8 @@ def _known(policy: Checkable, gvk: Gvk | None, operation: str) -> Mapping[Place,
     for root in ("object", "oldObject"):
         if known[root,] is not None:
             known[root, "kind"] = gvk.kind
+            if _kind_of(gvk) == ("v1", "Namespace"):
+                known[root, *_LABELS] = known[root, *_NAME_LABEL] = PRESENT
     controllers = isinstance(policy, Policy) and policy.spec.pod_controllers
     if not controllers:  # with podControllers, the request has the kind of the controller
         known["request", "kind", "kind"] = gvk.kind

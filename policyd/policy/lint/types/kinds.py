@@ -139,8 +139,8 @@ class TypedPolicies:
 
 
 class KindTypes:
-    """Checks the expressions of a policy for objects of one kind; ANY: only their metadata is known;
-    None: nothing is.
+    """Checks the expressions of a policy for objects of one kind; ANY: only metadata is
+    known; None: of any.
     """
 
     def __init__(
@@ -201,6 +201,11 @@ class KindTypes:
         if above.kind is Kind.MAP:
             return True
         return self.objects.is_object(above) and self.objects.may_lack(above, place[-1])
+
+    def may_be_null(self, place: tuple[str, ...]) -> bool:
+        """Whether the value at a place in an object, not in params, may be null."""
+        inside = len(place) > 1 and place[0] != "params"
+        return inside and self.objects.may_be_null(self._type_at(place[:-1]), place[-1])
 
     def is_object(self, place: tuple[str, ...]) -> bool:
         """Whether the schema has an object with fields of its own at a place."""
