@@ -255,7 +255,10 @@ class _Walk:
         operation = self._case.known["request", "operation"]
         when, requests = f"on {operation}", f"{operation} request"
         if place == ("object",):
+            rules = self._policy.spec.match_constraints.resource_rules
+            always = all(set(rule.operations) == {"DELETE"} for rule in rules)
             hint = "write request.operation != 'DELETE' && …, or use oldObject"
+            hint = "write oldObject, which is the object that is deleted" if always else hint
         elif place == ("namespaceObject",):
             if self._text.path.startswith("spec.matchConditions"):
                 when, hint = "in matchConditions", "write a namespaceSelector or a validation"
