@@ -34,6 +34,10 @@ class Gvk(NamedTuple):
         return f"{self.group}/{self.version}, Kind={self.kind}"
 
 
+# The kind of objects of which only the metadata is known: it is the same for every kind.
+ANY_KIND = Gvk("*", "*", "*")
+
+
 @dataclass(frozen=True, slots=True)
 class KindSchema:
     """The schema of one kind.
@@ -110,6 +114,13 @@ class Schemas:
         gvk = Gvk(group, version, kind)
         found = self._custom.get(gvk)
         return found or (self._table.kind(gvk) if self._table else None)
+
+    @functools.cached_property
+    def of_any_kind(self) -> KindSchema:
+        """The schema of ANY_KIND."""
+        definition = (self._table or builtin_table(self.version)).definition
+        root = Builder(definition).field(any_object(), preserve=False)
+        return KindSchema(ANY_KIND, root, native=False, mergeable=False)
 
     def go_type(self, gvk: tuple[str, str, str]) -> Field | None:
         """Return the Go type of a kind, or of ``request`` (``REQUEST_KIND``); None: it has none."""
@@ -228,3 +239,8 @@ def as_object(schema: JSONObject) -> JSONObject:
     own = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
     members = {**schema.get("properties", {}), **own, "metadata": {"$ref": OBJECT_META}}
     return {**schema, "type": "object", "properties": members}
+
+
+def any_object() -> JSONObject:
+    """Return the OpenAPI schema of ANY_KIND."""
+    return as_object({"x-kubernetes-preserve-unknown-fields": True})

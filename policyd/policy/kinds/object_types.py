@@ -11,7 +11,14 @@ from typing import Any
 from policyd.cel.types.structs import Structs
 from policyd.cel.types.types import BOOL, DOUBLE, DYN, INT, STRING, Type, list_of, map_of
 from policyd.json_types import JSONObject
-from policyd.mutation.schemas.schemas import Table, as_object, as_published, builtin_table
+from policyd.mutation.schemas.schemas import (
+    ANY_KIND,
+    Table,
+    any_object,
+    as_object,
+    as_published,
+    builtin_table,
+)
 from policyd.mutation.schemas.type_builder import QUANTITY
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.connect_options import CONNECT_OPTIONS
@@ -90,8 +97,6 @@ NULLABLE = {
         "TypedObjectReference": "apiGroup",
     }.items()
 }
-# The kind of objects of which only the metadata is known: it is the same for every kind.
-ANY_KIND = ("*", "*", "*")
 _SERVED_VERSIONS = {api_version for api_version, _ in BUILTIN_KINDS}
 
 
@@ -236,7 +241,7 @@ class KindSchemas:
     ) -> None:
         self._table: Table = builtin_table(version)
         self._found: dict[_Gvk, JSONObject | None] = {
-            ANY_KIND: as_object({"x-kubernetes-preserve-unknown-fields": True}),
+            ANY_KIND: any_object(),
             **{("", "v1", kind): schema for kind, schema in CONNECT_OPTIONS.items()},
         }
         self._resources: dict[_Gvk, _Gvk] = {}

@@ -14,11 +14,10 @@ from dataclasses import replace
 from policyd.cel.hints.explaining import hint_at
 from policyd.cel.syntax.source import Issue, Source
 from policyd.errors import CelTypeError, Problem
-from policyd.mutation.schemas.schemas import Gvk
+from policyd.mutation.schemas.schemas import ANY_KIND, Gvk
 from policyd.policy.lint.guards.cases import matches_any
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import (
-    ANY,
     Checkable,
     KindTypes,
     TypedPolicies,
@@ -38,7 +37,7 @@ def type_check(run: LintRun) -> Iterator[Problem]:
         rules = policy.spec.match_constraints.resource_rules
         untyped = typed.of(policy, None)
         kinds = [typed.of(policy, gvk) for gvk in kinds_of(rules, typed.schemas)]
-        others = typed.of(policy, ANY) if matches_any(policy, typed.schemas) else None
+        others = typed.of(policy, ANY_KIND) if matches_any(policy, typed.schemas) else None
         for each in typed.expressions(policy):
             text = each.text
             if not (each.role.patches or each.role in (VALIDATION, MESSAGE)) or untyped.issues(
@@ -48,7 +47,7 @@ def type_check(run: LintRun) -> Iterator[Problem]:
             issues = {types.gvk: types.issues(text) for types in kinds if types.gvk is not None}
             reported = {gvk: found for gvk, found in _believable(text, issues).items() if found}
             if others is not None and not reported and others.issues(text):
-                reported = {ANY: others.issues(text)}
+                reported = {ANY_KIND: others.issues(text)}
             if reported:
                 subjects = kinds if others is None else [*kinds, others]
                 problem = _problem(document, each.at, text, reported, subjects)

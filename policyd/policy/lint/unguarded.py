@@ -21,13 +21,14 @@ from policyd.cel.syntax.source import Source
 from policyd.cel.syntax.unparse import unparse
 from policyd.cel.types.types import DYN, Kind
 from policyd.errors import Problem
+from policyd.mutation.schemas.schemas import ANY_KIND
 from policyd.policy.lint.guards.cases import cases, in_no_namespace
 from policyd.policy.lint.guards.field_presence import OUTSIDE, PRESENT, Loops, RequestCase
 from policyd.policy.lint.guards.forms import NOT_NULL, Place, Places, is_null
 from policyd.policy.lint.mutations.failing import FRAGILE
 from policyd.policy.lint.mutations.parents import WrittenParts, missing_parts
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import ANY, Checkable, KindTypes
+from policyd.policy.lint.types.kinds import Checkable, KindTypes
 from policyd.policy.model.expressions import (
     CONDITION,
     MESSAGE,
@@ -68,7 +69,7 @@ def unguarded(run: LintRun) -> Iterator[Problem]:
         hits: dict[tuple[str, str, int], tuple[_Hit, set[str]]] = {}
         reported: set[str] = set()
         for types, case in cases(policy, run.typed):
-            kind = "" if types.gvk in (None, ANY) else str(types.gvk)
+            kind = "" if types.gvk in (None, ANY_KIND) else str(types.gvk)
             reported.add(kind)
             expressions = run.typed.expressions(policy)
             trees = [types.checked(each.text) for each in expressions if each.role.patches]

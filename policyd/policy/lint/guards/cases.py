@@ -5,7 +5,7 @@ that these determine. Evaluates no expression.
 from collections.abc import Iterator, Mapping
 
 from policyd._core.match.equivalents import BUILT_IN_GROUPS
-from policyd.mutation.schemas.schemas import Gvk
+from policyd.mutation.schemas.schemas import ANY_KIND, Gvk
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.kinds.object_types import KindSchemas
@@ -14,7 +14,6 @@ from policyd.policy.kinds.subresources import SUBRESOURCE_OF_KIND, subresources_
 from policyd.policy.lint.guards.field_presence import PRESENT, RequestCase
 from policyd.policy.lint.guards.forms import Place
 from policyd.policy.lint.types.kinds import (
-    ANY,
     Checkable,
     KindTypes,
     TypedPolicies,
@@ -46,7 +45,7 @@ def cases(policy: Checkable, typed: TypedPolicies) -> Iterator[tuple[KindTypes, 
 
 def _subjects(policy: Checkable, schemas: KindSchemas) -> dict[Gvk | None, set[str]]:
     """Return the kinds that a policy matches, each with its operations. Kinds without a schema are
-    ANY, or None if they may be options of CONNECT, which have no metadata.
+    ANY_KIND, or None if they may be options of CONNECT, which have no metadata.
     """
     found: dict[Gvk | None, set[str]] = {}
     for rule in policy.spec.match_constraints.resource_rules:
@@ -57,7 +56,7 @@ def _subjects(policy: Checkable, schemas: KindSchemas) -> dict[Gvk | None, set[s
             found.setdefault(gvk, set()).add(operation)
         kinds: set[Gvk | None] = {*resource_kinds([rule], schemas)}
         if not _has_kinds(rule, schemas):
-            kinds.add(ANY)
+            kinds.add(ANY_KIND)
             if "CONNECT" in operations:
                 found.setdefault(None, set()).add("CONNECT")
         operations.discard("CONNECT")
@@ -86,7 +85,7 @@ def has_known_kinds(policy: Checkable, schemas: KindSchemas) -> bool:
 
 
 def matches_any(policy: Checkable, schemas: KindSchemas) -> bool:
-    """Whether a policy matches kinds without a schema, ANY."""
+    """Whether a policy matches kinds without a schema, ANY_KIND."""
     return any(
         not _has_kinds(rule, schemas) and set(rule.operations) != {"CONNECT"}
         for rule in policy.spec.match_constraints.resource_rules
@@ -131,7 +130,7 @@ def _known(policy: Checkable, gvk: Gvk | None, operation: str) -> Mapping[Place,
         ("oldObject",): None if operation in ("CREATE", "CONNECT") else PRESENT,
         ("namespaceObject", *_NAME_LABEL): PRESENT,
     }
-    if gvk is None or gvk == ANY:
+    if gvk is None or gvk == ANY_KIND:
         return known
     if in_no_namespace(gvk):
         known["namespaceObject",] = None

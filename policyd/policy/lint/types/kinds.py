@@ -18,7 +18,7 @@ from policyd.cel.types.types import DYN, Kind, Type
 from policyd.errors import CelSyntaxError
 from policyd.mutation.schemas.schemas import Gvk
 from policyd.policy.kinds.definitions import definitions
-from policyd.policy.kinds.object_types import ANY_KIND, KindSchemas, ObjectTypes
+from policyd.policy.kinds.object_types import KindSchemas, ObjectTypes
 from policyd.policy.kinds.subresources import Subresource, subresources_named
 from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
 from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy, ValidatingAdmissionPolicy
@@ -28,7 +28,6 @@ from policyd.versions import NEWEST, KubernetesVersion
 
 _MAX_KINDS = 10
 _VARIABLES = "variables"
-ANY = Gvk(*ANY_KIND)
 # Syntax that may distinguish the kinds of a policy, so that not all of them need a field.
 _GUARD = re.compile(r"\bhas\(|\.\?|\[\?|\.kind\b|\.resource\b|\bvariables\.")
 _parsed = functools.lru_cache(maxsize=64)(parse)  # each expression is checked for several kinds
@@ -139,7 +138,7 @@ class TypedPolicies:
 
 
 class KindTypes:
-    """Checks the expressions of a policy for objects of one kind; ANY: only metadata is
+    """Checks the expressions of a policy for objects of one kind; ANY_KIND: only metadata is
     known; None: of any.
     """
 
