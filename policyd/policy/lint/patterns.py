@@ -69,9 +69,7 @@ def _advise(
     resources: KindSchemas,
 ) -> Iterator[Problem]:
     types = ObjectTypes(resources, Structs(ADMISSION))
-    known = {
-        gvk: schemas.of_any_kind if gvk == ANY_KIND else schemas.lookup(*gvk) for gvk in kinds
-    }
+    known = {gvk: schemas.of_any_kind if gvk == ANY_KIND else schemas.lookup(*gvk) for gvk in kinds}
     roots = {gvk: schema.root.type for gvk, schema in known.items() if schema is not None}
     for path, tree, telling_apart in _patterns(policy):
         reported: dict[FieldPath, dict[Gvk, Misfit]] = {}

@@ -321,24 +321,6 @@ def test_objects_that_are_null(
     assert told(expression, *rules) == expected
 
 
-@pytest.mark.parametrize(
-    ("operations", "hint"),
-    [
-        (["DELETE"], "write oldObject, which is the object that is deleted"),
-        (["*"], "write request.operation != 'DELETE' && …, or use oldObject"),
-    ],
-)
-@pytest.mark.parametrize("controllers", [True, False])
-def test_the_object_that_is_deleted(operations: list[str], hint: str, controllers: bool) -> None:
-    """With podControllers too: a DELETE is that of a Pod."""
-    validations: Any = [{"expression": "object.metadata.name != 'x'"}]
-    document = policy(
-        "p", rule(operations=operations), validations=validations, podControllers=controllers
-    )
-    (found,) = unguarded(LintRun(loaded(document)))
-    assert (found.rule, found.message, found.hint) == (NULL, ON_DELETE, hint)
-
-
 def test_nothing_is_mutated_on_delete() -> None:
     mutations = [
         {

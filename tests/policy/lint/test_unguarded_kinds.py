@@ -1,15 +1,19 @@
 """Fields that may be missing or null: of subresources, of any kind, lists without omitempty."""
 
 import json
+from typing import Any
 
 import pytest
 
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.tables import read_table
 from policyd.policy.kinds.object_types import NULLABLE
+from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.unguarded import unguarded
 from policyd.versions import NEWEST
-from tests.builders.policies import rule
-from tests.policy.lint.test_unguarded import conditions, told, variables
+from tests.builders.policies import policy, rule
+from tests.policy.lint.test_unguarded import NULL, ON_DELETE, conditions, told, variables
+from tests.policy_sets import loaded
 
 
 def of(resource: str, group: str = "", *operations: str) -> JSONObject:
@@ -128,3 +132,21 @@ def test_what_may_be_null_has_no_omitempty() -> None:
                 open_fields.add((schema.get("go"), field))
     listed = {(go, field) for go, fields in NULLABLE.items() for field in fields}
     assert listed <= open_fields
+
+
+@pytest.mark.parametrize(
+    ("operations", "hint"),
+    [
+        (["DELETE"], "write oldObject, which is the object that is deleted"),
+        (["*"], "write request.operation != 'DELETE' && …, or use oldObject"),
+    ],
+)
+@pytest.mark.parametrize("controllers", [True, False])
+def test_the_object_that_is_deleted(operations: list[str], hint: str, controllers: bool) -> None:
+    """With podControllers too: a DELETE is that of a Pod."""
+    validations: Any = [{"expression": "object.metadata.name != 'x'"}]
+    document = policy(
+        "p", rule(operations=operations), validations=validations, podControllers=controllers
+    )
+    (found,) = unguarded(LintRun(loaded(document)))
+    assert (found.rule, found.message, found.hint) == (NULL, ON_DELETE, hint)
