@@ -41,6 +41,7 @@ SUBRESOURCES: list[tuple[str, JSONObject, list[str]]] = [
     ("object.status.phase == 'x'", of("pods/status"), ["object.status.phase may be missing"]),
     # The table of subresources has the only operation.
     ("oldObject.metadata.name == ''", of("pods/status"), []),
+    ("oldObject.metadata.name == ''", of("*/status", "*"), []),
     ("oldObject.metadata.name == ''", of("pods/exec"), ["oldObject is null on CONNECT, so every CONNECT request errors"]),
     ("oldObject.metadata.name == ''", of("pods/binding"), ["oldObject is null on CREATE, so every CREATE request errors"]),
     ("oldObject.metadata.name == ''", of("pods/eviction", "", "UPDATE"), []),

@@ -54,14 +54,18 @@ def _subjects(policy: Checkable, schemas: KindSchemas) -> dict[Gvk | None, set[s
             operations.discard("DELETE")  # no object to mutate
         for gvk, operation in subresource_kinds(rule, schemas):
             found.setdefault(gvk, set()).add(operation)
-        kinds: set[Gvk | None] = {*resource_kinds([rule], schemas)}
-        if not _has_kinds(rule, schemas):
-            kinds.add(ANY_KIND)
-            if "CONNECT" in operations:
+        kinds: dict[Gvk | None, set[str]] = dict.fromkeys(
+            resource_kinds([rule], schemas), operations
+        )
+        for resource in rule.resources:
+            if not _has_kind(rule, resource, schemas):
+                own = {each.operation for each in subresources_named(resource)}
+                kinds.setdefault(ANY_KIND, set()).update(operations & own if own else operations)
+        for kind, reached in kinds.items():
+            if "CONNECT" in reached and kind == ANY_KIND:
                 found.setdefault(None, set()).add("CONNECT")
-        operations.discard("CONNECT")
-        for kind in kinds if operations else ():
-            found.setdefault(kind, set()).update(operations)
+            if reached - {"CONNECT"}:
+                found.setdefault(kind, set()).update(reached - {"CONNECT"})
     return found
 
 

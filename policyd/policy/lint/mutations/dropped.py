@@ -122,15 +122,21 @@ def _matches(policy: Checkable, known: Resources) -> Iterator[_Match]:
     for index, rule in enumerate(policy.spec.match_constraints.resource_rules):
         for number, resource in enumerate(rule.resources):
             path = ("spec", "matchConstraints", "resourceRules", index, "resources", number)
+            name = resource.partition("/")[0]
             subresources = list(subresources_named(resource))
-            for group in rule.api_groups:
-                home = (group, resource)
-                drops = home in known and "status" in known[home].subresources and home != _NODES
+            homes = [group for group in rule.api_groups if (group, name) in known]
+            for group in homes or rule.api_groups:
                 if not subresources:
-                    yield _Match(resource, group, path, None, drops)
+                    yield _Match(resource, group, path, None, _drops_status(group, resource, known))
                 for each in subresources:
                     if {each.operation, "*"}.intersection(rule.operations):
                         yield _Match(resource, group.strip("*"), path, each)
+
+
+def _drops_status(group: str, resource: str, known: Resources) -> bool:
+    """Whether only requests to its subresource write the status of a resource."""
+    found = known.get((group, resource))
+    return found is not None and "status" in found.subresources and (group, resource) != _NODES
 
 
 def _writes(mutation: HeldMutation) -> Iterator[_Write]:

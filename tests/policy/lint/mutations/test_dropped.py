@@ -79,6 +79,8 @@ LOST: list[tuple[JSONObject, JSONObject, str, str, str]] = [
      "deployments/scale", "match deployments"),
     (add("'/metadata/labels/' + jsonpatch.escapeKey('a/b')"), rule("pods/eviction"), "metadata.labels[a/b]", "pods/eviction", "match pods"),
     (add("'/metadata/finalizers'", "['x']"), rule("pods/binding"), "metadata.finalizers", "pods/binding", "match pods"),
+    (LABEL, {**rule("deployments/status"), "apiGroups": ["", "apps"]}, "metadata.labels.a", "deployments/status",
+     "match deployments"),
     # The resource itself has a status of its own.
     (overlay({"status": {"phase": "Failed"}}), PODS, "status.phase", "pods", "match pods/status"),
     (add("'/status/x'"), rule("gadgets", group="example.com"), "status.x", "gadgets", "match gadgets/status"),
