@@ -255,17 +255,20 @@ class _Walk:
             return False
         operation = self._case.known["request", "operation"]
         when, requests = f"on {operation}", f"{operation} request"
-        if place == ("object",):
-            rules = self._policy.spec.match_constraints.resource_rules
-            always = all(set(rule.operations) == {"DELETE"} for rule in rules)
+        rules = self._policy.spec.match_constraints.resource_rules
+        matched = {each for rule in rules for each in rule.operations}
+        if place == ("object",) and matched == {"DELETE"}:
+            hint = "write oldObject, which is the object that is deleted"
+        elif place == ("object",):
             hint = "write request.operation != 'DELETE' && …, or use oldObject"
-            hint = "write oldObject, which is the object that is deleted" if always else hint
         elif place == ("namespaceObject",):
             if self._text.path.startswith("spec.matchConditions"):
                 when, hint = "in matchConditions", "write a namespaceSelector or a validation"
             else:
                 when, hint = f"for {self._types.gvk}", "write namespaceObject == null || …"
             requests = "request"
+        elif matched <= {"CREATE", "CONNECT"}:
+            hint = "write object: only UPDATE and DELETE have an oldObject"
         else:
             hint = (
                 "write oldObject == null || …, or add matchCondition request.operation == 'UPDATE'"

@@ -12,7 +12,7 @@ from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.unguarded import unguarded
 from policyd.versions import NEWEST
 from tests.builders.policies import policy, rule
-from tests.policy.lint.test_unguarded import NULL, ON_DELETE, conditions, told, variables
+from tests.policy.lint.test_unguarded import NULL, conditions, told, variables
 from tests.policy_sets import loaded
 
 
@@ -135,19 +135,26 @@ def test_what_may_be_null_has_no_omitempty() -> None:
     assert listed <= open_fields
 
 
-@pytest.mark.parametrize(
-    ("operations", "hint"),
-    [
-        (["DELETE"], "write oldObject, which is the object that is deleted"),
-        (["*"], "write request.operation != 'DELETE' && …, or use oldObject"),
-    ],
-)
+OLD = "oldObject.metadata.name != 'x'"
+ONLY = "write object: only UPDATE and DELETE have an oldObject"
+HINTS = [
+    ("object.metadata.name != 'x'", ["DELETE"], "write oldObject, which is the object that is deleted"),
+    ("object.metadata.name != 'x'", ["*"], "write request.operation != 'DELETE' && …, or use oldObject"),
+    (OLD, ["CREATE"], ONLY),
+    (OLD, ["CREATE", "CONNECT"], ONLY),
+    (OLD, ["CREATE", "UPDATE"], "write oldObject == null || …, or add matchCondition request.operation == 'UPDATE'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("expression", "operations", "hint"), HINTS)
 @pytest.mark.parametrize("controllers", [True, False])
-def test_the_object_that_is_deleted(operations: list[str], hint: str, controllers: bool) -> None:
+def test_hints_about_objects_that_are_null(
+    expression: str, operations: list[str], hint: str, controllers: bool
+) -> None:
     """With podControllers too: a DELETE is that of a Pod."""
-    validations: Any = [{"expression": "object.metadata.name != 'x'"}]
+    validations: Any = [{"expression": expression}]
     document = policy(
         "p", rule(operations=operations), validations=validations, podControllers=controllers
     )
-    (found,) = unguarded(LintRun(loaded(document)))
-    assert (found.rule, found.message, found.hint) == (NULL, ON_DELETE, hint)
+    found = [each for each in unguarded(LintRun(loaded(document))) if each.rule == NULL]
+    assert [each.hint for each in found] == [hint]
