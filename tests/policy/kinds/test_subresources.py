@@ -8,6 +8,7 @@ from policyd.json_types import JSONObject
 from policyd.policy.kinds.object_types import KindSchemas
 from policyd.policy.kinds.subresources import SUBRESOURCES, Subresource, subresources_named
 from tests import shared
+from tests.policies.subresources import BOTH, METADATA_WRITES
 
 CORE, APPS = "", "apps"
 
@@ -92,6 +93,16 @@ STORED: list[tuple[str, str, str, bool]] = [
 def test_what_is_stored(resource: str, group: str, path: str, stored: bool) -> None:
     (found,) = subresources_named(resource)
     assert found.stores(tuple(path.split(".")), group, resource.partition("/")[0]) is stored
+
+
+def test_metadata_is_stored_as_a_real_api_server_does() -> None:
+    for (group, resource), subresources in METADATA_WRITES.items():
+        for name, parts in subresources.items():
+            (found,) = subresources_named(f"{resource}/{name}")
+            stored = {
+                part for part in BOTH if found.stores(("metadata", part, "a"), group, resource)
+            }
+            assert stored == parts, (resource, name)
 
 
 @pytest.mark.parametrize(
