@@ -73,7 +73,7 @@ ALWAYS_THERE = {
         "StorageClass": "reclaimPolicy volumeBindingMode",
     }.items()
 }
-# By Go type: fields without omitempty that the API server accepts as null.
+# By Go type: fields that the API server accepts and prints as null: without omitempty, or times.
 NULLABLE = {
     name: frozenset(fields.split())
     for name, fields in {
@@ -86,6 +86,8 @@ NULLABLE = {
         "CustomResourceDefinitionStatus": "conditions",
         "DeviceClaim": "requests",
         "EndpointSlice": "endpoints ports",
+        "Event": "deprecatedFirstTimestamp deprecatedLastTimestamp eventTime firstTimestamp "
+        "lastTimestamp",
         "HorizontalPodAutoscalerStatus": "currentMetrics",
         "LimitRangeSpec": "limits",
         "PodFailurePolicy": "rules",
