@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from policyd import PolicySet, ReviewResult, build_review
 from policyd.cli import policyd
 from policyd.json_types import JSONObject
-from policyd.policy.kinds.subresources import SUBRESOURCES
+from policyd.policy.kinds.subresources import SUBRESOURCE_OF_KIND
 from policyd.policy.model.kinds import PolicyTest
 from policyd.policy.model.suite_cases import cases_of
 from policyd.policy.source.loader import load
@@ -87,7 +87,7 @@ def examples() -> Iterator[JSONObject]:
 @cache
 def manifests() -> list[JSONObject]:
     """Return as many different ones. The Namespaces in a file would count for others in it."""
-    left_out = {*SUBRESOURCES, ("v1", "Namespace")}
+    left_out = {*SUBRESOURCE_OF_KIND, ("v1", "Namespace")}
     found = {
         json.dumps(each, sort_keys=True): each
         for each in examples()

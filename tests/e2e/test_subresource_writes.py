@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from policyd.json_types import JSONObject
+from policyd.policy.kinds.subresources import subresources_named
 from tests.e2e.client import MERGE, Client, path_of
 from tests.e2e.conftest import Install
 from tests.policies.subresources import METADATA_WRITES
@@ -182,6 +183,48 @@ def _parts(client: Client, at: str, subresource: str) -> frozenset[str]:
 
 def test_what_subresources_write_of_metadata(written: Any) -> None:
     assert written == METADATA_WRITES
+
+
+PODS, DEPLOYMENTS, NODES = ("", "pods"), ("apps", "deployments"), ("", "nodes")
+GAUGES = ("writes.example.com", "gauges")
+PAUSED: JSONObject = {"spec": {"paused": True}}
+SHORT: JSONObject = {"spec": {"activeDeadlineSeconds": 99}}
+# The resource, its subresource (empty: the resource itself), a change, and the path of the change.
+CHANGES: list[tuple[tuple[str, str], str, JSONObject, str]] = [
+    (PODS, "status", SHORT, "spec.activeDeadlineSeconds"),
+    (PODS, "ephemeralcontainers", SHORT, "spec.activeDeadlineSeconds"),
+    (PODS, "resize", SHORT, "spec.activeDeadlineSeconds"),
+    (PODS, "status", {"status": {"message": "a"}}, "status.message"),
+    (PODS, "resize", {"status": {"message": "b"}}, "status.message"),
+    (PODS, "", {"status": {"message": "c"}}, "status.message"),
+    (PODS, "", SHORT, "spec.activeDeadlineSeconds"),
+    (DEPLOYMENTS, "status", PAUSED, "spec.paused"),
+    (DEPLOYMENTS, "status", {"status": {"observedGeneration": 7}}, "status.observedGeneration"),
+    (DEPLOYMENTS, "scale", {"spec": {"replicas": 3}}, "spec.replicas"),
+    (DEPLOYMENTS, "scale", {"metadata": {"annotations": {"a": "b"}}}, "metadata.annotations.a"),
+    (DEPLOYMENTS, "", {"status": {"observedGeneration": 9}}, "status.observedGeneration"),
+    (NODES, "status", {"spec": {"unschedulable": True}}, "spec.unschedulable"),
+    (GAUGES, "status", {"spec": {"x": 1}}, "spec.x"),
+    (GAUGES, "status", {"status": {"x": 1}}, "status.x"),
+    (GAUGES, "", {"status": {"y": 1}}, "status.y"),
+]
+
+
+@pytest.mark.usefixtures("written")
+@pytest.mark.parametrize(("key", "subresource", "change", "path_"), CHANGES)
+def test_what_is_stored_is_what_the_table_says(
+    client: Client, key: tuple[str, str], subresource: str, change: JSONObject, path_: str
+) -> None:
+    at = path(key, thing_of(key, "subresource-writes"))
+    answer = client.send("PATCH", f"{at}/{subresource}".rstrip("/"), change, MERGE)
+    assert answer.status == 200, answer.message
+    steps = tuple(path_.split("."))
+    known: Any = subresources_named(f"{key[1]}/{subresource}") if subresource else ()
+    stores = [each.stores(steps, *key) for each in known] or [steps[0] != "status"]
+    sent, stored = change, client.send("GET", at).body
+    for step in steps:
+        sent, stored = sent[step], stored.get(step) or {}
+    assert (stored == sent) is stores[0]
 
 
 OWNED = {

@@ -14,7 +14,7 @@ from policyd.json_types import JSONObject
 from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.kinds.plural import plural
-from policyd.policy.kinds.subresources import SUBRESOURCES
+from policyd.policy.kinds.subresources import SUBRESOURCE_OF_KIND
 from policyd.policy.source.loaded_documents import Document
 
 _FIELDS = (
@@ -119,7 +119,7 @@ def _rules(
 
 def _subresource(kind: str) -> tuple[str, str] | None:
     """Return the resource and the operation for kinds that only sub-resources have."""
-    for (_, name), target in SUBRESOURCES.items():
+    for (_, name), target in SUBRESOURCE_OF_KIND.items():
         if name == kind:
             return f"{target.resource or '*'}/{target.subresource}", target.operation
     return None

@@ -35,8 +35,12 @@ class Gvk(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Return the words of a manifest (``apps/v1 Deployment``)."""
-        return f"{self.group}/{self.version} {self.kind}".removeprefix("/")
+        """Return the words of a manifest (``apps/v1 Deployment``), or those of ANY_KIND."""
+        return "any kind" if self.kind == "*" else f"{self.group}/{self.version} {self.kind}".removeprefix("/")
+
+
+# The kind of objects of which only the metadata is known: it is the same for every kind.
+ANY_KIND = Gvk("*", "*", "*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +120,13 @@ class Schemas:
         found = self._custom.get(gvk)
         return found or (self._table.kind(gvk) if self._table else None)
 
+    @functools.cached_property
+    def of_any_kind(self) -> KindSchema:
+        """The schema of ANY_KIND."""
+        definition = (self._table or builtin_table(self.version)).definition
+        root = Builder(definition).field(any_object(), preserve=False)
+        return KindSchema(ANY_KIND, root, native=False, mergeable=False)
+
     def go_type(self, gvk: tuple[str, str, str]) -> Field | None:
         """Return the Go type of a kind, or of ``request`` (``REQUEST_KIND``); None: it has none."""
         if gvk == REQUEST_KIND:
@@ -169,14 +180,18 @@ class Table:
         built = self._built.get(gvk)
         if built is None:
             key = "/".join(gvk)
-            name = self.kinds.get(key) or self._decoded.get(key)
-            if name is None:
+            name = self.definition_name(key)
+            if not name:
                 return None
             go = "v1." + gvk.kind
             root = Field(self._builder.named(name), go)
             built = KindSchema(gvk, root, native=True, mergeable=key in self.kinds)
             self._built[gvk] = built
         return built
+
+    def definition_name(self, kind: str) -> str:
+        """Return the name of the definition of a kind (``group/version/kind``); "" if unknown."""
+        return self.kinds.get(kind) or self._decoded.get(kind, "")
 
     def definition_of(self, kind: SchemaType) -> str:
         """Return the name of the definition that a type was built from; "" if it has no name."""
@@ -229,3 +244,8 @@ def as_object(schema: JSONObject) -> JSONObject:
     own = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
     members = {**schema.get("properties", {}), **own, "metadata": {"$ref": OBJECT_META}}
     return {**schema, "type": "object", "properties": members}
+
+
+def any_object() -> JSONObject:
+    """Return the OpenAPI schema of ANY_KIND."""
+    return as_object({"x-kubernetes-preserve-unknown-fields": True})

@@ -11,9 +11,17 @@ from typing import Any
 from policyd.cel.types.structs import Structs
 from policyd.cel.types.types import BOOL, DOUBLE, DYN, INT, STRING, Type, list_of, map_of
 from policyd.json_types import JSONObject
-from policyd.mutation.schemas.schemas import Table, as_object, as_published, builtin_table
+from policyd.mutation.schemas.schemas import (
+    ANY_KIND,
+    Table,
+    any_object,
+    as_object,
+    as_published,
+    builtin_table,
+)
 from policyd.mutation.schemas.type_builder import QUANTITY
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
+from policyd.policy.kinds.connect_options import CONNECT_OPTIONS
 from policyd.policy.kinds.enums import built_in_enum
 from policyd.policy.kinds.plural import plural
 from policyd.versions import NEWEST, KubernetesVersion
@@ -65,6 +73,32 @@ ALWAYS_THERE = {
         "StorageClass": "reclaimPolicy volumeBindingMode",
     }.items()
 }
+# By Go type: fields that the API server accepts and prints as null: without omitempty, or times.
+NULLABLE = {
+    name: frozenset(fields.split())
+    for name, fields in {
+        "AllocatedDeviceStatus": "conditions",
+        "AzureFilePersistentVolumeSource": "secretNamespace",
+        "CSINodeDriver": "topologyKeys",
+        "CSINodeSpec": "drivers",
+        "ClusterRole": "rules",
+        "ContainerImage": "names",
+        "CustomResourceDefinitionStatus": "conditions",
+        "DeviceClaim": "requests",
+        "EndpointSlice": "endpoints ports",
+        "Event": "deprecatedFirstTimestamp deprecatedLastTimestamp eventTime firstTimestamp "
+        "lastTimestamp",
+        "HorizontalPodAutoscalerStatus": "currentMetrics",
+        "LimitRangeSpec": "limits",
+        "PodFailurePolicy": "rules",
+        "ProjectedVolumeSource": "sources",
+        "ResourcePolicyRule": "namespaces",
+        "Role": "rules",
+        "TokenRequestSpec": "boundObjectRef",
+        "TypedLocalObjectReference": "apiGroup",
+        "TypedObjectReference": "apiGroup",
+    }.items()
+}
 _SERVED_VERSIONS = {api_version for api_version, _ in BUILTIN_KINDS}
 
 
@@ -90,7 +124,7 @@ class ObjectTypes:
         if schema is None:
             return None
         # A one-letter name would be a type parameter.
-        name = gvk[2] if len(gvk[2]) > 1 else f"{gvk[2]}_"
+        name = "any" if gvk == ANY_KIND else gvk[2] if len(gvk[2]) > 1 else f"{gvk[2]}_"
         while self._schemas.get(name, schema) is not schema:
             name += "_"
         self._schemas[name] = schema
@@ -149,6 +183,14 @@ class ObjectTypes:
         is_struct = member["omit"] == "empty" and "$ref" in member and not member.get("pointer")
         return not is_struct  # Go writes empty structs despite omitempty
 
+    def may_be_null(self, struct: Type, name: str) -> bool:
+        """Whether a field may be null in an object that the API server accepted."""
+        schema = self._schemas.get(struct.name)
+        member = schema["properties"].get(name) if schema is not None else None
+        if schema is None or member is None:
+            return False
+        return bool(member.get("nullable")) or name in NULLABLE.get(schema.get("go", ""), ())
+
     def is_object(self, t: Type) -> bool:
         return t.name in self._schemas
 
@@ -200,7 +242,10 @@ class KindSchemas:
         self, crds: Iterable[Mapping[str, Any]], version: KubernetesVersion = NEWEST
     ) -> None:
         self._table: Table = builtin_table(version)
-        self._found: dict[_Gvk, JSONObject | None] = {}
+        self._found: dict[_Gvk, JSONObject | None] = {
+            ANY_KIND: any_object(),
+            **{("", "v1", kind): schema for kind, schema in CONNECT_OPTIONS.items()},
+        }
         self._resources: dict[_Gvk, _Gvk] = {}
         self._by_name: dict[tuple[str, ...], list[_Gvk]] | None = None
         for api_version, kind in BUILTIN_KINDS:
@@ -248,13 +293,13 @@ class KindSchemas:
     def find(self, gvk: _Gvk) -> JSONObject | None:
         """Return the schema of a kind's objects."""
         if gvk not in self._found:
-            name = self._table.kinds.get("/".join(gvk))
-            self._found[gvk] = None if name is None else as_object(self.definition(name))
+            name = self.definition_name(gvk)
+            self._found[gvk] = as_object(self.definition(name)) if name else None
         return self._found[gvk]
 
     def definition_name(self, gvk: _Gvk) -> str:
         """Return the name of a built-in kind's OpenAPI definition; empty for other kinds."""
-        return self._table.kinds.get("/".join(gvk), "")
+        return self._table.definition_name("/".join(gvk))
 
     def definition(self, name: str) -> JSONObject:
         """Return the schema that a reference names."""

@@ -10,27 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from policyd.mutation.schemas.tables import recent_kinds
+from policyd.policy.kinds import subresources
 from policyd.policy.kinds.builtin import BUILTIN_KINDS, SHORT_NAMES, SUBRESOURCES
 from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.kinds.plural import plural
 
 WRITES = frozenset({"CREATE", "UPDATE", "DELETE"})
 # The operations of subresources that admission gets; reads (log) never reach admission.
-_OPERATIONS = {
-    "approval": "UPDATE",
-    "attach": "CONNECT",
-    "binding": "CREATE",
-    "ephemeralcontainers": "UPDATE",
-    "eviction": "CREATE",
-    "exec": "CONNECT",
-    "finalize": "UPDATE",
-    "portforward": "CONNECT",
-    "proxy": "CONNECT",
-    "resize": "UPDATE",
-    "scale": "UPDATE",
-    "status": "UPDATE",
-    "token": "CREATE",
-}
+_OPERATIONS = {each.subresource: each.operation for each in subresources.SUBRESOURCES}
 # Resources that are not simply created, updated and deleted.
 _SPECIAL: Mapping[tuple[str, str], frozenset[str]] = {
     ("", "bindings"): frozenset({"CREATE"}),

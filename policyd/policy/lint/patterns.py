@@ -16,12 +16,13 @@ from policyd.cel.types.structs import ADMISSION, Structs
 from policyd.cel.types.types import BOOL, Kind, Type
 from policyd.errors import Problem
 from policyd.json_types import FieldPath
-from policyd.mutation.schemas.schemas import Gvk, Schemas
+from policyd.mutation.schemas.schemas import ANY_KIND, Gvk, Schemas
 from policyd.pattern.compiler import compile_pattern
 from policyd.pattern.faults import PatternError
 from policyd.pattern.marks import Mark, split
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.object_types import KindSchemas, ObjectTypes
+from policyd.policy.lint.guards.cases import matches_any
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import by_kinds, kinds_of
 from policyd.policy.model.findings import FormProblem
@@ -54,6 +55,8 @@ def misfitting(run: LintRun) -> list[Problem]:
     for document in run.sources.documents:
         if isinstance(document.model, Policy):
             kinds = kinds_of(document.model.spec.match_constraints.resource_rules, resources)
+            if not kinds and matches_any(document.model, resources):
+                kinds = [ANY_KIND]
             found += _advise(document, document.model, kinds, schemas, resources)
     return found
 
@@ -66,7 +69,8 @@ def _advise(
     resources: KindSchemas,
 ) -> Iterator[Problem]:
     types = ObjectTypes(resources, Structs(ADMISSION))
-    roots = {gvk: found.root.type for gvk in kinds if (found := schemas.lookup(*gvk)) is not None}
+    known = {gvk: schemas.of_any_kind if gvk == ANY_KIND else schemas.lookup(*gvk) for gvk in kinds}
+    roots = {gvk: schema.root.type for gvk, schema in known.items() if schema is not None}
     for path, tree, telling_apart in _patterns(policy):
         reported: dict[FieldPath, dict[Gvk, Misfit]] = {}
         for gvk, root in roots.items():

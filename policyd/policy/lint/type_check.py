@@ -1,11 +1,11 @@
 """Advice on expressions with type errors for their objects, as in status.typeChecking of the API
 server.
 
-Checked are at most ten kinds, which match rules name without wildcards, and only validations and
-their messages (with the variables that they use), and the expressions of mutations, which the API
-server does not check; what those write is checked by ``mutations``. ``kinds/object_types`` and
-``cel/check/objects`` list the differences from the API server: expressions that work at run time
-get no warning.
+Checked are the kinds that match rules name without wildcards (at most ten), those of subresources,
+and the metadata of all others; and only validations and their messages (with the variables that
+they use), and the expressions of mutations, which the API server does not check; what those write
+is checked by ``mutations``. ``kinds/object_types`` and ``cel/check/objects`` list the differences
+from the API server: expressions that work at run time get no warning.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from policyd.cel.hints.explaining import hint_at
 from policyd.cel.syntax.source import MAX_ERRORS, Issue, Source
 from policyd.errors import Problem
-from policyd.mutation.schemas.schemas import Gvk
+from policyd.mutation.schemas.schemas import ANY_KIND, Gvk
+from policyd.policy.lint.guards.cases import matches_any
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import (
     Checkable,
@@ -70,7 +71,9 @@ def type_errors(run: LintRun) -> Iterator[TypeErrors]:
     for document, policy in run.policies():
         rules = policy.spec.match_constraints.resource_rules
         untyped = typed.of(policy, None)
-        kinds = tuple(typed.of(policy, gvk) for gvk in kinds_of(rules, typed.schemas))
+        kinds = [typed.of(policy, gvk) for gvk in kinds_of(rules, typed.schemas)]
+        others = typed.of(policy, ANY_KIND) if matches_any(policy, typed.schemas) else None
+        subjects = (*kinds, *([] if others is None else [others]))
         for each in typed.expressions(policy):
             text = each.text
             if not (each.role.patches or each.role in (VALIDATION, MESSAGE)) or untyped.issues(
@@ -79,9 +82,11 @@ def type_errors(run: LintRun) -> Iterator[TypeErrors]:
                 continue
             issues = {types.gvk: types.issues(text) for types in kinds if types.gvk is not None}
             reported = {gvk: found for gvk, found in _believable(text, issues).items() if found}
+            if others is not None and not reported and others.issues(text):
+                reported = {ANY_KIND: others.issues(text)}
             if reported:
                 other = "" if each.role.patches else _other_version(policy, text, reported, typed)
-                yield TypeErrors(document, each.at, text, reported, kinds, other)
+                yield TypeErrors(document, each.at, text, reported, subjects, other)
 
 
 def _other_version(

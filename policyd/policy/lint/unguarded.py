@@ -1,10 +1,13 @@
-"""Advice on expressions that are errors for objects without a field, or without an object.
+"""Advice on expressions that are errors for objects without a field, or without an object, or whose
+field is null.
 
 A field that may be absent needs a guard: ``has(a.b) && a.b …``, ``!has(a.b) || …``,
 ``a.?b.orValue(…)``, ``'x' in m && m['x'] …``, an enclosing condition, an earlier filter. ``guards``
 reads such conditions; this module walks each expression with their results. In CEL the other side
 of ``&&`` and ``||`` absorbs an error, so a guard may be on either side. Paths of JSON Patches need
 guards, too (``mutations/parents``).
+
+A field that may be null needs ``a.b != null && a.b …``: for CEL it is there.
 
 Fields are those of the kinds that ``type_check`` checks. Only certain errors are reported.
 """
@@ -16,11 +19,12 @@ from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr, Literal, 
 from policyd.cel.syntax.recursion import children
 from policyd.cel.syntax.source import Source
 from policyd.cel.syntax.unparse import unparse
-from policyd.cel.types.types import Kind
+from policyd.cel.types.types import DYN, Kind
 from policyd.errors import Problem
+from policyd.mutation.schemas.schemas import ANY_KIND
 from policyd.policy.lint.guards.cases import cases, in_no_namespace
 from policyd.policy.lint.guards.field_presence import OUTSIDE, PRESENT, Loops, RequestCase
-from policyd.policy.lint.guards.forms import Place, Places
+from policyd.policy.lint.guards.forms import NOT_NULL, Place, Places, is_null
 from policyd.policy.lint.mutations.failing import FRAGILE
 from policyd.policy.lint.mutations.parents import WrittenParts, missing_parts
 from policyd.policy.lint.run import LintRun
@@ -36,6 +40,7 @@ from policyd.policy.model.expressions import (
 
 FIELD, NULL = "unguarded-field", "null-object"
 _EQUALITY = {"_==_": "!", "_!=_": ""}  # with null: whether a field is missing, or there
+_FOR_NULL = frozenset(("_==_", "_!=_", "@in", "dyn", "type"))  # what accepts null
 _MAX_STEPS = 50_000  # of one policy and kind: variables of variables may double at each level
 
 
@@ -64,7 +69,8 @@ def unguarded(run: LintRun) -> Iterator[Problem]:
         hits: dict[tuple[str, str, int], tuple[_Hit, set[str]]] = {}
         reported: set[str] = set()
         for types, case in cases(policy, run.typed):
-            kind = types.gvk.label if types.gvk is not None else ""
+            gvk = types.gvk
+            kind = "" if gvk is None or gvk == ANY_KIND else gvk.label
             reported.add(kind)
             expressions = run.typed.expressions(policy)
             trees = [types.checked(each.text) for each in expressions if each.role.patches]
@@ -101,7 +107,9 @@ class _Walk:
         self._found: list[_Hit] = []
         self._seen: set[tuple[str, Places]] = set()
         self._missing: set[Place] = set()
+        # By id(), as the numbers of nodes are those of one expression.
         self._compared: dict[int, str] = {}  # operands of == null and != null: "!" or ""
+        self._used: set[int] = set()  # what must not be null
         self._steps = 0
         self._paths = {each.name: each.at for each in self._of_role(VARIABLE)}
 
@@ -109,6 +117,7 @@ class _Walk:
         """Return the possible errors."""
         there = self._conditions()
         if there is not None:
+            there |= self._present()
             self._validations(there)
             self._mutations(there)
         return self._found
@@ -123,9 +132,13 @@ class _Walk:
         self._case = replace(case, known={**case.known, ("namespaceObject",): None})
         for index, (path, checked) in enumerate(texts):
             others = held[:index] + held[index + 1 :]
-            self._expression(path, checked, Places().union(*others))
+            self._expression(path, checked, self._present().union(*others))
         self._case = case
         return Places().union(*held)
+
+    def _present(self) -> Places:
+        """Return the places that every request has."""
+        return frozenset(each for each, value in self._case.known.items() if value is PRESENT)
 
     def _validations(self, there: Places) -> None:
         messages = {each.path[:-1]: each for each in self._of_role(MESSAGE)}
@@ -162,9 +175,11 @@ class _Walk:
         if self._steps > _MAX_STEPS:
             return
         variable = self._case.variable(node, loops)
+        self._used |= _needed(node, id(node) in self._used)
         match node:
             case Select() if variable is not None:
                 self._variable(node.field, variable, there)
+                self._null_value(node, there, loops)
             case Select():
                 self._visit(node.operand, there, loops)
                 self._read(node, node.operand, node.field, there, loops)
@@ -187,14 +202,15 @@ class _Walk:
             case Comprehension():
                 self._loop(node, there, loops)
             case _:
-                if isinstance(node, Call) and any(map(_is_null, node.args)):
+                if isinstance(node, Call) and any(map(is_null, node.args)):
                     negated = _EQUALITY.get(node.function)
                     if negated is not None:
-                        self._compared |= {each.id: negated for each in node.args}
+                        self._compared |= {id(each): negated for each in node.args}
                 for child in children(node):
                     self._visit(child, there, loops)
                 if isinstance(node, StructExpr) and node.type_name == "JSONPatch":
                     self._operation(node, there, loops)
+                self._null_value(node, there, loops)
 
     def _operation(self, node: StructExpr, there: Places, loops: Loops) -> None:
         def key_of(step: Expr) -> str | None:
@@ -240,7 +256,11 @@ class _Walk:
             return False
         operation = self._case.known["request", "operation"]
         when, requests = f"on {operation}", f"{operation} request"
-        if place == ("object",):
+        rules = self._policy.spec.match_constraints.resource_rules
+        matched = {each for rule in rules for each in rule.operations}
+        if place == ("object",) and matched == {"DELETE"}:
+            hint = "write oldObject, which is the object that is deleted"
+        elif place == ("object",):
             hint = "write request.operation != 'DELETE' && …, or use oldObject"
         elif place == ("namespaceObject",):
             if self._text.path.startswith("spec.matchConditions"):
@@ -249,6 +269,8 @@ class _Walk:
                 gvk, hint = self._types.gvk, "write namespaceObject == null || …"
                 when = f"for {gvk.label}" if gvk is not None else "outside of namespaces"
             requests = "request"
+        elif matched <= {"CREATE", "CONNECT"}:
+            hint = "write object: only UPDATE and DELETE have an oldObject"
         else:
             hint = (
                 "write oldObject == null || …, or add matchCondition request.operation == 'UPDATE'"
@@ -259,27 +281,37 @@ class _Walk:
     def _read(self, node: Expr, of: Expr, name: str, there: Places, loops: Loops) -> None:
         if (isinstance(node, Select) and node.test_only) or self._null(node, of, loops):
             return
-        kind = self._text.checked.types.get(of.id)
         place = self._case.place(node, loops)
-        if kind is None or place is None or place in there:
+        if place is None:
             return
-        sources = loops.elements.get(place[0], ())
-        whole = [(*source, *place[1:]) for source in sources] or [place]
-        if sources and there.issuperset(whole):
-            return
-        if "params" in (place[0], *(source[0] for source in sources)):
+        whole = _whole(place, loops)
+        if any(each[0] == "params" for each in whole):
             return  # the author of the params knows the policy
+        kind = self._text.checked.types.get(of.id, DYN)
         is_map = kind.kind is Kind.MAP
         if is_map and _is_made(place[0], loops):
             return  # the expression builds the map itself
+        open_ones = set[Place]() if place in there else set(whole) - there
         # Objects of several kinds in one list are maps for the type checker, their members dyn.
         known = all(self._types.is_object(each[:-1]) for each in whole)
         if known and kind.kind in (Kind.MAP, Kind.DYN):
-            is_map, lacks = False, any(self._types.may_lack(each) for each in set(whole) - there)
+            is_map, lacks = False, any(map(self._types.may_lack, open_ones))
         else:
             lacks = self._types.objects.may_lack(kind, name) or self._request_lacks(place)
-        if is_map or lacks:
+        if open_ones and (is_map or lacks):
             self._may_be_missing(node, unparse(of), name, is_map=is_map)
+        else:
+            self._null_value(node, there, loops)
+
+    def _null_value(self, node: Expr, there: Places, loops: Loops) -> None:
+        """Report a value that may be null where it must not be."""
+        place = self._case.place(node, loops) if id(node) in self._used else None
+        if place is None or _never_null(node) or (*place, NOT_NULL) in there:
+            return
+        whole = _whole(place, loops)
+        if any(self._types.may_be_null(each) and (*each, NOT_NULL) not in there for each in whole):
+            text = unparse(node)
+            self._report(FIELD, node, f"{text} may be null", f"write {text} != null && …")
 
     def _may_be_missing(self, node: Expr, text: str, name: str, *, is_map: bool) -> None:
         """Report a key of a map, or a field, that no guard in front of it finds to be there."""
@@ -289,7 +321,7 @@ class _Walk:
             if is_map
             else (f"{text}.{name}", f"has({text}.{name})", f"{text}.?{name}")
         )
-        negated = self._compared.get(node.id)
+        negated = self._compared.get(id(node))
         if negated is None:
             hint = f"write {test} && …, or {optional}.orValue(…)"
         else:
@@ -309,8 +341,29 @@ class _Walk:
         self._found.append(_Hit(rule, self._text, node.pos, message, hint))
 
 
-def _is_null(node: Expr) -> bool:
-    return isinstance(node, Literal) and node.value is None
+def _needed(node: Expr, used: bool) -> set[int]:
+    """Return the operands that must not be null, by id(); ``used``: nor must the node."""
+    match node:
+        case Select(operand=of) | Call(function="_[_]", args=(of, _)):
+            return {id(of)}
+        case Comprehension():
+            return {id(node.iter_range)}
+        case Call(function="_?_:_", args=(_, then, other)):
+            return {id(then), id(other)} if used else set()
+        case Call(function=function) if function not in _FOR_NULL:
+            return set(map(id, children(node)))
+    return set()
+
+
+def _never_null(node: Expr) -> bool:
+    """Whether a node reads a place, but its value is a boolean or an optional."""
+    tests = isinstance(node, Select) and node.test_only
+    return tests or (isinstance(node, Call) and node.function in ("_?._", "_[?_]"))
+
+
+def _whole(place: Place, loops: Loops) -> list[Place]:
+    """Return a place with the lists of its loop variable: one for each list."""
+    return [(*source, *place[1:]) for source in loops.elements.get(place[0], ())] or [place]
 
 
 def _is_made(name: str, loops: Loops) -> bool:

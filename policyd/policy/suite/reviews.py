@@ -10,7 +10,7 @@ from policyd.defaulting import placing
 from policyd.errors import ReviewError
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.mapping import BUILT_IN, UNDEFINED, ResourceMapper
-from policyd.policy.kinds.subresources import SUBRESOURCES
+from policyd.policy.kinds.subresources import SUBRESOURCE_OF_KIND
 
 UID = "00000000-0000-0000-0000-706f6c696379"
 # Who sends a request, unless somebody is named. The API server adds the group to every user that it
@@ -50,7 +50,7 @@ def build_review(
     """
     seen: Mapping[str, Any] = obj or old_object or {}
     api_version, kind = str(seen.get("apiVersion", "")), str(seen.get("kind", ""))
-    target = SUBRESOURCES.get((api_version, kind))
+    target = SUBRESOURCE_OF_KIND.get((api_version, kind))
     if operation is None:
         operation = "CREATE" if old_object is None else "DELETE" if obj is None else "UPDATE"
         operation = operation if target is None else target.operation
@@ -97,7 +97,7 @@ def build_review(
 
 
 def _resource(api_version: str, kind: str, mapper: ResourceMapper) -> JSONObject:
-    target = SUBRESOURCES.get((api_version, kind))
+    target = SUBRESOURCE_OF_KIND.get((api_version, kind))
     if target is None:
         return mapper.of(api_version, kind).gvr
     if not target.resource:
@@ -127,7 +127,7 @@ def resource_of(text: str, api_version: str, kind: str, mapper: ResourceMapper) 
         raise ValueError(
             f"expected RESOURCE, VERSION/RESOURCE or GROUP/VERSION/RESOURCE, got {text!r}"
         )
-    if not home and (api_version, kind) in SUBRESOURCES:
+    if not home and (api_version, kind) in SUBRESOURCE_OF_KIND:
         known = mapper.named(name)
         if len(known) == 1:
             return known[0].gvr
@@ -165,7 +165,7 @@ def assumption(
     that is given; None: it is derived.
     """
     found = mapper.of(api_version, kind)
-    if (api_version, kind) in SUBRESOURCES or not found.doubt:
+    if (api_version, kind) in SUBRESOURCE_OF_KIND or not found.doubt:
         return None
     scope = "namespaced" if found.namespaced else "cluster-scoped"
     assumed = f"{scope}, no defaults"

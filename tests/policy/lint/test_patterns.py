@@ -140,3 +140,25 @@ def test_custom_resources_and_kinds_that_nobody_knows() -> None:
     assert advised({"pattern": pattern}, rules=things) == []
     everything = [rule(resources=["*"])]
     assert advised({"pattern": pattern}, rules=everything) == []
+
+
+SUBRESOURCES: list[tuple[Any, Any, list[str]]] = [
+    ({"spec": {"replcas": ">1"}}, rule("deployments/scale", group="apps"), [
+        'pattern.spec.replcas: autoscaling/v1 Scale: ScaleSpec has no field "replcas" | did you mean replicas?']),
+    ({"spec": {"=(ephemeralContainers)": [{"imag": "*"}]}}, rule("pods/ephemeralcontainers"), [
+        'pattern.spec[=(ephemeralContainers)][0].imag: EphemeralContainer has no field "imag" | did you mean image?']),
+    # Every kind has the same metadata.
+    ({"metadata": {"lables": {"a": "?*"}}, "spec": {"x": 1}}, rule("*", group="*"), [
+        'pattern.metadata.lables: any kind: ObjectMeta has no field "lables" | did you mean labels?']),
+    ({"metadata": {"labels": {"a": True}}}, rule("things", group="a.b"), [
+        "pattern.metadata.labels.a: any kind: the field is a string, but the pattern is a boolean | "
+        'write "true", in quotes']),
+    ({"metadata": {"labels": {"a": "?*"}}, "spec": {"x": True}}, rule("*", group="*"), []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pattern", "match", "expected"), SUBRESOURCES)
+def test_subresources_and_the_metadata_of_any_kind(
+    pattern: Any, match: Any, expected: list[str]
+) -> None:
+    assert advised({"pattern": pattern, "message": "no"}, rules=[match]) == expected

@@ -150,7 +150,14 @@ def test_several_kinds() -> None:
         ([WORKLOADS, PODS], ["/v1, Kind=Pod", "apps/v1, Kind=DaemonSet", "apps/v1, Kind=Deployment"]),
         ([rule(apiGroups=["*"])], []),
         ([rule(apiVersions=["*"])], []),
-        ([rule(resources=["*", "pods/status"])], []),
+        ([rule(resources=["*"])], []),
+        ([rule("*", "pods/status", "nodes/status")], ["/v1, Kind=Node", "/v1, Kind=Pod"]),
+        ([rule("pods/exec", "pods/ephemeralcontainers", "pods/eviction", operations=["*"])], [
+            "/v1, Kind=Pod", "/v1, Kind=PodExecOptions", "policy/v1, Kind=Eviction"]),
+        ([rule("pods/exec", "pods/log", "pods/*")], []),
+        ([rule("pods/exec", group="apps", operations=["CONNECT"])], []),
+        ([rule("*/scale", group="*", version="*")], ["autoscaling/v1, Kind=Scale"]),
+        ([rule("gadgets/status", group="example.com")], ["example.com/v1, Kind=Gadget"]),
         ([rule(resources=["nothing"])], []),
         ([GADGETS], ["example.com/v1, Kind=Gadget"]),
         ([rule(apiGroups=["autoscaling"], resources=["horizontalpodautoscalers"])], [
@@ -197,6 +204,99 @@ def test_kinds_of_all_groups_are_among_the_ten_of_the_core_group() -> None:
         "ConfigMap", "Endpoints", "Pod", "Secret", "DaemonSet", "Deployment", "ReplicaSet",
         "CronJob", "Job", "Ingress",
     ]  # fmt: skip
+
+
+CONNECT = ["CONNECT"]
+SUBRESOURCES: list[tuple[JSONObject, str, str]] = [
+    (rule("deployments/scale", group="apps"), "object.spec.replcas > 1",
+     "autoscaling/v1 Scale: undefined field 'replcas'"),
+    (rule("*/scale", group="*", version="*"), "object.spec.template.spec.size() > 0",
+     "autoscaling/v1 Scale: undefined field 'template'"),
+    (rule("pods/binding"), "object.target.nodeName != 'x'",
+     "v1 Binding: undefined field 'nodeName'"),
+    (rule("pods/eviction"), "object.spec.size() > 0",
+     "policy/v1 Eviction: undefined field 'spec'"),
+    (rule("serviceaccounts/token"), "object.spec.audience == 'x'",
+     "authentication.k8s.io/v1 TokenRequest: undefined field 'audience'"),
+    (rule("pods/exec", operations=CONNECT), "object.spec.containers.size() > 1",
+     "v1 PodExecOptions: undefined field 'spec'"),
+    (rule("pods/exec", operations=["*"]), "object.metadata.name != 'x'",
+     "v1 PodExecOptions: undefined field 'metadata'"),
+    (rule("pods/exec", operations=CONNECT), "object.command == 'sh'",
+     "v1 PodExecOptions: found no matching overload for '_==_' applied to '(list(string), string)'"),
+    (rule("pods/attach", operations=CONNECT), "object.tti",
+     "v1 PodAttachOptions: undefined field 'tti'"),
+    (rule("pods/portforward", operations=CONNECT), "object.ports.exists(p, p == '80')",
+     "v1 PodPortForwardOptions: found no matching overload for '_==_' applied to '(int, string)'"),
+    (rule("services/proxy", operations=CONNECT), "object.paths != '/'",
+     "v1 ServiceProxyOptions: undefined field 'paths'"),
+    (rule("pods/ephemeralcontainers"), "object.spec.foo == 1",
+     "v1 Pod: undefined field 'foo'"),
+    (rule("pods/resize"), "object.spec.containers[0].resource.limits.size() > 0",
+     "v1 Pod: undefined field 'resource'"),
+    (rule("deployments/status", group="apps"), "object.status.readyReplica > 0",
+     "apps/v1 Deployment: undefined field 'readyReplica'"),
+    (rule("gadgets/status", group="example.com"), "object.spec.szie > 0",
+     "example.com/v1 Gadget: undefined field 'szie'"),
+    (rule("gadgets/scale", group="example.com"), "object.spec.size > 0",
+     "autoscaling/v1 Scale: undefined field 'size'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("subresource", "expression", "expected"), SUBRESOURCES)
+def test_subresources(subresource: JSONObject, expression: str, expected: str) -> None:
+    assert [each.split("\n")[0] for each in check_one(expression, subresource)] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("subresources", "expression"),
+    [
+        ([rule("deployments/scale", group="apps")], "object.spec.replicas + object.status.replicas > 1"),
+        ([rule("pods/exec", operations=CONNECT)], "object.stdin && object.command.all(c, c != object.container)"),
+        ([rule("pods/exec", "pods/attach", operations=CONNECT)],
+         "!has(object.command) || object.command[0] == 'sh'"),
+        ([rule("pods/exec")], "object.nothing"),  # it gets CONNECT only
+        ([rule("pods/*", operations=["*"])], "object.command == 'x'"),
+        ([rule("deployments", "deployments/scale", group="apps")],
+         "request.subResource == 'scale' || object.spec.?template.hasValue()"),
+    ],
+)  # fmt: skip
+def test_what_fits_a_subresource(subresources: list[JSONObject], expression: str) -> None:
+    assert check_one(expression, *subresources) == []
+
+
+EVERY = rule("*", group="*", version="*")
+ANY_KIND: list[tuple[JSONObject, str, list[str]]] = [
+    (EVERY, "object.metadata.lables == {}",
+     ["any kind: undefined field 'lables'"]),
+    (EVERY, "object.metadata.labels == 'x'",
+     ["any kind: found no matching overload for '_==_' applied to '(map(string, string), string)'"]),
+    (EVERY, "oldObject.metadata.?generation.orValue(0) == '2'",
+     ["any kind: found no matching overload for '_==_' applied to '(int, string)'"]),
+    (EVERY, "object.spec.anything == 1 && object.data.x == 'y' && object.kind != 'Pod'", []),
+    (EVERY, "object.metadata.?labels[?'a'].orValue('') == 'x' && object['metadata'].name != ''", []),
+    (EVERY, "object.all(k, k != 'x') && 'spec' in object && object == oldObject", []),
+    (rule("*/status", group="*", version="*"), "object.metadata.nam == ''",
+     ["any kind: undefined field 'nam'"]),
+    (rule("unknowns", group="a.b"), "object.metadata.nam == ''",
+     ["any kind: undefined field 'nam'"]),
+    (rule("pods/*", operations=CONNECT), "object.metadata.nam == ''", []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("every", "expression", "expected"), ANY_KIND)
+def test_metadata_is_that_of_every_kind(
+    every: JSONObject, expression: str, expected: list[str]
+) -> None:
+    assert check_one(expression, every) == expected
+
+
+def test_metadata_of_kinds_with_and_without_schemas() -> None:
+    """A mistake is reported once, for the kinds that are named."""
+    (found,) = check_one("object.metadata.lables == {}", PODS, EVERY)
+    assert found.startswith("/v1, Kind=Pod: ")
+    assert check_one("object.kind == 'Pod' || object.metadata.lables == {}", PODS, EVERY) != []
+    assert check_one("object.spec.imgae == ''", PODS, EVERY) != []
 
 
 def test_what_does_not_compile_is_left_to_the_compiler() -> None:

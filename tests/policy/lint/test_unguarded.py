@@ -355,6 +355,14 @@ REQUESTS: list[tuple[str, list[JSONObject], list[str]]] = [
     ("namespaceObject == null || namespaceObject.metadata.name == 'x'", [NODES], []),
     ("namespaceObject.metadata.labels['a'] == 'x'", [rule()], [
         "namespaceObject.metadata.labels['a'] may be missing"]),
+    # The API server sets this label.
+    ("namespaceObject.metadata.labels['kubernetes.io/metadata.name'] == 'x'", [rule()], []),
+    ("namespaceObject.metadata.labels['kubernetes.io/metadata.name'] == 'x'", [rule("*", group="*")], []),
+    ("object.metadata.labels['kubernetes.io/metadata.name'] == 'x'", [rule("namespaces")], []),
+    ("object.metadata.labels['a'] == 'x'", [rule("namespaces")], ["object.metadata.labels['a'] may be missing"]),
+    ("object.metadata.labels['kubernetes.io/metadata.name'] == 'x'", [rule()], [
+        "object.metadata.labels may be missing",
+        "object.metadata.labels['kubernetes.io/metadata.name'] may be missing"]),
 ]  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from policyd.json_types import JSONObject
 from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.kinds.plural import plural
 from policyd.policy.kinds.served import known_resources
-from policyd.policy.kinds.subresources import SUBRESOURCES
+from policyd.policy.kinds.subresources import SUBRESOURCE_OF_KIND, SUBRESOURCES
 
 # `*` is one, so that the first of two or three parts is a version, never a group.
 _VERSION = re.compile(r"v[0-9]+((alpha|beta)[0-9]+)?|\*")
@@ -75,9 +75,9 @@ def _parts(*parts: str) -> KindSelector | None:
     return None
 
 
-_CONNECTING = frozenset({"exec", "attach", "portforward", "proxy"})
+_CONNECTING = {each.subresource for each in SUBRESOURCES if each.operation == "CONNECT"}
 # Subresources whose objects are of the kind of the resource.
-OF_THE_KIND = frozenset({"", "status", "ephemeralcontainers", "resize", "approval", "finalize"})
+OF_THE_KIND = {"", *(each.subresource for each in SUBRESOURCES if not each.kind[1])}
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ def _part(written: str) -> str:
 
 def _only_subresource(selector: KindSelector) -> MatchedResource | None:
     """Return the subresource that takes objects of a kind which has no resource of its own."""
-    for (api_version, kind), found in SUBRESOURCES.items():
+    for (api_version, kind), found in SUBRESOURCE_OF_KIND.items():
         if kind != selector.kind or selector.subresource or kind == "Binding":
             continue
         group, _, version = api_version.rpartition("/")

@@ -24,6 +24,7 @@ from policyd.cel.syntax.unparse import unparse
 from policyd.policy.lint.guards.forms import (
     EMPTY,
     NONE,
+    NOT_NULL,
     RELATIONS,
     Place,
     Places,
@@ -31,6 +32,7 @@ from policyd.policy.lint.guards.forms import (
     default_in,
     is_bool,
     is_empty,
+    is_null,
     keys_in,
     with_above,
 )
@@ -174,10 +176,17 @@ class RequestCase:
     ) -> Places:
         """Return the places that exist if ``a.?b.orValue(x) == y`` has this outcome.
 
-        They exist if the default ``x`` would give the other outcome.
+        They exist if the default ``x`` would give the other outcome. What is not null exists.
         """
         if isinstance(left, Literal | ListExpr) and function in ("_==_", "_!=_"):
             left, right = right, left
+        if function in ("_==_", "_!=_") and is_null(right):
+            place = self.place(left, loops)
+            if place is None or truth is (function == "_==_"):
+                return NONE
+            with_default = default_in(left)
+            exists = with_default is None or with_default[1] == "null"
+            return (with_above(place) if exists else NONE) | {(*place, NOT_NULL)}
         if function in ("_==_", "_!=_") and is_bool(right):
             outcome = (unparse(right) == "true") is (truth is (function == "_==_"))
             return self.holding(left, outcome, loops)

@@ -9,6 +9,7 @@ from policyd.cel.syntax.unparse import unparse
 Place = tuple[str, ...]
 Places = frozenset[Place]
 NONE: Places = frozenset()
+NOT_NULL = "!null"  # below a place: its value is not null
 EMPTY = ("[]", "{}", '""', "''")
 RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
     "_==_": operator.eq,
@@ -30,6 +31,11 @@ def with_above(place: Place | None) -> Places:
     if place is None:
         return NONE
     return frozenset(place[:length] for length in range(2, len(place) + 1))
+
+
+def is_null(node: Expr) -> bool:
+    """Whether an expression is ``null``."""
+    return isinstance(node, Literal) and node.value is None
 
 
 def keys_in(node: Expr, name: str, truth: bool) -> tuple[str, ...]:

@@ -21,8 +21,8 @@ from policyd.cel.syntax.recursion import children
 from policyd.cel.syntax.source import Source
 from policyd.errors import Problem
 from policyd.mutation import KINDS
-from policyd.mutation.schemas.schemas import KindSchema, Schemas
-from policyd.policy.lint.guards.cases import has_known_kinds
+from policyd.mutation.schemas.schemas import ANY_KIND, KindSchema, Schemas
+from policyd.policy.lint.guards.cases import has_known_kinds, matches_any
 from policyd.policy.lint.mutations.finding import MutationFinding
 from policyd.policy.lint.mutations.operations import OperationCheck
 from policyd.policy.lint.mutations.values import WrittenValues
@@ -55,11 +55,14 @@ def failing(run: LintRun) -> list[Problem]:
 
 @dataclass(frozen=True, slots=True)
 class _Subjects:
-    """The kinds of a policy that have schemas; ``whole``: there are no others."""
+    """The kinds of a policy that have schemas; ``whole``: there are no others. ``other`` is the
+    kind of a policy without such kinds.
+    """
 
     untyped: KindTypes
     kinds: tuple[tuple[KindTypes, KindSchema], ...]
     whole: bool
+    other: tuple[KindTypes, KindSchema | None]
 
     @classmethod
     def of(cls, policy: Checkable, typed: TypedPolicies, merging: Schemas) -> "_Subjects":
@@ -70,13 +73,15 @@ class _Subjects:
             if schema is not None:
                 kinds.append((typed.of(policy, gvk), schema))
         whole = len(kinds) == len(named) and has_known_kinds(policy, typed.schemas)
-        return cls(typed.of(policy, None), tuple(kinds), whole)
+        untyped, others = typed.of(policy, None), matches_any(policy, typed.schemas)
+        other = (typed.of(policy, ANY_KIND), merging.of_any_kind) if others else (untyped, None)
+        return cls(untyped, tuple(kinds), whole, other)
 
     def problems(self, document: Document, each: PolicyExpression) -> Iterator[Problem]:
         """Yield what is wrong with one expression."""
         merges = KINDS[each.role.name].merges
         found: dict[tuple[int, str], tuple[MutationFinding, list[str]]] = {}
-        for types, schema in self.kinds or ((self.untyped, None),):
+        for types, schema in self.kinds or (self.other,):
             checked = types.checked(each.text)
             for finding in _check(checked, schema, types, merges=merges) if checked else ():
                 key = finding.pos, finding.message

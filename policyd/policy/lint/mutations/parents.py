@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from policyd.cel.syntax.ast import Call, Expr, StructExpr
 from policyd.cel.syntax.recursion import nodes
-from policyd.policy.lint.guards.forms import Place, Places
+from policyd.policy.lint.guards.forms import NOT_NULL, Place, Places
 from policyd.policy.lint.mutations.operations import OPS
 from policyd.policy.lint.mutations.paths import read_path, shown
 from policyd.policy.lint.types.kinds import Checkable, KindTypes
@@ -88,9 +88,14 @@ def missing_parts(
         needed = name == "from" or op == "remove"
         for length in range(1, min(len(steps) + needed, _MOST_STEPS)):
             place: Place = ("object", *steps[:length])
-            if _may_lack(types, place) and not _is_there(place, there) and not written.has(place):
+            if written.has(place):
+                continue
+            if _may_lack(types, place) and not _is_there(place, there):
                 adds = name == "path" and op in _ADDING
                 yield _missing(given[name], op, (place, ("object", *steps)), types, adds=adds)
+                break
+            if length < len(steps) and types.may_be_null(place) and (*place, NOT_NULL) not in there:
+                yield _null(given[name], op, place)
                 break
 
 
@@ -150,6 +155,13 @@ def _missing(
         guard = f"has({'.'.join(place)})" if _is_plain(place) else "a condition with has(…)"
         hint = f"write {guard} ? [JSONPatch{{…}}] : []"
     return MissingPart(place, node, f"{path} may be missing, and then {op} fails", hint)
+
+
+def _null(node: Expr, op: str, place: Place) -> MissingPart:
+    guard = f"{'.'.join(place)} != null" if _is_plain(place) else "a condition with != null"
+    message = f"{_path(place)} may be null, and then {op} fails"
+    hint = f"write {guard} ? [JSONPatch{{…}}] : [], or in a Policy an Overlay"
+    return MissingPart(place, node, message, hint)
 
 
 def _path(place: Place) -> str:

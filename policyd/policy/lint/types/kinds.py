@@ -4,6 +4,7 @@ import functools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from policyd.cel.check.objects import check_objects
 from policyd.cel.env import Environment
@@ -18,6 +19,7 @@ from policyd.errors import CelSyntaxError
 from policyd.mutation.schemas.schemas import Gvk
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.object_types import KindSchemas, ObjectTypes
+from policyd.policy.kinds.subresources import Subresource, subresources_named
 from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
 from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy, ValidatingAdmissionPolicy
 from policyd.policy.model.match import NamedRuleWithOperations
@@ -26,7 +28,6 @@ from policyd.versions import NEWEST, KubernetesVersion
 
 _MAX_KINDS = 10
 _VARIABLES = "variables"
-_OPTIONAL_METADATA = (("labels",), ("annotations",), ("finalizers",), ("ownerReferences",))
 # Syntax that may distinguish the kinds of a policy, so that not all of them need a field.
 _GUARD = re.compile(r"\bhas\(|\.\?|\[\?|\.kind\b|\.resource\b|\bvariables\.")
 _parsed = functools.lru_cache(maxsize=64)(parse)  # each expression is checked for several kinds
@@ -35,13 +36,21 @@ Checkable = ValidatingAdmissionPolicy | MutatingAdmissionPolicy | Policy
 
 
 def kinds_of(rules: Iterable[NamedRuleWithOperations], schemas: KindSchemas) -> list[Gvk]:
-    """Return the kinds with schemas that match rules name, sorted, chosen as the API server does.
+    """Return the kinds with schemas that match rules name, sorted: of resources, chosen as the API
+    server does, and of subresources.
+    """
+    rules = list(rules)
+    found = {gvk for rule in rules for gvk, _ in subresource_kinds(rule, schemas)}
+    return sorted(found.union(resource_kinds(rules, schemas)))
+
+
+def resource_kinds(rules: Sequence[NamedRuleWithOperations], schemas: KindSchemas) -> set[Gvk]:
+    """Return the kinds with schemas of the resources that match rules name.
 
     The API server takes the core group for any group: kinds of other groups count among its ten,
     although a rule for the core group never matches them.
     """
     found: set[Gvk] = set()
-    rules = list(rules)
     for rule in rules:
         if "*" in "".join((*rule.api_groups, *rule.api_versions)):
             continue
@@ -56,7 +65,41 @@ def kinds_of(rules: Iterable[NamedRuleWithOperations], schemas: KindSchemas) -> 
         if count == _MAX_KINDS:
             break
     matched = {group for rule in rules for group in rule.api_groups}
-    return sorted(gvk for gvk in found if gvk.group in matched and schemas.find(gvk) is not None)
+    return {gvk for gvk in found if gvk.group in matched and schemas.find(gvk) is not None}
+
+
+def subresource_kinds(
+    rule: NamedRuleWithOperations, schemas: KindSchemas
+) -> Iterator[tuple[Gvk, str]]:
+    """Yield the kinds with schemas of the subresources that a match rule names, at most ten, each
+    with the operation of its requests.
+    """
+    found = (
+        (gvk, each.operation)
+        for resource in rule.resources
+        for each in subresources_named(resource)
+        if {each.operation, "*"}.intersection(rule.operations)
+        for gvk in kinds_of_subresource(each, resource, rule, schemas)
+    )
+    yield from islice(((gvk, op) for gvk, op in found if schemas.find(gvk) is not None), _MAX_KINDS)
+
+
+def kinds_of_subresource(
+    subresource: Subresource, resource: str, rule: NamedRuleWithOperations, schemas: KindSchemas
+) -> Iterator[Gvk]:
+    """Yield the known kinds of the objects of a subresource in the groups of a match rule."""
+    api_version, kind = subresource.kind
+    if kind:
+        if not subresource.resource or {"", "*"}.intersection(rule.api_groups):
+            group, _, version = api_version.rpartition("/")
+            yield Gvk(group, version, kind)
+        return
+    name = resource.partition("/")[0]
+    for group in rule.api_groups:
+        for version in rule.api_versions:
+            gvk = schemas.of_resource(group, version, name)
+            if gvk is not None:
+                yield Gvk(*gvk)
 
 
 def tells_kinds_apart(text: str) -> bool:
@@ -95,7 +138,9 @@ class TypedPolicies:
 
 
 class KindTypes:
-    """Checks the expressions of a policy for objects of one kind; None: of any."""
+    """Checks the expressions of a policy for objects of one kind; ANY_KIND: only metadata is
+    known; None: of any.
+    """
 
     def __init__(
         self,
@@ -150,15 +195,16 @@ class KindTypes:
         return False
 
     def may_lack(self, place: tuple[str, ...]) -> bool:
-        """Whether an object may be without the value at a place, which may have indexes;
-        for an unknown kind, of what every object has.
-        """
-        if self.gvk is None:
-            return place[:2] == ("object", "metadata") and place[2:3] in _OPTIONAL_METADATA
+        """Whether an object may be without the value at a place, which may have indexes."""
         above = self._type_at(place[:-1])
         if above.kind is Kind.MAP:
             return True
         return self.objects.is_object(above) and self.objects.may_lack(above, place[-1])
+
+    def may_be_null(self, place: tuple[str, ...]) -> bool:
+        """Whether the value at a place in an object, not in params, may be null."""
+        inside = len(place) > 1 and place[0] != "params"
+        return inside and self.objects.may_be_null(self._type_at(place[:-1]), place[-1])
 
     def is_object(self, place: tuple[str, ...]) -> bool:
         """Whether the schema has an object with fields of its own at a place."""
@@ -166,9 +212,7 @@ class KindTypes:
 
     def is_map(self, place: tuple[str, ...]) -> bool:
         """Whether the schema has a map at a place, whose keys are no fields."""
-        return self._type_at(place).kind is Kind.MAP or (
-            self.gvk is None and place[1:] in (("metadata", "labels"), ("metadata", "annotations"))
-        )
+        return self._type_at(place).kind is Kind.MAP
 
     def is_list(self, place: tuple[str, ...]) -> bool:
         """Whether the schema has a list at a place."""

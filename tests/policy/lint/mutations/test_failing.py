@@ -10,6 +10,7 @@ from tests.builders.objects import gadget_definition
 from tests.builders.policies import (
     CONFIG_MAPS,
     DEPLOYMENTS,
+    EVERYTHING,
     GADGETS,
     PODS,
     apply_configuration,
@@ -274,3 +275,34 @@ def test_kinds_without_schema() -> None:
         advice(spec("replicsa: 1"), PODS, rule("things", group="a.b"))[0][0]
         == "spec has no field 'replicsa'"
     )
+
+
+SUBRESOURCES: list[tuple[str, JSONObject, tuple[str, str]]] = [
+    ("[JSONPatch{op: 'add', path: '/spec/replcas', value: 1}]", rule("deployments/scale", group="apps"),
+     ("/spec has no field 'replcas'", "did you mean replicas?")),
+    ("[JSONPatch{op: 'add', path: '/spec/replicas', value: '1'}]", rule("*/scale", group="*"),
+     ("/spec/replicas: expected a number, got \"1\"", "write the number without quotes")),
+    ("[JSONPatch{op: 'add', path: '/spec/ephemeralContainer/-', value: {}}]", rule("pods/ephemeralcontainers"),
+     ("/spec has no field 'ephemeralContainer'", "did you mean ephemeralContainers?")),
+    ("[JSONPatch{op: 'add', path: '/target/node', value: 'x'}]", rule("pods/binding"),
+     ("/target has no field 'node'",
+      "known fields: apiVersion, fieldPath, kind, name, namespace, resourceVersion, uid")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "match", "expected"), SUBRESOURCES)
+def test_subresources(text: str, match: JSONObject, expected: tuple[str, str]) -> None:
+    assert errors(text, match) == [expected]
+
+
+def test_the_metadata_of_any_kind() -> None:
+    """Advice: an object may be of a kind that ignores unknown fields."""
+    wrong = "[JSONPatch{op: 'add', path: '/metadata/lables', value: {}}]"
+    assert advice(wrong, EVERYTHING) == [
+        ("/metadata has no field 'lables'", "did you mean labels?")
+    ]
+    merged = "Object{metadata: Object.metadata{lables: {'a': 'b'}}}"
+    assert advice(merged, EVERYTHING) == [
+        ("metadata has no field 'lables'", "did you mean labels?")
+    ]
+    assert advice("[JSONPatch{op: 'add', path: '/spec/x', value: 1}]", EVERYTHING) == []

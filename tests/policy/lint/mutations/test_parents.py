@@ -15,6 +15,7 @@ from tests.builders.policies import (
     map_,
     overlay,
     policy,
+    rule,
 )
 from tests.policy_sets import loaded
 
@@ -131,6 +132,20 @@ def test_labels_of_any_kind_may_be_missing() -> None:
     assert [message for message, _ in told(template, rules=(DEPLOYMENTS,))] == [
         "/spec/template/metadata/labels may be missing, and then add fails"
     ]
+
+
+def test_lists_that_may_be_null() -> None:
+    """has() is true for null."""
+    roles = (rule("clusterroles", group="rbac.authorization.k8s.io"),)
+    add = "[JSONPatch{op: 'add', path: '/rules/-', value: {'verbs': ['get']}}]"
+    expected = (
+        "/rules may be null, and then add fails",
+        "write object.rules != null ? [JSONPatch{…}] : [], or in a Policy an Overlay",
+    )
+    assert told(add, rules=roles) == [expected]
+    assert told(f"has(object.rules) ? {add} : []", rules=roles) == [expected]
+    assert told(f"object.rules != null ? {add} : []", rules=roles) == []
+    assert told("[JSONPatch{op: 'add', path: '/rules', value: []}]", rules=roles) == []
 
 
 def test_mutating_admission_policies() -> None:

@@ -1,0 +1,221 @@
+"""Advice on mutations that write what the API server does not store for the resources and
+subresources that the policy matches (``kinds/subresources``).
+
+Reported is a write that no match stores; and, if the policy only mutates, one for a subresource
+that stores nothing of what the policy writes. Evaluates nothing.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from policyd.cel.syntax.ast import Expr, MapExpr, StructExpr
+from policyd.cel.syntax.parser import parse
+from policyd.cel.syntax.source import Source
+from policyd.errors import CelSyntaxError, Problem
+from policyd.json_types import FieldPath
+from policyd.mutation.overlays.tree import DIRECTIVE
+from policyd.pattern.marks import Mark, UnknownMark, split
+from policyd.policy.kinds.definitions import definitions
+from policyd.policy.kinds.served import Resources, known_resources
+from policyd.policy.kinds.subresources import ANY_STEP, Subresource, subresources_named
+from policyd.policy.lint.guards.forms import Place
+from policyd.policy.lint.mutations.parents import operations
+from policyd.policy.lint.mutations.paths import read_path
+from policyd.policy.lint.mutations.results import items, results
+from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.types.kinds import Checkable
+from policyd.policy.lint.types.writes import constant, fields_of
+from policyd.policy.model.expressions import HeldMutation, expressions_of, mutations_of
+from policyd.policy.model.findings import FormProblem, path_text
+from policyd.policy.model.kinds import Policy
+from policyd.policy.source.loaded_documents import Document
+
+RULE = "dropped-write"
+_OWN = ("apiVersion", "kind")
+_KEY = "name"  # of most keyed lists: it names the item
+_NODES = ("", "nodes")  # the kubelet creates a Node with its status
+# What may tell the matched resources apart.
+_TELLING = ("ubResource", ".kind", ".resource", ".operation")
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    """A place that a mutation writes, and where it does: an offset in the expression, or a path in
+    the overlay.
+    """
+
+    place: Place
+    at: int | FieldPath
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """A resource that a match rule names, or a subresource of it."""
+
+    name: str
+    group: str
+    path: FieldPath = field(compare=False)
+    subresource: Subresource | None
+    drops_status: bool = False
+
+    @property
+    def resource(self) -> str:
+        return self.name.partition("/")[0]
+
+    def stores(self, place: Place) -> bool:
+        """Whether a change at a place is stored, at least in part."""
+        if self.subresource is None:
+            return not (self.drops_status and place[:1] == ("status",))
+        return self.subresource.stores(place, self.group, self.resource)
+
+    @property
+    def kept(self) -> str:
+        """Return what is stored, for messages."""
+        if self.subresource is None:
+            return f"the API server keeps everything but status of requests to {self.name}"
+        listed = list(map(path_text, self.subresource.stored))
+        dropped = self.subresource.dropped_metadata(self.group, self.resource)
+        if not {"annotations", "labels"} <= dropped:
+            without = " and ".join(sorted(dropped))
+            listed.append(f"metadata (without {without})" if without else "metadata")
+        *most, last = listed
+        names = f"{', '.join(most)} and {last}" if most else last
+        return f"the API server keeps only {names} of requests to {self.name}"
+
+
+def dropped(run: LintRun) -> Iterator[Problem]:
+    """Yield the advice for all policies, in file order."""
+    known = known_resources(each.raw for each in definitions(run.sources).documents)
+    for document, policy in run.policies():
+        matches = list(dict.fromkeys(_matches(policy, known)))
+        mutations = [(each, list(_writes(each))) for each in mutations_of(document.raw)]
+        written = [write.place for _, writes in mutations for write in writes]
+        if _only_mutates(document, policy):
+            for match in _idle(matches, written):
+                yield document.problem(_pointless(match), "advice")
+        for mutation, writes in mutations:
+            first: dict[Place, _Write] = {}
+            for write in writes:
+                first.setdefault(write.place, write)
+            for place, write in first.items():
+                if not any(match.stores(place) for match in matches):
+                    yield from (_lost(document, mutation, write, match) for match in matches)
+
+
+def _only_mutates(document: Document, policy: Checkable) -> bool:
+    """Whether a policy only mutates, and none of its expressions may tell its matches apart."""
+    texts = [each.text for each in expressions_of(document.raw)]
+    checks = isinstance(policy, Policy) and (
+        policy.spec.validations or policy.spec.audit_annotations
+    )
+    return not checks and not any(word in text for text in texts for word in _TELLING)
+
+
+def _idle(matches: list[_Match], written: list[Place]) -> list[_Match]:
+    """Return the matches that store nothing of what is written, if others store any of it."""
+    idle = [each for each in matches if not any(map(each.stores, written))]
+    return idle if written and len(idle) < len(matches) else []
+
+
+def _matches(policy: Checkable, known: Resources) -> Iterator[_Match]:
+    for index, rule in enumerate(policy.spec.match_constraints.resource_rules):
+        for number, resource in enumerate(rule.resources):
+            path = ("spec", "matchConstraints", "resourceRules", index, "resources", number)
+            name = resource.partition("/")[0]
+            subresources = list(subresources_named(resource))
+            homes = [group for group in rule.api_groups if (group, name) in known]
+            for group in homes or rule.api_groups:
+                if not subresources:
+                    yield _Match(resource, group, path, None, _drops_status(group, resource, known))
+                for each in subresources:
+                    if {each.operation, "*"}.intersection(rule.operations):
+                        yield _Match(resource, group.strip("*"), path, each)
+
+
+def _drops_status(group: str, resource: str, known: Resources) -> bool:
+    """Whether only requests to its subresource write the status of a resource."""
+    found = known.get((group, resource))
+    return found is not None and "status" in found.subresources and (group, resource) != _NODES
+
+
+def _writes(mutation: HeldMutation) -> Iterator[_Write]:
+    if mutation.kind.mutator is None:
+        yield from _of_overlay(mutation.held, (), ())
+        return
+    try:
+        tree = parse(mutation.held["expression"])
+    except CelSyntaxError:
+        return  # reported when the expression is compiled
+    if mutation.kind.merges:
+        yield from _of_object(tree, ())
+        return
+    for node in operations(tree):
+        given = fields_of(node)
+        op = constant(given.get("op"))
+        for name, writing in (("path", op != "test"), ("from", op == "move")):
+            path = read_path(given[name]) if writing and name in given else None
+            if path is not None:
+                yield _Write(tuple(map(_step, path.steps)), given[name].pos)
+
+
+def _step(step: str | Expr) -> str:
+    index = not isinstance(step, str) or step == "-" or step.isdigit()
+    return ANY_STEP if index else str(step)
+
+
+def _of_object(node: Expr, place: Place) -> Iterator[_Write]:
+    for each in results(node):
+        listed = items(each)
+        if isinstance(each, StructExpr) and each.fields:
+            for field in each.fields:
+                if not _is_identity(field.name, place):
+                    yield from _of_object(field.value, (*place, field.name))
+        elif isinstance(each, MapExpr) and each.entries:
+            for entry in each.entries:
+                key = constant(entry.key)
+                step = key if isinstance(key, str) else ANY_STEP
+                yield from _of_object(entry.value, (*place, step))
+        elif listed:
+            for item in listed:
+                yield from _of_object(item, (*place, ANY_STEP))
+        else:
+            yield _Write(place, each.pos)
+
+
+def _of_overlay(tree: Any, place: Place, path: FieldPath) -> Iterator[_Write]:
+    if isinstance(tree, dict) and tree:
+        for key, member in tree.items():
+            try:
+                mark, name = split(key)
+            except UnknownMark:
+                continue  # reported when the policy is compiled
+            if mark in (Mark.NONE, Mark.ADD) and key != DIRECTIVE and not _is_identity(name, place):
+                yield from _of_overlay(member, (*place, name), (*path, key))
+    elif isinstance(tree, list) and tree:
+        for index, item in enumerate(tree):
+            yield from _of_overlay(item, (*place, ANY_STEP), (*path, index))
+    else:
+        yield _Write(place, path)
+
+
+def _is_identity(name: str, place: Place) -> bool:
+    """Whether a field identifies the object or the item of a list that is merged."""
+    return name in _OWN if not place else name == _KEY and place[-1] == ANY_STEP
+
+
+def _pointless(match: _Match) -> FormProblem:
+    message = f"{match.kept}: nothing that the policy writes"
+    return FormProblem(match.path, message, f"remove {match.name}", rule=RULE)
+
+
+def _lost(document: Document, mutation: HeldMutation, write: _Write, match: _Match) -> Problem:
+    message = f"{path_text(write.place)} is lost: {match.kept}"
+    home = f"{match.resource}/status" if write.place[:1] == ("status",) else match.resource
+    hint = "write what is stored" if home in (ANY_STEP, match.name) else f"match {home}"
+    if isinstance(write.at, tuple):
+        path = (*mutation.path, *write.at)
+        return document.problem(FormProblem(path, message, hint, True, RULE), "advice")
+    found = Problem(message, hint=hint, rule=RULE, severity="advice")
+    source = Source(mutation.held["expression"])
+    return document.placed(source.at(write.at, found), path_text((*mutation.path, "expression")))
