@@ -298,6 +298,12 @@ def test_a_resource_that_is_a_guess_has_a_remark(kind: str) -> None:
     [other] = imported(cluster_policy(excluded)).remarks
     assert (other.path, other.message) == ("spec.rules[0].exclude", remark.message)
     assert f"has the kind {kind.rpartition('/')[2]}" in remark.message
+    assert "did you mean" not in remark.message
+
+
+def test_a_misspelt_kind_is_corrected() -> None:
+    [remark] = imported(cluster_policy(matching({"any": [resources("Pods")]}))).remarks
+    assert remark.message.endswith("taken for podses of any group; did you mean Pod?")
 
 
 def for_subresource(obj: JSONObject, name: str, resource: str) -> JSONObject:
