@@ -86,7 +86,7 @@ class FieldFinder:
             waiting = texts.get(_key(each))
             if _is_of_pattern(each):
                 path = tuple(path_parts(each.field))
-                fields.append(path_text(_given(path, seen, manifest)))
+                fields.append(path_text(in_manifest(path, seen, manifest)))
             else:
                 fields.append(waiting.popleft() if waiting else "")
         ignored = [
@@ -115,7 +115,7 @@ def _of_visit(visit: Visit, manifest: JSON) -> Iterator[tuple[Finding, str]]:
         manifest = _held(manifest, step)
     for finding in (*visit.findings, *visit.ignored):
         reads = next((each.root.reads for each in _expressions(finding, visit)), NOTHING)
-        path = _given(visit.fields.about(reads), visit.fields.root, manifest)
+        path = in_manifest(visit.fields.about(reads), visit.fields.root, manifest)
         yield finding, path_text((*within, *path) if reads else ())
 
 
@@ -133,7 +133,7 @@ def _expressions(finding: Finding, visit: Visit) -> Iterator[Steps]:
     yield from failed if len(failed) == 1 else ()
 
 
-def _given(path: FieldPath, seen: JSON, manifest: JSON) -> FieldPath:
+def in_manifest(path: FieldPath, seen: JSON, manifest: JSON) -> FieldPath:
     """Return a path in the object that a policy sees as a path in the manifest: up to a list if it
     is not certain which of its items is meant, as policies may have added or moved some.
     """

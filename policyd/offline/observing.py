@@ -8,6 +8,7 @@ from typing import Any
 
 from policyd._core.eval.tracing import Tracer
 from policyd._core.patch.apply import diff
+from policyd._core.plan.plan import Subject
 from policyd._core.values.errors import CelError
 from policyd.admission.decision import Finding
 from policyd.admission.invocation import Invocation
@@ -47,6 +48,8 @@ class StoryObserver(Observer):
         # Since the last visit: findings and whether each counts, and the effects of mutations.
         self._found: list[tuple[Finding, bool]] = []
         self._applied: list[Applied] = []
+        # By the identity of a subject, which is kept with them.
+        self._fields: dict[int, tuple[Subject, ObjectFields]] = {}
 
     def of(self, policy: CompiledPolicy) -> Notes:
         """Return the record of a policy."""
@@ -108,9 +111,7 @@ class StoryObserver(Observer):
         found = self._take_found()
         applied, self._applied = tuple(self._applied), []
         subject = invocation.subject
-        fields = ObjectFields("object", subject.object)
-        if subject.object is None:
-            fields = ObjectFields("oldObject", subject.old_object)
+        fields = self._fields_of(subject)
         records = self._tracer.take()
         builder = TreeBuilder(fields, records)
         if self._brief:
@@ -129,6 +130,15 @@ class StoryObserver(Observer):
             within=subject.within,
             **more,
         )
+
+    def _fields_of(self, subject: Subject) -> ObjectFields:
+        """Return the fields of the object that policies see; many see the same."""
+        if id(subject) not in self._fields:
+            fields = ObjectFields("object", subject.object)
+            if subject.object is None:
+                fields = ObjectFields("oldObject", subject.old_object)
+            self._fields[id(subject)] = subject, fields
+        return self._fields[id(subject)][1]
 
     def _take_found(self) -> list[tuple[Finding, bool]]:
         found, self._found = self._found, []

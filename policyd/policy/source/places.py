@@ -1,6 +1,7 @@
 """The place of a field in its file, computed on demand: few documents have problems."""
 
 import functools
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -265,12 +266,15 @@ def _is_written(key: yaml.Node, held: yaml.Node, parent: yaml.Node, part: str) -
     """Whether a value, or an item of a list, is written there. Else it is an alias: what it stands
     for is written before.
     """
-    end = key.end_mark.index
-    if key is held:
-        end = parent.start_mark.index
-        for item in parent.value[: int(part)]:
-            end = max(end, item.end_mark.index)
+    end = _ends(parent)[int(part)] if key is held else key.end_mark.index
     return bool(held.start_mark.index >= end)
+
+
+@functools.lru_cache(maxsize=64)
+def _ends(node: yaml.SequenceNode) -> list[int]:
+    """Return, for each item of a list, where the text of those before it ends."""
+    written = (item.end_mark.index for item in node.value)
+    return list(itertools.accumulate(written, max, initial=node.start_mark.index))
 
 
 @functools.lru_cache(maxsize=64)

@@ -187,3 +187,21 @@ def test_the_field_that_a_false_value_or_an_error_is_about(
     records = tracer.take()
     made = TreeBuilder(fields, records).steps(records[0])
     assert fields.about(made.root.reads) == field
+
+
+def test_an_object_at_two_paths_is_at_neither() -> None:
+    inner: dict[str, Any] = {"c": {}}
+    shared = {"b": inner}
+    fields = ObjectFields("object", {"x": shared, "y": [shared, {"z": {}}]})
+    known = [fields.path_of(each) for each in (shared, inner, inner["c"])]
+    assert known == [None, None, None]
+    assert fields.path_of(fields.root["y"][1]["z"]) == ("y", 1, "z")
+    assert fields.path_of("x") is None
+
+
+def test_sharing_does_not_multiply() -> None:
+    """Each level holds the next one twice: 2^60 paths."""
+    value: Any = {}
+    for _ in range(60):
+        value = {"a": value, "b": value}
+    assert ObjectFields("object", value).path_of(value) == ()
