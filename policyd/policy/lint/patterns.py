@@ -35,12 +35,15 @@ _ANY = ("*", "?*", None)
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """A mismatch at a place; ``at_key``: of the key, not the value."""
+    """A mismatch at a place; ``at_key``: of the key, not the value. ``unquoted``: a string is
+    meant.
+    """
 
     what: str
     hint: str = ""
     at_key: bool = False
     fix: Fix | None = None
+    unquoted: bool = False
 
 
 PlacedMisfit = tuple[FieldPath, Misfit]
@@ -77,7 +80,9 @@ def _advise(
         for where, by_kind in by_place(each_kind, len(roots), telling_apart=telling_apart):
             message = "; ".join(f"{gvk}: {misfit.what}" for gvk, misfit in by_kind.items())
             first = next(iter(by_kind.values()))
-            finding = FormProblem(where, message, first.hint, first.at_key, RULE)
+            fix = document.quoting(where) if first.unquoted else None
+            hint = f'write "{fix.old}", in quotes' if fix is not None else first.hint
+            finding = FormProblem(where, message, hint, first.at_key, RULE, fix)
             yield document.problem(finding, "advice")
 
 
@@ -171,7 +176,8 @@ def _misfit_of_leaf(value: Any, schema: SchemaType, path: FieldPath) -> Iterator
         if schema.scalar != Scalar.BOOLEAN:
             form = _NAMES.get(schema.scalar, "not a scalar")
             hint = f'write "{str(value).lower()}", in quotes' if schema.scalar else ""
-            yield path, Misfit(f"the field is {form}, but the pattern is a boolean", hint)
+            what = f"the field is {form}, but the pattern is a boolean"
+            yield path, Misfit(what, hint, unquoted=schema.scalar == Scalar.STRING)
     elif isinstance(value, int | float) and schema.scalar == Scalar.BOOLEAN:
         what = "the field is a boolean, but the pattern is a number"
         yield path, Misfit(what, "write true or false")

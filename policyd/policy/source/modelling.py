@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from policyd.cel.syntax.recursion import deep_recursion
-from policyd.errors import Fix, Problem
+from policyd.errors import Problem
 from policyd.json_types import FieldPath
-from policyd.pattern.scalar_hints import UNQUOTED
 from policyd.policy.checks.document_checks import check
 from policyd.policy.checks.exceptions import check_scope
 from policyd.policy.model.base import Model, ModelError
@@ -37,7 +36,7 @@ def _modelled(document: Document) -> Document:
         if isinstance(found, PolicyException):
             findings += check_scope(found, document.confined)
     except ModelError as error:
-        findings = [_quoting(document, each) for each in schema_findings(error, model)]
+        findings = schema_findings(error, model)
         findings += _value_findings(document.raw, model, findings)
     else:
         if not findings and not tagged:
@@ -78,14 +77,6 @@ def _tag_problems(document: Document) -> Iterator[tuple[FieldPath, Problem]]:
         problem = document.problem(FormProblem(tagged.path, tagged.message, hint))
         excerpt = document.origin.chunk.excerpt(line, column)
         yield tagged.path, replace(problem, line=line, column=column, excerpt=excerpt)
-
-
-def _quoting(document: Document, finding: FormProblem) -> FormProblem:
-    """Add the correction of a boolean or number in place of a string."""
-    if finding.hint != UNQUOTED:
-        return finding
-    plain = next(document.origin.plain_scalars(finding.path), None)
-    return replace(finding, fix=Fix(plain.text, plain.text)) if plain is not None else finding
 
 
 def _value_findings(
