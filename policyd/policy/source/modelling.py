@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from policyd.cel.syntax.recursion import deep_recursion
-from policyd.errors import Problem
+from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
 from policyd.policy.checks.document_checks import check
 from policyd.policy.checks.exceptions import check_scope
@@ -17,6 +17,7 @@ from policyd.policy.model.findings import FormProblem, schema_findings
 from policyd.policy.model.kinds import KINDS, PolicyException
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.mistakes.near_misses import near_miss
+from policyd.policy.source.yaml_text.rows import quoted, without_comment
 
 
 def with_model(document: Document) -> Document:
@@ -73,8 +74,11 @@ def only_exceptions(
 
 def _tag_problems(document: Document) -> Iterator[tuple[FieldPath, Problem]]:
     """Yield the values that YAML takes as tags, with their paths."""
-    for tagged, hint, line, column in document.origin.tagged():
-        problem = document.problem(FormProblem(tagged.path, tagged.message, hint))
+    for tagged, written, line, column in document.origin.tagged():
+        whole = without_comment(written) if tagged.in_one_line() else ""
+        fix = Fix(whole, whole) if whole else None
+        hint = quoted(written)
+        problem = document.problem(FormProblem(tagged.path, tagged.message, hint, fix=fix))
         excerpt = document.origin.chunk.excerpt(line, column)
         yield tagged.path, replace(problem, line=line, column=column, excerpt=excerpt)
 
