@@ -94,12 +94,17 @@ def operands(node: Call) -> tuple[Expr, ...]:
 def near(name: str, known: Iterable[str]) -> str:
     """Return the known name that is most like a name; the same but for its case first."""
     names = sorted(known)
-    folded = {each.lower(): each for each in names}
-    same = folded.get(name.replace("_", "").replace("-", "").lower())
-    if same is not None:
+    same = same_name(name, names)
+    if same:
         return same
     found = get_close_matches(name, names, n=1, cutoff=0.7)
     return found[0] if found else ""
+
+
+def same_name(name: str, known: Iterable[str]) -> str:
+    """Return the known name that is the same but for its case and ``_``; empty if none is."""
+    folded = {each.lower(): each for each in known}
+    return folded.get(name.replace("_", "").replace("-", "").lower(), "")
 
 
 def listed(names: Iterable[str]) -> str:

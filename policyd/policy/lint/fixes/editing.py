@@ -92,7 +92,7 @@ def _string(problem: Problem, fix: Fix, text: str, starts: list[int]) -> NewStri
     """Return the replacement for a correction; None if the text has something else there."""
     if not 0 < problem.line < len(starts):
         return None
-    place = starts[problem.line - 1] + problem.column - 1
+    place = max(0, starts[problem.line - 1] + problem.column - 1 + fix.offset)
     for offset in range(place, place + _FURTHEST + 1):
         if text.startswith(fix.old, offset):
             before = text[offset - 1 : offset]
