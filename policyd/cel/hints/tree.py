@@ -8,8 +8,9 @@ from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr
 from policyd.cel.syntax.recursion import children
 from policyd.cel.syntax.unparse import unparse
 from policyd.cel.types.declarations import Scope
-from policyd.cel.types.types import DYN, Type
+from policyd.cel.types.types import DOUBLE, DYN, INT, STRING, UINT, Type
 
+NUMBERS = (INT, UINT, DOUBLE)
 _LONGEST = 80
 _MOST = 15
 
@@ -84,6 +85,15 @@ def filled(template: str, texts: Sequence[str]) -> str:
             template = template.replace(f"{{{number}}}{sign}", f"{held(text)}{sign}")
         template = template.replace(f"{{{number}}}", text)
     return template
+
+
+def converted(kind: str, text: str, t: Type) -> str:
+    """Return an operand as a quantity, semver, duration or timestamp."""
+    if t in (STRING, DYN):
+        return f"{kind}({text})"
+    if kind == "quantity" and t in NUMBERS:
+        return f"quantity('{text}')" if text.isdigit() else f"quantity(string({text}))"
+    return text
 
 
 def operands(node: Call) -> tuple[Expr, ...]:
