@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cache
 
+from policyd.cel.hints.globs import instead_of_glob, is_glob
 from policyd.cel.hints.tree import Tree, held, listed, near, operands, same_name, shown
 from policyd.cel.hints.variable_names import of_namespace, type_hint, variable_hint
 from policyd.cel.hints.vocabulary import FUNCTIONS, MACROS, REQUEST_FIELDS, alias
-from policyd.cel.syntax.ast import Call, Expr, Ident, Select, StructExpr
+from policyd.cel.syntax.ast import Call, Expr, Ident, Literal, Select, StructExpr
 from policyd.cel.syntax.macros import INTRODUCED, RECEIVER_MACROS, known_macro
 from policyd.cel.syntax.recursion import children
 from policyd.cel.types.functions import declarations
@@ -73,6 +74,9 @@ def _function_hint(tree: Tree, call: Call) -> str:
         and "regex" in name.lower()
     ):
         texts.reverse()  # the pattern comes first in JMESPath and Rego
+    last = call.args[-1] if call.args else None
+    if isinstance(last, Literal) and isinstance(last.value, str) and is_glob(last.value):
+        return f"write {instead_of_glob(last.value, held(texts[0]))}"
     known = alias(name, texts)
     return known or (f"did you mean {close}?" if close else "")
 
