@@ -2,21 +2,22 @@
 
 import re
 
-_GLOB = re.compile(r"[\w./:@*?-]*\*[\w./:@*?-]*")
+_STARS = re.compile(r"\*+")
+_GLOB = re.compile(r"[\w./:@*?-]+")
 
 
 def is_glob(pattern: str) -> bool:
     """Whether a pattern is certainly a glob: it has ``*``, and nothing of an expression."""
-    return _GLOB.fullmatch(pattern) is not None and ".*" not in pattern
+    return "*" in pattern and ".*" not in pattern and _GLOB.fullmatch(pattern) is not None
 
 
 def instead_of_glob(glob: str, of: str) -> str:
     """Return the condition that a string matches a glob; ``of`` is the string in CEL."""
-    parts = re.sub(r"\*+", "*", glob).split("*")
+    parts = _STARS.split(glob)
     if "?" not in glob:
         match parts:
             case ["", ""]:
-                return f"{of} != ''"
+                return "true"
             case [start, ""]:
                 return f"{of}.startsWith('{start}')"
             case ["", end]:

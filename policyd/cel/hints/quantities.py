@@ -57,12 +57,12 @@ def quantity_hint(tree: Tree, node: Call, above: Sequence[Expr]) -> str:
             break
         whole = each
     inner = whole.args[0] if negated and isinstance(whole, Call) else whole
-    if any(_takes_no_quantity(tree, each) for each in (node, *above)):
-        text = _floats(tree, inner, _DEEPEST, negated=negated)
-    elif node.function in _ARITHMETIC:
+    text = ""
+    if not any(_takes_no_quantity(tree, each) for each in (node, *above)):
+        if node.function not in _ARITHMETIC:
+            return ""
         text = _methods(tree, inner, _DEEPEST, negated=negated)
-    else:
-        return ""
+    text = text or _floats(tree, inner, _DEEPEST, negated=negated)
     return f"write {text}" if text else ""
 
 
@@ -111,14 +111,17 @@ def _floats(tree: Tree, node: Expr, levels: int, *, negated: bool = False) -> st
 
 
 def _methods(tree: Tree, node: Expr, levels: int, *, negated: bool = False) -> str:
-    """Return an expression with the methods of quantities; empty if it is too long for a hint."""
+    """Return an expression with the methods of quantities; empty if it is too long for a hint, or
+    has a factor.
+    """
     operation = _operation(node)
     if operation is None or not levels:
         text = shown(node, "")
         return converted("quantity", text, tree.type(node)) if text else ""
     sides = [_methods(tree, each, levels - 1) for each in operation.sides]
     sign = _OPPOSITES.get(operation.sign, operation.sign) if negated else operation.sign
-    return filled(OF_QUANTITIES[f"_{sign}_"], sides) if all(sides) else ""
+    method = OF_QUANTITIES.get(f"_{sign}_", "")
+    return filled(method, sides) if all(sides) else ""
 
 
 def _float(node: Expr, t: Type) -> str:

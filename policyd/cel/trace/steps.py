@@ -40,7 +40,7 @@ class Step:
     ``state``: ``skipped`` was not evaluated, ``cut`` was ended by a limit. ``deciding``: among its
     siblings, this one determined the value of the parent. ``hidden`` counts the rounds that were
     not recorded; ``number`` counts those of a macro from 0. ``pos`` is the offset in the whole
-    expression.
+    expression, ``fault`` that of the first part of a chain that led nowhere.
     """
 
     text: str
@@ -53,6 +53,7 @@ class Step:
     children: tuple["Step", ...] = ()
     pos: int = 0
     number: int = 0
+    fault: int = 0
 
     @property
     def failed(self) -> bool:
@@ -135,6 +136,7 @@ class _Builder:
             hidden=record.skipped,
             children=tuple(self._children(expr, record, scope)),
             pos=expr.pos,
+            fault=_failed_in(expr, scope).pos if _is_absent(record.value) else expr.pos,
         )
 
     def _children(self, expr: Expr, record: Record, scope: _Scope) -> Iterator[Step]:
@@ -237,6 +239,16 @@ class _Builder:
                 pos=expr.pos,
                 number=turn.number,
             )
+
+
+def _failed_in(expr: Expr, scope: _Scope) -> Expr:
+    """Return the innermost part of a chain that led nowhere."""
+    while (held := _operand(expr)) is not None:
+        found = scope.records.get(held.id)
+        if found is None or not _is_absent(found.value):
+            break
+        expr = held
+    return expr
 
 
 def _is_absent(value: object) -> bool:

@@ -14,7 +14,6 @@ from policyd.cel.env import Environment
 from policyd.cel.estimate.cost import estimate
 from policyd.cel.estimate.sizes import measured
 from policyd.cel.syntax.ast import Checked
-from policyd.cel.syntax.source import Source
 from policyd.cel.trace.steps import Step, steps
 from policyd.cel.trace.tracing import plan_traced
 from policyd.cli.eval.common import (
@@ -23,6 +22,7 @@ from policyd.cli.eval.common import (
     declaring,
     error_text,
     estimate_text,
+    run_error,
     values_of,
 )
 from policyd.cli.shared.authorizer import UserAuthorizer
@@ -108,8 +108,7 @@ class Session:
             yield error_text(str(exceeded))
             return
         if isinstance(value, CelError):
-            yield error_text(value.message)
-            yield Source(text).excerpt(_culprit(root))
+            yield from run_error(text, value.message, root)
             return
         yield pretty(value, self.width)
         yield styled(f"{type_of(value)}, cost {cost:,}", dim=True)
@@ -185,11 +184,3 @@ def pretty(value: object, width: int) -> str:
     plain = to_json(value)
     line = json.dumps(plain, ensure_ascii=False)
     return line if len(line) <= width else json.dumps(plain, ensure_ascii=False, indent=2)
-
-
-def _culprit(step: Step) -> int:
-    """Return the position of the innermost subexpression that is an error."""
-    for child in step.children:
-        if child.failed or (child.round and any(each.failed for each in child.children)):
-            return _culprit(child)
-    return step.pos

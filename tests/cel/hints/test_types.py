@@ -115,7 +115,7 @@ OPERANDS = [
     ("object.a.matches('a.b/**')", "for a glob write object.a.startsWith('a.b/')"),
     ("object.a.matches('*a*')", "for a glob write object.a.contains('a')"),
     ("object.a.matches('?*')", "for a glob write object.a.matches('^..*$')"),
-    ("object.a.matches('*')", "for a glob write object.a != ''"),
+    ("object.a.matches('*')", "for a glob write true"),
     ("'a'.matches('(?=a)')", "RE2 does not look ahead"),
     (r"'a'.matches('(a)\\1')", "RE2 has no back-references"),
     ("'a'.matches('^(a|b')", "missing closing ): `^(a|b`"),
@@ -145,6 +145,8 @@ QUANTITIES = [
     ("quantity(object.a) - quantity(object.b) / 2 == quantity(object.c) && true",
      "quantity(object.a).asApproximateFloat() - quantity(object.b).asApproximateFloat() / 2.0 == "
      "quantity(object.c).asApproximateFloat()"),
+    ("quantity(object.a) + object.b * 2 > quantity('5')",
+     "quantity(object.a).asApproximateFloat() + double(object.b) * 2.0 > quantity('5').asApproximateFloat()"),
     ("quantity(object.a) < size(object.b) * quantity('2')",
      "quantity(object.a).asApproximateFloat() < double(size(object.b)) * quantity('2').asApproximateFloat()"),
 ]  # fmt: skip
