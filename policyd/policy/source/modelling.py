@@ -39,6 +39,7 @@ def _modelled(document: Document) -> Document:
     except ModelError as error:
         findings = schema_findings(error, model)
         findings += _value_findings(document.raw, model, findings)
+        findings = _without_misspelt(document.raw, findings)
     else:
         if not findings and not tagged:
             return replace(document, model=found)
@@ -81,6 +82,31 @@ def _tag_problems(document: Document) -> Iterator[tuple[FieldPath, Problem]]:
         problem = document.problem(FormProblem(tagged.path, tagged.message, hint, fix=fix))
         excerpt = document.origin.chunk.excerpt(line, column)
         yield tagged.path, replace(problem, line=line, column=column, excerpt=excerpt)
+
+
+def _without_misspelt(raw: dict[str, Any], findings: list[FormProblem]) -> list[FormProblem]:
+    """Leave out what is required only because its name is misspelt: that is another problem."""
+    meant: dict[FieldPath, set[str]] = {}
+    for each in findings:
+        if each.rule == "unknown-field" and each.hint.startswith(("did you mean ", "write ")):
+            parent: Any = raw
+            for step in each.path[:-1]:
+                parent = parent[step]
+            found = set(_words(each.hint)).difference(parent)
+            meant.setdefault(each.path[:-1], set()).update(found)
+
+    def follows(each: FormProblem) -> bool:
+        steps = enumerate(each.path)
+        return each.message.startswith("Required value") and (
+            any(step in meant.get(each.path[:length], ()) for length, step in steps)
+            or not meant.get(each.path[:-1], set()).isdisjoint(_words(each.message))
+        )
+
+    return [each for each in findings if not follows(each)]
+
+
+def _words(text: str) -> list[str]:
+    return "".join(char if char.isalnum() else " " for char in text).split()
 
 
 def _value_findings(
