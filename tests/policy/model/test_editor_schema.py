@@ -76,7 +76,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("no such value", policy(failurePolicy="fail"), "is not one of ['Fail', 'Ignore']"),
     ("a field in a list", policy(variables=[{"name": "a", "expr": "1"}]), "'expr' was unexpected"),
     ("one that is needed", policy(variables=[{"name": "a"}]), "'expression' is a required"),
-    ("an action", policy(paramRef={"name": "a"}), "'parameterNotFoundAction' is a required"),
+    ("an action", policy(paramRef={"name": "a"}), "{'name': 'a'} is not valid under any"),
     ("a date", policy(exceptions=[{"name": "a", "until": "soon"}]), "is not valid under any"),
 ]
 
