@@ -22,9 +22,9 @@ from policyd.cli.eval.common import (
     declaring,
     error_text,
     estimate_text,
-    run_error,
     values_of,
 )
+from policyd.cli.eval.run_errors import run_error
 from policyd.cli.shared.authorizer import UserAuthorizer
 from policyd.cli.shared.output import styled
 from policyd.cli.shared.tree import TreeStyle, tree
