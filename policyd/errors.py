@@ -8,10 +8,13 @@ Severity = Literal["error", "advice"]
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A safe correction of a problem: at its place, the string ``old`` becomes ``new``."""
+    """A safe correction of a problem: at its place, the string ``old`` becomes ``new``. ``offset``:
+    the string begins that many characters after the place.
+    """
 
     old: str
     new: str
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,8 +102,8 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
     "sarif",
     "github",
     help="Choose the output format. json is a list of objects with file, line, column, path, "
-    "message, summary, hint, rule, severity and fix (old and new; null if there is no certain "
-    "correction).",
+    "message, summary, hint, rule, severity and fix (old and new, and the offset of old from the "
+    "column; null if there is no certain correction).",
 )
 @click.option(
     "--disable",
@@ -146,7 +146,7 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
     "--fix",
     is_flag=True,
     help="Correct in the files what has one certain correction, such as the case of an operation, "
-    "the plural of a resource or missing quotes; then report what remains.",
+    "the plural of a resource, missing quotes or === in CEL; then report what remains.",
 )
 @click.option("--diff", is_flag=True, help="With --fix, print the changes and write nothing.")
 @version_option()

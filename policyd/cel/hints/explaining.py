@@ -6,7 +6,7 @@ Texts of Kubernetes stay as they are: ``CelCompileError.text`` and the message o
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from policyd.cel.hints.names import consequences, field_hint, undeclared_hint
+from policyd.cel.hints.names import consequences, field_hint, renamed, undeclared_hint
 from policyd.cel.hints.overloads import overload_hint
 from policyd.cel.hints.results import (
     INVALID,
@@ -22,7 +22,7 @@ from policyd.cel.hints.syntax import macro_mistake, mistakes
 from policyd.cel.hints.tree import Tree
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cel.syntax.source import Source
-from policyd.errors import Problem
+from policyd.errors import Fix, Problem
 
 _SYNTAX = "Syntax error: "
 _UNDECLARED = "undeclared reference to '"
@@ -64,6 +64,7 @@ def _with(source: Source, problem: Problem, mistake: Mistake) -> Problem:
         excerpt=source.marked(mistake.pos),
         summary=mistake.summary,
         hint=mistake.hint,
+        fix=Fix(mistake.old, mistake.new) if mistake.old else None,
     )
 
 
@@ -85,8 +86,33 @@ def types_explained(
             if len(problems) > 1 and ((pos, name) in follow or _ERRONEOUS in problem.message):
                 continue
             hint = problem.hint or hint_at(whole, pos, problem.message)
-            explained.append(replace(problem, hint=hint))
+            fix = _renaming(text, pos, name, renamed(whole, pos, name)) if name else None
+            explained.append(replace(problem, hint=hint, fix=fix))
     return explained or list(problems)
+
+
+def _renaming(text: str, pos: int, old: str, new: str) -> Fix | None:
+    """Return the correction of the name of a function; a call is reported at its parenthesis."""
+    before = text[:pos].rstrip()
+    if not new:
+        return None
+    if before.endswith(old):
+        return Fix(old, new, len(before) - len(old) - pos)
+    return Fix(old, new) if text.startswith(old, pos) else None
+
+
+def with_corrections(text: str, problems: Sequence[Problem]) -> str:
+    """Return an expression with the corrections of its problems."""
+    source = Source(text)
+    edits = {
+        (source.offset(each.line, each.column) + each.fix.offset, each.fix)
+        for each in problems
+        if each.fix
+    }
+    for start, fix in sorted(edits, key=lambda edit: edit[0], reverse=True):
+        if text.startswith(fix.old, start):
+            text = text[:start] + fix.new + text[start + len(fix.old) :]
+    return text
 
 
 def _quoted(message: str, before: str, which: int = 0) -> str:

@@ -1,12 +1,15 @@
 """Name hints: undeclared functions, and fields that a type does not have."""
 
+import re
 from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import cache
 
-from policyd.cel.hints.tree import Tree, held, listed, near, operands, shown
+from policyd.cel.hints.globs import instead_of_glob, is_glob
+from policyd.cel.hints.tree import Tree, held, listed, near, operands, same_name, shown
 from policyd.cel.hints.variable_names import of_namespace, type_hint, variable_hint
-from policyd.cel.hints.vocabulary import MACROS, REQUEST_FIELDS, alias
-from policyd.cel.syntax.ast import Call, Expr, Ident, Select, StructExpr
+from policyd.cel.hints.vocabulary import FUNCTIONS, MACROS, REQUEST_FIELDS, alias
+from policyd.cel.syntax.ast import Call, Expr, Ident, Literal, Select, StructExpr
 from policyd.cel.syntax.macros import INTRODUCED, RECEIVER_MACROS, known_macro
 from policyd.cel.syntax.recursion import children, nodes
 from policyd.cel.types.functions import declarations
@@ -15,6 +18,22 @@ from policyd.cel.types.types import Kind, Type, is_optional
 
 _USERS, _USER_FIELDS = ("user", "serviceAccount"), ("username", "groups", "uid", "extra")
 _MACRO_NAMES = frozenset((*MACROS, *(name for name, _ in RECEIVER_MACROS)))
+_METHOD = re.compile(r"\{0\}\.(\w+)\(.*\)")
+# Functions whose aliases take the same arguments in the same order.
+_SAME_ARGUMENTS = frozenset(
+    (
+        "all",
+        "distinct",
+        "endsWith",
+        "exists",
+        "filter",
+        "lowerAscii",
+        "map",
+        "startsWith",
+        "upperAscii",
+    )
+)
+_CERTAIN = 0.85  # similarity of a misspelled name
 _DEEPEST = 3
 _WIDEST = 400  # fields that are looked at for one of that name
 
@@ -55,8 +74,26 @@ def _function_hint(tree: Tree, call: Call) -> str:
         and "regex" in name.lower()
     ):
         texts.reverse()  # the pattern comes first in JMESPath and Rego
+    last = call.args[-1] if call.args else None
+    if isinstance(last, Literal) and isinstance(last.value, str) and is_glob(last.value):
+        return f"write {instead_of_glob(last.value, held(texts[0]))}"
     known = alias(name, texts)
     return known or (f"did you mean {close}?" if close else "")
+
+
+def renamed(tree: Tree, pos: int, name: str) -> str:
+    """Return the one function that an undeclared name at a place stands for; empty if unknown."""
+    if not any(isinstance(node, Call) and node.function == name for node, _ in tree.at(pos)):
+        return ""
+    known = [*(each for each in tree.scope.functions if each[0].isalpha()), *MACROS]
+    same = same_name(name, known)
+    if same:
+        return same
+    method = _METHOD.fullmatch(FUNCTIONS.get(name.replace("_", "").lower(), ""))
+    if method is not None:
+        return method[1] if method[1] in _SAME_ARGUMENTS else ""
+    close = get_close_matches(name, known, n=2, cutoff=_CERTAIN)
+    return close[0] if len(close) == 1 else ""
 
 
 def _macro_hint(tree: Tree, call: Call, texts: list[str]) -> str:

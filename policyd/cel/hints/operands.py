@@ -3,41 +3,25 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from policyd.cel.hints.quantities import QUANTITY
-from policyd.cel.hints.tree import filled, held, shown
+from policyd.cel.hints.quantities import OF_QUANTITIES, ORDERED, QUANTITY
+from policyd.cel.hints.tree import NUMBERS, converted, filled, held, shown
 from policyd.cel.syntax.ast import Call
 from policyd.cel.types.types import (
     BOOL,
     DOUBLE,
     DURATION,
-    DYN,
     INT,
     JSON_PATCH,
     STRING,
     TIMESTAMP,
-    UINT,
     Kind,
     Type,
     is_optional,
 )
 
 SEMVER = "kubernetes.Semver"
-NUMBERS = (INT, UINT, DOUBLE)
-_ORDERED: Mapping[str, str] = {
-    "_>_": "{0}.isGreaterThan({1})",
-    "_<_": "{0}.isLessThan({1})",
-    "_>=_": "!{0}.isLessThan({1})",
-    "_<=_": "!{0}.isGreaterThan({1})",
-}
-_OF_QUANTITIES: Mapping[str, str] = {
-    **_ORDERED,
-    "_+_": "{0}.add({1})",
-    "_-_": "{0}.sub({1})",
-    "_==_": "{0} == {1}",
-    "_!=_": "{0} != {1}",
-}
 _AMOUNTS = ("memory", "cpu", "storage")  # fields with quantities
-_COMPARISONS = frozenset((*_ORDERED, "_==_", "_!=_"))
+_COMPARISONS = frozenset((*ORDERED, "_==_", "_!=_"))
 _ARITHMETIC = frozenset(("_+_", "_-_", "_*_", "_/_", "_%_"))
 # The field of a struct that is meant where it is compared with a string.
 _NAMED: Mapping[str, str] = {
@@ -77,15 +61,6 @@ def operator_hint(call: Call, texts: Sequence[str], types: Sequence[Type]) -> st
     return ""
 
 
-def converted(kind: str, text: str, t: Type) -> str:
-    """Return an operand as a quantity, semver, duration or timestamp."""
-    if t in (STRING, DYN):
-        return f"{kind}({text})"
-    if kind == "quantity" and t in NUMBERS:
-        return f"quantity('{text}')" if text.isdigit() else f"quantity(string({text}))"
-    return text
-
-
 def _optionals(o: OperatorUse) -> str:
     one = [number for number, t in enumerate(o.types) if is_optional(t)]
     return o.write(one[0], f"{held(o.texts[one[0]])}.orValue(…)") if len(one) == 1 else ""
@@ -94,9 +69,9 @@ def _optionals(o: OperatorUse) -> str:
 def _quantities(o: OperatorUse) -> str:
     names = [t.name for t in o.types]
     if QUANTITY in names:
-        kind, template = "quantity", _OF_QUANTITIES.get(o.call.function)
+        kind, template = "quantity", OF_QUANTITIES.get(o.call.function)
     elif SEMVER in names:
-        kind, template = "semver", ({**_ORDERED, "_==_": "{0} == {1}"}).get(o.call.function)
+        kind, template = "semver", ({**ORDERED, "_==_": "{0} == {1}"}).get(o.call.function)
     else:
         return ""
     if template is None:
@@ -140,9 +115,9 @@ def _moved(o: OperatorUse, time: int, other: int) -> str:
 def _chains(o: OperatorUse) -> str:
     """``1 < x < 5``."""
     inner = o.call.args[0]
-    if BOOL not in o.types or o.call.function not in _ORDERED:
+    if BOOL not in o.types or o.call.function not in ORDERED:
         return ""
-    if not isinstance(inner, Call) or inner.function not in _ORDERED:
+    if not isinstance(inner, Call) or inner.function not in ORDERED:
         return ""
     a, b = map(shown, inner.args)
     return f"write {a} {inner.function.strip('_')} {b} && {b} {o.sign} {o.texts[1]}"
@@ -171,9 +146,9 @@ def _strings(o: OperatorUse) -> str:
             return o.write(at, plain, ", without quotes")
         if quoted and plain[:1].isdigit():
             return f"write quantity({o.texts[at]}) for a quantity, and compare with isLessThan()"
-        if o.texts[at].rstrip("']").endswith(_AMOUNTS) and o.call.function in _ORDERED:
+        if o.texts[at].rstrip("']").endswith(_AMOUNTS) and o.call.function in ORDERED:
             sides = [converted("quantity", *each) for each in zip(o.texts, o.types, strict=True)]
-            return f"write {filled(_ORDERED[o.call.function], sides)}"
+            return f"write {filled(ORDERED[o.call.function], sides)}"
         return o.write(at, f"{'double' if t == DOUBLE else 'int'}({o.texts[at]})")
     if t.kind is Kind.LIST and o.sign in ("==", "!="):
         inside = f"{o.texts[at]} in {text}"
@@ -203,7 +178,7 @@ def _lists(o: OperatorUse) -> str:
         return o.write(1, f"dyn({o.texts[1]})") if o.sign == "+" else ""
     if o.sign == "+":
         return o.write(1 - at, f"[{o.texts[1 - at]}]")
-    return o.write(at, f"size({o.texts[at]})") if o.call.function in _ORDERED else ""
+    return o.write(at, f"size({o.texts[at]})") if o.call.function in ORDERED else ""
 
 
 def _others(o: OperatorUse) -> str:

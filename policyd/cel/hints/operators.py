@@ -1,6 +1,6 @@
 """Syntax hints: operators and brackets of other languages."""
 
-from policyd.cel.hints.stream import Mistake, MistakeRules, SourcePieces, short
+from policyd.cel.hints.stream import Mistake, MistakeRules, SourcePieces, replaced, short
 from policyd.cel.syntax.lexer import EOF, JUNK
 
 _COMPARE = "write == to compare"
@@ -37,14 +37,16 @@ _LOOKALIKES = {
 def equals(s: SourcePieces, at: int) -> Mistake | None:
     pos = s[at].pos
     if s.are(at - 1, "==", "="):
-        return Mistake(s[at - 1].pos, "CEL has no operator ===", "write ==")
+        return replaced(s[at - 1].pos, "CEL has no operator ===", "===", "==")
     if s.are(at - 1, "!=", "="):
-        return Mistake(s[at - 1].pos, "CEL has no operator !==", "write !=")
+        return replaced(s[at - 1].pos, "CEL has no operator !==", "!==", "!=")
     if s.are(at, "=", ">"):
         return arrow(s, at)
-    for sign, instead in (("<", "<="), ("!", "!="), ("~", "string.matches('PATTERN')")):
+    for sign, instead in (("<", "<="), ("!", "!=")):
         if s.are(at, "=", sign):
-            return Mistake(pos, f"CEL has no operator ={sign}", f"write {instead}")
+            return replaced(pos, f"CEL has no operator ={sign}", f"={sign}", instead)
+    if s.are(at, "=", "~"):
+        return Mistake(pos, "CEL has no operator =~", "write string.matches('PATTERN')")
     before = s.text(at - 1) if s.glued(at) else ""
     if before == "~":
         return None
@@ -55,7 +57,7 @@ def equals(s: SourcePieces, at: int) -> Mistake | None:
         return Mistake(s[at - 1].pos, f"CEL cannot assign with {before}=", _COMPARE)
     if s[at - 1].kind == "IDENTIFIER" and _in_struct(s, at - 2):
         return Mistake(pos, "an expression cannot contain '='", f"write {s.text(at - 1)}: …")
-    return Mistake(pos, "an expression cannot contain '='", _COMPARE)
+    return replaced(pos, "an expression cannot contain '='", "=", "==", " to compare")
 
 
 def _in_struct(s: SourcePieces, at: int) -> bool:
@@ -80,7 +82,9 @@ def arrow(s: SourcePieces, at: int) -> Mistake | None:
     if not s.glued(at + 1):
         return None
     opened = s.text(at - 2) == "(" or s.text(at - 1) == ")"
-    if sign == "=>" and (not opened or s[at + 2].kind.startswith("NUM")):
+    if sign == "=>" and s[at + 2].kind.startswith("NUM"):
+        return replaced(s[at].pos, "CEL has no operator =>", "=>", ">=")
+    if sign == "=>" and not opened:  # or an implication
         return Mistake(s[at].pos, "CEL has no operator =>", "write >=")
     name = s.text(at - 1) if s[at - 1].kind == "IDENTIFIER" else "x"
     method = s.text(at - 3) if s.text(at - 2) == "(" else ""
@@ -191,7 +195,7 @@ def comma(s: SourcePieces, at: int) -> Mistake | None:
 
 def less(s: SourcePieces, at: int) -> Mistake | None:
     if s.are(at, "<", ">"):
-        return Mistake(s[at].pos, "CEL has no operator <>", "write !=")
+        return replaced(s[at].pos, "CEL has no operator <>", "<>", "!=")
     return None
 
 
@@ -275,7 +279,8 @@ def junk(s: SourcePieces, at: int) -> Mistake | None:
     sign, pos = s.text(at), s[at].pos
     if sign in _LOOKALIKES:
         what, instead = _LOOKALIKES[sign]
-        return Mistake(pos, f"an expression cannot contain {what}", instead)
+        what, new = f"an expression cannot contain {what}", instead.removeprefix("write ")
+        return Mistake(pos, what, instead) if " " in new else replaced(pos, what, sign, new)
     if sign == "$":
         return _dollar(s, at)
     if not sign.isascii() and not sign.isprintable():

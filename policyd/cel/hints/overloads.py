@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from policyd.cel.hints.names import styled_call
-from policyd.cel.hints.operands import NUMBERS, SEMVER, converted, operator_hint
+from policyd.cel.hints.operands import SEMVER, operator_hint
 from policyd.cel.hints.quantities import QUANTITY, quantity_hint
-from policyd.cel.hints.tree import Tree, held, operands, shown
+from policyd.cel.hints.tree import NUMBERS, Tree, converted, held, operands, shown
 from policyd.cel.hints.vocabulary import alias
 from policyd.cel.syntax.ast import Call
 from policyd.cel.types.declarations import OverloadDecl
@@ -26,6 +26,12 @@ from policyd.cel.types.types import (
 
 _SIGNATURES = 3
 _CIDR = "net.CIDR"
+
+_OF_A_QUANTITY = {
+    "int": "write {0}.asInteger()",
+    "double": "write {0}.asApproximateFloat()",
+    "string": "a quantity cannot be converted to a string: use the string that it is made of",
+}
 
 # The operands as text, and their types.
 _Hinter = Callable[[list[str], list[Type]], str]
@@ -54,6 +60,8 @@ def _conditional(texts: list[str], types: list[Type]) -> str:
         return f"the condition must be a bool: {remedy.format(texts[0])}"
     if Kind.NULL in (yes.kind, no.kind):
         at = 1 if no.kind is Kind.NULL else 2
+        if types[at] == BOOL:
+            return "both values must have one type: write true or false in place of null"
         parts = [*texts]
         parts[at] = f"dyn({texts[at]})"
         any_value = f"{parts[0]} ? {parts[1]} : {parts[2]}"
@@ -101,9 +109,15 @@ def _negated(texts: list[str], types: list[Type]) -> str:
     return _AS_NOT.get(_sort_of(types[0]), _COMPARED).format(texts[0])
 
 
+def _minus(texts: list[str], types: list[Type]) -> str:
+    return f"write quantity('0').sub({texts[0]})" if types[0].name == QUANTITY else ""
+
+
 def _in(texts: list[str], types: list[Type]) -> str:
     item, text = texts
     whole = types[1]
+    if types[0].name == QUANTITY and whole.kind is Kind.LIST:
+        return f"write {text}.exists(x, {item} == {converted('quantity', 'x', whole.params[0])})"
     if is_optional(whole):
         return f"write {item} in {text}.orValue([])"
     if whole == STRING and _is_quoted(text) and not _is_quoted(item):
@@ -191,9 +205,13 @@ def _style(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> str:
 def _other_function(call: Call, texts: list[str], types: list[Type]) -> str:
     """Return what another function, or operator, does with these operands; empty if none does."""
     first = types[0] if types else DYN
+    if first.name == QUANTITY and call.function in _OF_A_QUANTITY and len(types) == 1:
+        return _OF_A_QUANTITY[call.function].format(held(texts[0]))
     match call.function, len(types):
         case "string", 1 if first.kind is Kind.LIST:
             return f"write {held(texts[0])}.join(', ')"
+        case "sum", 1 if first.kind is Kind.LIST and first.params[0].name == QUANTITY:
+            return f"write {held(texts[0])}.map(q, q.asApproximateFloat()).sum()"
         case "or", 2 if call.target is not None and is_optional(first):
             return f"write {held(texts[0])}.orValue({texts[1]})"
         case "join", 2 if types[1].kind is Kind.LIST:
@@ -237,6 +255,7 @@ def _arguments(texts: list[str], types: list[Type], wanted: tuple[Type, ...]) ->
 _BY_FUNCTION: Mapping[str, _Hinter] = {
     "_?_:_": _conditional,
     "!_": _negated,
+    "-_": _minus,
     "@in": _in,
     "_[_]": _index,
     "contains": _contains,

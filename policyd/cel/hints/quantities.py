@@ -1,15 +1,28 @@
-"""Type hints: quantities beside numbers. A quantity has no factors and compares with
-quantities only, so the whole comparison is written with floats.
+"""Type hints: quantities beside numbers. A quantity has no operators and no factors: the whole
+comparison is written with methods, or with floats where it has a factor or a float.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from policyd.cel.hints.tree import Tree, held, operands, shown
+from policyd.cel.hints.tree import Tree, converted, filled, held, operands, shown
 from policyd.cel.syntax.ast import Call, Expr, Literal
 from policyd.cel.types.types import DOUBLE, INT, UINT, Type
 
 QUANTITY = "kubernetes.Quantity"
+ORDERED: Mapping[str, str] = {
+    "_>_": "{0}.isGreaterThan({1})",
+    "_<_": "{0}.isLessThan({1})",
+    "_>=_": "!{0}.isLessThan({1})",
+    "_<=_": "!{0}.isGreaterThan({1})",
+}
+OF_QUANTITIES: Mapping[str, str] = {
+    **ORDERED,
+    "_+_": "{0}.add({1})",
+    "_-_": "{0}.sub({1})",
+    "_==_": "{0} == {1}",
+    "_!=_": "{0} != {1}",
+}
 _FACTORS = frozenset(("_*_", "_/_"))
 _ARITHMETIC = _FACTORS | {"_+_", "_-_"}
 _METHODS: Mapping[str, str] = {"isGreaterThan": ">", "isLessThan": "<", "add": "+", "sub": "-"}
@@ -25,16 +38,14 @@ class _Operation(NamedTuple):
 
 
 def quantity_hint(tree: Tree, node: Call, above: Sequence[Expr]) -> str:
-    """Return the remedy for a quantity beside a number: the comparison around it, with floats.
-    Empty if there is no quantity, or no number.
+    """Return the remedy for a quantity in an operator: the comparison around it, with methods or
+    floats. Empty if there is no quantity.
     """
     if node.function == "_%_" and QUANTITY in [tree.type(each).name for each in node.args]:
         whole_numbers = (_integer(each, tree.type(each)) for each in node.args)
         return f"write {' % '.join(whole_numbers)}"
     operation = _operation(node)
     if operation is None or QUANTITY not in [tree.type(each).name for each in operation.sides]:
-        return ""
-    if not any(_takes_no_quantity(tree, each) for each in (node, *above)):
         return ""
     whole: Expr = node
     negated = False
@@ -46,7 +57,12 @@ def quantity_hint(tree: Tree, node: Call, above: Sequence[Expr]) -> str:
             break
         whole = each
     inner = whole.args[0] if negated and isinstance(whole, Call) else whole
-    text = _floats(tree, inner, _DEEPEST, negated=negated)
+    text = ""
+    if not any(_takes_no_quantity(tree, each) for each in (node, *above)):
+        if node.function not in _ARITHMETIC:
+            return ""
+        text = _methods(tree, inner, _DEEPEST, negated=negated)
+    text = text or _floats(tree, inner, _DEEPEST, negated=negated)
     return f"write {text}" if text else ""
 
 
@@ -92,6 +108,20 @@ def _floats(tree: Tree, node: Expr, levels: int, *, negated: bool = False) -> st
             sides[number] = f"({sides[number]})"
     sign = _OPPOSITES.get(operation.sign, operation.sign) if negated else operation.sign
     return f"{sides[0]} {sign} {sides[1]}"
+
+
+def _methods(tree: Tree, node: Expr, levels: int, *, negated: bool = False) -> str:
+    """Return an expression with the methods of quantities; empty if it is too long for a hint, or
+    has a factor.
+    """
+    operation = _operation(node)
+    if operation is None or not levels:
+        text = shown(node, "")
+        return converted("quantity", text, tree.type(node)) if text else ""
+    sides = [_methods(tree, each, levels - 1) for each in operation.sides]
+    sign = _OPPOSITES.get(operation.sign, operation.sign) if negated else operation.sign
+    method = OF_QUANTITIES.get(f"_{sign}_", "")
+    return filled(method, sides) if all(sides) else ""
 
 
 def _float(node: Expr, t: Type) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from policyd._core.regex.scanner import RegexSyntaxError
 from policyd._core.regex.syntax import parse
+from policyd.cel.hints.globs import instead_of_glob, is_glob
 from policyd.cel.hints.tree import Tree, held, shown
 from policyd.cel.syntax.ast import Call, Comprehension, Expr, ListExpr, Literal, MapExpr, StructExpr
 from policyd.cel.types.types import (
@@ -208,8 +209,8 @@ _BORROWED = ("(?=", "(?!", "(?<")
 
 def pattern_hint(tree: Tree, pos: int) -> str:
     """Return what RE2 does not accept of a pattern, and the remedy if it is of another engine."""
-    values = (node.value for node, _ in tree.at(pos) if isinstance(node, Literal))
-    pattern = next(values, None)
+    found = ((node.value, above) for node, above in tree.at(pos) if isinstance(node, Literal))
+    pattern, above = next(found, (None, ()))
     if not isinstance(pattern, str):
         return ""
     try:
@@ -218,6 +219,9 @@ def pattern_hint(tree: Tree, pos: int) -> str:
         reason = str(error).removeprefix("error parsing regexp: ")
     else:
         reason = "the pattern is too large"
+    if is_glob(pattern) and above and isinstance(above[0], Call) and above[0].target is not None:
+        of = held(shown(above[0].target, "x"))
+        return f"{reason}; for a glob write {instead_of_glob(pattern, of)}"
     if any(each in pattern for each in _BORROWED):
         return (
             f"{reason}; RE2 does not look ahead or behind: combine several matches() with && and !"

@@ -16,13 +16,20 @@ _CLOSE = {close: open_ for open_, close in _OPEN.items()}
 
 class Mistake(NamedTuple):
     """What is wrong at an offset, in plain words, and the remedy. Up to ``end`` nothing else is
-    worth reporting.
+    worth reporting. If there is one correction only, ``old`` at the offset becomes ``new``.
     """
 
     pos: int
     summary: str
     hint: str
     end: int = 0
+    old: str = ""
+    new: str = ""
+
+
+def replaced(pos: int, summary: str, old: str, new: str, why: str = "") -> Mistake:
+    """Return the mistake of a sign or word that another one certainly replaces."""
+    return Mistake(pos, summary, f"write {new}{why}", 0, old, new)
 
 
 class SourcePieces:

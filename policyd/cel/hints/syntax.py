@@ -12,6 +12,7 @@ from policyd.cel.hints.stream import (
     Rule,
     SourcePieces,
     bracket_mistake,
+    replaced,
     short,
 )
 from policyd.cel.hints.vocabulary import INFIX, PREFIX, RESERVED
@@ -168,6 +169,9 @@ def infix(s: SourcePieces, at: int) -> Mistake | None:
         return _comprehension(s, at)
     if key not in INFIX:
         return None
+    sign = INFIX[key].removeprefix("write ")
+    if " " not in sign and "(" not in sign:
+        return replaced(s[at].pos, what, word, sign)
     right = short(s.text(after) + s.path_after(after + 1), "y")
     if s.text(after) == "(":
         right = short(s.between(after + 1, s.partner(after) or after + 1), "y")

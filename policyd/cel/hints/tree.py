@@ -8,8 +8,9 @@ from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr
 from policyd.cel.syntax.recursion import children
 from policyd.cel.syntax.unparse import unparse
 from policyd.cel.types.declarations import Scope
-from policyd.cel.types.types import DYN, Type
+from policyd.cel.types.types import DOUBLE, DYN, INT, STRING, UINT, Type
 
+NUMBERS = (INT, UINT, DOUBLE)
 _LONGEST = 80
 _MOST = 15
 
@@ -86,6 +87,15 @@ def filled(template: str, texts: Sequence[str]) -> str:
     return template
 
 
+def converted(kind: str, text: str, t: Type) -> str:
+    """Return an operand as a quantity, semver, duration or timestamp."""
+    if t in (STRING, DYN):
+        return f"{kind}({text})"
+    if kind == "quantity" and t in NUMBERS:
+        return f"quantity('{text}')" if text.isdigit() else f"quantity(string({text}))"
+    return text
+
+
 def operands(node: Call) -> tuple[Expr, ...]:
     """Return the receiver, if any, and the arguments."""
     return node.args if node.target is None else (node.target, *node.args)
@@ -94,12 +104,17 @@ def operands(node: Call) -> tuple[Expr, ...]:
 def near(name: str, known: Iterable[str]) -> str:
     """Return the known name that is most like a name; the same but for its case first."""
     names = sorted(known)
-    folded = {each.lower(): each for each in names}
-    same = folded.get(name.replace("_", "").replace("-", "").lower())
-    if same is not None:
+    same = same_name(name, names)
+    if same:
         return same
     found = get_close_matches(name, names, n=1, cutoff=0.7)
     return found[0] if found else ""
+
+
+def same_name(name: str, known: Iterable[str]) -> str:
+    """Return the known name that is the same but for its case and ``_``; empty if none is."""
+    folded = {each.lower(): each for each in known}
+    return folded.get(name.replace("_", "").replace("-", "").lower(), "")
 
 
 def listed(names: Iterable[str]) -> str:

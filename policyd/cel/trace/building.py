@@ -87,6 +87,7 @@ class TreeBuilder:
             hidden=record.skipped,
             children=tuple(below.steps),
             pos=expr.pos,
+            fault=_failed_in(expr, scope).pos if _is_absent(record.value) else expr.pos,
             reads=below.reads,
             first=below.first,
         )
@@ -321,6 +322,16 @@ def _chooses(expr: Comprehension, scope: RecordScope) -> bool:
     """Whether a macro adds only the items for which a condition holds to a list."""
     test, *more = bodies(expr)
     return bool(more) and not scope.is_constant(test)
+
+
+def _failed_in(expr: Expr, scope: RecordScope) -> Expr:
+    """Return the innermost part of a chain that led nowhere."""
+    while (held := operand(expr)) is not None:
+        found = scope.records.get(held.id)
+        if found is None or not _is_absent(found.value):
+            break
+        expr = held
+    return expr
 
 
 def _is_absent(value: object) -> bool:

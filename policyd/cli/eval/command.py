@@ -49,10 +49,11 @@ An interactive session (policyd eval without EXPRESSION):
   cel> object.spec.containers.map(c, c.image)
   ["nginx:1.27"]
   list, cost 17
-  cel> object.spec.replicas > 2
-  error: no such key: replicas
-   | object.spec.replicas > 2
+  cel> object.spec.contaners
+  error: no such key: contaners
+   | object.spec.contaners
    | ...........^
+    hint: did you mean containers?
 
 \b
 Lines of --jsonl, one JSON object each:
@@ -176,11 +177,26 @@ def command(
     if "estimate" in answer:
         click.echo(_cost_text(answer), err=True)
     if "error" in answer:
-        click.echo(error_text(answer["error"]), err=True)
+        click.echo(_failure(answer, expression, given, user_authorizer, version), err=True)
         if user_authorizer is None and _NO_AUTHORIZER in answer["error"]:
             click.echo(f"  {styled('hint', fg='cyan')}: {_AUTHORIZER_HINT}", err=True)
         raise SystemExit(1)
     click.echo(json_bytes(answer["value"]))
+
+
+def _failure(
+    answer: JSONObject,
+    expression: str,
+    given: JSONObject,
+    user_authorizer: UserAuthorizer | None,
+    version: KubernetesVersion,
+) -> str:
+    """Return an error, with its place in the expression unless a limit ended the evaluation."""
+    if "cost" not in answer:
+        return error_text(answer["error"])
+    from policyd.cli.eval.session import Session  # which traces
+
+    return "\n".join(Session(given, user_authorizer, version=version).answer(expression))
 
 
 def _run_session(

@@ -14,7 +14,6 @@ from policyd.cel.env import Environment
 from policyd.cel.estimate.cost import estimate
 from policyd.cel.estimate.sizes import measured
 from policyd.cel.syntax.ast import Checked
-from policyd.cel.syntax.source import Source
 from policyd.cel.trace.building import steps
 from policyd.cel.trace.steps import Step
 from policyd.cel.trace.tracing import plan_traced
@@ -26,6 +25,7 @@ from policyd.cli.eval.common import (
     estimate_text,
     values_of,
 )
+from policyd.cli.eval.run_errors import run_error
 from policyd.cli.shared.authorizer import UserAuthorizer
 from policyd.cli.shared.output import styled
 from policyd.cli.shared.tree import TreeStyle, tree
@@ -109,8 +109,7 @@ class Session:
             yield error_text(str(exceeded))
             return
         if isinstance(value, CelError):
-            yield error_text(value.message)
-            yield Source(text).excerpt(_culprit(root))
+            yield from run_error(text, value.message, root)
             return
         yield pretty(value, self.width)
         yield styled(f"{type_of(value)}, cost {cost:,}", dim=True)
@@ -186,11 +185,3 @@ def pretty(value: object, width: int) -> str:
     plain = to_json(value)
     line = json.dumps(plain, ensure_ascii=False)
     return line if len(line) <= width else json.dumps(plain, ensure_ascii=False, indent=2)
-
-
-def _culprit(step: Step) -> int:
-    """Return the position of the innermost subexpression that is an error."""
-    for child in step.children:
-        if child.failed or (child.round and any(each.failed for each in child.children)):
-            return _culprit(child)
-    return step.pos

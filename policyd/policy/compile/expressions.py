@@ -4,7 +4,7 @@
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from sys import intern
@@ -127,7 +127,7 @@ class Expressions:
             program = self._planned(checked, each)
         except CelCompileError as error:
             cut = self.document.origin.cut(each.at)
-            for problem in error.problems:
+            for problem in self._correctable(each, error.problems):
                 hinted = in_policy(problem, each, self._names, cut)
                 outer = _in_string(self.document.raw, each, hinted)
                 if self._broken_variables and problem.message.startswith(_NO_VARIABLES):
@@ -149,6 +149,29 @@ class Expressions:
             self._fields[each.path] = read_fields(checked.expr, self._read).field
         self._programs[each.path, each.start] = program
         self._by_role.setdefault(each.role, []).append(program)
+
+    def _correctable(
+        self, each: PolicyExpression, problems: Sequence[Problem]
+    ) -> Sequence[Problem]:
+        """Return the problems; without their corrections if the expression does not compile with
+        them and with those of what it has wrong then.
+        """
+        if not any(problem.fix for problem in problems):
+            return problems
+        from policyd.cel.hints.explaining import with_corrections  # only for what is wrong
+
+        text, left = each.text, problems
+        for _ in range(_ROUNDS):
+            before, text = text, with_corrections(text, left)
+            if text == before:
+                break
+            try:
+                self._environment(each.role).check(text, expect=each.role.results)
+            except CelCompileError as error:
+                left = error.problems
+            else:
+                return problems
+        return [replace(problem, fix=None) for problem in problems]
 
     def _leave(self, each: PolicyExpression) -> None:
         """Report, once for each string, that the rest of its expressions are not compiled."""
@@ -210,6 +233,7 @@ class Expressions:
 
 
 _OBJECTS = frozenset(("object", "oldObject"))
+_ROUNDS = 10  # of corrections: of several mistakes of a kind, the first is reported
 _NO_VARIABLES = "undeclared reference to 'variables'"
 
 

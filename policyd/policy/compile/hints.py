@@ -8,6 +8,7 @@ from policyd.policy.model.expressions import CONDITION, MESSAGE, VARIABLE, Polic
 
 _SYNTAX = "Syntax error: "
 _NO_VARIABLES = "undeclared reference to 'variables'"
+_TEXT_OR_NULL = "write '' in place of null"
 _NO_AUTHORIZER = "undeclared reference to 'authorizer'"
 
 
@@ -28,6 +29,8 @@ def in_policy(
             hint = "a variable can use only those before it in the list, and this is the first"
             if each.name != variables[0]:
                 hint = "the variables before it have errors"
+    elif each.role is MESSAGE and _TEXT_OR_NULL in problem.hint:
+        hint = f"{_TEXT_OR_NULL}: an empty text counts as none"
     elif problem.message.startswith(_NO_AUTHORIZER) and each.role is MESSAGE:
         hint = "a messageExpression cannot use the authorizer"
     elif each.role is VARIABLE and problem.message == f"undefined field '{name}'":

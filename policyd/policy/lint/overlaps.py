@@ -6,8 +6,10 @@ of them has any. Conflicts in a request are logged by ``admission/mutating/confl
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -16,20 +18,22 @@ import orjson
 from policyd._core.json.equality import equal
 from policyd.errors import Problem
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.writes import Write, WrittenPlace, writes
+from policyd.policy.lint.types.kinds import kinds_of
+from policyd.policy.lint.types.writes import ALL, Write, WrittenPlace, writes
 from policyd.policy.model.base import Model
 from policyd.policy.model.expressions import mutations_of
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy
 from policyd.policy.model.match import NamedRuleWithOperations
-from policyd.policy.source.loaded_documents import Document, Sources
+from policyd.policy.source.loaded_documents import Document
 
 RULE = "mutation-conflict"
-_WORD = re.compile(r"[\w-]+(\[name=.*\])?")
+_WORD = re.compile(r"[\w-]+(\[(name=.*|\*)\])?")
+_ITEM = re.compile(r"\[name=.*\]\Z")
 _LONGEST = 60  # characters of a value in a message
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Writer:
     """A policy, with the last constant value that it writes to each field."""
 
@@ -38,10 +42,27 @@ class _Writer:
     narrowing: bytes
     last: dict[WrittenPlace, tuple[int, Write]]
 
+    @cached_property
+    def of_all(self) -> list[WrittenPlace]:
+        """Return the places in all items of a list."""
+        return [place for place in self.last if any(step.endswith(ALL) for step in place)]
+
+    @cached_property
+    def by_field(self) -> dict[WrittenPlace, list[WrittenPlace]]:
+        """Return the places by their fields, whichever items of lists they are in."""
+        found: dict[WrittenPlace, list[WrittenPlace]] = defaultdict(list)
+        for place in self.last:
+            found[_field(place)].append(place)
+        return found
+
+
+def _field(place: WrittenPlace) -> WrittenPlace:
+    return tuple(_ITEM.sub(ALL, step) for step in place)
+
 
 def overlapping(run: LintRun) -> list[Problem]:
     """Return one advice for each pair of policies and field, at the later policy by name."""
-    writers = sorted(_writers(run.sources), key=lambda writer: writer.document.name)
+    writers = sorted(_writers(run), key=lambda writer: writer.document.name)
     found: list[Problem] = []
     for first, second in combinations(writers, 2):
         if _apply_together(first, second):
@@ -49,17 +70,19 @@ def overlapping(run: LintRun) -> list[Problem]:
     return found
 
 
-def _writers(sources: Sources) -> Iterator[_Writer]:
-    for document in sources.documents:
+def _writers(run: LintRun) -> Iterator[_Writer]:
+    for document in run.sources.documents:
         policy = document.model
         if not isinstance(policy, MutatingAdmissionPolicy | Policy) or not policy.spec.mutations:
             continue
+        rules = policy.spec.match_constraints.resource_rules
+        schemas = (run.schemas.lookup(*gvk) for gvk in kinds_of(rules, run.typed.schemas))
+        roots = [each.root.type for each in schemas if each is not None]
         last: dict[WrittenPlace, tuple[int, Write]] = {}
         for mutation in mutations_of(document.raw):
-            for write in writes(mutation.kind, mutation.held):
+            for write in writes(mutation.kind, mutation.held, roots):
                 last[write.place] = (mutation.index, write)
         if last:
-            rules = policy.spec.match_constraints.resource_rules
             yield _Writer(document, rules, _narrowing(policy), last)
 
 
@@ -114,8 +137,8 @@ def _parts(resource: str) -> tuple[str, str]:
 
 def _compare(first: _Writer, second: _Writer) -> Iterator[Problem]:
     reported: list[WrittenPlace] = []
-    for place in sorted(first.last.keys() & second.last.keys()):
-        earlier, (index, later) = first.last[place][1], second.last[place]
+    for place, one, other in sorted(_common_places(first, second)):
+        earlier, (index, later) = first.last[one][1], second.last[other]
         if earlier.removes == later.removes and equal(earlier.value, later.value):
             continue
         if any(place[: len(above)] == above for above in reported):
@@ -130,6 +153,27 @@ def _compare(first: _Writer, second: _Writer) -> Iterator[Problem]:
             rule=RULE,
         )
         yield second.document.problem(finding, "advice")
+
+
+def _common_places(
+    first: _Writer, second: _Writer
+) -> set[tuple[WrittenPlace, WrittenPlace, WrittenPlace]]:
+    """Return the places that both write, each with those of the policies: ``[*]`` has every item.
+
+    What a policy writes to one item, besides what it writes to all of them, is compared alone.
+    """
+    found = {(place, place, place) for place in first.last.keys() & second.last.keys()}
+    pairs = [(one, each) for one in first.of_all for each in second.by_field.get(_field(one), ())]
+    pairs += [(each, one) for one in second.of_all for each in first.by_field.get(_field(one), ())]
+    for one, other in pairs:
+        steps = list(zip(one, other, strict=True))
+        if all(a == b or a.endswith(ALL) or b.endswith(ALL) for a, b in steps):
+            place = tuple(b if a.endswith(ALL) else a for a, b in steps)
+            if (one == place or place not in first.last) and (
+                other == place or place not in second.last
+            ):
+                found.add((place, one, other))
+    return found
 
 
 def _shown(place: WrittenPlace) -> str:

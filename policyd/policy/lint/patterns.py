@@ -6,7 +6,7 @@ kinds: a mismatch with only some of them is then no mistake.
 """
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from policyd._core.pattern.strings import Wildcard
 from policyd._core.schema.types import Scalar, SchemaType
 from policyd.cel.types.structs import ADMISSION, Structs
 from policyd.cel.types.types import BOOL, Kind, Type
-from policyd.errors import Problem
+from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
 from policyd.mutation.schemas.schemas import ANY_KIND, Gvk, Schemas
 from policyd.pattern.compiler import compile_pattern
@@ -36,11 +36,15 @@ _ANY = ("*", "?*", None)
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """A mismatch at a place; ``at_key``: of the key, not the value."""
+    """A mismatch at a place; ``at_key``: of the key, not the value. ``unquoted``: a string is
+    meant.
+    """
 
     what: str
     hint: str = ""
     at_key: bool = False
+    fix: Fix | None = None
+    unquoted: bool = False
 
 
 PlacedMisfit = tuple[FieldPath, Misfit]
@@ -72,17 +76,32 @@ def _advise(
     known = {gvk: schemas.of_any_kind if gvk == ANY_KIND else schemas.lookup(*gvk) for gvk in kinds}
     roots = {gvk: schema.root.type for gvk, schema in known.items() if schema is not None}
     for path, tree, telling_apart in _patterns(policy):
-        reported: dict[FieldPath, dict[Gvk, Misfit]] = {}
-        for gvk, root in roots.items():
-            unfit = _unfit_strings(tree, types, types.of_kind(gvk), path)
-            for where, misfit in (*_misfits(tree, root, path), *unfit):
-                reported.setdefault(where, {})[gvk] = misfit
-        for where, by_kind in reported.items():
-            if len(by_kind) == len(roots) or not telling_apart:
-                message = by_kinds((gvk, misfit.what) for gvk, misfit in by_kind.items())
-                first = next(iter(by_kind.values()))
-                finding = FormProblem(where, message, first.hint, first.at_key, RULE)
-                yield document.problem(finding, "advice")
+        each_kind = (
+            (gvk, each)
+            for gvk, root in roots.items()
+            for each in misfits(tree, root, types, types.of_kind(gvk), path)
+        )
+        for where, by_kind in by_place(each_kind, len(roots), telling_apart=telling_apart):
+            message = by_kinds((gvk, misfit.what) for gvk, misfit in by_kind.items())
+            first = next(iter(by_kind.values()))
+            fix = document.quoting(where) if first.unquoted else None
+            hint = f'write "{fix.old}", in quotes' if fix is not None else first.hint
+            finding = FormProblem(where, message, hint, first.at_key, RULE, fix)
+            yield document.problem(finding, "advice")
+
+
+def by_place(
+    found: Iterable[tuple[Gvk, PlacedMisfit]], kinds: int, *, telling_apart: bool
+) -> Iterator[tuple[FieldPath, dict[Gvk, Misfit]]]:
+    """Yield each place with its mismatches, of all kinds or of those that are no mistake of the
+    others: ``telling_apart`` is whether the tree may be meant for some kinds only.
+    """
+    reported: dict[FieldPath, dict[Gvk, Misfit]] = {}
+    for gvk, (where, misfit) in found:
+        reported.setdefault(where, {})[gvk] = misfit
+    for where, by_kind in reported.items():
+        if len(by_kind) == kinds or not telling_apart:
+            yield where, by_kind
 
 
 def _patterns(policy: Policy) -> Iterator[tuple[FieldPath, Any, bool]]:
@@ -90,18 +109,27 @@ def _patterns(policy: Policy) -> Iterator[tuple[FieldPath, Any, bool]]:
     for index, validation in enumerate(policy.spec.validations):
         path: FieldPath = ("spec", "validations", index)
         if validation.pattern is not None:
-            yield (*path, "pattern"), validation.pattern, _has_condition(validation.pattern)
+            yield (*path, "pattern"), validation.pattern, has_condition(validation.pattern)
         for number, tree in enumerate(validation.any_pattern or ()):
             yield (*path, "anyPattern", number), tree, True
 
 
-def _has_condition(tree: Any) -> bool:
+def has_condition(tree: Any) -> bool:
+    """Whether a condition of a tree may restrict it to some kinds."""
     if isinstance(tree, list):
-        return any(map(_has_condition, tree))
+        return any(map(has_condition, tree))
     return isinstance(tree, dict) and any(
-        split(key)[0] in (Mark.CONDITION, Mark.GLOBAL) or _has_condition(value)
+        split(key)[0] in (Mark.CONDITION, Mark.GLOBAL) or has_condition(value)
         for key, value in tree.items()
     )
+
+
+def misfits(
+    tree: Any, schema: SchemaType, types: ObjectTypes, of: Type | None, path: FieldPath
+) -> Iterator[PlacedMisfit]:
+    """Yield the mismatches of a pattern with the type at its path: ``schema`` and ``of``."""
+    yield from _misfits(tree, schema, path)
+    yield from _unfit_strings(tree, types, of, path)
 
 
 def _misfits(tree: Any, schema: SchemaType, path: FieldPath) -> Iterator[PlacedMisfit]:
@@ -152,7 +180,8 @@ def _misfit_of_leaf(value: Any, schema: SchemaType, path: FieldPath) -> Iterator
         if schema.scalar != Scalar.BOOLEAN:
             form = _NAMES.get(schema.scalar, "not a scalar")
             hint = f'write "{str(value).lower()}", in quotes' if schema.scalar else ""
-            yield path, Misfit(f"the field is {form}, but the pattern is a boolean", hint)
+            what = f"the field is {form}, but the pattern is a boolean"
+            yield path, Misfit(what, hint, unquoted=schema.scalar == Scalar.STRING)
     elif isinstance(value, int | float) and schema.scalar == Scalar.BOOLEAN:
         what = "the field is a boolean, but the pattern is a number"
         yield path, Misfit(what, "write true or false")
@@ -177,13 +206,31 @@ def _unfit_strings(
             if mark is Mark.ABSENT:
                 continue
             field = types.field(of, name)
+            if field == BOOL and isinstance(value, str):
+                yield from _unfit_string(value, [True, False], (*path, key))
+                continue
+            known = enumeration(types, of, name)
+            for where, each in strings(value, (*path, key)) if known else ():
+                yield from _unfit_string(each, known, where)
             if not isinstance(value, str):
                 yield from _unfit_strings(value, types, field, (*path, key))
-            elif field == BOOL:
-                yield from _unfit_string(value, [True, False], (*path, key))
-            else:
-                known = (types.schema_of(of, name) or {}).get("enum", ())
-                yield from _unfit_string(value, known, (*path, key))
+
+
+def enumeration(types: ObjectTypes, of: Type, name: str) -> Sequence[Any]:
+    """Return the values of a field, or of the items of its list; empty if it is no enumeration."""
+    schema = types.schema_of(of, name) or {}
+    known: Sequence[Any] = schema.get("enum") or (schema.get("items") or {}).get("enum") or ()
+    return known
+
+
+def strings(value: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
+    """Yield a string, or the strings of a list, each with its path."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            if isinstance(each, str):
+                yield (*path, index), each
 
 
 def _unfit_string(value: str, known: Sequence[Any], path: FieldPath) -> Iterator[PlacedMisfit]:
@@ -193,9 +240,13 @@ def _unfit_string(value: str, known: Sequence[Any], path: FieldPath) -> Iterator
         return  # an error of the policy
     words = [str(each).lower() if isinstance(each, bool) else str(each) for each in known]
     if known and not any(fits):
-        near = difflib.get_close_matches(value, words, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}?" if near else f"write {' or '.join(words)}"
-        yield path, Misfit(f'no value of the field fits "{value}"', hint)
+        yield path, Misfit(f'no value of the field fits "{value}"', nearest(value, words))
     elif known and all(fits) and "!" in value:
         hint = f"the values are {' or '.join(words)}"
         yield path, Misfit(f'every value of the field fits "{value}"', hint)
+
+
+def nearest(value: str, words: Sequence[str]) -> str:
+    """Return the hint for a string that is none of a field's values."""
+    near = difflib.get_close_matches(value, words, n=1, cutoff=0.5)
+    return f"did you mean {near[0]}?" if near else f"write {' or '.join(words)}"

@@ -126,7 +126,8 @@ def _of_model(model: type[Model]) -> Schema:
 
 def _of_field(model: type[Model], field: ModelField) -> Schema:
     schema = _of_type(field.annotation)
-    if field.default and isinstance(field.default, bool | str | tuple):
+    optional = field.alias not in REQUIRED.get(model.__name__, ())
+    if optional and field.default and isinstance(field.default, bool | str | tuple):
         default = field.default
         schema = {"default": list(default) if isinstance(default, tuple) else default, **schema}
     if "$ref" in schema:  # beside which draft 7 reads nothing

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from policyd.errors import Problem, Severity
+from policyd.errors import Fix, Problem, Severity
+from policyd.json_types import FieldPath
+from policyd.pattern.scalar_hints import UNQUOTED
 from policyd.policy.model.base import ModelError
 from policyd.policy.model.findings import FormProblem, path_text
 from policyd.policy.model.kinds import KINDS, MatchResources, PolicyModel
@@ -103,6 +105,11 @@ class Document:
         """Return advice about the whole string at ``path``."""
         return self.placed(Problem(message, hint=hint, rule=rule, severity="advice"), path)
 
+    def quoting(self, path: FieldPath) -> Fix | None:
+        """Return the correction that puts the value at a path in quotes; None if it has some."""
+        plain = next(self.origin.plain_scalars(path), None)
+        return Fix(plain.text, plain.text) if plain is not None else None
+
     def problem(self, finding: FormProblem, severity: Severity = "error") -> Problem:
         """Return the problem with its place in the file and, where it helps, a marked excerpt."""
         path = path_text(finding.path)
@@ -117,7 +124,7 @@ class Document:
             excerpt=self.origin.chunk.excerpt(line, column),
             rule=finding.rule,
             severity=severity,
-            fix=finding.fix,
+            fix=self.quoting(finding.path) if finding.hint == UNQUOTED else finding.fix,
             document=self.label,
         )
 

@@ -10,7 +10,6 @@ from typing import Any
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
-from policyd.pattern.scalar_hints import UNQUOTED
 from policyd.policy.checks.document_checks import check
 from policyd.policy.checks.exceptions import check_scope
 from policyd.policy.model.base import Model, ModelError
@@ -18,6 +17,7 @@ from policyd.policy.model.findings import FormProblem, schema_findings
 from policyd.policy.model.kinds import KINDS, PolicyException
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.mistakes.near_misses import near_miss
+from policyd.policy.source.yaml_text.rows import quoted, without_comment
 
 
 def with_model(document: Document) -> Document:
@@ -37,8 +37,9 @@ def _modelled(document: Document) -> Document:
         if isinstance(found, PolicyException):
             findings += check_scope(found, document.confined)
     except ModelError as error:
-        findings = [_quoting(document, each) for each in schema_findings(error, model)]
+        findings = schema_findings(error, model)
         findings += _value_findings(document.raw, model, findings)
+        findings = _without_misspelt(document.raw, findings)
     else:
         if not findings and not tagged:
             return replace(document, model=found)
@@ -74,18 +75,38 @@ def only_exceptions(
 
 def _tag_problems(document: Document) -> Iterator[tuple[FieldPath, Problem]]:
     """Yield the values that YAML takes as tags, with their paths."""
-    for tagged, hint, line, column in document.origin.tagged():
-        problem = document.problem(FormProblem(tagged.path, tagged.message, hint))
+    for tagged, written, line, column in document.origin.tagged():
+        whole = without_comment(written) if tagged.in_one_line() else ""
+        fix = Fix(whole, whole) if whole else None
+        hint = quoted(written)
+        problem = document.problem(FormProblem(tagged.path, tagged.message, hint, fix=fix))
         excerpt = document.origin.chunk.excerpt(line, column)
         yield tagged.path, replace(problem, line=line, column=column, excerpt=excerpt)
 
 
-def _quoting(document: Document, finding: FormProblem) -> FormProblem:
-    """Add the correction of a boolean or number in place of a string."""
-    if finding.hint != UNQUOTED:
-        return finding
-    plain = next(document.origin.plain_scalars(finding.path), None)
-    return replace(finding, fix=Fix(plain.text, plain.text)) if plain is not None else finding
+def _without_misspelt(raw: dict[str, Any], findings: list[FormProblem]) -> list[FormProblem]:
+    """Leave out what is required only because its name is misspelt: that is another problem."""
+    meant: dict[FieldPath, set[str]] = {}
+    for each in findings:
+        if each.rule == "unknown-field" and each.hint.startswith(("did you mean ", "write ")):
+            parent: Any = raw
+            for step in each.path[:-1]:
+                parent = parent[step]
+            found = set(_words(each.hint)).difference(parent)
+            meant.setdefault(each.path[:-1], set()).update(found)
+
+    def follows(each: FormProblem) -> bool:
+        steps = enumerate(each.path)
+        return each.message.startswith("Required value") and (
+            any(step in meant.get(each.path[:length], ()) for length, step in steps)
+            or not meant.get(each.path[:-1], set()).isdisjoint(_words(each.message))
+        )
+
+    return [each for each in findings if not follows(each)]
+
+
+def _words(text: str) -> list[str]:
+    return "".join(char if char.isalnum() else " " for char in text).split()
 
 
 def _value_findings(

@@ -139,14 +139,14 @@ class Origin:
         return ""
 
     def tagged(self) -> Iterator[tuple[TaggedValue, str, int, int]]:
-        """Yield each value that YAML takes as a tag, with its hint, line and column."""
+        """Yield each value that YAML takes as a tag, as it is written, with its line and column."""
         if self.chunk.line == NO_TEXT or not may_have_tags(self.chunk.text):
             return
         node = self._step("")[1]
         lines = self.chunk.lines
         for each in tagged_values(node, lines) if node is not None else ():
             mark = each.node.start_mark
-            yield each, each.hint(lines), mark.line + self.chunk.line + 1, mark.column + 1
+            yield each, each.written(lines), mark.line + self.chunk.line + 1, mark.column + 1
 
     def plain_scalars(self, path: FieldPath) -> Iterator[PlainScalar]:
         """Yield the scalars without quotes at and below a field, each node once."""

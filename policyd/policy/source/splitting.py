@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from policyd.errors import Problem
+from policyd.errors import Fix, Problem
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.source.budget import MAX_DEPTH, TOO_LARGE, OverBudget, SourceBudget
 from policyd.policy.source.json_text import values as json_text
@@ -194,6 +194,7 @@ def _syntax_problem(chunk: Chunk, error: YamlError) -> Problem:
         excerpt=chunk.excerpt(line, error.column),
         rule="syntax",
         summary=explanation.summary,
+        fix=Fix(explanation.value, explanation.value) if explanation.value else None,
         document=sha256(chunk.text.encode("utf-8", "surrogatepass")).hexdigest(),
     )
 

@@ -6,6 +6,7 @@ Watching files and swapping sets belongs to ``store.py``.
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from time import thread_time
 
@@ -156,7 +157,8 @@ def _too_slow(document: Document) -> Problem:
 
 def _failures(policies: CompiledPolicySet, document: Document) -> Iterator[list[Problem]]:
     """Yield the problems of each case of a suite. A suite may name policies of the sources only:
-    the content of other files must not get into the log.
+    the content of other files must not get into the log. A suite whose policies have errors is no
+    problem beside them.
     """
     # Imported here because servers without suites are spared them.
     from policyd.offline.suite_policies import SuitePolicies
@@ -168,6 +170,9 @@ def _failures(policies: CompiledPolicySet, document: Document) -> Iterator[list[
             inside(document, name)
         evaluate = SuitePolicies.of(document, policies)
     except (Outside, PolicyError) as error:
+        known = set(map(_at, policies.problems))
+        if isinstance(error, PolicyError) and known.issuperset(map(_at, error.problems)):
+            return
         message = f"{document.label} cannot run: {error}"
         yield [Problem(message, file=document.file, rule="suite")]
         return
@@ -176,3 +181,8 @@ def _failures(policies: CompiledPolicySet, document: Document) -> Iterator[list[
             document, case, evaluate.admit, within=evaluate.admitting, mapper=evaluate.mapper
         )
         yield runner.problems([result])
+
+
+def _at(problem: Problem) -> Problem:
+    """Return a problem without its file, which a suite may name by another path."""
+    return replace(problem, file=Path(problem.file).name)

@@ -22,6 +22,8 @@ HINTS = [
     # Functions
     ("object.name.startswith('a')", "write object.name.startsWith('a')"),
     ("startsWith('a')", "write x.startsWith('a')"),
+    ("object.name.glob('a*')", "write object.name.startsWith('a')"),
+    ("fnmatch(object.name, '*.a')", "write object.name.endsWith('.a')"),
     ("startsWith(object.name, 'a')", "write object.name.startsWith('a')"),
     ("len(object.list)", "write size(object.list)"),
     ("object.name.toLower()", "write object.name.lowerAscii()"),

@@ -28,6 +28,41 @@ OPERANDS = [
     ("quantity('1') + quantity('2')", "quantity('1').add(quantity('2'))"),
     ("quantity('1') == '2'", "quantity('1') == quantity('2')"),
     ("quantity(1)", "quantity('1')"),
+    ("quantity(object.a) > 5", "write quantity(object.a).isGreaterThan(quantity('5'))"),
+    (
+        "quantity(object.a) - quantity('1') > 5",
+        "write quantity(object.a).sub(quantity('1')).isGreaterThan(quantity('5'))",
+    ),
+    (
+        "5 <= quantity(object.a) + 2",
+        "write !quantity('5').isGreaterThan(quantity(object.a).add(quantity('2')))",
+    ),
+    (
+        "!(quantity(object.a) + object.b < 5)",
+        "write !quantity(object.a).add(quantity(object.b)).isLessThan(quantity('5'))",
+    ),
+    (
+        "quantity(object.a) + 2 == object.b",
+        "write quantity(object.a).add(quantity('2')) == quantity(object.b)",
+    ),
+    ("quantity(object.a) + 2 > 1.5", "write quantity(object.a).asApproximateFloat() + 2.0 > 1.5"),
+    ("-quantity(object.a) == quantity('1')", "write quantity('0').sub(quantity(object.a))"),
+    ("int(quantity(object.a)) > 5", "write quantity(object.a).asInteger()"),
+    ("double(quantity(object.a)) > 5.0", "write quantity(object.a).asApproximateFloat()"),
+    ("string(quantity(object.a)) == '1'", "use the string that it is made of"),
+    (
+        "[quantity(object.a)].sum() > 5",
+        "write [quantity(object.a)].map(q, q.asApproximateFloat()).sum()",
+    ),
+    (
+        "quantity(object.a) in ['1', '2']",
+        "write ['1', '2'].exists(x, quantity(object.a) == quantity(x))",
+    ),
+    (
+        "quantity(object.a) in [1, 2]",
+        "write [1, 2].exists(x, quantity(object.a) == quantity(string(x)))",
+    ),
+    ("object.a ? true : null", "write true or false in place of null"),
     ("semver('1.0.0') < semver('2.0.0')", "semver('1.0.0').isLessThan(semver('2.0.0'))"),
     ("size(object.a) > '3'", "size(object.a) > 3, without quotes"),
     ("size(object.a) + 'x'", "string(size(object.a)) + 'x'"),
@@ -76,6 +111,11 @@ OPERANDS = [
     ("cidr('10.0.0.0/8').containsIP(1)", "containsIP('1')"),
     ("duration('1d')", "'24h'"),
     ("timestamp('2027-01-01')", "RFC 3339"),
+    ("object.a.matches('*.example.com')", "for a glob write object.a.endsWith('.example.com')"),
+    ("object.a.matches('a.b/**')", "for a glob write object.a.startsWith('a.b/')"),
+    ("object.a.matches('*a*')", "for a glob write object.a.contains('a')"),
+    ("object.a.matches('?*')", "for a glob write object.a.matches('^..*$')"),
+    ("object.a.matches('*')", "for a glob write true"),
     ("'a'.matches('(?=a)')", "RE2 does not look ahead"),
     (r"'a'.matches('(a)\\1')", "RE2 has no back-references"),
     ("'a'.matches('^(a|b')", "missing closing ): `^(a|b`"),
@@ -105,6 +145,8 @@ QUANTITIES = [
     ("quantity(object.a) - quantity(object.b) / 2 == quantity(object.c) && true",
      "quantity(object.a).asApproximateFloat() - quantity(object.b).asApproximateFloat() / 2.0 == "
      "quantity(object.c).asApproximateFloat()"),
+    ("quantity(object.a) + object.b * 2 > quantity('5')",
+     "quantity(object.a).asApproximateFloat() + double(object.b) * 2.0 > quantity('5').asApproximateFloat()"),
     ("quantity(object.a) < size(object.b) * quantity('2')",
      "quantity(object.a).asApproximateFloat() < double(size(object.b)) * quantity('2').asApproximateFloat()"),
 ]  # fmt: skip

@@ -37,6 +37,35 @@ def test_values_types_and_costs(
     assert evaluate(expression, variables) == answer
 
 
+WEB = {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "a", "image": "b"}]}}
+CONTAINERS = "object.spec.containers"
+# An expression, what is above the caret, and the hint.
+ERRORS = [
+    ("object.spec.contaners", "object.spec.", "did you mean containers?"),
+    ("object.metadta.name.startsWith('a')", "object.", "did you mean metadata?"),
+    ("object.metadata.labels.team == 'a'", "object.metadata.", "the keys are name"),
+    (f"{CONTAINERS}.all(c, c.imge == 'x')", f"{CONTAINERS}.all(c, c.", "did you mean image?"),
+    (f"{CONTAINERS}.all(i, c, c.imge == 'x')", f"{CONTAINERS}.all(i, c, c.", "did you mean image?"),
+    (f"{CONTAINERS}.all(c, object.spec.foo == c.name)", f"{CONTAINERS}.all(c, object.spec.",
+     "the keys are containers"),
+    ("true && request.operation == 'CREATE'", "true && request.", "request is null"),
+    (f"{CONTAINERS}[3].name", f"{CONTAINERS}[", ""),
+    ("{}.a == 1", "{}.", ""),
+    ("object.x / 0 > 1", "object.", "the keys are metadata, spec"),
+    ("1 / (2 - int(object.metadata.name.size() - 1))", "1 /", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("expression", "before", "hint"), ERRORS)
+def test_a_run_time_error_has_a_caret_and_a_hint(expression: str, before: str, hint: str) -> None:
+    result = CliRunner().invoke(command, [expression, "-"], input=orjson.dumps(WEB))
+    error, *lines = result.stderr.splitlines()
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert error == f"error: {evaluate(expression, {'object': WEB})['error']}"
+    caret = " | " + "." * (len(before) - 1) + "^"
+    assert lines == [f" | {expression}", caret, *([f"  hint: {hint}"] if hint else [])]
+
+
 def test_bytes_of_arguments_that_are_not_utf8_are_replaced_as_in_go() -> None:
     ran = CliRunner().invoke(command, ["'\udcff'.find('.') + 'a'"])
     assert (ran.exit_code, ran.output) == (0, '"\ufffda"\n')
@@ -191,7 +220,7 @@ def test_values_of_built_in_kinds_are_those_of_go_since_1_37(
 
 def test_the_content_of_a_file_is_of_the_kind_that_it_names() -> None:
     found = CliRunner().invoke(command, ["object[1]", "-"], input=orjson.dumps(POD))
-    assert found.stderr == f"error: {IN_1_37}\n"
+    assert found.stderr.startswith(f"error: {IN_1_37}\n | object[1]\n")
 
 
 def test_jsonl_keeps_the_text_of_kubernetes_and_people_get_a_hint() -> None:

@@ -33,7 +33,12 @@ ANSWERS = [
     ("'\udcff'.find('.')", ['"\ufffd"', "string, cost 1"]),
     (
         "object.spec.x > 2 || false",
-        ["error: no such key: x", " | object.spec.x > 2 || false", " | ...........^"],
+        [
+            "error: no such key: x",
+            " | object.spec.x > 2 || false",
+            " | ...........^",
+            "  hint: the keys are a-b, containers, replicas",
+        ],
     ),
     (
         "object.spec.containers.all(c, c.z == 1)",
@@ -41,6 +46,7 @@ ANSWERS = [
             "error: no such key: z",
             " | object.spec.containers.all(c, c.z == 1)",
             " | ...............................^",
+            "  hint: the keys are image, name",
         ],
     ),
     (

@@ -54,6 +54,10 @@ IN_POLICIES = [
         "a messageExpression cannot use the authorizer",
     ),
     (
+        "  validations:\n  - expression: 'true'\n    messageExpression: \"object.a ? 'x' : null\"\n",
+        "write '' in place of null: an empty text counts as none",
+    ),
+    (
         "  validations:\n  - expression: object.a == 'x' && #y'\n",
         "YAML takes ' #' and what follows as a comment: put the value in quotes",
     ),

@@ -3,13 +3,14 @@
 from typing import Any
 
 import pytest
+import yaml
 
 from policyd.json_types import JSONObject
 from policyd.mutation import KINDS
 from policyd.policy.lint.overlaps import overlapping
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.writes import writes
-from tests.builders.policies import policy, rule
+from tests.builders.policies import overlay, policy, rule
 from tests.policy_sets import loaded
 
 
@@ -105,6 +106,90 @@ def test_what_is_no_conflict_or_not_known(first: JSONObject, second: JSONObject)
     assert told(first, second) == []
 
 
+def containers(text: str) -> JSONObject:
+    return overlay(yaml.safe_load(f"spec: {{containers: [{text}]}}"))
+
+
+def of_pods(text: str) -> JSONObject:
+    return overlay(yaml.safe_load(f"spec: {{{text}}}"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        (
+            containers("{(name): '*', imagePullPolicy: Always}"),
+            containers("{(name): '?*', imagePullPolicy: IfNotPresent}"),
+            'sets spec.containers[*].imagePullPolicy to "IfNotPresent", but policy \'a\' sets it to "Always"',
+        ),
+        (
+            containers("{name: web, tty: true}"),
+            containers("{(name): '*', tty: false}"),
+            "sets spec.containers[name=web].tty to false, but policy 'a' sets it to true",
+        ),
+        (
+            containers("{(name): '*', image: x}"),
+            container("web", "1"),
+            'sets spec.containers[name=web].image to "1", but policy \'a\' sets it to "x"',
+        ),
+        (
+            containers("{(name): '*', securityContext: {capabilities: {drop: [ALL]}}}"),
+            containers("{(name): '*', securityContext: {capabilities: {drop: [NET_RAW]}}}"),
+            "sets spec.containers[*].securityContext.capabilities.drop to [\"NET_RAW\"], "
+            "but policy 'a' sets it to [\"ALL\"]",
+        ),
+        (
+            of_pods("tolerations: [{key: a, operator: Exists}]"),
+            of_pods("tolerations: [{$patch: replace}, {key: b, operator: Exists}]"),
+            'sets spec.tolerations to [{"key":"b","operator":"Exists"}], '
+            'but policy \'a\' sets it to [{"key":"a","operator":"Exists"}]',
+        ),
+        (
+            of_pods("tolerations: [{key: a, operator: Exists}]"),
+            patch(add("'/spec/tolerations'", "[]")),
+            "sets spec.tolerations to [], but policy 'a' sets it to "
+            '[{"key":"a","operator":"Exists"}]',
+        ),
+        (
+            of_pods("imagePullSecrets: [{$patch: replace}, {name: a}]"),
+            of_pods("imagePullSecrets: [{$patch: replace}, {name: b}]"),
+            'sets spec.imagePullSecrets to [{"name":"b"}], but policy \'a\' sets it to [{"name":"a"}]',
+        ),
+    ],
+)  # fmt: skip
+def test_lists_that_overlays_replace_and_items_that_they_change(
+    first: JSONObject, second: JSONObject, message: str
+) -> None:
+    assert told(first, second) == [f"spec.mutations[0]: {message}"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (containers("{(name): '*', tty: true}"), containers("{name: web, tty: true}")),
+        (containers("{(name): '*', tty: true}"), containers("{name: web, stdin: false}")),
+        (containers("{(name): 'a*', tty: true}"), containers("{name: web, tty: false}")),
+        (containers("{(name): '*', (image): 'x', tty: true}"), containers("{name: web, tty: false}")),
+        (containers("{(name): '*', +(tty): true}"), containers("{name: web, tty: false}")),
+        (
+            containers("{(name): '*', tty: true}, {name: web, tty: false}"),
+            containers("{name: web, tty: false}"),
+        ),
+        (of_pods("tolerations: [{key: a}]"), of_pods("tolerations: [{key: a}]")),
+        (of_pods("tolerations: [{key: a}]"), of_pods("tolerations: [{$patch: append}, {key: b}]")),
+        (of_pods("tolerations: [{key: a}]"), of_pods("tolerations: [{(key): a, effect: NoExecute}]")),
+        (of_pods("tolerations: [{key: a}]"), of_pods("tolerations: [{key: '${object.kind}'}]")),
+        (of_pods("imagePullSecrets: [{name: a}]"), of_pods("imagePullSecrets: [{name: b}]")),
+        (
+            overlay({"metadata": {"finalizers": ["a/b"]}}),
+            overlay({"metadata": {"finalizers": ["c/d"]}}),
+        ),
+    ],
+)  # fmt: skip
+def test_overlays_that_add_or_depend_on_the_object(first: JSONObject, second: JSONObject) -> None:
+    assert told(first, second) == []
+
+
 CONDITION = {"matchConditions": [{"name": "c", "expression": "request.namespace == 'x'"}]}
 SELECTOR: JSONObject = {"namespaceSelector": {"matchLabels": {"a": "b"}}}
 OTHER = {"matchConditions": [{"name": "d", "expression": "request.namespace == 'y'"}]}
@@ -145,24 +230,27 @@ def test_the_last_mutation_of_a_policy_counts() -> None:
 
 
 def test_what_an_overlay_writes() -> None:
-    overlay = {
+    tree = {
         "metadata": {"labels": {"a": "b", "+(c)": "d", "e": "${request.namespace}"}},
         "spec": {
             "hostname": None,
             "containers": [
                 {"name": "web", "image": "x"},
                 {"(name)": "*", "image": "y"},
+                {"(name)": "*", "(image)": "y", "tty": True},
+                {"(name)": "a*", "stdin": True},
                 {"name": "log", "resources": {"(limits)": {"cpu": "*"}}, "image": "z"},
                 {"name": "old", "$patch": "delete"},
             ],
         },
     }
-    found = {write.place: write.value for write in writes(KINDS["Overlay"], overlay)}
+    found = {write.place: write.value for write in writes(KINDS["Overlay"], tree)}
     assert found == {
         ("metadata", "labels", "a"): "b",
         ("spec", "hostname"): None,
         ("spec", "containers[name=web]", "name"): "web",
         ("spec", "containers[name=web]", "image"): "x",
+        ("spec", "containers[*]", "image"): "y",
         ("spec", "containers[name=old]"): None,
     }
 
@@ -172,5 +260,5 @@ def test_what_an_overlay_writes() -> None:
     [{"metadata": {"X(labels)": None}}, {"spec": {"containers": [{"<(image)": "x"}]}}],
 )
 def test_an_overlay_with_conditions_hangs_on_the_object(condition: JSONObject) -> None:
-    overlay = {**condition, "data": {"a": "b"}}
-    assert list(writes(KINDS["Overlay"], overlay)) == []
+    tree = {**condition, "data": {"a": "b"}}
+    assert list(writes(KINDS["Overlay"], tree)) == []

@@ -76,6 +76,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("no such value", policy(failurePolicy="fail"), "is not one of ['Fail', 'Ignore']"),
     ("a field in a list", policy(variables=[{"name": "a", "expr": "1"}]), "'expr' was unexpected"),
     ("one that is needed", policy(variables=[{"name": "a"}]), "'expression' is a required"),
+    ("an action", policy(paramRef={"name": "a"}), "{'name': 'a'} is not valid under any"),
     ("a date", policy(exceptions=[{"name": "a", "until": "soon"}]), "is not valid under any"),
 ]
 
@@ -108,3 +109,6 @@ def test_fields_have_the_names_and_defaults_of_yaml() -> None:
     assert spec["failurePolicy"]["default"] == "Fail"
     assert spec["validationActions"]["default"] == ["Deny"]
     assert spec["matchConstraints"]["description"].startswith("The requests")
+    action = schema_of("Policy")["definitions"]["ParamRef"]["properties"]["parameterNotFoundAction"]
+    assert action["enum"] == ["Allow", "Deny"]
+    assert "default" not in action  # it is required

@@ -2,23 +2,32 @@
 
 Supported are literal lists of ``JSONPatch{...}``, ``Object{...}`` and overlay trees. Everything
 that depends on the request (conditions, ``test`` operations, ``${...}``, marks in parentheses) is
-omitted, and so are list items addressed by index.
+omitted, and so are list items addressed by index. ``(name): "*"`` means all items.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from policyd._core.schema.types import Relation, SchemaType
 from policyd.cel.syntax.ast import Call, Expr, Ident, ListExpr, Literal, MapExpr, StructExpr
 from policyd.cel.syntax.parser import parse
 from policyd.cel.types.types import LIST_OF_JSONPATCH, OBJECT
 from policyd.errors import CelSyntaxError
 from policyd.mutation import MutationKind
-from policyd.mutation.overlays.tree import DIRECTIVE, global_conditions
+from policyd.mutation.overlays.tree import (
+    DIRECTIVE,
+    REPLACE,
+    directive_of,
+    expressions_in,
+    global_conditions,
+)
 from policyd.pattern.marks import Mark, UnknownMark, split
 
 WrittenPlace = tuple[str, ...]
 UNKNOWN = object()
 _KEY = "name"  # the key of most keyed lists
+_OF_ALL = f"({_KEY})"
+ALL = "[*]"  # the end of a step: all items of a list
 
 
 class Write(NamedTuple):
@@ -29,11 +38,16 @@ class Write(NamedTuple):
     removes: bool = False
 
 
-def writes(kind: MutationKind, held: Mapping[str, Any]) -> Iterator[Write]:
-    """Yield the constant writes of one mutation; ``held`` is the value of the field of its kind."""
+def writes(
+    kind: MutationKind, held: Mapping[str, Any], roots: Sequence[SchemaType] = ()
+) -> Iterator[Write]:
+    """Yield the constant writes of one mutation; ``held`` is the value of the field of its kind.
+
+    ``roots`` are the types of the objects: they determine which lists an overlay replaces.
+    """
     if kind.mutator is None:
         if not _conditional(held) and global_conditions(held) is None:
-            yield from _of_overlay(held, ())
+            yield from _of_overlay(held, (), roots)
         return
     try:
         tree = parse(held["expression"])
@@ -94,25 +108,51 @@ def _of_object(node: Expr, place: WrittenPlace) -> Iterator[Write]:
             yield Write(place, value)
 
 
-def _of_overlay(tree: Any, place: WrittenPlace) -> Iterator[Write]:
+def _of_overlay(tree: Any, place: WrittenPlace, types: Sequence[SchemaType]) -> Iterator[Write]:
     if isinstance(tree, Mapping):
         for key, member in tree.items():
             if key != DIRECTIVE and _mark(key) is Mark.NONE:
-                yield from _of_overlay(member, (*place, str(key)))
+                below = [each.fields.get(key, each.extra) for each in types]
+                known = [each.type for each in below if each is not None]
+                yield from _of_overlay(member, (*place, str(key)), known)
     elif isinstance(tree, list):
+        if _replaces(tree, types):
+            items = [each for each in tree if not directive_of(each)]
+            if not any(True for _ in expressions_in(items, ())):
+                yield Write(place, items)
+            return
+        below = [each.item for each in types]
+        known = [each.type for each in below if each is not None]
         for item in tree:
-            name = item.get(_KEY) if isinstance(item, Mapping) else None
-            if not isinstance(name, str) or _conditional(item):
-                continue
-            at = (*place[:-1], f"{place[-1]}[{_KEY}={name}]")
-            if DIRECTIVE in item:
+            step = _step(item)
+            at = (*place[:-1], place[-1] + step)
+            if step and DIRECTIVE in item:
                 yield Write(at, None, removes=True)
-            else:
-                yield from _of_overlay(item, at)
+            elif step:
+                yield from _of_overlay(item, at, known)
     elif tree is None:
         yield Write(place, None, removes=True)
     elif not (isinstance(tree, str) and "${" in tree):
         yield Write(place, tree)
+
+
+def _replaces(items: list[Any], types: Sequence[SchemaType]) -> bool:
+    """Whether a list of an overlay replaces the one of the object, for all of the types."""
+    for directive in filter(None, map(directive_of, items)):
+        return directive == REPLACE
+    atomic = [each.is_list and each.relation == Relation.ATOMIC for each in types]
+    return bool(atomic) and all(atomic) and not any(map(_conditional, items))
+
+
+def _step(item: Any) -> str:
+    """Return which items of a list an item of an overlay is for; empty if that is unknown."""
+    if not isinstance(item, Mapping):
+        return ""
+    name = item.get(_KEY)
+    if name is None and item.get(_OF_ALL) in ("*", "?*"):
+        item = {key: value for key, value in item.items() if key != _OF_ALL}
+        return "" if _conditional(item) else ALL
+    return f"[{_KEY}={name}]" if isinstance(name, str) and not _conditional(item) else ""
 
 
 def _conditional(tree: Any) -> bool:

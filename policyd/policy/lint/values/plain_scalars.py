@@ -1,7 +1,8 @@
 """Advice on YAML scalars without quotes that Kubernetes reads as something else than a string.
 
 Kubernetes reads YAML 1.1: ``on``, ``y`` and ``no`` are booleans, ``0644`` is 420, ``1.20`` is 1.2.
-Checked are the parts of documents that hold any value: params, patterns, overlays, and ConfigMaps.
+Checked are the parts of documents that hold any value: params, patterns, overlays, and the data and
+labels of ConfigMaps and other parameters.
 In other fields a boolean in place of a string is an error (``invalid``).
 """
 
@@ -37,7 +38,7 @@ def unquoted(run: LintRun) -> list[Problem]:
         for path, roots in _open_values(document, run, schemas):
             for each in document.origin.plain_scalars(path):
                 types = _types(roots, each.path[len(path) :])
-                finding = _advise(each, types, in_data=document.kind == "ConfigMap")
+                finding = _advise(each, types, of_strings=path[0] in ("data", "metadata"))
                 if finding is not None:
                     found.append(document.problem(finding, "advice"))
     return found
@@ -49,6 +50,9 @@ def _open_values(
     """Yield the paths of fields that hold any value, each with the types it may have."""
     if document.kind == "ConfigMap" and not document.group:
         yield ("data",), ()
+    if not document.is_policy:
+        yield ("metadata", "labels"), ()
+        yield ("metadata", "annotations"), ()
     policy = document.model
     if not isinstance(policy, Policy):
         return
@@ -87,14 +91,21 @@ def _name(key: str) -> str:
         return key
 
 
-def _advise(each: PlainScalar, types: list[SchemaType], *, in_data: bool) -> FormProblem | None:
+def _advise(each: PlainScalar, types: list[SchemaType], *, of_strings: bool) -> FormProblem | None:
     expected = set() if each.is_key else {found.scalar for found in types}
-    certain = each.is_key or in_data or expected == {Scalar.STRING}
+    certain = each.is_key or of_strings or expected == {Scalar.STRING}
     meaning = _meaning(each, certain=certain)
+    if (
+        not meaning
+        and of_strings
+        and not each.is_key
+        and isinstance(each.value, bool | int | float)
+    ):
+        form = "boolean" if isinstance(each.value, bool) else "number"
+        meaning = f"a {form}, but the field holds strings"
     if not meaning or expected - {Scalar.STRING}:
         return None  # the field is a boolean or a number, or may be one
-    quoted = f'"{each.text}"'
-    hint = f"write {quoted}, in quotes"
+    hint = f'write "{each.text}", in quotes'
     if not certain:
         hint += f" if it is a string, otherwise {meaning}"
     return FormProblem(

@@ -5,7 +5,7 @@ percentages, which are integers or strings, as only one of them.
 import re
 from collections.abc import Iterator, Sequence
 
-from policyd.cel.syntax.ast import Literal
+from policyd.cel.syntax.ast import Call, Expr, Literal
 from policyd.cel.syntax.unparse import unparse
 from policyd.errors import Problem
 from policyd.mutation.schemas.type_builder import QUANTITY
@@ -51,7 +51,7 @@ def _advise(found: Sequence[Comparison], text: str) -> tuple[str, str, str] | No
     first = found[0]
     other = first.other.value if isinstance(first.other, Literal) else None
     reads = [each.read for each in found if each.read is not None]
-    if first.operator == "@in":
+    if first.operator == "@in" or any(map(_is_converted, (first.node, first.other))):
         return None
     ordered = first.operator in ORDERS
     is_quantity = any(read.schema.get("$ref") == QUANTITY for read in reads)
@@ -65,6 +65,11 @@ def _advise(found: Sequence[Comparison], text: str) -> tuple[str, str, str] | No
     if any(map(_is_int_or_string, reads)) and "type(" not in text:
         return _of_int_or_string(other, ordered=ordered)
     return None
+
+
+def _is_converted(node: Expr) -> bool:
+    """Whether one side is a quantity already: beside a string it is an error."""
+    return isinstance(node, Call) and node.function == "quantity"
 
 
 def _of_int_or_string(other: object, *, ordered: bool) -> tuple[str, str, str] | None:

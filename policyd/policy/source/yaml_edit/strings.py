@@ -9,7 +9,7 @@ import yaml
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.policy.source.splitting import read_values
 from policyd.policy.source.yaml_edit.edits import CannotEdit, TextEdit, applied
-from policyd.policy.source.yaml_nodes import scalar
+from policyd.policy.source.yaml_nodes import YamlError, compose, scalar
 
 _MARK = "policydEditedHere"
 
@@ -24,15 +24,28 @@ class NewString(NamedTuple):
 
     def edit(self, new: str) -> TextEdit:
         """Return the edit with this string as the new one."""
-        text = f'"{new}"' if self.quoted else new
+        text = _in_quotes(new) if self.quoted else new
         return TextEdit(self.start, self.start + len(self.old), text)
+
+    def value(self) -> object:
+        """Return what YAML reads in place of the old string, which has no quotes."""
+        if not self.old.startswith("!"):
+            return scalar(yaml.ScalarNode("?", self.old))[1]
+        try:  # a tag, and the rest of the string
+            return next((each.value for each in compose(self.old)), None)
+        except YamlError:
+            return None
+
+
+def _in_quotes(text: str) -> str:
+    return "'{}'".format(text.replace("'", "''")) if set('"\\') & set(text) else f'"{text}"'
 
 
 def with_strings(name: str, text: str, strings: Sequence[NewString]) -> str:
     """Return the text of a file with some strings, or parts of them, replaced. Raises CannotEdit.
 
     The text is read a third time with marks in these places: so it is known which values, and
-    which parts of them, are meant.
+    which parts of them, are meant. If quotes are what makes it YAML, there are no values before.
     """
     marks = [f"{_MARK}{number}x" for number in range(len(strings))]
     result = applied(text, [each.edit(each.new) for each in strings])
@@ -42,11 +55,13 @@ def with_strings(name: str, text: str, strings: Sequence[NewString]) -> str:
     for each, mark in zip(strings, marks, strict=True):
         new = new.replace(mark, _json(each.new)[1:-1])
         if each.quoted:  # without quotes YAML may have read another value
-            plain = scalar(yaml.ScalarNode("?", each.old))[1]
+            plain = each.value()
             old = old.replace(f'"{mark}": ', _json({plain: 0})[1:-2])
             old = old.replace(f'"{mark}"', _json(plain))
         else:
             old = old.replace(mark, _json(each.old)[1:-1])
+    if between[1] < before[1] and all(each.quoted for each in strings):
+        old, before = "", ("", between[1])
     if (old, between[1], new, between[1]) != (*before, *after):
         raise CannotEdit("this would change something else")
     if not all(mark in between[0] for mark in marks):

@@ -8,13 +8,15 @@ _AS_BLOCK = "or write it on the next lines after '|'"
 
 class Explanation(NamedTuple):
     """What is wrong in plain words, the remedy, and the place if it is another one than the
-    parser's. ``{0}`` and ``{1}`` in both stand for ``lines``, which count from 1.
+    parser's. ``{0}`` and ``{1}`` in both stand for ``lines``, which count from 1. ``value`` is what
+    needs quotes, if that is certain.
     """
 
     summary: str
     hint: str
     lines: tuple[int, ...] = ()
     place: tuple[int, int] | None = None
+    value: str = ""
 
     def numbered(self, first: int) -> "Explanation":
         """Return the texts with the numbers of lines; ``first`` lines come before the text."""
@@ -22,7 +24,7 @@ class Explanation(NamedTuple):
         for number, line in enumerate(self.lines):
             summary = summary.replace(f"{{{number}}}", str(line + first))
             hint = hint.replace(f"{{{number}}}", str(line + first))
-        return Explanation(summary, hint, (), self.place)
+        return self._replace(summary=summary, hint=hint, lines=())
 
 
 UNEXPLAINED = Explanation("", "")
@@ -88,3 +90,9 @@ def quoted(text: str) -> str:
     if quote == "'" and "'" in text:
         return f"write the value on the next lines after '|': {text}"
     return f"put the value in quotes, {quote}{text}{quote}, {_AS_BLOCK}"
+
+
+def without_comment(value: str) -> str:
+    """Return a value without the comment behind it; empty if ' #' may be in a string of it."""
+    written = value.partition(" #")[0].rstrip()
+    return "" if any(written.count(quote) % 2 for quote in QUOTES) else written

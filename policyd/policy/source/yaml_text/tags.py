@@ -10,7 +10,6 @@ from typing import NamedTuple
 import yaml
 
 from policyd.json_types import FieldPath
-from policyd.policy.source.yaml_text.rows import quoted
 
 # What precedes a tag in a line: without any of these in a text, nothing has to be parsed again.
 _BEFORE = (": !", ":  !", "- !", "-  !", ":\t!")
@@ -23,17 +22,21 @@ class TaggedValue(NamedTuple):
     """A value with a tag of its own, at a path below the root node."""
 
     path: FieldPath
-    node: yaml.Node
+    node: yaml.ScalarNode
 
     @property
     def message(self) -> str:
         return f"the ! at the start makes it a YAML tag: the value is {self.node.value!r}"
 
-    def hint(self, lines: Sequence[str]) -> str:
-        """Return the remedy; ``lines`` are those of the text that the node is in."""
+    def written(self, lines: Sequence[str]) -> str:
+        """Return its first line, as it is written in the ``lines`` of the text."""
         start, end = self.node.start_mark, self.node.end_mark
         last = end.column if end.line == start.line else None
-        return quoted(lines[start.line][start.column : last])
+        return lines[start.line][start.column : last].rstrip()
+
+    def in_one_line(self) -> bool:
+        """Whether it has no quotes and ends on its line."""
+        return not self.node.style and self.node.start_mark.line == self.node.end_mark.line
 
 
 @lru_cache(maxsize=8)

@@ -2,7 +2,13 @@
 
 from collections.abc import Mapping
 
-from policyd.policy.source.yaml_text.rows import QUOTES, Explanation, YamlRow, quoted
+from policyd.policy.source.yaml_text.rows import (
+    QUOTES,
+    Explanation,
+    YamlRow,
+    quoted,
+    without_comment,
+)
 
 _SIGNS: Mapping[str, str] = {
     "!": "a value that begins with ! is a YAML tag",
@@ -14,6 +20,7 @@ _SIGNS: Mapping[str, str] = {
     "[": "a value that begins with [ is a YAML list",
     "{": "a value that begins with { is a YAML object",
 }
+_NEVER_MEANT = frozenset("!*%@`")  # what the parser refuses after these is a string
 TEMPLATE = Explanation(
     "a value that begins with {{ is a YAML object in another",
     "render the template first (helm template), or put the value in quotes",
@@ -29,7 +36,8 @@ def sign(row: YamlRow) -> Explanation | None:
         return TEMPLATE
     if row.value[:1] in "[{" and _closes(row.value):
         return None
-    return Explanation(what, quoted(row.value))
+    whole = without_comment(row.value) if row.value[0] in _NEVER_MEANT else ""
+    return Explanation(what, quoted(row.value), value=whole)
 
 
 def in_brackets(line: str, column: int) -> Explanation:
@@ -44,8 +52,20 @@ def in_brackets(line: str, column: int) -> Explanation:
 
 def tag(line: str, began: tuple[int, int]) -> Explanation:
     """A tag or alias that is not valid, at its place."""
-    value = line[began[1] - 1 :].rstrip("}] ")
-    return Explanation(_SIGNS[value[0]], quoted(value), (), began)
+    row, value = YamlRow.of(line), line[began[1] - 1 :]
+    whole = row.value if row.at + 1 == began[1] else _in_flow(value)
+    shown = whole or value.rstrip("}] ")
+    return Explanation(_SIGNS[value[0]], quoted(shown), (), began, without_comment(whole))
+
+
+def _in_flow(text: str) -> str:
+    """Return the value that begins a part of a flow map; empty if its end is not there."""
+    depth = 0
+    for at, char in enumerate(text):
+        if depth == 0 and char in ",}]":
+            return text[:at].rstrip()
+        depth += (char in "([{") - (char in ")]}")
+    return ""
 
 
 def _closes(value: str) -> bool:

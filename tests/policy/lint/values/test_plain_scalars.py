@@ -1,8 +1,13 @@
 """YAML without quotes that Kubernetes reads as booleans or other numbers."""
 
+import re
+
 import pytest
 
 from policyd.errors import Fix, Problem
+from policyd.policy.compile.compiler import compile_sources
+from policyd.policy.lint.fixes.editing import corrected
+from policyd.policy.lint.patterns import misfitting
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.values.plain_scalars import unquoted
 from policyd.policy.source.loader import load_text
@@ -20,6 +25,9 @@ OVERLAY = "  mutations: [{patchType: Overlay, overlay: %s}]\n"
 PATTERN = "  validations: [{message: m, pattern: %s}]\n"
 SOUND = "  validations: [{message: m, expression: 'true'}]\n"
 PARAMS = f"{SOUND}  params: %s\n"
+LABELS = (
+    "  validations: []\n---\n{apiVersion: x.io/v1, kind: Thing, metadata: {name: x, labels: %s}}\n"
+)
 DATA = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: %s}\n"
 
 # What follows the head, the scalar, its meaning, and whether a string is certain to be meant.
@@ -46,6 +54,10 @@ FOUND = [
     (DATA % "{a: Yes}", "Yes", "true", True),
     (DATA % "{a: 1_000}", "1_000", "1000", True),
     (DATA % "{n: 'x'}", "n", "false", True),
+    (DATA % "{a: true}", "true", "a boolean, but the field holds strings", True),
+    (DATA % "{a: 1}", "1", "a number, but the field holds strings", True),
+    (LABELS % "{a: False}", "False", "a boolean, but the field holds strings", True),
+    (LABELS % "{a: yes}", "yes", "true", True),
 ]
 RIGHT = [
     PARAMS % "{a: true, b: False, c: 1.5, d: 10, e: 0.50, f: 12:30, g: 1e3, h: ~}",
@@ -55,7 +67,8 @@ RIGHT = [
     "  validations: [{message: m, anyPattern: [{spec: {hostNetwork: no}}, {spec: {hostPID: no}}]}]\n",
     PATTERN % "{spec: {=(volumes): [{=(configMap): {=(defaultMode): 0644}}]}}",
     OVERLAY % "{spec: {hostNetwork: off}}",
-    DATA % "{a: 'y', b: text}",
+    DATA % "{a: 'y', b: text, c: null, d: }",
+    LABELS % "{a: 'y', b: text}",
     "---\n{apiVersion: example.com/v1, kind: Gadget, metadata: {name: x}, spec: {open: yes}}\n",
 ]
 
@@ -78,11 +91,29 @@ def test_scalars_that_are_what_they_look_like(rest: str) -> None:
     assert found_in(HEAD + rest) == []
 
 
-def test_a_boolean_in_place_of_a_string_can_be_corrected() -> None:
-    text = HEAD.replace("name: own", "name: On") + SOUND
-    (problem,) = load_text(text).problems
-    assert (problem.rule, problem.fix) == ("invalid", Fix("On", "On"))
+@pytest.mark.parametrize(
+    ("text", "rule", "written"),
+    [
+        (HEAD.replace("name: own", "name: On") + SOUND, "invalid", "On"),
+        (HEAD.replace("own", "own, labels: {a: 1}") + SOUND, "invalid", "1"),
+        (HEAD + OVERLAY % "{metadata: {labels: {a: true}}}", "invalid", "true"),
+        (HEAD + OVERLAY % "{metadata: {labels: {+(a): 1}}}", "invalid", "1"),
+        (HEAD + OVERLAY % "{spec: {containers: [{name: a, args: [-v, 1.20]}]}}", "invalid", "1.20"),
+        (HEAD + PATTERN % "{metadata: {labels: {a: true}}}", "pattern-type", "true"),
+        (HEAD + PATTERN % "{metadata: {=(annotations): {a: Off}}}", "pattern-type", "Off"),
+    ],
+)
+def test_a_boolean_or_number_in_place_of_a_string_can_be_corrected(
+    text: str, rule: str, written: str
+) -> None:
+    sources = load_text(text, "t.yaml")
+    found = [*compile_sources(sources).problems, *misfitting(LintRun(sources))]
+    (problem,) = [each for each in found if each.rule == rule]
+    assert problem.fix == Fix(written, written)
     assert "in quotes" in problem.hint
+    assert corrected("t.yaml", text, [problem]).text == re.sub(
+        rf": {written}\b|, {re.escape(written)}\b", lambda old: f'{old[0][:2]}"{written}"', text
+    )
 
 
 def found_in(text: str) -> list[Problem]:

@@ -42,6 +42,7 @@ RIGHT: list[tuple[JSONObject, str]] = [
     (PODS, "object.spec.containers.all(c, c.?resources.?limits.?memory.orValue('') != '')"),
     (PODS, "object.spec.containers.all(c, c.resources.requests == c.resources.limits)"),
     (PODS, "object.metadata.name < 'm'"),
+    (PODS, "quantity(object.spec.x) < '1Gi'"),  # does not compile
     (PODS, "object.spec.priority < 1000"),
     (SERVICES, "object.spec.ports.all(p, p.targetPort == 80 || p.targetPort == 'http')"),
     (SERVICES, "object.spec.ports.all(p, string(p.targetPort) == '80')"),
