@@ -97,6 +97,7 @@ def folder(tmp_path: Path) -> Path:
         suite = tmp_path / name / "require-limits" / "suite.yaml"
         suite.write_text(re.sub("- name: .*", "- name: no limit", suite.read_text(), count=1))
     texts = {
+        "policyd.yaml": "policies: [policies]",
         "pod.yaml": POD,
         "pod-before.yaml": POD,
         "deployment.yaml": DEPLOYMENT,

@@ -113,11 +113,7 @@ def _groups(context: click.Context) -> list[click.Context]:
     return [*above, context]
 
 
-def _chosen(context: click.Context) -> Path | None:
-    return context.meta[PROJECT] if PROJECT in context.meta else _project_file(Path.cwd())
-
-
-def _project_file(folder: Path) -> Path | None:
+def project_file(folder: Path) -> Path | None:
     """Return the nearest project file, from ``folder`` up to the root of its repository."""
     for each in (folder, *folder.parents):
         if (each / PROJECT_FILE).is_file():
@@ -125,3 +121,7 @@ def _project_file(folder: Path) -> Path | None:
         if (each / ".git").exists():
             return None
     return None
+
+
+def _chosen(context: click.Context) -> Path | None:
+    return context.meta[PROJECT] if PROJECT in context.meta else project_file(Path.cwd())

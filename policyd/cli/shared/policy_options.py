@@ -42,6 +42,13 @@ def policies_option(
     )
 
 
+def policy_paths(kind: click.Path) -> AddOption:
+    """Add the argument ``paths`` to a command that reads only policies, as PATHS. The default is
+    ``policies`` of the project file, or else the working directory.
+    """
+    return click.argument("paths", nargs=-1, type=kind, default=(Path(),), metavar="[PATHS]...")
+
+
 def enforce_all_option(
     text: str = "Evaluate the policies as if every rollout were over.",
 ) -> AddOption:

@@ -9,6 +9,7 @@ from typing import NoReturn
 import click
 
 from policyd.cli.shared.output import counted, echo_warning, format_option
+from policyd.cli.shared.policy_options import policy_paths
 from policyd.cli.shared.request import DEFAULTS
 from policyd.cli.shared.settings import EXISTING
 from policyd.cli.shared.version import version_option
@@ -28,6 +29,7 @@ from policyd.versions import KubernetesVersion
 
 _EPILOG = """\b
 Examples:
+  policyd test
   policyd test policies/
   policyd test policies/require-limits --run 'limits/no limit'
   policyd test policies/ --last-failed
@@ -62,7 +64,7 @@ coverage is too low (--coverage-min), 2 if a policy or suite is invalid.
 
 
 @click.command("test", epilog=_EPILOG)
-@click.argument("paths", nargs=-1, required=True, type=EXISTING)
+@policy_paths(EXISTING)
 @click.option(
     "--run", "pattern", metavar="REGEX", help="Run only the cases whose SUITE/CASE matches."
 )
@@ -122,7 +124,8 @@ def command(
     """Run the test suites in PATHS against your policies and explain each failed case.
 
     A suite (kind PolicyTest) lists requests and the expected answers. It names the files of its
-    policies under policies:; without that field it tests all policies in PATHS together.
+    policies under policies:; without that field it tests all policies in PATHS together. Without
+    PATHS, the policies of policyd.yaml are read, or else the current directory.
 
     PATHS may also hold tests of Kyverno (kyverno-test.yaml) and Gatekeeper (suite.yaml): they run
     against the policies in PATHS that policyd import made of those that they name.
