@@ -15,7 +15,7 @@ from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.manifests import place_of
 from policyd.cli.shared.output import echo_json, format_option, styled
 from policyd.cli.shared.policy_options import enforce_all_option, policies_option, require_policies
-from policyd.cli.shared.request import GivenReview, RequestOptions, request_options
+from policyd.cli.shared.request import GivenReview, RequestOptions, read_source, request_options
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.tree import TreeStyle, readable_width
 from policyd.cli.shared.version import version_option
@@ -108,7 +108,7 @@ def command(
     """
     sources = require_policies(require(load(paths, version=version)), paths)
     explainer = Explainer.of_sources(sources)
-    given, namespaces, definitions = request.read(file, explainer.mapper)
+    given, namespaces, definitions = request.read(read_source(file), explainer.mapper)
     explainer = explainer.changed(lambda policies: policies.with_definitions(definitions))
     if enforce_all:
         explainer = explainer.changed(lambda policies: policies.enforced)

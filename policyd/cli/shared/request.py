@@ -28,6 +28,7 @@ from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.source.files import SourceFile, is_packed, read_bytes
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.loader import read_one
+from policyd.policy.source.splitting import split
 from policyd.policy.suite.reviews import namespace
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
@@ -166,14 +167,14 @@ class RequestOptions:
         given = self.old or self.select or not self.defaults
         return bool(given) or self.requester != Requester()
 
-    def read(self, file: BinaryIO, mapper: ResourceMapper) -> GivenReviews:
+    def read(self, file: SourceFile, mapper: ResourceMapper) -> GivenReviews:
         """Read the AdmissionReviews in the file, and build one from each manifest in it that is
         selected. What is not a Kubernetes object is skipped with a warning. ``mapper`` knows the
         kinds of the policies.
         """
-        name = name_of(file)
+        name = file.name
         manifests = Manifests()
-        manifests.add(SourceFile(name, name, content(file)), named=True)
+        manifests.add(file, named=True)
         echo_skipped(manifests.required().skipped)
         documents = manifests.documents
         if not documents:
@@ -198,13 +199,13 @@ class RequestOptions:
         ]
         return GivenReviews(list(map(GivenReview, reviews, documents)), namespaces, definitions)
 
-    def read_one(self, file: BinaryIO, mapper: ResourceMapper) -> GivenReviews:
+    def read_one(self, file: SourceFile, mapper: ResourceMapper) -> GivenReviews:
         """Do the same for a command that evaluates one request."""
         found = self.read(file, mapper)
         if len(found.reviews) > 1:
             named = selectors([each.document for each in found.reviews if each.document])
             raise ConfigError(
-                f"{name_of(file)} contains {len(found.reviews)} objects; choose one with --select: "
+                f"{file.name} contains {len(found.reviews)} objects; choose one with --select: "
                 f"{named}"
             )
         return found
@@ -289,6 +290,18 @@ request_options = grouped("request", RequestOptions, _OPTIONS)
 def name_of(file: BinaryIO) -> str:
     """Return the name of an input file for messages."""
     return str(getattr(file, "name", "-"))
+
+
+def read_source(file: BinaryIO) -> SourceFile:
+    """Return a whole input file. Raises ConfigError."""
+    name = name_of(file)
+    return SourceFile(name, name, content(file))
+
+
+def holds_manifests(file: SourceFile) -> bool:
+    """Whether a file holds Kubernetes objects, none of which is an AdmissionReview."""
+    documents, problems = split(file.name, file.data)
+    return bool(documents) and not problems and not any(map(_is_review, documents))
 
 
 def content(file: BinaryIO) -> bytes:

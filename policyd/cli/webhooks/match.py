@@ -17,7 +17,7 @@ from policyd.cli.shared.manifests import (
     read_manifests,
 )
 from policyd.cli.shared.output import echo_json, format_option, styled, warn
-from policyd.cli.shared.request import RequestOptions, name_of, request_options
+from policyd.cli.shared.request import RequestOptions, name_of, read_source, request_options
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.version import version_option
 from policyd.cli.webhooks.options import files_option
@@ -92,7 +92,9 @@ def command(
     documents = read_manifests(files).required().documents
     hooks = hooks_of(_configurations(documents, files, version))
     definitions = definitions_of(documents)
-    given, namespaces, more = request.read(file, BUILT_IN.with_definitions(definitions))
+    given, namespaces, more = request.read(
+        read_source(file), BUILT_IN.with_definitions(definitions)
+    )
     namespaces = [*(each.raw for each in documents if is_namespace(each)), *namespaces]
     definitions += more
     equivalents = Equivalents.of_crds(definitions)
