@@ -10,7 +10,6 @@ from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cli.apply.checked import FAIL_ON, ClusterOptions, ReportOptions
 from policyd.cli.apply.checking import ManifestOptions, check_manifests
 from policyd.cli.apply.cluster import cluster_options, scan_cluster
-from policyd.cli.apply.explain_hint import RememberingCommand
 from policyd.cli.apply.output import FORMATS
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.manifests import Requester
@@ -86,7 +85,7 @@ _OF_MANIFESTS = (
 )
 
 
-@click.command("apply", cls=RememberingCommand, epilog=_EPILOG)
+@click.command("apply", epilog=_EPILOG)
 @policies_option()
 @OPERATION
 @OLD

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from policyd.cli.apply.checked import CheckedObject
+from policyd.cli.shared.groups import ARGUMENTS
 from policyd.cli.shared.manifests import is_namespace
 from policyd.cli.shared.output import shortest
 from policyd.cli.shared.request import object_name, selector
@@ -16,18 +17,8 @@ from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.source.loaded_documents import Document
 
-_ARGUMENTS = "policyd.apply.arguments"
 _OWN = ("--format", "--help", "--old")  # not passed on as they are
 _LABELS = "--namespace-labels"
-
-
-class RememberingCommand(click.Command):
-    """A command that keeps its arguments as they were typed."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep the arguments, then parse them."""
-        ctx.meta[_ARGUMENTS] = list(args)
-        return super().parse_args(ctx, args)
 
 
 def explain_hint(checked: Sequence[CheckedObject], context: click.Context) -> str:
@@ -58,7 +49,7 @@ def explain_hint(checked: Sequence[CheckedObject], context: click.Context) -> st
 def _options(checked: CheckedObject, context: click.Context) -> list[str]:
     """Return the options of this run that ``explain`` has, too."""
     parser = context.command.make_parser(context)
-    given, _, order = parser.parse_args(list(context.meta[_ARGUMENTS]))
+    given, _, order = parser.parse_args(list(context.meta[ARGUMENTS]))
     group = context.find_root().command
     # The table of commands imports explain only now, and apply stands beside it.
     explain = group.get_command(context, "explain") if isinstance(group, click.Group) else None

@@ -12,7 +12,9 @@ from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cli.shared.terminal.color import color_option
 
 PROJECT_FILE = "policyd.yaml"
-PROJECT = "policyd.project"  # the key of the file, or None, in the context
+# Keys in the context: the file, or None; the arguments of the command as they were typed.
+PROJECT = "policyd.project"
+ARGUMENTS = "policyd.arguments"
 # `serve` has a config file; a completion script must not depend on where it was made.
 _WITHOUT_PROJECT = ("serve", "completion")
 
@@ -44,8 +46,16 @@ class TableGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. What it reads has at most 1,000 levels."""
-        with deep_recursion():
-            return super().invoke(ctx)
+        try:
+            with deep_recursion():
+                return super().invoke(ctx)
+        except click.UsageError as error:
+            if ctx.parent is not None:
+                raise
+            # Imported here because most commands are typed correctly.
+            from policyd.cli.shared.policy_arguments import corrected
+
+            raise corrected(error, ctx.meta.get(ARGUMENTS, ())) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the names in the order of the table."""
@@ -70,6 +80,7 @@ class TableGroup(click.Group):
             suggestion = self._suggestion(args[0])
             raise click.UsageError(f"No such command {args[0]!r}.{suggestion}", ctx)
         name, command, rest = super().resolve_command(ctx, args)
+        ctx.meta[ARGUMENTS] = list(rest)
         if isinstance(command, TableGroup) or command is None or ctx.resilient_parsing:
             return name, command, rest
         groups = _groups(ctx)
