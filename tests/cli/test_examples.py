@@ -48,9 +48,9 @@ PROGRAMS = {
     "kustomize": "cat policies/require-limits/policy.yaml",
     "jq": "exec cat",
 }
-# These run until they are stopped, or need a cluster or a terminal: only their options are checked.
+# These run until they are stopped, or need a cluster, a terminal or git: only their options are checked.
 PARSED_ONLY = re.compile(
-    r"policyd serve |policyd report |--cluster|--watch|policyd eval --load \S+$"
+    r"policyd serve |policyd report |--cluster|--watch|--changed|policyd eval --load \S+$"
     r"|policyd webhooks (apply|delete|diff|status|watch)|policyd bench server"
     r"|policyd denials"
     r"|policyd bench core .*--compare"

@@ -1,5 +1,6 @@
 """``policyd apply`` of manifests: reads and checks them, and writes findings and changes."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import NamedTuple
 import click
 
 from policyd.admission.lookups.authorizer import Authorizer
+from policyd.cli.apply.changed import changed_files
 from policyd.cli.apply.checked import CheckedObject, ReportOptions, Tally
 from policyd.cli.apply.explain_hint import explain_hint
 from policyd.cli.apply.output import write
@@ -41,7 +43,7 @@ class ManifestOptions:
 
     ``labels`` are those of every namespace. ``mutated``: print the manifests to standard output.
     ``defaults``: evaluate manifests with the API server's defaults. ``skips``: named files may have
-    no object.
+    no object. ``changed``: check only what differs from this commit.
     """
 
     resources: tuple[Path, ...]
@@ -52,11 +54,28 @@ class ManifestOptions:
     mutated: bool = False
     defaults: bool = True
     skips: bool = False
+    changed: str | None = None
 
     @property
     def given(self) -> bool:
         """Whether there is any option."""
         return self != ManifestOptions(())
+
+    def read(self) -> tuple[Manifests, Manifests]:
+        """Read the manifests to check, and those that have not changed: they only describe the
+        cluster, and their problems are of no interest.
+        """
+        if self.changed is None:
+            return read_manifests(self.resources, self.excluded, skips=self.skips), Manifests()
+        differing = changed_files(self.changed, self.resources)
+
+        def differs(name: str) -> bool:
+            return os.path.realpath(name) in differing
+
+        return (
+            read_manifests(self.resources, self.excluded, skips=self.skips, chosen=differs),
+            read_manifests(self.resources, self.excluded, chosen=lambda name: not differs(name)),
+        )
 
 
 class BuiltReview(NamedTuple):
@@ -75,19 +94,23 @@ def check_manifests(
     report: ReportOptions,
 ) -> int:
     """Check the manifests, print the result and return the exit status."""
-    manifests = read_manifests(options.resources, options.excluded, skips=options.skips)
+    manifests, unchanged = options.read()
     echo_skipped(manifests.skipped)
-    if not manifests.documents and not options.skips:
+    if not manifests.documents and not options.skips and options.changed is None:
         manifests.required()
         raise ConfigError(f"no manifests in {', '.join(map(str, options.resources))}")
     old = read_manifests(options.old, options.excluded).required()
     requester.require_one_kind(manifests.documents)
-    policies = policies.with_definitions(definitions_of(manifests.documents))
+    known = [*unchanged.documents, *manifests.documents]
+    policies = policies.with_definitions(definitions_of(known))
     echo_assumptions(manifests.documents, requester, policies.mapper)
     before = OldObjects(manifests, old, requester)
     built = _built(manifests, before, requester, policies.mapper)
     defaults = policies.defaults if options.defaults else None
-    checked = list(_check(Admitter(policies, authorizer, defaults=defaults), built, options.labels))
+    admitter = Admitter(policies, authorizer, defaults=defaults)
+    for document in filter(is_namespace, unchanged.documents):
+        admitter = admitter.knowing(document.raw)
+    checked = list(_check(admitter, built, options.labels))
     tally = Tally(
         skipped_files=manifests.skipped_files,
         skipped_documents=manifests.skipped_documents,
@@ -97,7 +120,7 @@ def check_manifests(
         tally.add(each)
     echo_problems(manifests.problems, err=True)
     write(report, checked, tally, manifests.problems)
-    if report.form == "text" and (hint := explain_hint(checked, click.get_current_context())):
+    if report.form == "text" and (hint := explain_hint(checked, known)):
         click.echo(hint, err=True)
     status = INVALID if manifests.problems else int(tally.fails(report.fail_on))
     _write(options, manifests, checked, status)

@@ -43,8 +43,7 @@ Examples:
       --user alice --group dev
   policyd apply -p policies/ deploy/ --exclude values.yaml \\
       --exclude 'templates/*'
-  git diff --name-only main | xargs policyd apply -p policies/ \\
-      --skip-no-objects
+  policyd apply -p policies/ --changed main deploy/
   policyd apply -p policies/ deploy/ --namespace shop --fail-on warn
   policyd apply -p policies/ deploy/ --diff --output-dir mutated/
   helm template chart/ | policyd apply -p policies/ --mutated - > mutated.yaml
@@ -80,8 +79,9 @@ Exit status: 0 if every object is admitted, 1 if at least one is denied, also by
 are checked all the same), 3 if no object is denied but part of the cluster could not be read.
 """
 _OF_MANIFESTS = (
-    "PATHS, --operation, --old, --exclude, --skip-no-objects, --resource, --namespace-labels, "
-    "--no-defaults, --output-dir and --mutated cannot be combined with --cluster"
+    "PATHS, --operation, --old, --exclude, --skip-no-objects, --changed, --resource, "
+    "--namespace-labels, --no-defaults, --output-dir and --mutated cannot be combined with "
+    "--cluster"
 )
 
 
@@ -129,6 +129,15 @@ _OF_MANIFESTS = (
     "xargs do.",
 )
 @click.option(
+    "--changed",
+    is_flag=False,
+    flag_value="HEAD",
+    metavar="[REF]",
+    help="Check only manifests in PATHS (default: the current directory) that differ from this "
+    "commit of git (default: HEAD) or are untracked. The others only describe the cluster, as "
+    "Namespaces and CustomResourceDefinitions do.",
+)
+@click.option(
     "--output-dir",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
@@ -168,6 +177,7 @@ def command(
     fail_on: tuple[str, ...],
     excluded: tuple[str, ...],
     skips: bool,
+    changed: str | None,
     output_dir: Path | None,
     mutated: bool,
     verbose: bool,
@@ -193,12 +203,22 @@ def command(
     cluster = scan if scan.cluster else None
     namespace = None if scan.cluster else next(iter(scan.namespaces), None)
     options = ManifestOptions(
-        resources, old, excluded, namespace_labels, output_dir, mutated, defaults, skips
+        resources if resources or changed is None else (Path(),),
+        old,
+        excluded,
+        namespace_labels,
+        output_dir,
+        mutated,
+        defaults,
+        skips,
+        changed,
     )
     if cluster is not None and (operation or resource or options.given):
         raise click.UsageError(_OF_MANIFESTS)
-    if cluster is None and not resources:
+    if cluster is None and not options.resources:
         raise click.UsageError("Missing argument 'PATHS...' (or --cluster).")
+    if changed is not None and Path("-") in resources:
+        raise click.UsageError("--changed compares files: it cannot read standard input")
     if cluster is None and diff and form not in ("text", "json"):
         raise click.UsageError(f"--diff requires --format text or json, not {form}")
     if version is None:

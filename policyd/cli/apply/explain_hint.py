@@ -21,10 +21,11 @@ _OWN = ("--format", "--help", "--old")  # not passed on as they are
 _LABELS = "--namespace-labels"
 
 
-def explain_hint(checked: Sequence[CheckedObject], context: click.Context) -> str:
+def explain_hint(checked: Sequence[CheckedObject], known: Sequence[Document]) -> str:
     """Return lines with the command for the first denied object; empty if there is none.
 
-    The command gets every option of this run that it has, too.
+    The command gets every option of this run that it has, too. ``known``: the manifests that were
+    checked, and those that describe the cluster.
     """
     denied = [each for each in checked if not each.admission.allowed]
     if not denied:
@@ -33,14 +34,14 @@ def explain_hint(checked: Sequence[CheckedObject], context: click.Context) -> st
     document = first.document
     if document.file != "-" and not Path(document.file).is_file():
         return ""  # a pipe such as <(command), which cannot be read again
-    others = [each.document for each in checked if each.document.file != document.file]
-    words = ["policyd", "explain", *_options(first, context), *_definition(document, others)]
+    others = [each for each in known if each.file != document.file]
+    options = _options(first, click.get_current_context())
+    words = ["policyd", "explain", *options, *_definition(document, others)]
     if not any(word == _LABELS for word in words):
         words += _labels(document, others)
     file = shortest(document.file)
     words.append(f"./{file}" if file.startswith("-") and file != "-" else file)
-    siblings = [each for each in checked if each.document.file == document.file]
-    if len(siblings) > 1 and object_name(document):
+    if sum(each.file == document.file for each in known) > 1 and object_name(document):
         words += ["--select", selector(document)]
     also = ", pipe the same input into this command" if file == "-" else ""
     return f"to explain the first denial{also}:\n  {shlex.join(words)}"
