@@ -109,10 +109,10 @@ def command(
         if body.lstrip()[:1] != b"{":
             body = read_object(body, source.name)
         given = GivenReview(body if isinstance(body, dict) else _decoded(body, request), None)
-    namespace = request.namespace(given)
-    if namespace is not None:
-        policies = policies.with_namespace(namespace)
-    answer = PolicySet(policies).review(body, webhook, authorizer=authorizer)
+    namespace = request.namespace(given, policies.namespaces)
+    known = policies if namespace is None else policies.with_namespace(namespace)
+    answer = PolicySet(known).review(body, webhook, authorizer=authorizer)
+    request.namespaces.echo_unknown(policies, [body])
     click.echo(orjson.dumps(answer))
 
 
@@ -135,7 +135,7 @@ def _answer_lines(
             continue
         try:
             given = GivenReview(_decoded(line, request), None)
-            namespace = request.namespace(given, several=True)
+            namespace = request.namespace(given, policies.namespaces, several=True)
             chosen = policies if namespace is None else policies.with_namespace(namespace)
             answer: JSON = PolicySet(chosen).review(line, webhook, authorizer=authorizer)
         except ReviewError as error:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter_ns
 from typing import NamedTuple
@@ -24,6 +24,7 @@ from policyd.cli.shared.manifests import (
     is_namespace,
     read_manifests,
 )
+from policyd.cli.shared.namespaces import NamespaceOptions
 from policyd.cli.shared.output import counted, echo_problems, echo_skipped
 from policyd.cli.shared.terminal.progress import with_progress
 from policyd.errors import ConfigError, PolicySchemaError
@@ -32,7 +33,6 @@ from policyd.offline.admitting import Admitter
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.source.loaded_documents import Document
-from policyd.policy.suite.reviews import namespace
 
 INVALID = 2  # the exit status if a file could not be read
 
@@ -41,15 +41,15 @@ INVALID = 2  # the exit status if a file could not be read
 class ManifestOptions:
     """What to check and where to write the results of mutations.
 
-    ``labels`` are those of every namespace. ``mutated``: print the manifests to standard output.
-    ``defaults``: evaluate manifests with the API server's defaults. ``skips``: named files may have
-    no object. ``changed``: check only what differs from this commit.
+    ``mutated``: print the manifests to standard output. ``defaults``: evaluate manifests with the
+    API server's defaults. ``skips``: named files may have no object. ``changed``: check only what
+    differs from this commit.
     """
 
     resources: tuple[Path, ...]
     old: tuple[Path, ...] = ()
     excluded: tuple[str, ...] = ()
-    labels: dict[str, str] | None = None
+    namespaces: NamespaceOptions = field(default_factory=NamespaceOptions)
     output_dir: Path | None = None
     mutated: bool = False
     defaults: bool = True
@@ -107,10 +107,13 @@ def check_manifests(
     before = OldObjects(manifests, old, requester)
     built = _built(manifests, before, requester, policies.mapper)
     defaults = policies.defaults if options.defaults else None
+    for document in filter(
+        is_namespace, (*unchanged.documents, *(each.document for each in built))
+    ):
+        policies = policies.with_namespace(document.raw)
+    options.namespaces.echo_unknown(policies, [each.review for each in built])
     admitter = Admitter(policies, authorizer, defaults=defaults)
-    for document in filter(is_namespace, unchanged.documents):
-        admitter = admitter.knowing(document.raw)
-    checked = list(_check(admitter, built, options.labels))
+    checked = list(_check(admitter, built, options.namespaces))
     tally = Tally(
         skipped_files=manifests.skipped_files,
         skipped_documents=manifests.skipped_documents,
@@ -144,17 +147,13 @@ def _built(
 
 
 def _check(
-    admitter: Admitter, built: Sequence[BuiltReview], labels: dict[str, str] | None
+    admitter: Admitter, built: Sequence[BuiltReview], namespaces: NamespaceOptions
 ) -> Iterator[CheckedObject]:
     """Yield each object with its result, in order."""
-    for each in built:
-        if is_namespace(each.document):
-            admitter = admitter.knowing(each.document.raw)
     for document, review, updated in with_progress(built, "checking"):
-        chosen = admitter
-        name = review["request"].get("namespace")
-        if labels is not None and name:
-            chosen = admitter.knowing(namespace(name, labels))
+        name = review["request"].get("namespace") or ""
+        namespace = namespaces.of(name, admitter.policies.namespaces)
+        chosen = admitter if namespace is None else admitter.knowing(namespace)
         started = perf_counter_ns()
         admission = chosen.admit(review)
         seconds = (perf_counter_ns() - started) / 1e9

@@ -13,6 +13,11 @@ from policyd.cli.apply.cluster import cluster_options, scan_cluster
 from policyd.cli.apply.output import FORMATS
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.manifests import Requester
+from policyd.cli.shared.namespaces import (
+    NAMESPACE_ANNOTATIONS,
+    NAMESPACE_LABELS,
+    NamespaceOptions,
+)
 from policyd.cli.shared.output import format_option
 from policyd.cli.shared.policy_options import (
     POLICY_KINDS,
@@ -24,7 +29,6 @@ from policyd.cli.shared.reports import ReportRule
 from policyd.cli.shared.request import (
     DEFAULTS,
     GROUP,
-    NAMESPACE_LABELS,
     OLD,
     OPERATION,
     RESOURCE,
@@ -80,8 +84,8 @@ are checked all the same), 3 if no object is denied but part of the cluster coul
 """
 _OF_MANIFESTS = (
     "PATHS, --operation, --old, --exclude, --skip-no-objects, --changed, --resource, "
-    "--namespace-labels, --no-defaults, --output-dir and --mutated cannot be combined with "
-    "--cluster"
+    "--namespace-labels, --namespace-annotations, --no-defaults, --output-dir and --mutated cannot "
+    "be combined with --cluster"
 )
 
 
@@ -93,6 +97,7 @@ _OF_MANIFESTS = (
 @GROUP
 @RESOURCE
 @NAMESPACE_LABELS
+@NAMESPACE_ANNOTATIONS
 @authorizer_option
 @DEFAULTS
 @enforce_all_option()
@@ -169,6 +174,7 @@ def command(
     user: str | None,
     groups: tuple[str, ...],
     namespace_labels: dict[str, str] | None,
+    namespace_annotations: dict[str, str] | None,
     authorizer: Authorizer | None,
     defaults: bool,
     enforce_all: bool,
@@ -191,8 +197,8 @@ def command(
     Each manifest in PATHS is checked as if it were created now: mutated, then validated.
     PATHS are files and directories of YAML or JSON; - is standard input. The items of a List
     are checked one by one. Files in a directory that contain no Kubernetes object, such as Helm
-    values, are skipped with a warning. Namespace labels come from --namespace-labels or from
-    Namespace objects in PATHS or in the policies.
+    values, are skipped with a warning. Labels and annotations of namespaces come from Namespace
+    objects in PATHS or in the policies, or from --namespace-labels and --namespace-annotations.
 
     With --cluster, the objects in a cluster are checked instead, as if each were created now as it
     is: validated, but not mutated. Only the resources that the policies match are read. Objects
@@ -206,7 +212,7 @@ def command(
         resources if resources or changed is None else (Path(),),
         old,
         excluded,
-        namespace_labels,
+        NamespaceOptions(namespace_labels, namespace_annotations),
         output_dir,
         mutated,
         defaults,

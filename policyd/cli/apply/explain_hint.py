@@ -37,7 +37,7 @@ def explain_hint(checked: Sequence[CheckedObject], known: Sequence[Document]) ->
     others = [each for each in known if each.file != document.file]
     options = _options(first, click.get_current_context())
     words = ["policyd", "explain", *options, *_definition(document, others)]
-    if not any(word == _LABELS for word in words):
+    if _LABELS not in words:
         words += _labels(document, others)
     file = shortest(document.file)
     words.append(f"./{file}" if file.startswith("-") and file != "-" else file)
@@ -83,16 +83,20 @@ def _definition(document: Document, others: Sequence[Document]) -> list[str]:
 
 
 def _labels(document: Document, others: Sequence[Document]) -> list[str]:
-    """Return the labels of the object's namespace, if its Namespace is in another file."""
+    """Return the labels of the object's namespace, if its Namespace is in another file; or that
+    file, if it has annotations too.
+    """
     for each in others:
         if is_namespace(each) and each.name == document.namespace:
-            labels = _labels_of(each.raw)
+            if _metadata(each.raw, "annotations") and Path(each.file).is_file():
+                return ["-p", shortest(each.file)]
+            labels = _metadata(each.raw, "labels")
             if labels:
                 return [_LABELS, ",".join(f"{key}={value}" for key, value in labels.items())]
     return []
 
 
-def _labels_of(namespace: JSONObject) -> Mapping[str, Any]:
+def _metadata(namespace: JSONObject, part: str) -> Mapping[str, Any]:
     metadata = namespace.get("metadata")
-    labels = metadata.get("labels") if isinstance(metadata, dict) else None
-    return labels if isinstance(labels, dict) else {}
+    found = metadata.get(part) if isinstance(metadata, dict) else None
+    return found if isinstance(found, dict) else {}

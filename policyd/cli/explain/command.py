@@ -97,8 +97,9 @@ def command(
 
     FILE is JSON or YAML; - is standard input. It contains an AdmissionReview, or manifests. A
     CREATE request is built from each manifest (see --operation, --old, --user, --group and
-    --namespace); the items of a List are explained one by one. Labels of namespaces come from
-    --namespace-labels, or from Namespace objects in FILE or in the policies.
+    --namespace); the items of a List are explained one by one. Labels and annotations
+    of namespaces come from --namespace-labels and --namespace-annotations, or from Namespace
+    objects in FILE or in the policies.
 
     With --format json there is one JSON document per object: a jq filter works for one and for
     many, and jq -s makes a list of them. If there are several, each has file, line and object.
@@ -120,7 +121,7 @@ def command(
         explainer = explainer.knowing(known_namespace)
     defaults = explainer.defaults if request.defaults else None
     for number, each in enumerate(given):
-        namespace = request.namespace(each, several=len(given) > 1)
+        namespace = request.namespace(each, explainer.policies.namespaces, several=len(given) > 1)
         chosen = explainer if namespace is None else explainer.knowing(namespace)
         stories = chosen.explain(
             each.review, _WEBHOOKS[webhook], authorizer, defaults=defaults, built=each.is_built
@@ -137,6 +138,7 @@ def command(
         echo_wrapped(
             "\n".join(text(stories, sent, style, defaulted=defaults is not None and each.is_built))
         )
+    request.namespaces.echo_unknown(explainer.policies, [each.review for each in given])
 
 
 def _heading(given: GivenReview) -> str:

@@ -20,16 +20,21 @@ from policyd.cli.shared.manifests import (
     is_namespace,
     read_manifests,
 )
+from policyd.cli.shared.namespaces import (
+    NAMESPACE_ANNOTATIONS,
+    NAMESPACE_LABELS,
+    NamespaceOptions,
+)
 from policyd.cli.shared.output import echo_skipped
 from policyd.cli.shared.settings import EXISTING, grouped
 from policyd.errors import ConfigError, PolicySchemaError, ReviewError
 from policyd.json_types import JSONObject
+from policyd.policy.compile.params import Namespaces
 from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.source.files import SourceFile, is_packed, read_bytes
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.loader import read_one
 from policyd.policy.source.splitting import split
-from policyd.policy.suite.reviews import namespace
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _SHOWN = 10  # objects named in a message; the others are counted
@@ -154,12 +159,18 @@ class RequestOptions:
     resource: str | None
     namespace_labels: dict[str, str] | None
     defaults: bool
+    namespace_annotations: dict[str, str] | None = None
 
     @property
     def requester(self) -> Requester:
         """What the options say of every request."""
         place = (self.default_namespace, self.resource)
         return Requester(self.operation, self.user, self.groups, *place)
+
+    @property
+    def namespaces(self) -> NamespaceOptions:
+        """What the options say of every namespace."""
+        return NamespaceOptions(self.namespace_labels, self.namespace_annotations)
 
     @property
     def for_manifests(self) -> bool:
@@ -210,18 +221,18 @@ class RequestOptions:
             )
         return found
 
-    def namespace(self, given: GivenReview, *, several: bool = False) -> JSONObject | None:
-        """Build the request's Namespace with the labels given; None if there are none.
+    def namespace(
+        self, given: GivenReview, known: Namespaces, *, several: bool = False
+    ) -> JSONObject | None:
+        """Build the request's Namespace with the labels and annotations given; None if there are
+        none. ``known``: what is known of it otherwise.
 
         ``several``: there are more requests, so this one need not have a namespace.
         """
-        if self.namespace_labels is None:
-            return None
-        if not given.namespace:
-            if several:
-                return None
-            raise click.UsageError("--namespace-labels: the request has no namespace")
-        return namespace(given.namespace, self.namespace_labels)
+        flag = self.namespaces.flag
+        if flag and not given.namespace and not several:
+            raise click.UsageError(f"{flag}: the request has no namespace")
+        return self.namespaces.of(given.namespace, known)
 
 
 def _is_review(document: Document) -> bool:
@@ -266,12 +277,6 @@ NAMESPACE = click.option(
     metavar="NAME",
     help="Set the namespace of objects that name none.  [default: default]",
 )
-NAMESPACE_LABELS = click.option(
-    "--namespace-labels",
-    metavar="KEY=VALUE,…",
-    callback=lambda context, parameter, text: None if text is None else _labels(text),
-    help="Set the labels of the request's namespace, for namespaceSelector and namespaceObject.",
-)
 DEFAULTS = click.option(
     "--no-defaults",
     "defaults",
@@ -282,9 +287,16 @@ DEFAULTS = click.option(
     "admission.",
 )
 _OPTIONS = (
-    SELECT, OPERATION, OLD, USER, GROUP, NAMESPACE, RESOURCE, NAMESPACE_LABELS, DEFAULTS,
+    SELECT, OPERATION, OLD, USER, GROUP, NAMESPACE, RESOURCE, NAMESPACE_LABELS,
+    NAMESPACE_ANNOTATIONS, DEFAULTS,
 )  # fmt: skip
 request_options = grouped("request", RequestOptions, _OPTIONS)
+# No part of a webhook configuration reads the annotations of a namespace.
+webhook_request_options = grouped(
+    "request",
+    RequestOptions,
+    [each for each in _OPTIONS if each is not NAMESPACE_ANNOTATIONS],
+)
 
 
 def name_of(file: BinaryIO) -> str:
@@ -323,15 +335,3 @@ def read_object(body: bytes, name: str) -> JSONObject:
     if not isinstance(document, dict):
         raise ReviewError(f"{name}: expected one object, got {json.dumps(document)[:40]}")
     return document
-
-
-def _labels(text: str) -> dict[str, str]:
-    labels = {}
-    for pair in filter(None, text.split(",")):
-        key, equals, value = pair.partition("=")
-        if not equals or not key.strip():
-            raise click.BadParameter(
-                f"expected KEY=VALUE, got {pair!r}", param_hint="--namespace-labels"
-            )
-        labels[key.strip()] = value.strip()
-    return labels

@@ -87,14 +87,14 @@ def with_options(command: Callable[..., Any], options: Sequence[AddOption]) -> C
 
 def grouped(argument: str, make: Callable[..., Any], options: Sequence[AddOption]) -> AddOption:
     """Return what adds options to a command as one argument: what ``make`` returns for their
-    values, which are its parameters.
+    values, which are its parameters; those of its parameters without an option have a default.
     """
     names = tuple(signature(make).parameters)
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
         def command(**values: Any) -> Any:
-            made = make(**{each: values.pop(each) for each in names})
+            made = make(**{each: values.pop(each) for each in names if each in values})
             return function(**{argument: made}, **values)
 
         return with_options(command, options)

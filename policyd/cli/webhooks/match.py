@@ -17,7 +17,7 @@ from policyd.cli.shared.manifests import (
     read_manifests,
 )
 from policyd.cli.shared.output import echo_json, format_option, styled, warn
-from policyd.cli.shared.request import RequestOptions, name_of, read_source, request_options
+from policyd.cli.shared.request import RequestOptions, name_of, read_source, webhook_request_options
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.version import version_option
 from policyd.cli.webhooks.options import files_option
@@ -25,6 +25,7 @@ from policyd.defaulting.defaults import Defaults
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
+from policyd.policy.compile.params import Namespaces
 from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.source.loaded_documents import Document
 from policyd.versions import KubernetesVersion
@@ -61,7 +62,7 @@ Exit status: 0 if the webhooks were determined (even if the API server rejects t
 
 @click.command("match", epilog=_EPILOG)
 @files_option("webhook configurations, Namespaces and CustomResourceDefinitions")
-@request_options
+@webhook_request_options
 @authorizer_option
 @format_option("text", "json")
 @click.argument("file", default="-", type=click.File("rb"), metavar="[FILE]")
@@ -104,7 +105,7 @@ def command(
         if request.defaults and each.is_built:
             review = defaults.review(review)
         sent = decode(review).raw
-        named = request.namespace(each, several=len(given) > 1)
+        named = request.namespace(each, Namespaces(namespaces), several=len(given) > 1)
         known = [*namespaces, *([named] if named else [])]
         calls = called(
             hooks,
