@@ -84,7 +84,8 @@ def command(
     --namespace); the items of a List are matched one by one. Labels of namespaces come from
     --namespace-labels, or from Namespace objects in FILE or in the files of -f.
 
-    For each webhook that is not called, the reason is shown. Responses of webhooks are not known:
+    For each webhook that is not called, the reason is shown; if no rule matches, the reason of
+    every rule, the nearest rule first. Responses of webhooks are not known:
     each webhook is matched with the object as it is given. A matchCondition that checks permissions
     is known with --authorizer only.
     """
@@ -166,6 +167,7 @@ def calls_text(calls: Calls, request: JSONObject) -> Iterator[str]:
             yield f"{title}:"
             for each in others:
                 yield f"  - {_kind(each.hook)} {_named(each.hook)}: {each.reason}"
+                yield from (f"      {other}" for other in each.others)
 
 
 def calls_json(calls: Calls, request: JSONObject) -> JSONObject:
@@ -242,4 +244,5 @@ def _call_json(call: HookCall) -> JSONObject:
 
 
 def _other_json(other: NotCalled) -> JSONObject:
-    return {**_hook_json(other.hook), "part": other.part, "reason": other.reason}
+    reason = {"part": other.part, "reason": other.reason, "otherRules": list(other.others)}
+    return {**_hook_json(other.hook), **reason}
