@@ -2,7 +2,7 @@
 options that make one argument. Resolves no settings.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import Field, fields
 from functools import wraps
 from inspect import signature
@@ -52,6 +52,18 @@ _COMPLETED: dict[Callable[[str], Any], click.Path] = {
     option_values.file_or_config_map: click.Path(dir_okay=False),
     option_values.directory: click.Path(file_okay=False),
 }
+# The sections of --help, by the first setting of each.
+_SECTIONS = {
+    "policies": "Policies",
+    "bind": "Addresses",
+    "tls_cert": "TLS and clients",
+    "require_api_server_token": "Tokens of the API server",
+    "timeout": "Requests and connections",
+    "cluster": "Cluster",
+    "register": "Webhook configurations",
+    "manage_certificates": "Managed certificates",
+    "events": "Events, recordings, traces and logs",
+}
 
 # Durations from here on are shown in hours: 48.
 _HOURS = 172_800.0
@@ -59,7 +71,40 @@ _HOURS = 172_800.0
 
 def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add a flag for each setting to a command; it is None, or (), if it is not given."""
-    return with_options(function, [_option(each) for each in fields(Settings)])
+    section, options = "", []
+    for each in fields(Settings):
+        section = _SECTIONS.get(each.name, section)
+        options.append(_option(each, section))
+    return with_options(function, options)
+
+
+class SettingOption(click.Option):
+    """An option in a section of ``--help``."""
+
+    def __init__(self, *args: Any, section: str, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.section = section
+
+
+class SectionedCommand(click.Command):
+    """A command whose ``--help`` has a section for each of its options' sections."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sections, first the one of options without a section."""
+        for title, options in by_section(self.get_params(ctx)).items():
+            records = [each.get_help_record(ctx) for each in options]
+            with formatter.section(title):
+                formatter.write_dl([each for each in records if each])
+
+
+def by_section(parameters: Iterable[click.Parameter]) -> dict[str, list[click.Parameter]]:
+    """Return the options by their section, first ``Options`` with those that have none."""
+    found: dict[str, list[click.Parameter]] = {"Options": []}
+    for each in parameters:
+        if isinstance(each, click.Option):
+            section = each.section if isinstance(each, SettingOption) else "Options"
+            found.setdefault(section, []).append(each)
+    return found
 
 
 class OptionValue(click.ParamType[Any]):
@@ -102,17 +147,22 @@ def grouped(argument: str, make: Callable[..., Any], options: Sequence[AddOption
     return add
 
 
-def _option(each: Field[Any]) -> AddOption:
+def _option(each: Field[Any], section: str) -> AddOption:
     flag = "--" + each.name.replace("_", "-")
     names = [SHORT[each.name], flag] if each.name in SHORT else [flag]
     read = each.metadata["read"]
     doc = f"{each.metadata['doc']}  [{PREFIX}{each.name.upper()}{_default(each.default, read)}]"
     if isinstance(each.default, bool):
-        return click.option(f"{flag}/--no-{flag[2:]}", each.name, default=None, help=doc)
+        switch = f"{flag}/--no-{flag[2:]}"
+        return click.option(
+            switch, each.name, cls=SettingOption, section=section, default=None, help=doc
+        )
     completed = _COMPLETED.get(read)
     return click.option(
         *names,
         each.name,
+        cls=SettingOption,
+        section=section,
         multiple=each.metadata["many"],
         default=None,
         metavar=_METAVARS[read],
@@ -123,7 +173,9 @@ def _option(each: Field[Any]) -> AddOption:
 
 def _default(value: Any, read: Callable[[str], Any]) -> str:
     """The default as a user would write it; an empty string if there is none."""
-    if value in (None, (), False, ""):
+    if isinstance(value, bool):
+        return f"; default {'true' if value else 'false'}"
+    if value in (None, (), ""):
         return ""
     if _METAVARS.get(read) == "DURATION":
         value = f"{value / 3600:g}h" if value >= _HOURS else f"{value:g}s"
