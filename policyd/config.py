@@ -270,7 +270,10 @@ class Settings:
         "OTEL_EXPORTER_OTLP_ENDPOINT.",
     )
     log_format: str = setting(
-        "json", values.log_format, "Log one JSON object per line, or plain text."
+        "",
+        values.log_format,
+        "Log one JSON object per line, or plain text. Defaults to text if standard error is a "
+        "terminal, else to json.",
     )
 
     @property

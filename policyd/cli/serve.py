@@ -23,7 +23,7 @@ Examples:
   policyd serve --cluster --policy-configmaps policyd.dev/policies=true \\
       --tls-cert tls.crt --tls-key tls.key
   policyd serve -p policies/ --cluster --register --self-signed --in-tree auto
-  POLICYD_LOG_FORMAT=text policyd serve -p policies/ --self-signed \\
+  POLICYD_LOG_FORMAT=json policyd serve -p policies/ --self-signed \\
       --bind 127.0.0.1:8443
 
 Exit status: 0 after SIGTERM or SIGINT, 2 if a setting is invalid or no policy can be loaded.
