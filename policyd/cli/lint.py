@@ -77,8 +77,17 @@ def _rule_names(
     return names
 
 
+def _offered(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return rules for a shell that completes names, or the last name of a list."""
+    before, comma, last = incomplete.rpartition(",")
+    given = before.split(",")
+    return [
+        f"{before}{comma}{name}" for name in RULES if name.startswith(last) and name not in given
+    ]
+
+
 def _explain_rule(context: click.Context, parameter: click.Parameter, name: str | None) -> None:
-    if name is not None:
+    if name is not None and not context.resilient_parsing:
         if name not in RULES:
             reason = f"there is no rule {name!r}; {nearest(name, most=3)}"
             raise click.BadParameter(reason, context, parameter)
@@ -87,7 +96,7 @@ def _explain_rule(context: click.Context, parameter: click.Parameter, name: str 
 
 
 def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
-    if wanted:
+    if wanted and not context.resilient_parsing:
         width, columns = max(map(len, RULES)), terminal_width()
         for name, rule in sorted(RULES.items(), key=lambda item: (item[1].severity, item[0])):
             cells = (f"{name:{width}}", f"{rule.severity:6}")
@@ -112,6 +121,7 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
     multiple=True,
     metavar="RULE,…",
     callback=_rule_names,
+    shell_complete=_offered,
     help="Do not report advice of these rules; may be repeated.",
 )
 @click.option(
@@ -134,6 +144,7 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
     is_eager=True,
     expose_value=False,
     callback=_explain_rule,
+    shell_complete=_offered,
     help="Explain a rule with an example and exit.",
 )
 @click.option(

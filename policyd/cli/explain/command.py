@@ -14,7 +14,12 @@ from policyd.cli.explain.as_text import text
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.manifests import place_of
 from policyd.cli.shared.output import echo_json, format_option, styled
-from policyd.cli.shared.policy_options import enforce_all_option, policies_option, require_policies
+from policyd.cli.shared.policy_options import (
+    enforce_all_option,
+    policies_option,
+    policy_names,
+    require_policies,
+)
 from policyd.cli.shared.request import GivenReview, RequestOptions, read_source, request_options
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.tree import TreeStyle, readable_width
@@ -63,7 +68,13 @@ _WIDEST = 120
 
 @click.command("explain", epilog=_EPILOG)
 @policies_option()
-@click.option("--policy", "only", metavar="NAME", help="Explain only this policy, in full detail.")
+@click.option(
+    "--policy",
+    "only",
+    metavar="NAME",
+    shell_complete=policy_names,
+    help="Explain only this policy, in full detail.",
+)
 @click.option(
     "--webhook",
     type=click.Choice(list(_WEBHOOKS)),

@@ -1,6 +1,7 @@
 """Groups of commands that are tables: each command is imported only when it is used."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import click.shell_completion
 
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cli.shared.terminal.color import color_option
+from policyd.errors import PolicydError
 
 PROJECT_FILE = "policyd.yaml"
 # Keys in the context: the file, or None; the arguments of the command as they were typed.
@@ -81,7 +83,7 @@ class TableGroup(click.Group):
             raise click.UsageError(f"No such command {args[0]!r}.{suggestion}", ctx)
         name, command, rest = super().resolve_command(ctx, args)
         ctx.meta[ARGUMENTS] = list(rest)
-        if isinstance(command, TableGroup) or command is None or ctx.resilient_parsing:
+        if isinstance(command, TableGroup) or command is None:
             return name, command, rest
         groups = _groups(ctx)
         names = [*(str(each.info_name) for each in groups[1:]), str(name)]
@@ -92,7 +94,9 @@ class TableGroup(click.Group):
 
             root = groups[0].command
             assert isinstance(root, click.Group)
-            ctx.default_map = {str(name): defaults(file, command, names, root)}
+            # A shell that completes words has no use for the problems of the file.
+            with suppress(PolicydError) if ctx.resilient_parsing else nullcontext():
+                ctx.default_map = {str(name): defaults(file, command, names, root)}
         return name, command, rest
 
     def shell_complete(

@@ -26,6 +26,7 @@ from policyd.cli.shared.namespaces import (
     NamespaceOptions,
 )
 from policyd.cli.shared.output import echo_skipped
+from policyd.cli.shared.policy_options import documents
 from policyd.cli.shared.settings import EXISTING, grouped
 from policyd.errors import ConfigError, PolicySchemaError, ReviewError
 from policyd.json_types import JSONObject
@@ -103,10 +104,19 @@ def _parse(
         raise click.BadParameter(str(error), context, parameter) from None
 
 
+def _offered(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the objects of FILE for a shell that completes ``--select``."""
+    # click has left FILE among the other words, or opened it for --select=VALUE.
+    file = context.args[0] if context.args else name_of(context.params.get("file"))
+    named = [file] if Path(file).is_file() else []
+    return [text for text in map(selector, documents(named)) if text.startswith(incomplete)]
+
+
 SELECT = click.option(
     "--select",
     metavar="KIND/[NAMESPACE/]NAME",
     callback=_parse,
+    shell_complete=_offered,
     help="Choose one of several objects in the file, as in Service/shop/web.",
 )
 

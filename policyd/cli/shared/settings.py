@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from policyd import option_values, versions
 from policyd.config import PREFIX, Settings
@@ -64,6 +65,7 @@ _SECTIONS = {
     "manage_certificates": "Managed certificates",
     "events": "Events, recordings, traces and logs",
 }
+VERSIONS = tuple(map(str, versions.SUPPORTED))
 
 # Durations from here on are shown in hours: 48.
 _HOURS = 172_800.0
@@ -108,11 +110,14 @@ def by_section(parameters: Iterable[click.Parameter]) -> dict[str, list[click.Pa
 
 
 class OptionValue(click.ParamType[Any]):
-    """A value that a function parses; it raises ValueError with what it expects."""
+    """A value that a function parses; it raises ValueError with what it expects. ``offered``: what
+    a shell completes.
+    """
 
-    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+    def __init__(self, name: str, parse: Callable[[str], Any], offered: Sequence[str] = ()) -> None:
         self.name = name
         self._parse = parse
+        self._offered = offered
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not isinstance(value, str):
@@ -121,6 +126,12 @@ class OptionValue(click.ParamType[Any]):
             return self._parse(value)
         except ValueError as expected:
             self.fail(f"expected {expected}, got {value!r}", param, ctx)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the values that begin like this."""
+        return [CompletionItem(each) for each in self._offered if each.startswith(incomplete)]
 
 
 def with_options(command: Callable[..., Any], options: Sequence[AddOption]) -> Callable[..., Any]:
@@ -157,7 +168,8 @@ def _option(each: Field[Any], section: str) -> AddOption:
         return click.option(
             switch, each.name, cls=SettingOption, section=section, default=None, help=doc
         )
-    completed = _COMPLETED.get(read)
+    metavar = _METAVARS[read]
+    completed = _COMPLETED.get(read) or OptionValue(metavar, read, _offered(metavar, read))
     return click.option(
         *names,
         each.name,
@@ -165,9 +177,9 @@ def _option(each: Field[Any], section: str) -> AddOption:
         section=section,
         multiple=each.metadata["many"],
         default=None,
-        metavar=_METAVARS[read],
+        metavar=metavar,
         help=doc,
-        shell_complete=completed and completed.shell_complete,
+        shell_complete=completed.shell_complete,
     )
 
 
@@ -182,3 +194,10 @@ def _default(value: Any, read: Callable[[str], Any]) -> str:
     elif read is option_values.size and value % 2**20 == 0:
         value = f"{value // 2**20}MiB"
     return f"; default {value}"
+
+
+def _offered(metavar: str, read: Callable[[str], Any]) -> Sequence[str]:
+    """The values of a setting that a shell completes, if it has few."""
+    if read is versions.supported:
+        return VERSIONS
+    return metavar.strip("[]").split("|") if metavar.startswith("[") else ()
