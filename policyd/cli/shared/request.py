@@ -107,7 +107,7 @@ def _parse(
 def _offered(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the objects of FILE for a shell that completes ``--select``."""
     # click has left FILE among the other words, or opened it for --select=VALUE.
-    file = context.args[0] if context.args else name_of(context.params.get("file"))
+    file = context.args[0] if context.args else str(getattr(context.params.get("file"), "name", ""))
     named = [file] if Path(file).is_file() else []
     return [text for text in map(selector, documents(named)) if text.startswith(incomplete)]
 
