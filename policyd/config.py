@@ -69,6 +69,12 @@ class Settings:
         values.positive_duration,
         "Report not ready if policyd cannot watch its files for this long.",
     )
+    kubernetes_version: KubernetesVersion | None = setting(
+        None,
+        versions.supported,
+        f"Evaluate policies as this Kubernetes version does ({SPAN}). Defaults to the version of "
+        f"the connected cluster, else {NEWEST}.",
+    )
     bind: Address = setting(
         Address("0.0.0.0", 8443),  # noqa: S104 - reviews come from other hosts
         values.address,
@@ -245,12 +251,6 @@ class Settings:
         values.switch,
         "Report denials as Events in the namespaces of the objects.",
     )
-    kubernetes_version: KubernetesVersion | None = setting(
-        None,
-        versions.supported,
-        f"Evaluate policies as this Kubernetes version does ({SPAN}). Defaults to the version of "
-        f"the connected cluster, else {NEWEST}.",
-    )
     capture: Path | None = setting(
         None, values.directory, "Record reviews and answers in this directory, for policyd replay."
     )
@@ -270,7 +270,10 @@ class Settings:
         "OTEL_EXPORTER_OTLP_ENDPOINT.",
     )
     log_format: str = setting(
-        "json", values.log_format, "Log one JSON object per line, or plain text."
+        "",
+        values.log_format,
+        "Log one JSON object per line, or plain text. Defaults to text if standard error is a "
+        "terminal, else to json.",
     )
 
     @property

@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from policyd.cli import COMMANDS, policyd
+from policyd.cli.shared.settings import by_section
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference" / "commands"
 WIDTH = 120
@@ -60,11 +61,12 @@ def _sections(path: str, command: click.Command, level: int = 1) -> Iterator[str
     yield f"{'#' * level} policyd {path}"
     yield from _prose(command.help or "")
     yield f"```\n{' '.join((context.command_path, *command.collect_usage_pieces(context)))}\n```"
-    options = [_option(each, context) for each in command.get_params(context)]
-    listed = [option for option in options if option]
-    if listed:
-        yield f"{'#' * (level + 1)} Options"
-        yield "\n".join(listed)
+    sections = by_section(command.get_params(context))
+    for title, options in sections.items():
+        listed = [text for each in options if (text := _option(each, context))]
+        if listed:
+            yield f"{'#' * (level + 1 + (title != 'Options'))} {title}"
+            yield "\n".join(listed)
     yield from _epilog(command.epilog or "", level + 1)
     if isinstance(command, click.Group):
         for name in command.list_commands(context):

@@ -20,7 +20,9 @@ Exit status: 0 on success, 2 if the shell is not supported.
 def command(context: click.Context, shell: str) -> None:
     """Print the completion script for a shell.
 
-    The script completes commands, options, option values and file names. bash must be 4.4 or newer.
+    The script completes commands, options, option values and file names. Values are also names of
+    policies and cases, rules of lint, and objects for --select, of the files on the command line
+    (before the cursor) or of policyd.yaml. bash must be 4.4 or newer.
     """
     root = context.find_root()
     name = root.info_name or "policyd"

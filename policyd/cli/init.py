@@ -1,10 +1,14 @@
-"""``policyd init``: creates a first policy and its suite, which passes. Overwrites no file."""
+"""``policyd init``: creates a first policy and its suite, which passes, and the project file.
+Overwrites no file.
+"""
 
+import json
 from importlib.resources import files
 from pathlib import Path
 
 import click
 
+from policyd.cli.shared.groups import PROJECT_FILE, project_file
 from policyd.cli.shared.output import styled
 from policyd.errors import ConfigError
 from policyd.policy.model.names import dns_subdomain
@@ -16,7 +20,7 @@ _EPILOG = """\b
 Examples:
   policyd init
   policyd init policies/no-token --form mutation
-  policyd init && policyd test policies/
+  policyd init && policyd test
 
 Exit status: 0 on success, 2 if a file already exists.
 """
@@ -39,6 +43,10 @@ def command(directory: Path | None, form: str) -> None:
     The policy is named after DIR, which is created if it does not exist. The default is
     policies/require-team-label, or policies/default-no-token with --form mutation. Existing files
     are never overwritten.
+
+    If the project has no policyd.yaml, it is created in the current directory. It names the
+    directory above DIR, whose policies commands then read without -p and PATHS, and shows the
+    other defaults that a project can set.
     """
     folder = directory or Path("policies") / _NAMES[form]
     name = folder.resolve().name
@@ -52,15 +60,16 @@ def command(directory: Path | None, form: str) -> None:
             f"{' and '.join(there)} {exists}\n"
             "  hint: name another directory: policyd init policies/NAME"
         )
+    texts = {folder / file: _template(form, file).replace("NAME", name) for file in _FILES}
+    texts |= _project(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for file in _FILES:
-            text = files("policyd.cli").joinpath("templates", form, file).read_text("utf-8")
-            (folder / file).write_text(text.replace("NAME", name), "utf-8")
+        for path, text in texts.items():
+            path.write_text(text, "utf-8")
     except OSError as error:
         raise ConfigError(f"{error.filename}: {error.strerror}") from None
-    for file in _FILES:
-        click.echo(f"wrote {styled(str(folder / file), bold=True)}")
+    for path in texts:
+        click.echo(f"wrote {styled(str(path), bold=True)}")
     click.echo(
         f"""
 Next:
@@ -68,3 +77,18 @@ Next:
   policyd explain -p {folder} MANIFEST.yaml    # explain the decision for one of your manifests
   policyd serve --self-signed -p {folder}      # run the webhook"""
     )
+
+
+def _project(folder: Path) -> dict[Path, str]:
+    """Return the project file, if there is none and the policy is below the working directory."""
+    here, policy = Path.cwd(), folder.resolve()
+    if project_file(here) is not None or not policy.is_relative_to(here):
+        return {}
+    below = policy.relative_to(here)
+    policies = below if below.parent == Path() else below.parent
+    quoted = json.dumps(policies.as_posix(), ensure_ascii=False)
+    return {Path(PROJECT_FILE): _template(PROJECT_FILE).replace("POLICIES", quoted)}
+
+
+def _template(*path: str) -> str:
+    return files("policyd.cli").joinpath("templates", *path).read_text("utf-8")

@@ -12,7 +12,7 @@ import click
 from policyd.cli.shared.corrections import corrected_files, edit_text, write_changed
 from policyd.cli.shared.corrections import diff as difference
 from policyd.cli.shared.output import counted, echo_json, echo_problems, format_option
-from policyd.cli.shared.policy_options import NO_POLICIES_HINT, without_policies
+from policyd.cli.shared.policy_options import NO_POLICIES_HINT, policy_paths, without_policies
 from policyd.cli.shared.reports import ReportEntry, ReportLevel, ReportRule, echo_report
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.cli.shared.version import VERSION, version_option
@@ -36,6 +36,7 @@ from policyd.versions import KubernetesVersion
 
 _EPILOG = """\b
 Examples:
+  policyd lint
   policyd lint policies/
   policyd lint policy.yaml binding.yaml
   kustomize build overlays/prod | policyd lint -
@@ -76,8 +77,17 @@ def _rule_names(
     return names
 
 
+def _offered(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return rules for a shell that completes names, or the last name of a list."""
+    before, comma, last = incomplete.rpartition(",")
+    given = before.split(",")
+    return [
+        f"{before}{comma}{name}" for name in RULES if name.startswith(last) and name not in given
+    ]
+
+
 def _explain_rule(context: click.Context, parameter: click.Parameter, name: str | None) -> None:
-    if name is not None:
+    if name is not None and not context.resilient_parsing:
         if name not in RULES:
             reason = f"there is no rule {name!r}; {nearest(name, most=3)}"
             raise click.BadParameter(reason, context, parameter)
@@ -86,7 +96,7 @@ def _explain_rule(context: click.Context, parameter: click.Parameter, name: str 
 
 
 def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
-    if wanted:
+    if wanted and not context.resilient_parsing:
         width, columns = max(map(len, RULES)), terminal_width()
         for name, rule in sorted(RULES.items(), key=lambda item: (item[1].severity, item[0])):
             cells = (f"{name:{width}}", f"{rule.severity:6}")
@@ -95,7 +105,7 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
 
 
 @click.command("lint", epilog=_EPILOG)
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
+@policy_paths(click.Path(path_type=Path, allow_dash=True))
 @format_option(
     "text",
     "json",
@@ -111,6 +121,7 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
     multiple=True,
     metavar="RULE,…",
     callback=_rule_names,
+    shell_complete=_offered,
     help="Do not report advice of these rules; may be repeated.",
 )
 @click.option(
@@ -133,6 +144,7 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
     is_eager=True,
     expose_value=False,
     callback=_explain_rule,
+    shell_complete=_offered,
     help="Explain a rule with an example and exit.",
 )
 @click.option(
@@ -170,7 +182,8 @@ def command(
 ) -> None:
     """Report every error in your policies, plus advice, without a cluster.
 
-    PATHS are files and directories of YAML or JSON; - is standard input. Fields, names and CEL
+    PATHS are files and directories of YAML or JSON; - is standard input. Without PATHS, the
+    policies of policyd.yaml are read, or else the current directory. Fields, names and CEL
     expressions are checked. Expressions are type-checked against the schemas of the kinds that
     resourceRules name without wildcards: built-in kinds, and those of CustomResourceDefinitions
     in PATHS. Advice points out what is probably a mistake.

@@ -17,9 +17,9 @@ from policyd.cli.shared.request import (
     FOR_MANIFESTS,
     GivenReview,
     RequestOptions,
-    content,
-    name_of,
+    holds_manifests,
     read_object,
+    read_source,
     request_options,
 )
 from policyd.cli.shared.version import version_option
@@ -31,11 +31,12 @@ from policyd.versions import KubernetesVersion
 _EPILOG = """\b
 Examples:
   policyd review -p policies/ review.json
-  kubectl get pod web -o json | policyd review -p policies/ --object -
+  policyd review -p policies/ pod.yaml
+  kubectl get pod web -o json | policyd review -p policies/ -
   policyd review -p policies/ --webhook mutate --jsonl < reviews.jsonl
   policyd review -p policies/ --authorizer rules.yaml review.json
-  policyd review -p policies/ --namespace-labels env=prod --object pod.yaml
-  policyd review -p policies/ --object deploy/all.yaml --select Deployment/web
+  policyd review -p policies/ --namespace-labels env=prod pod.yaml
+  policyd review -p policies/ deploy/all.yaml --select Deployment/web
 
 Exit status: 0 if the review was answered (a denial is an answer), 2 if the input or a policy is
 invalid.
@@ -56,7 +57,7 @@ invalid.
     "--object",
     "as_object",
     is_flag=True,
-    help="Read a manifest from FILE and build the review from it.",
+    help="Expect a manifest in FILE, as options that describe its request (--user, --old) do.",
 )
 @request_options
 @authorizer_option
@@ -77,22 +78,26 @@ def command(
 ) -> None:
     """Answer the AdmissionReview in FILE as the server would.
 
-    FILE is JSON or YAML; - is standard input. The answer is one line of JSON: an AdmissionReview
-    whose response has allowed, status, warnings, auditAnnotations and, with --webhook mutate, the
-    base64-encoded JSON patch.
+    FILE is JSON or YAML; - is standard input. If it contains a manifest, a CREATE request is built
+    from it (see --operation, --old, --user, --group and --namespace); policyd apply checks many.
+
+    The answer is one line of JSON: an AdmissionReview whose response has allowed, status, warnings,
+    auditAnnotations and, with --webhook mutate, the base64-encoded JSON patch.
     """
-    if not as_object and request.for_manifests:
-        raise click.UsageError(f"{FOR_MANIFESTS} require --object")
+    as_object = as_object or request.for_manifests
     if as_object and jsonl:
-        raise click.UsageError("--object (one manifest) and --jsonl (reviews) cannot be combined")
+        raise click.UsageError(
+            f"--object, {FOR_MANIFESTS} apply to manifests, and --jsonl reads reviews"
+        )
     _, policies = loaded(paths, version)
     if enforce_all:
         policies = policies.enforced
     if jsonl:
         _answer_lines(policies, webhook, request, authorizer, file)
         return
-    if as_object:
-        (given,), namespaces, definitions = request.read_one(file, policies.mapper)
+    source = read_source(file)
+    if as_object or holds_manifests(source):
+        (given,), namespaces, definitions = request.read_one(source, policies.mapper)
         policies = policies.with_definitions(definitions)
         for each in namespaces:
             policies = policies.with_namespace(each)
@@ -100,19 +105,14 @@ def command(
         if request.defaults and given.is_built:
             body = policies.defaults.review(given.review)
     else:
-        body = content(file)
+        body = source.data
         if body.lstrip()[:1] != b"{":
-            body = read_object(body, name_of(file))
+            body = read_object(body, source.name)
         given = GivenReview(body if isinstance(body, dict) else _decoded(body, request), None)
-    namespace = request.namespace(given)
-    if namespace is not None:
-        policies = policies.with_namespace(namespace)
-    try:
-        answer = PolicySet(policies).review(body, webhook, authorizer=authorizer)
-    except ReviewError as error:
-        if as_object:
-            raise
-        raise ReviewError(f"{error}\n  hint: for a manifest use --object") from None
+    namespace = request.namespace(given, policies.namespaces)
+    known = policies if namespace is None else policies.with_namespace(namespace)
+    answer = PolicySet(known).review(body, webhook, authorizer=authorizer)
+    request.namespaces.echo_unknown(policies, [body])
     click.echo(orjson.dumps(answer))
 
 
@@ -135,7 +135,7 @@ def _answer_lines(
             continue
         try:
             given = GivenReview(_decoded(line, request), None)
-            namespace = request.namespace(given, several=True)
+            namespace = request.namespace(given, policies.namespaces, several=True)
             chosen = policies if namespace is None else policies.with_namespace(namespace)
             answer: JSON = PolicySet(chosen).review(line, webhook, authorizer=authorizer)
         except ReviewError as error:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from policyd.cli.shared.settings import FILE, settings_options
+from policyd.cli.shared.settings import FILE, SectionedCommand, settings_options
 from policyd.config import PREFIX, Settings, resolve
 from policyd.errors import ConfigError
 from policyd.gc_policy import collect_as_usual
@@ -23,14 +23,14 @@ Examples:
   policyd serve --cluster --policy-configmaps policyd.dev/policies=true \\
       --tls-cert tls.crt --tls-key tls.key
   policyd serve -p policies/ --cluster --register --self-signed --in-tree auto
-  POLICYD_LOG_FORMAT=text policyd serve -p policies/ --self-signed \\
+  POLICYD_LOG_FORMAT=json policyd serve -p policies/ --self-signed \\
       --bind 127.0.0.1:8443
 
 Exit status: 0 after SIGTERM or SIGINT, 2 if a setting is invalid or no policy can be loaded.
 """
 
 
-@click.command("serve", epilog=_EPILOG)
+@click.command("serve", cls=SectionedCommand, epilog=_EPILOG)
 @click.option(
     "--config",
     type=FILE,
@@ -40,9 +40,10 @@ Exit status: 0 after SIGTERM or SIGINT, 2 if a setting is invalid or no policy c
 def command(config: Path | None, **flags: Any) -> None:
     """Run the admission webhook: answer AdmissionReviews over TLS.
 
-    Every setting is a flag, an environment variable (shown in brackets) and a key of the config
-    file (maxInFlight for --max-in-flight). Flags override environment variables, which override
-    the file.
+    Every setting is a flag, an environment variable and a key of the config file (maxInFlight for
+    --max-in-flight). Flags override environment variables, which override the file. The brackets
+    show the variable and the default, if the setting has one; the variables and keys of switches
+    are true or false.
     """
     signals.ignore()
     if config is None and os.environ.get(PREFIX + "CONFIG"):

@@ -7,6 +7,7 @@ writes records of Python's ``logging`` (asyncio, Hypercorn, defects of the engin
 
 import asyncio
 import logging
+import os
 import ssl
 import time
 from collections.abc import Callable, Mapping
@@ -32,10 +33,15 @@ class Stream(Protocol):
     def flush(self) -> object: ...
 
 
+def log_form(given: str) -> str:
+    """Return the form of the log, by default text for a person at a terminal."""
+    return given or ("text" if os.isatty(2) else "json")
+
+
 def background_log(form: str) -> "tuple[Log, LogWriter]":
-    """A log to standard error, and the writer that serves it."""
+    """A log to standard error, and the writer that serves it. ``form``: empty for the default."""
     writer = LogWriter(standard_error())
-    log = Log(writer, form)
+    log = Log(writer, log_form(form))
 
     def line(count: int, why: str) -> bytes:
         message = f"{count} lines of this log are missing here: {why}"

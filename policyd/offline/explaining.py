@@ -57,6 +57,11 @@ class Explainer:
         return tuple(policy.name for policy in self._plain.policies)
 
     @property
+    def policies(self) -> CompiledPolicySet:
+        """The policies themselves."""
+        return self._plain
+
+    @property
     def mapper(self) -> ResourceMapper:
         """The resources of the kinds that the policies know."""
         return self._plain.mapper

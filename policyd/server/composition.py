@@ -133,6 +133,7 @@ class Server:
         self.in_cluster = self._cluster_controllers()
         self.controllers = [] if self.in_cluster is None else self.in_cluster.controllers
         self._stop, self._certified = asyncio.Event(), asyncio.Event()
+        self._interrupted = asyncio.Event()  # by SIGINT: do not wait for further requests
         self._filled = asyncio.Event()  # there are policies, or there need not be any
         self.capture = capturing(settings, self.recorder, self.log)
         self._turn = turn or nullcontext()
@@ -175,7 +176,9 @@ class Server:
     def _restore(self, image: bytes) -> LoadedSet:
         return self._loader.restore(image, self._definitions, self._version)
 
-    def _end(self, _: signal.Signals) -> None:
+    def _end(self, number: signal.Signals) -> None:
+        if number == signal.SIGINT:
+            self._interrupted.set()
         self._stop.set()
 
     def _bound(self) -> tuple[socket.socket, socket.socket]:
@@ -186,7 +189,7 @@ class Server:
 
     async def _quiet(self) -> None:
         """Wait until the ports may close."""
-        await draining.until_quiet(self.connections, self.settings)
+        await draining.until_quiet(self.connections, self.settings, self._interrupted)
 
     def _app(self, evaluate: Evaluate, in_flight: InFlight) -> Application:
         lookups = None if self.cluster is None else self.cluster.caches.lookups
@@ -350,7 +353,7 @@ class Server:
             "info",
             "draining",
             "closing each connection after its answer, until no request arrives",
-            seconds=settings.drain,
+            seconds=0.0 if self._interrupted.is_set() else settings.drain,
             at_most=settings.longest_drain,
         )
         await self._quiet()

@@ -47,6 +47,8 @@ OFFERED = [
     ("policyd re", ["review"]),
     ("policyd lint --fo", ["--format"]),
     ("policyd init --form m", ["mutation"]),
+    ("policyd lint --disable wildcard,no-bin", ["wildcard,no-binding"]),
+    ("policyd explain -p POLICIES --policy baseline-app", ["baseline-app-armor-profile"]),
     ("policyd completion f", ["fish"]),
     ("policyd --ver", ["--version"]),
 ]
@@ -54,6 +56,7 @@ OFFERED = [
 
 @pytest.mark.parametrize("words, offered", OFFERED)
 def test_bash_completes(words: str, offered: list[str], path: str) -> None:
+    words = words.replace("POLICIES", str(ROOT / "policies/pod-security"))
     assert set(offered) <= set(completed(words, path))
 
 

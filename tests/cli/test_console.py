@@ -177,7 +177,7 @@ def test_an_unknown_option_is_an_error_that_says_where_help_is(name: str) -> Non
 
 @pytest.mark.parametrize("name", ["review", "apply", "explain", "replay"])
 def test_policies_that_are_missing_are_asked_for(name: str, folder: Path) -> None:
-    done = run(*name.split(), "pod.json", cwd=folder)
+    done = run("--no-project", *name.split(), "pod.json", cwd=folder)
     assert done.returncode == 2
     assert "Missing option '-p' / '--policies'." in done.stderr
 

@@ -48,9 +48,9 @@ PROGRAMS = {
     "kustomize": "cat policies/require-limits/policy.yaml",
     "jq": "exec cat",
 }
-# These run until they are stopped, or need a cluster or a terminal: only their options are checked.
+# These run until they are stopped, or need a cluster, a terminal or git: only their options are checked.
 PARSED_ONLY = re.compile(
-    r"policyd serve |policyd report |--cluster|--watch|policyd eval --load \S+$"
+    r"policyd serve |policyd report |--cluster|--watch|--changed|policyd eval --load \S+$"
     r"|policyd webhooks (apply|delete|diff|status|watch)|policyd bench server"
     r"|policyd denials"
     r"|policyd bench core .*--compare"
@@ -97,6 +97,7 @@ def folder(tmp_path: Path) -> Path:
         suite = tmp_path / name / "require-limits" / "suite.yaml"
         suite.write_text(re.sub("- name: .*", "- name: no limit", suite.read_text(), count=1))
     texts = {
+        "policyd.yaml": "policies: [policies]",
         "pod.yaml": POD,
         "pod-before.yaml": POD,
         "deployment.yaml": DEPLOYMENT,

@@ -1,11 +1,14 @@
 """``policyd init``: what it writes loads without advice, and its suite passes."""
 
+import re
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from policyd.cli import policyd
+from tests.builders.commands import NAMES
 
 
 def run(*arguments: str) -> tuple[int, str]:
@@ -32,6 +35,65 @@ def test_without_a_directory_it_is_below_policies(
     monkeypatch.chdir(tmp_path)
     assert run("init")[0] == 0
     assert (tmp_path / "policies/require-team-label/suite.yaml").exists()
+    assert run("test")[0] == run("lint", "--strict", "--fail-on", "advice")[0] == 0
+
+
+PROJECTS = {
+    "the default": ((), "policies"),
+    "the directory above": (("a/b/no-token",), "a/b"),
+    "a policy of its own": (("no-token",), "no-token"),
+    "the working directory": ((".",), "."),
+    "a name that YAML would take apart": (("a: b, [c]/no-token",), "a: b, [c]"),
+}
+
+
+@pytest.mark.parametrize(("words", "policies"), PROJECTS.values(), ids=PROJECTS)
+def test_the_project_file_names_the_policies(
+    words: tuple[str, ...], policies: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here := tmp_path / "project").mkdir()
+    monkeypatch.chdir(here)
+    assert "wrote policyd.yaml" in run("init", *words)[1]
+    assert f'policies: ["{policies}"]' in (here / "policyd.yaml").read_text()
+    assert run("test")[0] == 0
+
+
+def test_every_command_accepts_the_project_file_and_the_options_that_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("init")[0] == 0
+    file = Path("policyd.yaml")
+    shown = re.sub(r"^#(?=\w|  )", "", file.read_text(), flags=re.MULTILINE)
+    assert {"policies", "kubernetesVersion", "lint", "test", "apply"} == set(yaml.safe_load(shown))
+    for text in (file.read_text(), shown):
+        file.write_text(text)
+        for name in NAMES:
+            code, output = run(*name.split(), "--help")
+            assert (code, output.startswith("Usage")) == (0, True), output
+
+
+OUTSIDE = {
+    "a project file here": ("policyd.yaml", "policies/mine"),
+    "a project file above": ("../policyd.yaml", "policies/mine"),
+    "a policy elsewhere": ("", "../elsewhere"),
+}
+
+
+@pytest.mark.parametrize(("existing", "directory"), OUTSIDE.values(), ids=OUTSIDE)
+def test_a_project_has_one_file_and_its_own_policies(
+    existing: str, directory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here := tmp_path / "project").mkdir()
+    monkeypatch.chdir(here)
+    if existing:
+        Path(existing).write_text("lint: {strict: true}\n")
+    code, output = run("init", directory)
+    assert (code, "wrote policyd.yaml" in output) == (0, False), output
+    if existing:
+        assert Path(existing).read_text() == "lint: {strict: true}\n"
+    else:
+        assert not Path("policyd.yaml").exists()
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:

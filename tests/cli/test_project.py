@@ -17,6 +17,15 @@ spec:
   validations:
   - {expression: "'team' in object.metadata.?labels.orValue({})", message: no team}
 """
+SUITE = """\
+apiVersion: policyd.dev/v1
+kind: PolicyTest
+metadata: {name: labelled}
+cases:
+- name: no labels
+  request: {object: {apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop}}}
+  expect: {allowed: false}
+"""
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\n"
 PROJECT = """\
 policies: [policies]
@@ -65,9 +74,27 @@ def test_flags_override_it(project: Path) -> None:
 def test_another_file_or_none(project: Path) -> None:
     (project / "strict.yaml").write_text("policies: policies\n")
     assert ADVICE in run("--project", "strict.yaml", "lint")[1]
-    status, output = run("--no-project", "lint")
-    assert status == 2
-    assert "Missing argument 'PATHS...'" in output
+    assert ADVICE in run("--no-project", "lint")[1]
+
+
+@pytest.mark.parametrize(
+    ("policies", "wanted"),
+    {
+        "no project file": (None, {"lint": "3 documents", "test": "ok    ./policies/suite.yaml"}),
+        "one that names no policies": (
+            "", {"lint": "3 documents", "test": "ok    ./policies/suite.yaml"}),
+        "one that does": (
+            "policies: policies/policy.yaml", {"lint": "1 document:", "test": "no suites"}),
+    }.values(),
+)  # fmt: skip
+def test_without_paths_the_policies_of_the_project_or_of_the_directory_are_read(
+    policies: str | None, wanted: dict[str, str], project: Path
+) -> None:
+    (project / "policies/suite.yaml").write_text(SUITE)
+    (project / "policyd.yaml").unlink()
+    if policies is not None:
+        (project / "policyd.yaml").write_text(policies)
+    assert {name: text for name, text in wanted.items() if text in run(name)[1]} == wanted
 
 
 def test_the_search_ends_at_the_root_of_the_repository(
@@ -75,7 +102,7 @@ def test_the_search_ends_at_the_root_of_the_repository(
 ) -> None:
     (project / "deploy/.git").mkdir()
     monkeypatch.chdir(project / "deploy/prod")
-    assert run("lint")[0] == 2
+    assert "no policies in .: found no documents" in run("lint")[1]
 
 
 def test_help_and_unrelated_commands_read_what_concerns_them(project: Path) -> None:

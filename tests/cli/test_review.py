@@ -55,6 +55,7 @@ def test_a_review_is_answered_as_the_webhook_would(policies: str) -> None:
     assert json.loads(b64decode(answer["patch"]))[0]["op"] == "add"
 
 
+@pytest.mark.parametrize("flag", [("--object",), ()])
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -65,12 +66,12 @@ def test_a_review_is_answered_as_the_webhook_would(policies: str) -> None:
     ],
 )
 def test_a_manifest_becomes_a_review(
-    policies: str, tmp_path: Path, options: tuple[str, ...], said: str
+    policies: str, tmp_path: Path, options: tuple[str, ...], said: str, flag: tuple[str, ...]
 ) -> None:
     old = tmp_path / "old.yaml"
     old.write_text(json.dumps({**MANIFEST, "metadata": {"name": "before"}}))
     options = tuple(str(old) if option == "OLD" else option for option in options)
-    answer = response(run("-p", policies, "--object", *options, given=json.dumps(MANIFEST)))
+    answer = response(run("-p", policies, *flag, *options, given=json.dumps(MANIFEST)))
     assert answer["status"]["message"] == f"policy 'tells' denied request: {said}".rstrip()
 
 
@@ -131,10 +132,17 @@ def test_labels_of_the_namespace_are_given(tmp_path: Path) -> None:
             "- contains 2 objects; choose one with --select: Pod/web, Pod/shop/db",
         ),
         (("--namespace-labels", "a=b"), NO_NAMESPACE, "the request has no namespace"),
-        ((), json.dumps(MANIFEST), "AdmissionReview"),
-        (("--user", "bob"), "{}", "--group, --namespace and --no-defaults require --object"),
-        (("--object", "--jsonl"), "{}", "--object (one manifest) and --jsonl"),
-        ((), json.dumps(MANIFEST), "kind is 'Pod'\n  hint: for a manifest use --object"),
+        ((), TWO, "- contains 2 objects; choose one with --select: Pod/web, Pod/shop/db"),
+        (
+            (),
+            json.dumps({**MANIFEST, "kind": 1}),
+            "got kind a number of apiVersion",
+        ),
+        ((), json.dumps({"request": {}}), "expected kind AdmissionReview of"),
+        (("--user", "bob"), "{}", "-:1:1: Required value: a document needs apiVersion and kind"),
+        (("--user", "bob"), NO_NAMESPACE, "apply to manifests only: - contains an AdmissionReview"),
+        (("--object", "--jsonl"), "{}", "apply to manifests, and --jsonl reads reviews"),
+        (("--user", "bob", "--jsonl"), "{}", "apply to manifests, and --jsonl reads reviews"),
     ],
 )
 def test_what_cannot_be_answered_is_refused(

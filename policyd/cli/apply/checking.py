@@ -1,13 +1,15 @@
 """``policyd apply`` of manifests: reads and checks them, and writes findings and changes."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 
 from policyd.admission.lookups.authorizer import Authorizer
+from policyd.cli.apply.changed import changed_files
 from policyd.cli.apply.checked import CheckedObject, ReportOptions, Tally
 from policyd.cli.apply.explain_hint import explain_hint
 from policyd.cli.apply.output import write
@@ -21,6 +23,7 @@ from policyd.cli.shared.manifests import (
     is_namespace,
     read_manifests,
 )
+from policyd.cli.shared.namespaces import NamespaceOptions
 from policyd.cli.shared.output import counted, echo_problems, echo_skipped, within
 from policyd.cli.shared.terminal.progress import with_progress
 from policyd.errors import ConfigError, PolicySchemaError
@@ -31,7 +34,6 @@ from policyd.offline.tracing import TracedPolicies
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.source.loaded_documents import Document
-from policyd.policy.suite.reviews import namespace
 
 INVALID = 2  # the exit status if a file could not be read
 
@@ -40,24 +42,41 @@ INVALID = 2  # the exit status if a file could not be read
 class ManifestOptions:
     """What to check and where to write the results of mutations.
 
-    ``labels`` are those of every namespace. ``mutated``: print the manifests to standard output.
-    ``defaults``: evaluate manifests with the API server's defaults. ``skips``: named files may have
-    no object.
+    ``mutated``: print the manifests to standard output. ``defaults``: evaluate manifests with the
+    API server's defaults. ``skips``: named files may have no object. ``changed``: check only what
+    differs from this commit.
     """
 
     resources: tuple[Path, ...]
     old: tuple[Path, ...] = ()
     excluded: tuple[str, ...] = ()
-    labels: dict[str, str] | None = None
+    namespaces: NamespaceOptions = field(default_factory=NamespaceOptions)
     output_dir: Path | None = None
     mutated: bool = False
     defaults: bool = True
     skips: bool = False
+    changed: str | None = None
 
     @property
     def given(self) -> bool:
         """Whether there is any option."""
         return self != ManifestOptions(())
+
+    def read(self) -> tuple[Manifests, Manifests]:
+        """Read the manifests to check, and those that have not changed: they only describe the
+        cluster, and their problems are of no interest.
+        """
+        if self.changed is None:
+            return read_manifests(self.resources, self.excluded, skips=self.skips), Manifests()
+        differing = changed_files(self.changed, self.resources)
+
+        def differs(name: str) -> bool:
+            return os.path.realpath(name) in differing
+
+        return (
+            read_manifests(self.resources, self.excluded, skips=self.skips, chosen=differs),
+            read_manifests(self.resources, self.excluded, chosen=lambda name: not differs(name)),
+        )
 
 
 class BuiltReview(NamedTuple):
@@ -80,22 +99,32 @@ def check_manifests(
     """Check the manifests, print the result and return the exit status. ``traced`` returns the same
     policies, to find the fields of violations.
     """
-    manifests = read_manifests(options.resources, options.excluded, skips=options.skips)
+    manifests, unchanged = options.read()
     echo_skipped(manifests.skipped)
-    if not manifests.documents and not options.skips:
+    if not manifests.documents and not options.skips and options.changed is None:
         manifests.required()
         raise ConfigError(f"no manifests {within(options.resources)}")
     old = read_manifests(options.old, options.excluded).required()
     requester.require_one_kind(manifests.documents)
-    crds = definitions_of(manifests.documents)
+    known = [*unchanged.documents, *manifests.documents]
+    crds = definitions_of(known)
     policies = policies.with_definitions(crds)
     echo_assumptions(manifests.documents, requester, policies.mapper)
     before = OldObjects(manifests, old, requester)
     built = _built(manifests, before, requester, policies.mapper)
     defaults = policies.defaults if options.defaults else None
-    fields = FieldFinder(lambda: traced().changed(lambda each: each.with_definitions(crds)))
+    there = [
+        each.raw
+        for each in (*unchanged.documents, *(review.document for review in built))
+        if is_namespace(each)
+    ]
+    policies = _with_namespaces(policies, there)
+    options.namespaces.echo_unknown(policies, [each.review for each in built])
+    fields = FieldFinder(
+        lambda: traced().changed(lambda each: _with_namespaces(each.with_definitions(crds), there))
+    )
     admitter = Admitter(policies, authorizer, defaults=defaults, fields=fields)
-    checked = list(_check(admitter, built, options.labels))
+    checked = list(_check(admitter, built, options.namespaces))
     tally = Tally(
         skipped_files=manifests.skipped_files,
         skipped_documents=manifests.skipped_documents,
@@ -105,11 +134,19 @@ def check_manifests(
         tally.add(each)
     echo_problems(manifests.problems, err=True)
     write(report, checked, tally, manifests.problems)
-    if report.form == "text" and (hint := explain_hint(checked, click.get_current_context())):
+    if report.form == "text" and (hint := explain_hint(checked, known)):
         click.echo(hint, err=True)
     status = INVALID if manifests.problems else int(tally.fails(report.fail_on))
     _write(options, manifests, checked, status)
     return status
+
+
+def _with_namespaces(
+    policies: CompiledPolicySet, namespaces: Iterable[JSONObject]
+) -> CompiledPolicySet:
+    for each in namespaces:
+        policies = policies.with_namespace(each)
+    return policies
 
 
 def _built(
@@ -129,17 +166,13 @@ def _built(
 
 
 def _check(
-    admitter: Admitter, built: Sequence[BuiltReview], labels: dict[str, str] | None
+    admitter: Admitter, built: Sequence[BuiltReview], namespaces: NamespaceOptions
 ) -> Iterator[CheckedObject]:
     """Yield each object with its result, in order."""
-    for each in built:
-        if is_namespace(each.document):
-            admitter = admitter.knowing(each.document.raw)
     for document, review, updated in with_progress(built, "checking"):
-        chosen = admitter
-        name = review["request"].get("namespace")
-        if labels is not None and name:
-            chosen = admitter.knowing(namespace(name, labels))
+        name = review["request"].get("namespace") or ""
+        namespace = namespaces.of(name, admitter.policies.namespaces)
+        chosen = admitter if namespace is None else admitter.knowing(namespace)
         sent = review["request"]["object"]
         yield CheckedObject(document, chosen.admit(review), updated, sent)
 

@@ -10,10 +10,14 @@ from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cli.apply.checked import FAIL_ON, ClusterOptions, ReportOptions
 from policyd.cli.apply.checking import ManifestOptions, check_manifests
 from policyd.cli.apply.cluster import cluster_options, scan_cluster
-from policyd.cli.apply.explain_hint import RememberingCommand
 from policyd.cli.apply.output import FORMATS
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.manifests import Requester
+from policyd.cli.shared.namespaces import (
+    NAMESPACE_ANNOTATIONS,
+    NAMESPACE_LABELS,
+    NamespaceOptions,
+)
 from policyd.cli.shared.output import format_option
 from policyd.cli.shared.policy_options import (
     POLICY_KINDS,
@@ -25,7 +29,6 @@ from policyd.cli.shared.reports import ReportRule
 from policyd.cli.shared.request import (
     DEFAULTS,
     GROUP,
-    NAMESPACE_LABELS,
     OLD,
     OPERATION,
     RESOURCE,
@@ -46,8 +49,7 @@ Examples:
       --user alice --group dev
   policyd apply -p policies/ deploy/ --exclude values.yaml \\
       --exclude 'templates/*'
-  git diff --name-only main | xargs policyd apply -p policies/ \\
-      --skip-no-objects
+  policyd apply -p policies/ --changed main deploy/
   policyd apply -p policies/ deploy/ --namespace shop --fail-on warn
   policyd apply -p policies/ deploy/ --diff --output-dir mutated/
   helm template chart/ | policyd apply -p policies/ --mutated - > mutated.yaml
@@ -83,12 +85,13 @@ Exit status: 0 if every object is admitted, 1 if at least one is denied, also by
 are checked all the same), 3 if no object is denied but part of the cluster could not be read.
 """
 _OF_MANIFESTS = (
-    "PATHS, --operation, --old, --exclude, --skip-no-objects, --resource, --namespace-labels, "
-    "--no-defaults, --output-dir and --mutated cannot be combined with --cluster"
+    "PATHS, --operation, --old, --exclude, --skip-no-objects, --changed, --resource, "
+    "--namespace-labels, --namespace-annotations, --no-defaults, --output-dir and --mutated cannot "
+    "be combined with --cluster"
 )
 
 
-@click.command("apply", cls=RememberingCommand, epilog=_EPILOG)
+@click.command("apply", epilog=_EPILOG)
 @policies_option()
 @OPERATION
 @OLD
@@ -96,6 +99,7 @@ _OF_MANIFESTS = (
 @GROUP
 @RESOURCE
 @NAMESPACE_LABELS
+@NAMESPACE_ANNOTATIONS
 @authorizer_option
 @DEFAULTS
 @enforce_all_option()
@@ -132,6 +136,15 @@ _OF_MANIFESTS = (
     "xargs do.",
 )
 @click.option(
+    "--changed",
+    is_flag=False,
+    flag_value="HEAD",
+    metavar="[REF]",
+    help="Check only manifests in PATHS (default: the current directory) that differ from this "
+    "commit of git (default: HEAD) or are untracked. The others only describe the cluster, as "
+    "Namespaces and CustomResourceDefinitions do.",
+)
+@click.option(
     "--output-dir",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
@@ -163,6 +176,7 @@ def command(
     user: str | None,
     groups: tuple[str, ...],
     namespace_labels: dict[str, str] | None,
+    namespace_annotations: dict[str, str] | None,
     authorizer: Authorizer | None,
     defaults: bool,
     enforce_all: bool,
@@ -171,6 +185,7 @@ def command(
     fail_on: tuple[str, ...],
     excluded: tuple[str, ...],
     skips: bool,
+    changed: str | None,
     output_dir: Path | None,
     mutated: bool,
     verbose: bool,
@@ -184,8 +199,8 @@ def command(
     Each manifest in PATHS is checked as if it were created now: mutated, then validated.
     PATHS are files and directories of YAML or JSON; - is standard input. The items of a List
     are checked one by one. Files in a directory that contain no Kubernetes object, such as Helm
-    values, are skipped with a warning. Namespace labels come from --namespace-labels or from
-    Namespace objects in PATHS or in the policies.
+    values, are skipped with a warning. Labels and annotations of namespaces come from Namespace
+    objects in PATHS or in the policies, or from --namespace-labels and --namespace-annotations.
 
     With --cluster, the objects in a cluster are checked instead, as if each were created now as it
     is: validated, but not mutated. Only the resources that the policies match are read. Objects
@@ -196,12 +211,22 @@ def command(
     cluster = scan if scan.cluster else None
     namespace = None if scan.cluster else next(iter(scan.namespaces), None)
     options = ManifestOptions(
-        resources, old, excluded, namespace_labels, output_dir, mutated, defaults, skips
+        resources if resources or changed is None else (Path(),),
+        old,
+        excluded,
+        NamespaceOptions(namespace_labels, namespace_annotations),
+        output_dir,
+        mutated,
+        defaults,
+        skips,
+        changed,
     )
     if cluster is not None and (operation or resource or options.given):
         raise click.UsageError(_OF_MANIFESTS)
-    if cluster is None and not resources:
+    if cluster is None and not options.resources:
         raise click.UsageError("Missing argument 'PATHS...' (or --cluster).")
+    if changed is not None and Path("-") in resources:
+        raise click.UsageError("--changed compares files: it cannot read standard input")
     if cluster is None and diff and form not in ("text", "json"):
         raise click.UsageError(f"--diff requires --format text or json, not {form}")
     if version is None:

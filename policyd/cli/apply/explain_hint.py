@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from policyd.cli.apply.checked import CheckedObject
+from policyd.cli.shared.groups import ARGUMENTS
 from policyd.cli.shared.manifests import is_namespace
 from policyd.cli.shared.output import shortest
 from policyd.cli.shared.request import object_name, selector
@@ -16,24 +17,15 @@ from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.source.loaded_documents import Document
 
-_ARGUMENTS = "policyd.apply.arguments"
 _OWN = ("--format", "--help", "--old")  # not passed on as they are
 _LABELS = "--namespace-labels"
 
 
-class RememberingCommand(click.Command):
-    """A command that keeps its arguments as they were typed."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep the arguments, then parse them."""
-        ctx.meta[_ARGUMENTS] = list(args)
-        return super().parse_args(ctx, args)
-
-
-def explain_hint(checked: Sequence[CheckedObject], context: click.Context) -> str:
+def explain_hint(checked: Sequence[CheckedObject], known: Sequence[Document]) -> str:
     """Return lines with the command for the first denied object; empty if there is none.
 
-    The command gets every option of this run that it has, too.
+    The command gets every option of this run that it has, too. ``known``: the manifests that were
+    checked, and those that describe the cluster.
     """
     denied = [each for each in checked if not each.admission.allowed]
     if not denied:
@@ -42,14 +34,14 @@ def explain_hint(checked: Sequence[CheckedObject], context: click.Context) -> st
     document = first.document
     if document.file != "-" and not Path(document.file).is_file():
         return ""  # a pipe such as <(command), which cannot be read again
-    others = [each.document for each in checked if each.document.file != document.file]
-    words = ["policyd", "explain", *_options(first, context), *_definition(document, others)]
-    if not any(word == _LABELS for word in words):
+    others = [each for each in known if each.file != document.file]
+    options = _options(first, click.get_current_context())
+    words = ["policyd", "explain", *options, *_definition(document, others)]
+    if _LABELS not in words:
         words += _labels(document, others)
     file = shortest(document.file)
     words.append(f"./{file}" if file.startswith("-") and file != "-" else file)
-    siblings = [each for each in checked if each.document.file == document.file]
-    if len(siblings) > 1 and object_name(document):
+    if sum(each.file == document.file for each in known) > 1 and object_name(document):
         words += ["--select", selector(document)]
     also = ", pipe the same input into this command" if file == "-" else ""
     what = "error" if first.erred else "denial"
@@ -59,7 +51,7 @@ def explain_hint(checked: Sequence[CheckedObject], context: click.Context) -> st
 def _options(checked: CheckedObject, context: click.Context) -> list[str]:
     """Return the options of this run that ``explain`` has, too."""
     parser = context.command.make_parser(context)
-    given, _, order = parser.parse_args(list(context.meta[_ARGUMENTS]))
+    given, _, order = parser.parse_args(list(context.meta[ARGUMENTS]))
     group = context.find_root().command
     # The table of commands imports explain only now, and apply stands beside it.
     explain = group.get_command(context, "explain") if isinstance(group, click.Group) else None
@@ -92,16 +84,20 @@ def _definition(document: Document, others: Sequence[Document]) -> list[str]:
 
 
 def _labels(document: Document, others: Sequence[Document]) -> list[str]:
-    """Return the labels of the object's namespace, if its Namespace is in another file."""
+    """Return the labels of the object's namespace, if its Namespace is in another file; or that
+    file, if it has annotations too.
+    """
     for each in others:
         if is_namespace(each) and each.name == document.namespace:
-            labels = _labels_of(each.raw)
+            if _metadata(each.raw, "annotations") and Path(each.file).is_file():
+                return ["-p", shortest(each.file)]
+            labels = _metadata(each.raw, "labels")
             if labels:
                 return [_LABELS, ",".join(f"{key}={value}" for key, value in labels.items())]
     return []
 
 
-def _labels_of(namespace: JSONObject) -> Mapping[str, Any]:
+def _metadata(namespace: JSONObject, part: str) -> Mapping[str, Any]:
     metadata = namespace.get("metadata")
-    labels = metadata.get("labels") if isinstance(metadata, dict) else None
-    return labels if isinstance(labels, dict) else {}
+    found = metadata.get(part) if isinstance(metadata, dict) else None
+    return found if isinstance(found, dict) else {}

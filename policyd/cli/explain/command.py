@@ -14,8 +14,13 @@ from policyd.cli.explain.as_text import text
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.manifests import place_of
 from policyd.cli.shared.output import echo_json, format_option, styled
-from policyd.cli.shared.policy_options import enforce_all_option, policies_option, require_policies
-from policyd.cli.shared.request import GivenReview, RequestOptions, request_options
+from policyd.cli.shared.policy_options import (
+    enforce_all_option,
+    policies_option,
+    policy_names,
+    require_policies,
+)
+from policyd.cli.shared.request import GivenReview, RequestOptions, read_source, request_options
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.tree import TreeStyle, readable_width
 from policyd.cli.shared.version import version_option
@@ -63,7 +68,13 @@ _WIDEST = 120
 
 @click.command("explain", epilog=_EPILOG)
 @policies_option()
-@click.option("--policy", "only", metavar="NAME", help="Explain only this policy, in full detail.")
+@click.option(
+    "--policy",
+    "only",
+    metavar="NAME",
+    shell_complete=policy_names,
+    help="Explain only this policy, in full detail.",
+)
 @click.option(
     "--webhook",
     type=click.Choice(list(_WEBHOOKS)),
@@ -97,8 +108,9 @@ def command(
 
     FILE is JSON or YAML; - is standard input. It contains an AdmissionReview, or manifests. A
     CREATE request is built from each manifest (see --operation, --old, --user, --group and
-    --namespace); the items of a List are explained one by one. Labels of namespaces come from
-    --namespace-labels, or from Namespace objects in FILE or in the policies.
+    --namespace); the items of a List are explained one by one. Labels and annotations
+    of namespaces come from --namespace-labels and --namespace-annotations, or from Namespace
+    objects in FILE or in the policies.
 
     With --format json there is one JSON document per object: a jq filter works for one and for
     many, and jq -s makes a list of them. If there are several, each has file, line and object.
@@ -108,7 +120,7 @@ def command(
     """
     sources = require_policies(require(load(paths, version=version)), paths)
     explainer = Explainer.of_sources(sources)
-    given, namespaces, definitions = request.read(file, explainer.mapper)
+    given, namespaces, definitions = request.read(read_source(file), explainer.mapper)
     explainer = explainer.changed(lambda policies: policies.with_definitions(definitions))
     if enforce_all:
         explainer = explainer.changed(lambda policies: policies.enforced)
@@ -120,7 +132,7 @@ def command(
         explainer = explainer.knowing(known_namespace)
     defaults = explainer.defaults if request.defaults else None
     for number, each in enumerate(given):
-        namespace = request.namespace(each, several=len(given) > 1)
+        namespace = request.namespace(each, explainer.policies.namespaces, several=len(given) > 1)
         chosen = explainer if namespace is None else explainer.knowing(namespace)
         stories = chosen.explain(
             each.review, _WEBHOOKS[webhook], authorizer, defaults=defaults, built=each.is_built
@@ -137,6 +149,7 @@ def command(
         echo_wrapped(
             "\n".join(text(stories, sent, style, defaulted=defaults is not None and each.is_built))
         )
+    request.namespaces.echo_unknown(explainer.policies, [each.review for each in given])
 
 
 def _heading(given: GivenReview) -> str:

@@ -10,7 +10,7 @@ from policyd.cli.export.exported_text import files, stream
 from policyd.cli.export.folder import require_outside, write
 from policyd.cli.export.report import ReportedPolicy, policies_json, reported, summary
 from policyd.cli.shared.output import counted, echo_json, format_option
-from policyd.cli.shared.policy_options import policies_option, require_policies
+from policyd.cli.shared.policy_options import policies_option, policy_names, require_policies
 from policyd.cli.shared.terminal.wrapping import terminal_width
 from policyd.cli.shared.version import VERSION
 from policyd.errors import ConfigError
@@ -108,7 +108,7 @@ policy or an option is invalid.
     "yaml prints the documents, with reasons in comments; json is a list of policies with state, "
     "documents, reasons and remarks.",
 )
-@click.argument("names", nargs=-1, metavar="[POLICY]...")
+@click.argument("names", nargs=-1, metavar="[POLICY]...", shell_complete=policy_names)
 def command(
     *,
     paths: tuple[Path, ...],

@@ -1,6 +1,7 @@
 """Groups of commands that are tables: each command is imported only when it is used."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,28 +11,14 @@ import click.shell_completion
 
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cli.shared.terminal.color import color_option
+from policyd.errors import PolicydError
 
 PROJECT_FILE = "policyd.yaml"
-PROJECT = "policyd.project"  # the key of the file, or None, in the context
+# Keys in the context: the file, or None; the arguments of the command as they were typed.
+PROJECT = "policyd.project"
+ARGUMENTS = "policyd.arguments"
 # `serve` has a config file; a completion script must not depend on where it was made.
 _WITHOUT_PROJECT = ("serve", "completion")
-
-
-# Options that people know from other commands and tools, without their hyphens, and those that a
-# command may have instead.
-_OPTIONS: Mapping[str, Sequence[str]] = {
-    "policy": ("policies",),
-    "port": ("bind",),
-    "address": ("bind",),
-    "listen": ("bind",),
-    "cert": ("tls-cert",),
-    "key": ("tls-key",),
-    "o": ("output", "format"),
-    "output": ("format",),
-    "name": ("select",),
-    "k8s-version": ("kubernetes-version",),
-}
-_OF_FILES = ("f", "file", "filename", "p", "policy", "policies", "r", "resource")
 
 
 def modules_in(package: str, lines: Mapping[str, str]) -> Mapping[str, tuple[str, str]]:
@@ -64,11 +51,13 @@ class TableGroup(click.Group):
         try:
             with deep_recursion():
                 return super().invoke(ctx)
-        except click.NoSuchOption as error:
-            instead = error.ctx and _instead(error.ctx, error.option_name)
-            if not instead:
+        except click.UsageError as error:
+            if ctx.parent is not None:
                 raise
-            raise click.UsageError(f"{error.message} {instead}", error.ctx) from None
+            # Imported here because most commands are typed correctly.
+            from policyd.cli.shared.policy_arguments import corrected
+
+            raise corrected(error, ctx.meta.get(ARGUMENTS, ())) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the names in the order of the table."""
@@ -93,7 +82,8 @@ class TableGroup(click.Group):
             suggestion = self._suggestion(args[0])
             raise click.UsageError(f"No such command {args[0]!r}.{suggestion}", ctx)
         name, command, rest = super().resolve_command(ctx, args)
-        if isinstance(command, TableGroup) or command is None or ctx.resilient_parsing:
+        ctx.meta[ARGUMENTS] = list(rest)
+        if isinstance(command, TableGroup) or command is None:
             return name, command, rest
         groups = _groups(ctx)
         names = [*(str(each.info_name) for each in groups[1:]), str(name)]
@@ -104,7 +94,9 @@ class TableGroup(click.Group):
 
             root = groups[0].command
             assert isinstance(root, click.Group)
-            ctx.default_map = {str(name): defaults(file, command, names, root)}
+            # A shell that completes words has no use for the problems of the file.
+            with suppress(PolicydError) if ctx.resilient_parsing else nullcontext():
+                ctx.default_map = {str(name): defaults(file, command, names, root)}
         return name, command, rest
 
     def shell_complete(
@@ -130,31 +122,13 @@ class TableGroup(click.Group):
         return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
-def _instead(context: click.Context, option: str) -> str:
-    """Return what to write for an option of another command or tool; empty if unknown."""
-    name, parameters = option.lstrip("-"), context.command.params
-    known = {opt.lstrip("-"): opt for each in parameters for opt in each.opts}
-    for other in _OPTIONS.get(name, ()):
-        if other in known:
-            return f"Did you mean {known[other]!r}?"
-    files = [each for each in parameters if isinstance(each, click.Argument)]
-    if name in _OF_FILES and files:
-        metavar = files[-1].make_metavar(context)
-        return f"Files need no option: {context.command_path} {metavar}"
-    return ""
-
-
 def _groups(context: click.Context) -> list[click.Context]:
     """Return the contexts of the groups from the root to this one."""
     above = [] if context.parent is None else _groups(context.parent)
     return [*above, context]
 
 
-def _chosen(context: click.Context) -> Path | None:
-    return context.meta[PROJECT] if PROJECT in context.meta else _project_file(Path.cwd())
-
-
-def _project_file(folder: Path) -> Path | None:
+def project_file(folder: Path) -> Path | None:
     """Return the nearest project file, from ``folder`` up to the root of its repository."""
     for each in (folder, *folder.parents):
         if (each / PROJECT_FILE).is_file():
@@ -162,3 +136,7 @@ def _project_file(folder: Path) -> Path | None:
         if (each / ".git").exists():
             return None
     return None
+
+
+def _chosen(context: click.Context) -> Path | None:
+    return context.meta[PROJECT] if PROJECT in context.meta else project_file(Path.cwd())

@@ -1,6 +1,6 @@
 """Read the manifests that a command checks, and build their requests. Evaluates no policy."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -150,13 +150,20 @@ class Manifests:
 
 
 def read_manifests(
-    paths: Sequence[Path], excluded: Sequence[str] = (), *, skips: bool = False
+    paths: Sequence[Path],
+    excluded: Sequence[str] = (),
+    *,
+    skips: bool = False,
+    chosen: Callable[[str], bool] = lambda name: True,
 ) -> Manifests:
-    """Read every object in the files and directories, except files that a glob excludes.
+    """Read every object in the files and directories that are ``chosen`` by name, except files that
+    a glob excludes.
 
     ``skips``: named files without an object are skipped, as those of directories are.
     """
-    files, problems = read(paths, excluded=lambda name: is_excluded(name, excluded))
+    files, problems = read(
+        paths, excluded=lambda name: is_excluded(name, excluded) or not chosen(name)
+    )
     manifests = Manifests(problems=problems)
     named = set() if skips else {shown(str(path)) for path in paths if not path.is_dir()}
     for file in files:

@@ -1,9 +1,9 @@
 """The options ``-p`` and ``--enforce-all``, and the policies of a command, with the error if there
-are none.
+are none; and what a shell completes from files, whose problems it does not report.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -13,12 +13,15 @@ from policyd.cli.shared.settings import AddOption, ExistingPath
 from policyd.errors import ConfigError
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.source.loaded_documents import Sources
+from policyd.policy.source.files import read
+from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.source.loader import load
+from policyd.policy.source.splitting import split
 from policyd.versions import NEWEST, KubernetesVersion
 
 POLICY_KINDS = ("Policy", "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
 _MOST_KINDS = 5  # that the message lists
+_MOST_BYTES = 2**22  # that are read to complete a word
 NO_POLICIES_HINT = (
     "a policy is a Policy of policyd.dev/v1, or a ValidatingAdmissionPolicy or "
     "MutatingAdmissionPolicy of admissionregistration.k8s.io/v1; of directories only *.yaml, "
@@ -51,6 +54,13 @@ def policies_option(
         type=_POLICIES,
         help=text,
     )
+
+
+def policy_paths(kind: click.Path) -> AddOption:
+    """Add the argument ``paths`` to a command that reads only policies, as PATHS. The default is
+    ``policies`` of the project file, or else the working directory.
+    """
+    return click.argument("paths", nargs=-1, type=kind, default=(Path(),), metavar="[PATHS]...")
 
 
 def enforce_all_option(
@@ -90,3 +100,21 @@ def without_policies(sources: Sources, paths: Iterable[Path | str]) -> str:
         found[_MOST_KINDS:] = [f"{len(found) - _MOST_KINDS} other kinds"]
     listed = ", ".join(found) or "no documents"
     return f"no policies {within(paths)}: found {listed}"
+
+
+def documents(paths: Iterable[Path | str]) -> Iterator[Document]:
+    """Yield the documents of files and directories, as far as they can be read, for a shell that
+    completes words. Reads no standard input and no pipe.
+    """
+    files, _ = read([each for each in paths if str(each) != "-"], pipes=False, most=_MOST_BYTES)
+    for file in files:
+        yield from split(file.name, file.data)[0]
+
+
+def policy_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of policies for a shell: those of ``-p``, or of the project."""
+    return sorted(
+        each.name
+        for each in documents(context.params.get("paths") or ())
+        if each.is_policy and each.kind in POLICY_KINDS and each.name.startswith(incomplete)
+    )

@@ -20,15 +20,22 @@ from policyd.cli.shared.manifests import (
     is_namespace,
     read_manifests,
 )
+from policyd.cli.shared.namespaces import (
+    NAMESPACE_ANNOTATIONS,
+    NAMESPACE_LABELS,
+    NamespaceOptions,
+)
 from policyd.cli.shared.output import echo_skipped, within
+from policyd.cli.shared.policy_options import documents
 from policyd.cli.shared.settings import EXISTING, grouped
 from policyd.errors import ConfigError, PolicySchemaError, ReviewError
 from policyd.json_types import JSONObject
+from policyd.policy.compile.params import Namespaces
 from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.source.files import SourceFile, is_packed, read_bytes
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.loader import read_one
-from policyd.policy.suite.reviews import namespace
+from policyd.policy.source.splitting import split
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _SHOWN = 10  # objects named in a message; the others are counted
@@ -97,10 +104,19 @@ def _parse(
         raise click.BadParameter(str(error), context, parameter) from None
 
 
+def _offered(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the objects of FILE for a shell that completes ``--select``."""
+    # click has left FILE among the other words, or opened it for --select=VALUE.
+    file = context.args[0] if context.args else str(getattr(context.params.get("file"), "name", ""))
+    named = [file] if Path(file).is_file() else []
+    return [text for text in map(selector, documents(named)) if text.startswith(incomplete)]
+
+
 SELECT = click.option(
     "--select",
     metavar="KIND/[NAMESPACE/]NAME",
     callback=_parse,
+    shell_complete=_offered,
     help="Choose one of several objects in the file, as in Service/shop/web.",
 )
 
@@ -153,6 +169,7 @@ class RequestOptions:
     resource: str | None
     namespace_labels: dict[str, str] | None
     defaults: bool
+    namespace_annotations: dict[str, str] | None = None
 
     @property
     def requester(self) -> Requester:
@@ -161,19 +178,24 @@ class RequestOptions:
         return Requester(self.operation, self.user, self.groups, *place)
 
     @property
+    def namespaces(self) -> NamespaceOptions:
+        """What the options say of every namespace."""
+        return NamespaceOptions(self.namespace_labels, self.namespace_annotations)
+
+    @property
     def for_manifests(self) -> bool:
         """Whether there is an option that an AdmissionReview cannot have."""
         given = self.old or self.select or not self.defaults
         return bool(given) or self.requester != Requester()
 
-    def read(self, file: BinaryIO, mapper: ResourceMapper) -> GivenReviews:
+    def read(self, file: SourceFile, mapper: ResourceMapper) -> GivenReviews:
         """Read the AdmissionReviews in the file, and build one from each manifest in it that is
         selected. What is not a Kubernetes object is skipped with a warning. ``mapper`` knows the
         kinds of the policies.
         """
-        name = name_of(file)
+        name = file.name
         manifests = Manifests()
-        manifests.add(SourceFile(name, name, content(file)), named=True)
+        manifests.add(file, named=True)
         echo_skipped(manifests.required().skipped)
         documents = manifests.documents
         if not documents:
@@ -198,29 +220,29 @@ class RequestOptions:
         ]
         return GivenReviews(list(map(GivenReview, reviews, documents)), namespaces, definitions)
 
-    def read_one(self, file: BinaryIO, mapper: ResourceMapper) -> GivenReviews:
+    def read_one(self, file: SourceFile, mapper: ResourceMapper) -> GivenReviews:
         """Do the same for a command that evaluates one request."""
         found = self.read(file, mapper)
         if len(found.reviews) > 1:
             named = selectors([each.document for each in found.reviews if each.document])
             raise ConfigError(
-                f"{name_of(file)} contains {len(found.reviews)} objects; choose one with --select: "
+                f"{file.name} contains {len(found.reviews)} objects; choose one with --select: "
                 f"{named}"
             )
         return found
 
-    def namespace(self, given: GivenReview, *, several: bool = False) -> JSONObject | None:
-        """Build the request's Namespace with the labels given; None if there are none.
+    def namespace(
+        self, given: GivenReview, known: Namespaces, *, several: bool = False
+    ) -> JSONObject | None:
+        """Build the request's Namespace with the labels and annotations given; None if there are
+        none. ``known``: what is known of it otherwise.
 
         ``several``: there are more requests, so this one need not have a namespace.
         """
-        if self.namespace_labels is None:
-            return None
-        if not given.namespace:
-            if several:
-                return None
-            raise click.UsageError("--namespace-labels: the request has no namespace")
-        return namespace(given.namespace, self.namespace_labels)
+        flag = self.namespaces.flag
+        if flag and not given.namespace and not several:
+            raise click.UsageError(f"{flag}: the request has no namespace")
+        return self.namespaces.of(given.namespace, known)
 
 
 def _is_review(document: Document) -> bool:
@@ -266,12 +288,6 @@ NAMESPACE = click.option(
     metavar="NAME",
     help="Set the namespace of objects that name none.  [default: default]",
 )
-NAMESPACE_LABELS = click.option(
-    "--namespace-labels",
-    metavar="KEY=VALUE,…",
-    callback=lambda context, parameter, text: None if text is None else _labels(text),
-    help="Set the labels of the request's namespace, for namespaceSelector and namespaceObject.",
-)
 DEFAULTS = click.option(
     "--no-defaults",
     "defaults",
@@ -282,15 +298,34 @@ DEFAULTS = click.option(
     "admission.",
 )
 _OPTIONS = (
-    SELECT, OPERATION, OLD, USER, GROUP, NAMESPACE, RESOURCE, NAMESPACE_LABELS, DEFAULTS,
+    SELECT, OPERATION, OLD, USER, GROUP, NAMESPACE, RESOURCE, NAMESPACE_LABELS,
+    NAMESPACE_ANNOTATIONS, DEFAULTS,
 )  # fmt: skip
 request_options = grouped("request", RequestOptions, _OPTIONS)
+# No part of a webhook configuration reads the annotations of a namespace.
+webhook_request_options = grouped(
+    "request",
+    RequestOptions,
+    [each for each in _OPTIONS if each is not NAMESPACE_ANNOTATIONS],
+)
 
 
 def name_of(file: BinaryIO) -> str:
     """Return the name of an input file for messages."""
     name = str(getattr(file, "name", "-"))
     return "-" if name == "<stdin>" else name
+
+
+def read_source(file: BinaryIO) -> SourceFile:
+    """Return a whole input file. Raises ConfigError."""
+    name = name_of(file)
+    return SourceFile(name, name, content(file))
+
+
+def holds_manifests(file: SourceFile) -> bool:
+    """Whether a file holds Kubernetes objects, none of which is an AdmissionReview."""
+    documents, problems = split(file.name, file.data)
+    return bool(documents) and not problems and not any(map(_is_review, documents))
 
 
 def content(file: BinaryIO) -> bytes:
@@ -314,15 +349,3 @@ def read_object(body: bytes, name: str) -> JSONObject:
     if not isinstance(document, dict):
         raise ReviewError(f"{name}: expected one object, got {json.dumps(document)[:40]}")
     return document
-
-
-def _labels(text: str) -> dict[str, str]:
-    labels = {}
-    for pair in filter(None, text.split(",")):
-        key, equals, value = pair.partition("=")
-        if not equals or not key.strip():
-            raise click.BadParameter(
-                f"expected KEY=VALUE, got {pair!r}", param_hint="--namespace-labels"
-            )
-        labels[key.strip()] = value.strip()
-    return labels

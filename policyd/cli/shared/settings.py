@@ -2,7 +2,7 @@
 options that make one argument. Resolves no settings.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import Field, fields
 from functools import wraps
 from inspect import signature
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from policyd import option_values, versions
 from policyd.config import PREFIX, Settings
@@ -63,6 +64,19 @@ _COMPLETED: dict[Callable[[str], Any], click.Path] = {
     option_values.file_or_config_map: click.Path(dir_okay=False),
     option_values.directory: click.Path(file_okay=False),
 }
+# The sections of --help, by the first setting of each.
+_SECTIONS = {
+    "policies": "Policies",
+    "bind": "Addresses",
+    "tls_cert": "TLS and clients",
+    "require_api_server_token": "Tokens of the API server",
+    "timeout": "Requests and connections",
+    "cluster": "Cluster",
+    "register": "Webhook configurations",
+    "manage_certificates": "Managed certificates",
+    "events": "Events, recordings, traces and logs",
+}
+VERSIONS = tuple(map(str, versions.SUPPORTED))
 
 # Durations from here on are shown in hours: 48.
 _HOURS = 172_800.0
@@ -70,15 +84,51 @@ _HOURS = 172_800.0
 
 def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add a flag for each setting to a command; it is None, or (), if it is not given."""
-    return with_options(function, [_option(each) for each in fields(Settings)])
+    section, options = "", []
+    for each in fields(Settings):
+        section = _SECTIONS.get(each.name, section)
+        options.append(_option(each, section))
+    return with_options(function, options)
+
+
+class SettingOption(click.Option):
+    """An option in a section of ``--help``."""
+
+    def __init__(self, *args: Any, section: str, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.section = section
+
+
+class SectionedCommand(click.Command):
+    """A command whose ``--help`` has a section for each of its options' sections."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sections, first the one of options without a section."""
+        for title, options in by_section(self.get_params(ctx)).items():
+            records = [each.get_help_record(ctx) for each in options]
+            with formatter.section(title):
+                formatter.write_dl([each for each in records if each])
+
+
+def by_section(parameters: Iterable[click.Parameter]) -> dict[str, list[click.Parameter]]:
+    """Return the options by their section, first ``Options`` with those that have none."""
+    found: dict[str, list[click.Parameter]] = {"Options": []}
+    for each in parameters:
+        if isinstance(each, click.Option):
+            section = each.section if isinstance(each, SettingOption) else "Options"
+            found.setdefault(section, []).append(each)
+    return found
 
 
 class OptionValue(click.ParamType[Any]):
-    """A value that a function parses; it raises ValueError with what it expects."""
+    """A value that a function parses; it raises ValueError with what it expects. ``offered``: what
+    a shell completes.
+    """
 
-    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+    def __init__(self, name: str, parse: Callable[[str], Any], offered: Sequence[str] = ()) -> None:
         self.name = name
         self._parse = parse
+        self._offered = offered
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not isinstance(value, str):
@@ -87,6 +137,12 @@ class OptionValue(click.ParamType[Any]):
             return self._parse(value)
         except ValueError as expected:
             self.fail(f"expected {expected}, got {value!r}", param, ctx)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the values that begin like this."""
+        return [CompletionItem(each) for each in self._offered if each.startswith(incomplete)]
 
 
 def with_options(command: Callable[..., Any], options: Sequence[AddOption]) -> Callable[..., Any]:
@@ -98,14 +154,14 @@ def with_options(command: Callable[..., Any], options: Sequence[AddOption]) -> C
 
 def grouped(argument: str, make: Callable[..., Any], options: Sequence[AddOption]) -> AddOption:
     """Return what adds options to a command as one argument: what ``make`` returns for their
-    values, which are its parameters.
+    values, which are its parameters; those of its parameters without an option have a default.
     """
     names = tuple(signature(make).parameters)
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
         def command(**values: Any) -> Any:
-            made = make(**{each: values.pop(each) for each in names})
+            made = make(**{each: values.pop(each) for each in names if each in values})
             return function(**{argument: made}, **values)
 
         return with_options(command, options)
@@ -113,31 +169,46 @@ def grouped(argument: str, make: Callable[..., Any], options: Sequence[AddOption
     return add
 
 
-def _option(each: Field[Any]) -> AddOption:
+def _option(each: Field[Any], section: str) -> AddOption:
     flag = "--" + each.name.replace("_", "-")
     names = [SHORT[each.name], flag] if each.name in SHORT else [flag]
     read = each.metadata["read"]
     doc = f"{each.metadata['doc']}  [{PREFIX}{each.name.upper()}{_default(each.default, read)}]"
     if isinstance(each.default, bool):
-        return click.option(f"{flag}/--no-{flag[2:]}", each.name, default=None, help=doc)
-    completed = _COMPLETED.get(read)
+        switch = f"{flag}/--no-{flag[2:]}"
+        return click.option(
+            switch, each.name, cls=SettingOption, section=section, default=None, help=doc
+        )
+    metavar = _METAVARS[read]
+    completed = _COMPLETED.get(read) or OptionValue(metavar, read, _offered(metavar, read))
     return click.option(
         *names,
         each.name,
+        cls=SettingOption,
+        section=section,
         multiple=each.metadata["many"],
         default=None,
-        metavar=_METAVARS[read],
+        metavar=metavar,
         help=doc,
-        shell_complete=completed and completed.shell_complete,
+        shell_complete=completed.shell_complete,
     )
 
 
 def _default(value: Any, read: Callable[[str], Any]) -> str:
     """The default as a user would write it; an empty string if there is none."""
-    if value in (None, (), False, ""):
+    if isinstance(value, bool):
+        return f"; default {'true' if value else 'false'}"
+    if value in (None, (), ""):
         return ""
     if _METAVARS.get(read) == "DURATION":
         value = f"{value / 3600:g}h" if value >= _HOURS else f"{value:g}s"
     elif read is option_values.size and value % 2**20 == 0:
         value = f"{value // 2**20}MiB"
     return f"; default {value}"
+
+
+def _offered(metavar: str, read: Callable[[str], Any]) -> Sequence[str]:
+    """The values of a setting that a shell completes, if it has few."""
+    if read is versions.supported:
+        return VERSIONS
+    return metavar.strip("[]").split("|") if metavar.startswith("[") else ()

@@ -6,14 +6,14 @@ import click
 
 from policyd.cli.shared.kubeconfig import kubeconfig_file
 from policyd.cli.shared.output import warn
-from policyd.cli.shared.settings import AddOption, OptionValue
+from policyd.cli.shared.settings import VERSIONS, AddOption, OptionValue
 from policyd.cluster import open_reader
 from policyd.versions import NEWEST, SPAN, KubernetesVersion, nearest, supported
 
 TIMEOUT = 30.0  # seconds for the version of a cluster
 
 
-VERSION = OptionValue("VERSION", supported)
+VERSION = OptionValue("VERSION", supported, VERSIONS)
 
 
 def version_option(*, of_cluster: str = "") -> AddOption:

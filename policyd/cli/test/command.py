@@ -9,6 +9,7 @@ from typing import NoReturn
 import click
 
 from policyd.cli.shared.output import counted, echo_warning, format_option
+from policyd.cli.shared.policy_options import documents, policy_paths
 from policyd.cli.shared.request import DEFAULTS
 from policyd.cli.shared.settings import EXISTING
 from policyd.cli.shared.version import version_option
@@ -28,6 +29,7 @@ from policyd.versions import KubernetesVersion
 
 _EPILOG = """\b
 Examples:
+  policyd test
   policyd test policies/
   policyd test policies/require-limits --run 'limits/no limit'
   policyd test policies/ --last-failed
@@ -61,10 +63,31 @@ coverage is too low (--coverage-min), 2 if a policy or suite is invalid.
 """
 
 
+def _cases(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return a pattern of each case for a shell that completes words."""
+    found = []
+    # If this is the value of an option without =, click has left PATHS among the other words.
+    for each in documents(context.args or context.params.get("paths") or ()):
+        cases = each.raw.get("cases") if each.kind == "PolicyTest" else None
+        for case in cases if isinstance(cases, list) else ():
+            if isinstance(case, dict):
+                found.append(_as_pattern(f"{each.name}/{case.get('name')}"))
+    return [each for each in found if each.startswith(incomplete)]
+
+
+def _as_pattern(name: str) -> str:
+    """Return the name without characters that mean something to a shell or in a pattern."""
+    return "".join(each if each.isalnum() or each in "_-/" else "." for each in name)
+
+
 @click.command("test", epilog=_EPILOG)
-@click.argument("paths", nargs=-1, required=True, type=EXISTING)
+@policy_paths(EXISTING)
 @click.option(
-    "--run", "pattern", metavar="REGEX", help="Run only the cases whose SUITE/CASE matches."
+    "--run",
+    "pattern",
+    metavar="REGEX",
+    shell_complete=_cases,
+    help="Run only the cases whose SUITE/CASE matches.",
 )
 @click.option(
     "--last-failed",
@@ -122,7 +145,8 @@ def command(
     """Run the test suites in PATHS against your policies and explain each failed case.
 
     A suite (kind PolicyTest) lists requests and the expected answers. It names the files of its
-    policies under policies:; without that field it tests all policies in PATHS together.
+    policies under policies:; without that field it tests all policies in PATHS together. Without
+    PATHS, the policies of policyd.yaml are read, or else the current directory.
 
     PATHS may also hold tests of Kyverno (kyverno-test.yaml) and Gatekeeper (suite.yaml): they run
     against the policies in PATHS that policyd import made of those that they name.

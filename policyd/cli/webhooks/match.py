@@ -17,7 +17,7 @@ from policyd.cli.shared.manifests import (
     read_manifests,
 )
 from policyd.cli.shared.output import echo_json, format_option, styled, warn, within
-from policyd.cli.shared.request import RequestOptions, name_of, request_options
+from policyd.cli.shared.request import RequestOptions, name_of, read_source, webhook_request_options
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.version import version_option
 from policyd.cli.webhooks.options import files_option
@@ -25,6 +25,7 @@ from policyd.defaulting.defaults import Defaults
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
+from policyd.policy.compile.params import Namespaces
 from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.source.loaded_documents import Document
 from policyd.versions import KubernetesVersion
@@ -61,7 +62,7 @@ Exit status: 0 if the webhooks were determined (even if the API server rejects t
 
 @click.command("match", epilog=_EPILOG)
 @files_option("webhook configurations, Namespaces and CustomResourceDefinitions")
-@request_options
+@webhook_request_options
 @authorizer_option
 @format_option("text", "json")
 @click.argument("file", default="-", type=click.File("rb"), metavar="[FILE]")
@@ -83,7 +84,8 @@ def command(
     --namespace); the items of a List are matched one by one. Labels of namespaces come from
     --namespace-labels, or from Namespace objects in FILE or in the files of -f.
 
-    For each webhook that is not called, the reason is shown. Responses of webhooks are not known:
+    For each webhook that is not called, the reason is shown; if no rule matches, the reason of
+    every rule, the nearest rule first. Responses of webhooks are not known:
     each webhook is matched with the object as it is given. A matchCondition that checks permissions
     is known with --authorizer only.
     """
@@ -92,7 +94,9 @@ def command(
     documents = read_manifests(files).required().documents
     hooks = hooks_of(_configurations(documents, files, version))
     definitions = definitions_of(documents)
-    given, namespaces, more = request.read(file, BUILT_IN.with_definitions(definitions))
+    given, namespaces, more = request.read(
+        read_source(file), BUILT_IN.with_definitions(definitions)
+    )
     namespaces = [*(each.raw for each in documents if is_namespace(each)), *namespaces]
     definitions += more
     equivalents = Equivalents.of_crds(definitions)
@@ -102,7 +106,7 @@ def command(
         if request.defaults and each.is_built:
             review = defaults.review(review)
         sent = decode(review).raw
-        named = request.namespace(each, several=len(given) > 1)
+        named = request.namespace(each, Namespaces(namespaces), several=len(given) > 1)
         known = [*namespaces, *([named] if named else [])]
         calls = called(
             hooks,
@@ -163,6 +167,7 @@ def calls_text(calls: Calls, request: JSONObject) -> Iterator[str]:
             yield f"{title}:"
             for each in others:
                 yield f"  - {_kind(each.hook)} {_named(each.hook)}: {each.reason}"
+                yield from (f"      {other}" for other in each.others)
 
 
 def calls_json(calls: Calls, request: JSONObject) -> JSONObject:
@@ -239,4 +244,5 @@ def _call_json(call: HookCall) -> JSONObject:
 
 
 def _other_json(other: NotCalled) -> JSONObject:
-    return {**_hook_json(other.hook), "part": other.part, "reason": other.reason}
+    reason = {"part": other.part, "reason": other.reason, "otherRules": list(other.others)}
+    return {**_hook_json(other.hook), **reason}

@@ -70,7 +70,8 @@ class CompiledPolicy(PlannedPolicy):
     requests are denied (failurePolicy Fail) or admitted (Ignore). ``param_kind`` is (apiVersion,
     kind) or None.
     ``made_of`` is a hash of its sources (``policy/compile/reuse.py``), empty in quarantine.
-    ``namespace_fields`` are the paths of keys that its expressions read of namespaceObject.
+    ``namespace_fields`` are the paths of keys that its expressions read of namespaceObject, except
+    matchConditions, where it is null.
     ``rollout`` is None for a policy that is enforced everywhere.
     ``exemptions`` are its own exceptions and the PolicyExceptions that name it; ``exempted_by`` is
     a hash of the latter.

@@ -27,6 +27,7 @@ from policyd.policy.compile.fields import KeyPath, ReadFields, read_fields, read
 from policyd.policy.compile.hints import in_policy
 from policyd.policy.compile.repeated import NO_VARIABLES, RepeatedExpressions
 from policyd.policy.model.expressions import (
+    CONDITION,
     TEMPLATE,
     VALIDATION,
     VARIABLE,
@@ -138,7 +139,7 @@ class Expressions:
             if each.role is VARIABLE:
                 self._broken_variables.append(each.name)
             return
-        if "namespaceObject" in each.text:
+        if "namespaceObject" in each.text and each.role is not CONDITION:  # there it is null
             self.namespace_fields |= read_of("namespaceObject", checked.expr)
         if each.role is VARIABLE:
             self._layout.define(each.name, program, self._shared(each))

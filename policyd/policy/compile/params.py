@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from policyd._core.match.selectors import Selector
 from policyd.defaulting.defaults import Defaults
 from policyd.defaulting.placing import placed
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSONObject
 from policyd.policy.compile.compiled import CompiledParamRef
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
@@ -181,8 +181,8 @@ class Namespaces:
         """Return the labels of a namespace, or as a string the reason why they are unknown."""
         return self._labels.get(name) or {NAME_LABEL: name}
 
-    def object(self, name: str) -> JSONObject | Callable[[], JSON]:
-        """Return ``namespaceObject`` for a request in that namespace, or a function for it."""
+    def object(self, name: str) -> JSONObject:
+        """Return ``namespaceObject`` for a request in that namespace."""
         known = self._objects.get(name)
         if known is not None:
             return known

@@ -18,7 +18,7 @@ from policyd.admission.engine import review
 from policyd.config import Settings
 from policyd.errors import ConfigError, PolicydError
 from policyd.observability.log_writer import standard_error
-from policyd.observability.logs import Log, LogLevel
+from policyd.observability.logs import Log, LogLevel, log_form
 from policyd.server.network.listen import bound
 from policyd.server.policies import load_log
 from policyd.server.policies.policy_loader import PolicyLoader
@@ -97,7 +97,7 @@ class Supervisor:
         self._lock = os.memfd_create("policyd-log", os.MFD_CLOEXEC)
         self._edits = os.memfd_create("policyd-edits", os.MFD_CLOEXEC)
         self._stream = processes.DirectStream(standard_error(), self._lock)
-        self._log = Log(self._stream, settings.log_format)
+        self._log = Log(self._stream, log_form(settings.log_format))
         self._board = Board(settings.workers)
         self._hub = Hub(settings.workers, self._send, own_process())
         self._sockets: tuple[socket.socket, ...] = ()

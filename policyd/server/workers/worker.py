@@ -146,15 +146,17 @@ class Worker(Server):
         self._report()
 
     async def _quiet(self) -> None:
-        """Wait until no worker has received a request for ``--drain``: all close the port at once,
-        because it is one socket.
+        """Wait until no worker has received a request for ``--drain``, or SIGINT: all close the
+        port at once, because it is one socket.
         """
         board, number, connections = self._shared.board, self._shared.number, self.connections
         loop = asyncio.get_running_loop()
         end = loop.time() + self.settings.longest_drain
         quiet = min(self.settings.drain, self.settings.longest_drain)
         board.requested(number, connections.last_request)
-        while not board.closing and loop.time() < min(board.last_request + quiet, end):
+        while not (board.closing or self._interrupted.is_set()) and loop.time() < min(
+            board.last_request + quiet, end
+        ):
             await asyncio.sleep(DRAIN_SECONDS)
             board.requested(number, connections.last_request)
         board.close_ports()

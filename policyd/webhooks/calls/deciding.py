@@ -21,7 +21,7 @@ from policyd.webhooks.calls.reasons import (
     namespace_reason,
     object_reason,
     resource_text,
-    rules_reason,
+    rules_reasons,
 )
 from policyd.webhooks.changes import NEVER_SENT, REVIEWS, REVIEWS_EXCLUDED
 
@@ -61,7 +61,8 @@ class Decider:
             return NotCalled(hook, "kind", f"objects of kind {kind} are never sent to webhooks")
         found = self._ruled(fields)
         if found is None:
-            return NotCalled(hook, "rules", rules_reason(fields, view))
+            nearest, *others = rules_reasons(fields, view)
+            return NotCalled(hook, "rules", nearest, others=tuple(others))
         index, hit = found
         if hit.error:
             return _internal(hook, hit.error)

@@ -70,13 +70,14 @@ class HookCall:
 @dataclass(frozen=True, slots=True)
 class NotCalled:
     """A webhook that is not called, and why; ``part`` is what decides. ``undecided``: it may be
-    called, as ``reason`` says.
+    called, as ``reason`` says. ``others``: why the other rules do not match, if no rule does.
     """
 
     hook: Hook
     part: DecidedBy
     reason: str
     undecided: bool = False
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,18 +20,20 @@ class _Mismatch(NamedTuple):
     text: str
 
 
-def rules_reason(hook: JSONObject, view: MatchInput) -> str:
-    """Return why no rule matches: the first mismatch of the nearest rule."""
+def rules_reasons(hook: JSONObject, view: MatchInput) -> list[str]:
+    """Return why no rule matches: the first mismatch of each rule, the nearest rule first."""
     rules = hook.get("rules", [])
     if not rules:
-        return "the webhook has no rules"
+        return ["the webhook has no rules"]
     found = [list(_mismatches(rule, view)) for rule in rules]
+    texts = [_rule_text(index, each[0], hook) for index, each in enumerate(found)]
     nearest = min(range(len(rules)), key=lambda index: len(found[index]))
-    mismatch = found[nearest][0]
-    text = f"rules[{nearest}] {mismatch.text}"
-    if mismatch.part == "version" and hook["matchPolicy"] == "Exact":
-        text += ", and matchPolicy is Exact"
-    return text
+    return [texts.pop(nearest), *texts]
+
+
+def _rule_text(index: int, mismatch: _Mismatch, hook: JSONObject) -> str:
+    exact = mismatch.part == "version" and hook["matchPolicy"] == "Exact"
+    return f"rules[{index}] {mismatch.text}" + (", and matchPolicy is Exact" if exact else "")
 
 
 def resource_text(resource: Sequence[str], sub_resource: str = "") -> str:

@@ -290,6 +290,10 @@ def test_the_command_that_explains_has_the_options_of_the_run(folder: Path) -> N
     line, said = explained("one.yaml", "namespace.yaml", "--old", "old", *rest)
     assert "CREATE by bobb in shoptest" in said
     assert "--old" not in line and "--namespace-labels env=test" in line
+    annotated = labelled.replace("labels: {env: test}", "labels: {env: dev}, annotations: {a: b}")
+    (folder / "namespace.yaml").write_text(annotated)
+    line, said = explained("one.yaml", "namespace.yaml", *rest)
+    assert "-p namespace.yaml" in line and "in shopdev" in said
 
 
 def test_a_pipe_of_the_shell_cannot_be_read_again() -> None:

@@ -93,6 +93,8 @@ def test_each_object_is_explained_with_its_place() -> None:
     ]
     assert done.stderr == (
         "all.yaml:20:1: warning: skipped: a document needs apiVersion and kind; kind is missing\n"
+        "warning: namespaces shop and default: labels (read by p) are not known and count as missing\n"
+        "  hint: give --namespace-labels, or add Namespace objects to the manifests or policies\n"
     )
     assert "not in production" in done.stdout
 

@@ -117,6 +117,23 @@ def test_a_review_has_its_own_operation_and_user(folder: Path) -> None:
     )
 
 
+def test_every_rule_that_does_not_match_has_its_reason(folder: Path) -> None:
+    rules = [
+        {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": [name]}
+        for name in ("nodes", "pods", "secrets")
+    ]
+    write(folder / "rules.yaml", configuration(VALIDATING, hook(rules=rules), name="three"))
+    words = ("-f", "rules.yaml", "pod.yaml", "--operation", "DELETE")
+    assert run(*words)[1].splitlines()[-3:] == [
+        "  - validating three / a.example.com: rules[1] names pods, but not DELETE",
+        "      rules[0] names nodes, not pods",
+        "      rules[2] names secrets, not pods",
+    ]
+    (found,) = json.loads(run(*words, "--format", "json")[1])["notCalled"]
+    assert found["otherRules"] == [
+        "rules[0] names nodes, not pods", "rules[2] names secrets, not pods"]  # fmt: skip
+
+
 def test_json(folder: Path) -> None:
     status, output, _ = run(*BOTH, "pod.yaml", "--format", "json")
     found: JSONObject = json.loads(output)

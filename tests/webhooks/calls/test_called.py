@@ -121,6 +121,22 @@ def test_a_webhook_that_is_not_called_has_one_reason(
     assert found.others[0].undecided == reason.startswith("not known")
 
 
+def test_every_rule_has_a_reason_and_the_nearest_is_the_first() -> None:
+    rules = [
+        APPS,
+        UPDATE,
+        RULE | {"apiVersions": ["v2"], "scope": "Cluster"},
+        RULE | {"resources": []},
+    ]
+    (other,) = one(hook(rules=rules, matchPolicy="Exact"), request()).others
+    assert (other.reason, *other.others) == (
+        "rules[1] names pods, but not CREATE",
+        "rules[0] names deployments, not pods",
+        "rules[2] names pods in v2, not in v1, and matchPolicy is Exact",
+        "rules[3] names nothing, not pods",
+    )
+
+
 CALLED: dict[str, tuple[JSONObject, JSONObject, int]] = {
     "the rule": ({"rules": [APPS, RULE]}, {}, 1),
     "exact before equivalent": (

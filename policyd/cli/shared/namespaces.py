@@ -1,0 +1,122 @@
+"""What the options of a command say of the namespaces of requests, and the remark about what they
+do not say.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from policyd.cli.shared.output import styled, warn
+from policyd.json_types import JSONObject
+from policyd.offline.unknown_namespaces import PARTS, NamespacePart, UnknownNamespaces
+from policyd.policy.compile.params import NAME_LABEL, Namespaces
+from policyd.policy.compile.policy_set import CompiledPolicySet
+
+_SHOWN = 5  # namespaces and policies named in a remark; the others are counted
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceOptions:
+    """The labels and the annotations of every namespace; None: they are not given."""
+
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+    @property
+    def flag(self) -> str:
+        """One of the options that are given; empty if none is."""
+        return next((_FLAGS[part] for part in self.parts), "")
+
+    @property
+    def parts(self) -> list[NamespacePart]:
+        """The parts that are given."""
+        given = {"labels": self.labels, "annotations": self.annotations}
+        return [part for part in PARTS if given.get(part) is not None]
+
+    def of(self, name: str, known: Namespaces) -> JSONObject | None:
+        """Return the Namespace with what is given instead of what is known; None: nothing is."""
+        if not self.parts or not name:
+            return None
+        namespace = known.object(name)
+        metadata = dict(namespace["metadata"])
+        if self.labels is not None:
+            metadata["labels"] = {**self.labels, NAME_LABEL: name}
+        if self.annotations is not None:
+            metadata["annotations"] = self.annotations
+        return {"apiVersion": "v1", "kind": "Namespace", **namespace, "metadata": metadata}
+
+    def echo_unknown(
+        self, policies: CompiledPolicySet, reviews: Iterable[JSONObject | bytes]
+    ) -> None:
+        """Print a remark on standard error if policies read of the namespaces of these requests
+        what neither the options nor the sources say.
+        """
+        unknown = UnknownNamespaces(policies, self.parts)
+        for each in reviews:
+            unknown.add(each)
+        if not unknown.readers:
+            return
+        read = {part: unknown.readers[part] for part in PARTS if part in unknown.readers}
+        parts = _listed(f"{part} (read by {_listed(by)})" for part, by in read.items())
+        noun = "namespace" if len(unknown.names) == 1 else "namespaces"
+        flags = " and ".join(_FLAGS[part] for part in read if part in _FLAGS)
+        hint = f"give {flags}, or " if flags else ""
+        hint += "add Namespace objects to the manifests or policies"
+        warn(
+            f"{noun} {_listed(unknown.names)}: {parts} are not known and count as missing\n"
+            f"  {styled('hint', fg='cyan')}: {hint}"
+        )
+
+
+def _listed(names: Iterable[str]) -> str:
+    every = list(names)
+    shown = every[:_SHOWN] + ([f"{len(every) - _SHOWN} more"] if len(every) > _SHOWN else [])
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+
+
+def _given_labels(context: click.Context, option: click.Parameter, text: str | None) -> Any:
+    return None if text is None else _pairs(option, filter(None, text.split(",")))
+
+
+def _given_annotations(context: click.Context, option: click.Parameter, text: str | None) -> Any:
+    """A comma belongs to the value unless KEY= follows it."""
+    if text is None:
+        return None
+    pairs: list[str] = []
+    for piece in text.split(","):
+        if pairs and "=" not in piece:
+            pairs[-1] += f",{piece}"
+        else:
+            pairs.append(piece)
+    return _pairs(option, pairs)
+
+
+def _pairs(option: click.Parameter, pairs: Iterable[str]) -> dict[str, str]:
+    found = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise click.BadParameter(f"expected KEY=VALUE, got {pair!r}", param_hint=option.opts[0])
+        found[key.strip()] = value.strip()
+    return found
+
+
+_FLAGS: dict[NamespacePart, str] = {
+    "labels": "--namespace-labels",
+    "annotations": "--namespace-annotations",
+}
+NAMESPACE_LABELS = click.option(
+    _FLAGS["labels"],
+    metavar="KEY=VALUE,…",
+    callback=_given_labels,
+    help="Set the labels of the request's namespace, for namespaceSelector and namespaceObject.",
+)
+NAMESPACE_ANNOTATIONS = click.option(
+    _FLAGS["annotations"],
+    metavar="KEY=VALUE,…",
+    callback=_given_annotations,
+    help="Set the annotations of the request's namespace, for namespaceObject. A comma is part of "
+    "the value unless KEY= follows.",
+)

@@ -1,0 +1,130 @@
+"""What was meant by options that a command does not have, and the corrected command where PATHS and
+``-p`` were taken for each other. Runs no command.
+"""
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import click
+
+from policyd.policy.source.files import read
+
+_FLAGS = ("-p", "--policies")
+_MOST_BYTES = 2**20  # read of a path to see whether it holds policies
+_OF_POLICIES = (b"policyd.dev/", b"AdmissionPolicy")
+# Options that people know from other commands and tools, without their hyphens, and those that a
+# command may have instead.
+_OPTIONS: Mapping[str, Sequence[str]] = {
+    "policy": ("policies",),
+    "port": ("bind",),
+    "address": ("bind",),
+    "listen": ("bind",),
+    "cert": ("tls-cert",),
+    "key": ("tls-key",),
+    "o": ("output", "format"),
+    "output": ("format",),
+    "name": ("select",),
+    "k8s-version": ("kubernetes-version",),
+}
+_OF_FILES = ("f", "file", "filename", "p", "policy", "policies", "r", "resource")
+
+
+def corrected(error: click.UsageError, arguments: Sequence[str]) -> click.UsageError:
+    """Return the error of a command, with the command that was probably meant as a hint.
+
+    ``arguments``: those of the command itself, as they were typed.
+    """
+    context = error.ctx
+    hint = None if context is None else _hint(error, context, arguments)
+    if context is None:
+        return error
+    if hint is None:
+        unknown = isinstance(error, click.NoSuchOption)
+        instead = _instead(context, error.option_name) if unknown else ""
+        return click.UsageError(f"{error.message} {instead}", context) if instead else error
+    reason, words = hint
+    command = shlex.join([*context.command_path.split(), *words])
+    return click.UsageError(f"{error.format_message()}\n  hint: {reason}: {command}", context)
+
+
+def _hint(
+    error: click.UsageError, context: click.Context, arguments: Sequence[str]
+) -> tuple[str, list[str]] | None:
+    """Return what the command expects and the corrected arguments."""
+    parameters = context.command.params
+    if isinstance(error, click.NoSuchOption):
+        reads_paths = any(each.name == "paths" and each.nargs == -1 for each in parameters)
+        if error.option_name not in _FLAGS or not reads_paths:
+            return None
+        return "policies are given as PATHS", list(_without_flags(arguments))
+    if not any(_is_policies(each) for each in parameters) or not _is_mixed_up(error):
+        return None
+    words: list[str] = []
+    given = [each for each in _positional(context, arguments) if _holds_policies(each)]
+    for word in arguments:
+        if word in given:
+            given.remove(word)
+            words.append("-p")
+        words.append(word)
+    if len(words) == len(arguments):
+        if not isinstance(error, click.MissingParameter) or not arguments:
+            return None
+        words = ["-p", "POLICIES", *arguments]
+    return "policies are given with -p", words
+
+
+def _instead(context: click.Context, option: str) -> str:
+    """Return what to write for an option of another command or tool; empty if unknown."""
+    name, parameters = option.lstrip("-"), context.command.params
+    known = {opt.lstrip("-"): opt for each in parameters for opt in each.opts}
+    for other in _OPTIONS.get(name, ()):
+        if other in known:
+            return f"Did you mean {known[other]!r}?"
+    files = [each for each in parameters if isinstance(each, click.Argument)]
+    if name in _OF_FILES and files:
+        metavar = files[-1].make_metavar(context)
+        return f"Files need no option: {context.command_path} {metavar}"
+    return ""
+
+
+def _is_policies(parameter: click.Parameter | None) -> bool:
+    return parameter is not None and set(_FLAGS) <= set(parameter.opts)
+
+
+def _is_mixed_up(error: click.UsageError) -> bool:
+    """Whether an argument is wrong or one too many, or the option ``-p`` is missing."""
+    if isinstance(error, click.BadParameter):
+        return isinstance(error.param, click.Argument) or _is_policies(error.param)
+    return type(error) is click.UsageError
+
+
+def _without_flags(arguments: Iterable[str]) -> Iterator[str]:
+    """Yield the arguments without ``-p`` and ``--policies``, whose values are kept."""
+    for word in arguments:
+        if word in _FLAGS:
+            continue
+        if word.startswith("--"):
+            yield word.removeprefix("--policies=")
+        else:
+            yield word.removeprefix("-p")
+
+
+def _positional(context: click.Context, arguments: Sequence[str]) -> list[str]:
+    """Return the arguments that are no options and no values of options."""
+    parser = context.command.make_parser(context)
+    values, surplus, _ = parser.parse_args(list(arguments))
+    found: list[str] = list(surplus)
+    for each in context.command.params:
+        if isinstance(each, click.Argument):
+            value = values.get(str(each.name))
+            listed = value if isinstance(value, list | tuple) else [value]
+            found += [word for word in listed if isinstance(word, str)]
+    return found
+
+
+def _holds_policies(path: str) -> bool:
+    """Whether a file or directory probably holds policies; its documents are not read."""
+    if path == "-":
+        return False
+    files, _ = read([path], pipes=False, most=_MOST_BYTES)
+    return any(mark in file.data for file in files for mark in _OF_POLICIES)
