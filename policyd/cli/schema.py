@@ -25,7 +25,13 @@ Exit status: 0 on success, 2 if KIND has no schema.
 
 @click.command("schema", epilog=_EPILOG)
 @click.argument(
-    "kind", required=False, type=click.Choice(list(KINDS), case_sensitive=False), metavar="[KIND]"
+    "kind",
+    required=False,
+    type=click.Choice(list(KINDS), case_sensitive=False),
+    metavar="[KIND]",
+    shell_complete=lambda _context, _parameter, incomplete: [
+        kind for kind in KINDS if kind.lower().startswith(incomplete.lower())
+    ],
 )
 def command(kind: str | None) -> None:
     """Print the JSON Schema (draft 7) that editors use to complete and document policies.

@@ -135,7 +135,7 @@ def test_the_library_fits_in_both_forms() -> None:
 
 WRONG = {
     "a policy that does not compile": ({"a.yaml": policy_text("a", "object.")}, "a.yaml:8:"),
-    "a syntax error": ({"a.yaml": "a: [\n"}, "a.yaml:2:"),
+    "a syntax error": ({"a.yaml": "a: [\n"}, "a.yaml:1:4:"),
     "no policy": ({"a.yaml": NAMESPACE}, "no policies in "),
     "one key twice": (
         {"a/b.yaml": policy_text("x") + "---\n" + policy_text("z"), "a.b.yaml": NAMESPACE},

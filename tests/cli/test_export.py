@@ -195,7 +195,7 @@ def test_a_name_that_the_api_server_reserves(folder: Path) -> None:
 WRONG = {
     "an invalid policy": (PLAIN.replace("object.m", "object.."), "policies/a.yaml:9:"),
     "no policy": ("{apiVersion: v1, kind: Namespace, metadata: {name: a}}", "no policies in "),
-    "broken YAML": ("a: [\n", "policies/a.yaml:2:"),
+    "broken YAML": ("a: [\n", "policies/a.yaml:1:4:"),
 }
 
 

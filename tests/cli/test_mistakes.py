@@ -102,7 +102,7 @@ COMMANDS = [
         "No such option '--policy'. Did you mean '--policies'?",
     ),
     ("apply -p policy.yaml -f pod.yaml", "Files need no option: policyd apply [PATHS]..."),
-    ("lint -p policy.yaml", "No such option '-p'. Files need no option: policyd lint PATHS..."),
+    ("lint -p policy.yaml", "policies are given as PATHS: policyd lint policy.yaml"),
     ("serve --port 8443", "No such option '--port'. Did you mean '--bind'?"),
     ("apply --output json -p policy.yaml pod.yaml", "Did you mean '--format'?"),
     ("apply --nothing", "No such option '--nothing'."),

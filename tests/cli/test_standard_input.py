@@ -24,7 +24,7 @@ EMPTY = [
     ("webhooks match -f - policies.yaml", "Error: no webhook configurations on standard input"),
     ("bench core -p policies.yaml -", "Error: no reviews on standard input"),
     ("apply -p - x.yaml", "Invalid value for '-p' / '--policies': cannot be standard input (-)"),
-    ("test -", "Invalid value for 'PATHS...': cannot be standard input (-); name a file"),
+    ("test -", "Invalid value for '[PATHS]...': cannot be standard input (-); name a file"),
 ]
 BROKEN = [
     ("lint -", "-:1:4: error: "),

@@ -6,7 +6,6 @@ makes of them. No tests here; goes with the replacement when the module is serve
 """
 
 import json
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -40,16 +39,16 @@ def write(version: str) -> None:
             source / package, TARGET / package, ignore=shutil.ignore_patterns(*STAYED)
         )
         for name in [copied, *copied.rglob("*")]:
-            os.chmod(name, 0o755 if name.is_dir() else 0o644)
+            name.chmod(0o755 if name.is_dir() else 0o644)
     for file in TARGET.rglob("*.go"):
         text = file.read_text()
         for before, after in RENAMED.items():
             text = text.replace(before, after)
         file.write_text(text)
     for package in PACKAGES[:2]:  # what conversion.go declared for the others
-        name = Path(package).name
+        own = Path(package).name
         (TARGET / package / "null.go").write_text(
-            f'package {name}\n\nvar nullLiteral = []byte("null")\n'
+            f'package {own}\n\nvar nullLiteral = []byte("null")\n'
         )
     staging = kubernetes.AHEAD[version].replace("v1.", "v0.")
     toolchain = kubernetes.TOOLCHAINS[version].removeprefix("go").rpartition(".")[0]

@@ -21,9 +21,9 @@ class Step:
     ``state``: ``skipped`` was not evaluated, ``cut`` was ended by a limit. ``deciding``: among its
     siblings, this one determined the value of the parent. ``hidden`` counts the rounds that were
     not recorded; ``number`` counts those of a macro from 0. ``pos`` is the offset in the whole
-    expression, ``fault`` that of the first part of a chain that led nowhere. ``reads`` are the fields
-    of the object that the value depends on: of the deciding parts, if there are any. ``first`` is
-    that of the first item of a list that a condition chose.
+    expression, ``fault`` that of the first part of a chain that led nowhere. ``reads`` are the
+    fields of the object that the value depends on: of the deciding parts, if there are any.
+    ``first`` is that of the first item of a list that a condition chose.
     """
 
     text: str

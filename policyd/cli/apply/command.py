@@ -2,6 +2,8 @@
 Changes nothing in the cluster.
 """
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import click
@@ -37,6 +39,7 @@ from policyd.cli.shared.request import (
 from policyd.cli.shared.version import version_of, version_option
 from policyd.json_types import JSONObject
 from policyd.offline.tracing import TracedPolicies
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.classification import classification_of, description_of
 from policyd.policy.source.loaded_documents import Sources
 from policyd.versions import NEWEST, KubernetesVersion
@@ -223,31 +226,42 @@ def command(
     )
     if cluster is not None and (operation or resource or options.given):
         raise click.UsageError(_OF_MANIFESTS)
-    if cluster is None and not options.resources:
-        raise click.UsageError("Missing argument 'PATHS...' (or --cluster).")
-    if changed is not None and Path("-") in resources:
-        raise click.UsageError("--changed compares files: it cannot read standard input")
-    if cluster is None and diff and form not in ("text", "json"):
-        raise click.UsageError(f"--diff requires --format text or json, not {form}")
+    if cluster is None:
+        _require_manifests(options, form, diff=diff)
     if version is None:
         version = NEWEST if cluster is None else version_of(cluster.kubeconfig, cluster.context)
     sources, policies = loaded(paths, version)
     if enforce_all:
         policies = policies.enforced
+    status = _status(
+        cluster or options,
+        sources=sources,
+        policies=policies,
+        authorizer=authorizer,
+        requester=Requester(operation, user, groups, namespace, resource),
+        report=ReportOptions(form, _rules(sources), fail_on, diff, verbose, err=mutated),
+        traced=partial(_traced, sources, enforced=enforce_all),
+    )
+    raise SystemExit(status)
 
-    def traced() -> TracedPolicies:
-        found = TracedPolicies.of_sources(sources)
-        return found.changed(lambda each: each.enforced) if enforce_all else found
 
-    requester = Requester(operation, user, groups, namespace, resource)
-    report = ReportOptions(form, _rules(sources), fail_on, diff, verbose, err=mutated)
-    if cluster is None:
-        status = check_manifests(
-            options, policies, authorizer, requester, report=report, traced=traced
+def _status(
+    subject: ClusterOptions | ManifestOptions,
+    *,
+    sources: Sources,
+    policies: CompiledPolicySet,
+    authorizer: Authorizer | None,
+    requester: Requester,
+    report: ReportOptions,
+    traced: Callable[[], TracedPolicies],
+) -> int:
+    """Check manifests or a cluster, and return the exit status."""
+    if isinstance(subject, ManifestOptions):
+        return check_manifests(
+            subject, policies, authorizer, requester, report=report, traced=traced
         )
-        raise SystemExit(status)
-    status = scan_cluster(
-        cluster,
+    return scan_cluster(
+        subject,
         sources=sources,
         policies=policies,
         authorizer=authorizer,
@@ -255,7 +269,21 @@ def command(
         report_options=report,
         traced=traced,
     )
-    raise SystemExit(status)
+
+
+def _traced(sources: Sources, *, enforced: bool) -> TracedPolicies:
+    found = TracedPolicies.of_sources(sources)
+    return found.changed(lambda each: each.enforced) if enforced else found
+
+
+def _require_manifests(options: ManifestOptions, form: str, *, diff: bool) -> None:
+    """Raise click.UsageError for options that do not go together."""
+    if not options.resources:
+        raise click.UsageError("Missing argument 'PATHS...' (or --cluster).")
+    if options.changed is not None and Path("-") in options.resources:
+        raise click.UsageError("--changed compares files: it cannot read standard input")
+    if diff and form not in ("text", "json"):
+        raise click.UsageError(f"--diff requires --format text or json, not {form}")
 
 
 def _rules(sources: Sources) -> dict[str, ReportRule]:

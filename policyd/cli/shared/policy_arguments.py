@@ -39,9 +39,11 @@ def corrected(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
     if context is None:
         return error
     if hint is None:
-        unknown = isinstance(error, click.NoSuchOption)
-        instead = _instead(context, error.option_name) if unknown else ""
-        return click.UsageError(f"{error.message} {instead}", context) if instead else error
+        if isinstance(error, click.NoSuchOption) and (
+            instead := _instead(context, error.option_name)
+        ):
+            return click.UsageError(f"{error.message} {instead}", context)
+        return error
     reason, words = hint
     command = shlex.join([*context.command_path.split(), *words])
     return click.UsageError(f"{error.format_message()}\n  hint: {reason}: {command}", context)

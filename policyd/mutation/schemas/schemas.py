@@ -36,7 +36,9 @@ class Gvk(NamedTuple):
     @property
     def label(self) -> str:
         """Return the words of a manifest (``apps/v1 Deployment``), or those of ANY_KIND."""
-        return "any kind" if self.kind == "*" else f"{self.group}/{self.version} {self.kind}".removeprefix("/")
+        if self.kind == "*":
+            return "any kind"
+        return f"{self.group}/{self.version} {self.kind}".removeprefix("/")
 
 
 # The kind of objects of which only the metadata is known: it is the same for every kind.

@@ -40,7 +40,7 @@ def git(*arguments: str) -> None:
     )
 
 
-def pod(name: str) -> str:
+def pod_text(name: str) -> str:
     return json.dumps(
         {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop"}}
     )
@@ -70,22 +70,22 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     }
     write("deploy/namespace.yaml", json.dumps(namespace))
     for name in ("same", "edited", "staged", "moved", "deleted", "ü edited"):
-        write(f"deploy/{name}.yaml", pod(name))
+        write(f"deploy/{name}.yaml", pod_text(name))
     git("init", "-q", "-b", "main")
     git("add", ".")
     git("commit", "-qm", "first")
-    write("deploy/second.yaml", pod("second"))
+    write("deploy/second.yaml", pod_text("second"))
     git("add", ".")
     git("commit", "-qm", "second")
     git("mv", "deploy/moved.yaml", "deploy/to.yaml")
     Path("deploy/deleted.yaml").unlink()
     for name in ("edited", "staged", "ü edited"):
-        write(f"deploy/{name}.yaml", pod(f"new-{name[-6:]}"))
+        write(f"deploy/{name}.yaml", pod_text(f"new-{name[-6:]}"))
     git("add", "deploy/staged.yaml")
     for name in ("untracked", "ignored"):
-        write(f"deploy/{name}.yaml", pod(name))
+        write(f"deploy/{name}.yaml", pod_text(name))
     write("deploy/values.yaml", "replicas: 1\n")
-    write("deploy/sub/untracked.yaml", pod("below"))
+    write("deploy/sub/untracked.yaml", pod_text("below"))
     return top
 
 

@@ -178,7 +178,7 @@ def test_mutated_manifests_are_written_where_they_were_found(folder: Path) -> No
 BAD = [
     (["nowhere.yaml"], "", "nowhere.yaml: no such file or directory"),
     (["-"], "kind: Pod\n", "a document needs apiVersion and kind; apiVersion is missing"),
-    (["-"], "a: [\n", "-:2:1: "),
+    (["-"], "a: [\n", "-:1:4: "),
     (["-"], "# nothing\n", "no manifests on standard input"),
     (["-", "--namespace-labels", "prod"], "", "expected KEY=VALUE, got 'prod'"),
 ]

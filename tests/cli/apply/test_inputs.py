@@ -105,7 +105,7 @@ def test_other_files_are_checked_where_one_cannot_be_read() -> None:
     done = run("deploy", "nowhere.yaml")
     assert done.exit_code == 2
     assert "denied  Pod bad   deploy/zero.yaml:3:18  p" in done.stdout
-    assert "deploy/broken.yaml:2:1: error: " in done.stderr
+    assert "deploy/broken.yaml:1:4: error: " in done.stderr
     assert "nowhere.yaml: error: no such file or directory" in done.stderr
     assert "2 objects: 1 admitted, 1 denied; 2 problems in the files" in done.stderr
     for form in ("junit", "github"):

@@ -102,7 +102,7 @@ def test_the_cost_and_its_estimate() -> None:
         "cost: 48 of 1,000,000 units; estimated 57\n"
     )
     assert (
-        "cost: 2 of 1,000,000 units; estimated 2 to 2\nerror: no such key"
+        "cost: 2 of 1,000,000 units; estimated 2\nerror: no such key"
         in (told("object.other", names)[1])
     )
     assert "estimated" not in told("nothing", names)[1]

@@ -96,7 +96,7 @@ def test_what_is_broken_is_told_and_does_not_end_it(folder: Path, watching: Watc
     watching.turn()
     file = folder / "one" / "policy.json"
     file.write_text("{kind: Policy")
-    assert f"{file}:2:1: while parsing" in watching.turn()
+    assert f"{file}:1:1: the {{ of line 1 is never closed" in watching.turn()
     write(file, policy("one", validations=[{"expression": "nowhere"}]))
     assert "undeclared reference to 'nowhere'" in watching.turn()
     write(file, not_named("x", "one"))

@@ -240,7 +240,7 @@ ERRORS = {
     "no file": (("-f", "nowhere.yaml", "pod.yaml"), "'nowhere.yaml' does not exist"),
     "without -f": (("-",), "Missing option '-f' / '--filename'"),
     "options of manifests": (("-f", "validating.json", "review.json", "--user", "bob"), "apply to manifests only"),
-    "no request": (("-f", "validating.json", "empty.json"), "request must be an object, not nothing"),
+    "no request": (("-f", "validating.json", "empty.json"), "request must be an object, not null"),
     "wrong type": (("-f", "wrong.yaml", "pod.yaml"), "cannot unmarshal number into Go struct field"),
 }  # fmt: skip
 

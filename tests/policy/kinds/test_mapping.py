@@ -87,6 +87,7 @@ BUILT_IN_ONLY = {
     "policyd/export/policy_views.py",
     "policyd/placement/choosing.py",
     "policyd/policy/compile/params.py",
+    "policyd/policy/lint/document_advice.py",
     "policyd/policy/lint/guards/cases.py",
     "policyd/webhooks/needs/targets.py",
 }

@@ -294,7 +294,7 @@ def test_metadata_is_that_of_every_kind(
 def test_metadata_of_kinds_with_and_without_schemas() -> None:
     """A mistake is reported once, for the kinds that are named."""
     (found,) = check_one("object.metadata.lables == {}", PODS, EVERY)
-    assert found.startswith("/v1, Kind=Pod: ")
+    assert found.startswith("v1 Pod: ")
     assert check_one("object.kind == 'Pod' || object.metadata.lables == {}", PODS, EVERY) != []
     assert check_one("object.spec.imgae == ''", PODS, EVERY) != []
 

@@ -1,42 +1,15 @@
 """Advice on expressions that are errors for objects without a field, or without an object."""
 
-from typing import Any
-
 import pytest
 
 from policyd.json_types import JSONObject
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.unguarded import unguarded
-from tests.builders.objects import gadget_definition
 from tests.builders.policies import GADGETS, WORKLOADS, map_, policy, rule, vap
+from tests.policy.lint.unguarded_advice import FIELD, NULL, conditions, found_in, told, variables
 from tests.policy_sets import loaded
 
-FIELD, NULL = "unguarded-field", "null-object"
 CREATE, UPDATE, ALL = (rule(operations=[each]) for each in ("CREATE", "UPDATE", "*"))
-
-
-def found_in(document: JSONObject) -> list[tuple[str, str]]:
-    """Path, and what may be missing, of each advice."""
-    sources = loaded(document, gadget_definition())
-    assert sources.problems == ()
-    found = list(unguarded(LintRun(sources)))
-    assert all(each.severity == "advice" and each.line and "^" in each.excerpt for each in found)
-    assert all(each.hint.startswith("write ") for each in found)
-    return [(each.path, each.message) for each in found]
-
-
-def told(expression: str, *rules: JSONObject, **fields: Any) -> list[str]:
-    """The messages on a policy with one validation."""
-    document = policy("p", *rules, validations=[{"expression": expression}], **fields)
-    return [message for _, message in found_in(document)]
-
-
-def variables(**expressions: str) -> list[JSONObject]:
-    return [{"name": name, "expression": text} for name, text in expressions.items()]
-
-
-def conditions(*expressions: str) -> list[JSONObject]:
-    return [{"name": f"c{number}", "expression": each} for number, each in enumerate(expressions)]
 
 
 GUARDED = [

@@ -12,7 +12,7 @@ from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.unguarded import unguarded
 from policyd.versions import NEWEST
 from tests.builders.policies import policy, rule
-from tests.policy.lint.test_unguarded import NULL, conditions, told, variables
+from tests.policy.lint.unguarded_advice import NULL, conditions, told, variables
 from tests.policy_sets import loaded
 
 
