@@ -121,6 +121,11 @@ class ClusterOptions:
         if not self.cluster and len(self.namespaces) > 1:
             raise click.UsageError("--namespace may be repeated only with --cluster")
 
+    @property
+    def default_namespace(self) -> str | None:
+        """The namespace of manifests that name none."""
+        return None if self.cluster else next(iter(self.namespaces), None)
+
 
 @dataclass(slots=True)
 class Tally:

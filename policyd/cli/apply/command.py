@@ -212,7 +212,6 @@ def command(
     --user is given.
     """
     cluster = scan if scan.cluster else None
-    namespace = None if scan.cluster else next(iter(scan.namespaces), None)
     options = ManifestOptions(
         resources if resources or changed is None else (Path(),),
         old,
@@ -230,15 +229,14 @@ def command(
         _require_manifests(options, form, diff=diff)
     if version is None:
         version = NEWEST if cluster is None else version_of(cluster.kubeconfig, cluster.context)
-    sources, policies = loaded(paths, version)
-    if enforce_all:
-        policies = policies.enforced
+    sources, found = loaded(paths, version)
+    policies = found.enforced if enforce_all else found
     status = _status(
         cluster or options,
         sources=sources,
         policies=policies,
         authorizer=authorizer,
-        requester=Requester(operation, user, groups, namespace, resource),
+        requester=Requester(operation, user, groups, scan.default_namespace, resource),
         report=ReportOptions(form, _rules(sources), fail_on, diff, verbose, err=mutated),
         traced=partial(_traced, sources, enforced=enforce_all),
     )
