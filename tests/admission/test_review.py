@@ -88,7 +88,7 @@ BAD_BODIES: list[tuple[str, bytes, str]] = [
     ("no review, deep", b"[" * 2000 + b"]" * 2000, "expected an AdmissionReview, got a list"),
     ("byte order mark", b"\xef\xbb\xbf{}", "BOM"),
     ("list", b"[]", "expected an AdmissionReview, got a list"),
-    ("null", b"null", "expected an AdmissionReview, got nothing"),
+    ("null", b"null", "expected an AdmissionReview, got null"),
     ("100,000 levels without an end", b"[" * 100_000, "the body is not JSON"),
 ]
 

@@ -30,6 +30,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "typecheck-061": ("unknown fields are preserved", ""),
     "typecheck-062": ("fields are not escaped", "undefined field 'dash__dash__name'"),
     "typecheck-069": ("the field may hold null", ""),
+    "typecheck-077": ("the object is a Scale", "undefined field 'nope'"),
 }
 CRDS = [f"{name}.golden.example.com" for name in ("widgets", "limits", "nslimits")]
 
