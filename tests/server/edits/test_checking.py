@@ -69,7 +69,7 @@ EDITS: list[tuple[JSONObject | None, JSONObject | None, str]] = [
     (A, policy_map("a", p=forbidding("three")), ""),
     (None, policy_map("c", p=forbidding("three")), ""),
     (A, None, ""),
-    (A, policy_map("a", p="kind: ["), "configmap/a/p.yaml:2:1: "),
+    (A, policy_map("a", p="kind: ["), "configmap/a/p.yaml:1:7: "),
     (A, policy_map("a", p=""), "configmap/a/p.yaml: no longer holds policies"),
     (A, policy_map("a", p=forbidding("two")), "Policy two is defined twice"),
     (A, policy_map("a", p=forbidding("buried")), "first in configmap/a/p.yaml"),
