@@ -75,18 +75,12 @@ def decode(body: bytes | dict[str, Any]) -> AdmissionRequest:
     review, unreadable = _parse(body) if isinstance(body, bytes) else _checked(body)
     if type(review) is not dict:
         raise ReviewError(f"expected an {KIND}, got {_json_type(review)}")
-    fields = {"apiVersion": API_VERSION, "kind": KIND}
-    wrong = [
-        f"{name} is {_shown(review[name])}" if name in review else f"{name} is missing"
-        for name, wanted in fields.items()
-        if review.get(name) != wanted
-    ]
-    if wrong:
-        raise ReviewError(f"expected an {KIND} of {API_VERSION}: {', '.join(wrong)}")
-    if "request" not in review:
-        raise ReviewError("request is missing")
-    request = review["request"]
+    if review.get("kind") != KIND or review.get("apiVersion") != API_VERSION:
+        raise ReviewError(f"expected an {KIND} of {API_VERSION}: {_wrong_type(review)}")
+    request = review.get("request")
     if type(request) is not dict:
+        if "request" not in review:
+            raise ReviewError("request is missing")
         raise ReviewError(f"request must be an object, not {_json_type(request)}")
     if unreadable:
         unreadable = f"the review cannot be evaluated: {unreadable}"
@@ -192,6 +186,15 @@ def _why_not_json(body: bytes, error: Exception | None) -> str:
     if rest.startswith(("NaN", "Infinity", "-Infinity", "-NaN")):
         return f"the body is not JSON: NaN and Infinity are not JSON numbers: {reason}"
     return f"the body is not JSON: {reason}"
+
+
+def _wrong_type(review: Mapping[str, Any]) -> str:
+    """Say which of apiVersion and kind are not those of an AdmissionReview."""
+    return ", ".join(
+        f"{name} is {_shown(review[name])}" if name in review else f"{name} is missing"
+        for name, wanted in (("apiVersion", API_VERSION), ("kind", KIND))
+        if review.get(name) != wanted
+    )
 
 
 def _json_type(value: Any) -> str:
