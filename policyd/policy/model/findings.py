@@ -23,7 +23,7 @@ from policyd.policy.model.base import Model, ModelError, aliases
 @dataclass(frozen=True, slots=True)
 class FormProblem:
     """``path`` leads to the field; ``at_key``: the name of the field is at fault, not its value.
-    ``meant``: the field of that object that an unknown one probably stands for.
+    ``meant``: the fields of that object that an unknown one probably stands for.
     """
 
     path: FieldPath
@@ -32,7 +32,7 @@ class FormProblem:
     at_key: bool = False
     rule: str = "invalid"
     fix: Fix | None = None
-    meant: str = ""
+    meant: frozenset[str] = frozenset()
 
 
 def path_text(path: Iterable[str | int]) -> str:
@@ -112,7 +112,8 @@ def _unknown_field(path: FieldPath, model: type[Model]) -> FormProblem:
         hint = "known fields: " + ", ".join(known)
     else:
         hint = ""
-    meant = next((each for each in known if hint in (f"did you mean {each}?", f"write {each}")), "")
+    named = hint.startswith(("did you mean ", "write "))
+    meant = frozenset(known).intersection(words(hint)) if named else frozenset()
     message = f'unknown field "{name}"'
     return FormProblem(path, message, hint, at_key=True, rule="unknown-field", meant=meant)
 
@@ -130,6 +131,11 @@ def _unsupported_value(path: FieldPath, value: object, supported: str) -> FormPr
     write = near or (value_instead(path, value) if isinstance(value, str) else "")
     write = write if write in words else ""
     return FormProblem(path, message, f"write {write}" if write else "", fix=fix)
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a message, such as the fields that it names."""
+    return "".join(char if char.isalnum() else " " for char in text).split()
 
 
 def _named(value: object) -> str:
@@ -202,8 +208,8 @@ def _field_model(model: type[Model], alias: str) -> type[Model] | None:
 @functools.cache
 def _table(section: str) -> Mapping[str, Mapping[str, str]]:
     """Return what to write instead: of fields of ``spec``, and of the document, by kind
-    (``elsewhere``), of other fields
-    by the field around them (``habits``), of values in lower case by their field (``values``).
+    (``elsewhere``), of other fields by the field around them (``habits``), of values in lower case
+    by their field (``values``).
     """
     table = json.loads(Path(__file__).with_name("other_fields.json").read_bytes())
     found: Mapping[str, Mapping[str, str]] = table[section]

@@ -13,7 +13,7 @@ from policyd.json_types import FieldPath
 from policyd.policy.checks.document_checks import check
 from policyd.policy.checks.exceptions import check_scope
 from policyd.policy.model.base import Model, ModelError
-from policyd.policy.model.findings import FormProblem, schema_findings
+from policyd.policy.model.findings import FormProblem, schema_findings, words
 from policyd.policy.model.kinds import KINDS, PolicyException
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.mistakes.near_misses import near_miss
@@ -88,25 +88,20 @@ def _without_misspelt(raw: dict[str, Any], findings: list[FormProblem]) -> list[
     """Leave out what is required only because its name is misspelt: that is another problem."""
     meant: dict[FieldPath, set[str]] = {}
     for each in findings:
-        if each.rule == "unknown-field" and each.hint.startswith(("did you mean ", "write ")):
+        if each.meant:
             parent: Any = raw
             for step in each.path[:-1]:
                 parent = parent[step]
-            found = set(_words(each.hint)).difference(parent)
-            meant.setdefault(each.path[:-1], set()).update(found)
+            meant.setdefault(each.path[:-1], set()).update(each.meant.difference(parent))
 
     def follows(each: FormProblem) -> bool:
         steps = enumerate(each.path)
         return each.message.startswith("Required value") and (
             any(step in meant.get(each.path[:length], ()) for length, step in steps)
-            or not meant.get(each.path[:-1], set()).isdisjoint(_words(each.message))
+            or not meant.get(each.path[:-1], set()).isdisjoint(words(each.message))
         )
 
     return [each for each in findings if not follows(each)]
-
-
-def _words(text: str) -> list[str]:
-    return "".join(char if char.isalnum() else " " for char in text).split()
 
 
 def _value_findings(
@@ -126,14 +121,11 @@ def _value_findings(
     except ModelError:
         return []  # a list whose items shifted, or a field that cannot be removed
     related = _Related(removed)
-    misspelt = {(*each.path[:-1], each.meant) for each in schema if each.meant}
     lists = {path[:-1] for path in removed if path and isinstance(path[-1], int)}
     return [
         finding
         for finding in check(found)
-        if finding.path not in related
-        and finding.path not in misspelt  # not missing
-        and lists.isdisjoint(_parents(finding.path))
+        if finding.path not in related and lists.isdisjoint(_parents(finding.path))
     ]
 
 
