@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from policyd.errors import ConfigError
@@ -29,13 +30,11 @@ def changed_files(ref: str, paths: Sequence[Path]) -> frozenset[str]:
 
 def _commit(ref: str) -> str:
     """Return the hash of a commit, which git cannot take for a path or an option."""
-    try:
-        if ref.startswith("-"):
-            raise ConfigError("an option")
-        return _git("rev-parse", "--verify", ref + "^{commit}").decode().strip()
-    except ConfigError:
-        hint = f"\n  hint: --changed HEAD {ref}" if Path(ref).exists() else ""
-        raise ConfigError(f"--changed {ref}: no such commit{hint}") from None
+    if not ref.startswith("-"):
+        with suppress(ConfigError):
+            return _git("rev-parse", "--verify", ref + "^{commit}").decode().strip()
+    hint = f"\n  hint: --changed HEAD {ref}" if Path(ref).exists() else ""
+    raise ConfigError(f"--changed {ref}: no such commit{hint}")
 
 
 def _git(*arguments: str) -> bytes:

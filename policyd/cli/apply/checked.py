@@ -7,11 +7,15 @@ from typing import Any
 import click
 import jsonpatch
 
+from policyd.admission.lookups.authorizer import Authorizer
+from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import counted
 from policyd.cli.shared.reports import Rules
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admission, Violation
-from policyd.policy.source.loaded_documents import Document
+from policyd.offline.tracing import TracedPolicies
+from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.source.loaded_documents import Document, Sources
 
 FAIL_ON = ("warn", "error", "would-deny")
 
@@ -100,6 +104,25 @@ class ReportOptions:
     diff: bool = False
     verbose: bool = False
     err: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyRun:
+    """What checks the objects of manifests or of a cluster. ``policies`` are those of ``sources``,
+    as if every rollout were over if they are ``enforced``.
+    """
+
+    sources: Sources
+    policies: CompiledPolicySet
+    authorizer: Authorizer | None
+    requester: Requester
+    report: ReportOptions
+    enforced: bool
+
+    def traced(self) -> TracedPolicies:
+        """Return the policies as ``FieldFinder`` needs them."""
+        found = TracedPolicies.of_sources(self.sources)
+        return found.changed(lambda each: each.enforced) if self.enforced else found
 
 
 @dataclass(frozen=True, slots=True)

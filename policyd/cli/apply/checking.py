@@ -1,16 +1,15 @@
 """``policyd apply`` of manifests: reads and checks them, and writes findings and changes."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 
-from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cli.apply.changed import changed_files
-from policyd.cli.apply.checked import CheckedObject, ReportOptions, Tally
+from policyd.cli.apply.checked import ApplyRun, CheckedObject, Tally
 from policyd.cli.apply.explain_hint import explain_hint
 from policyd.cli.apply.output import write
 from policyd.cli.apply.rewriting import Rewritten, RewrittenFiles
@@ -30,7 +29,6 @@ from policyd.errors import ConfigError, PolicySchemaError
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admitter
 from policyd.offline.fields import FieldFinder
-from policyd.offline.tracing import TracedPolicies
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.source.loaded_documents import Document
@@ -87,18 +85,9 @@ class BuiltReview(NamedTuple):
     updated: bool
 
 
-def check_manifests(
-    options: ManifestOptions,
-    policies: CompiledPolicySet,
-    authorizer: Authorizer | None,
-    requester: Requester,
-    *,
-    report: ReportOptions,
-    traced: Callable[[], TracedPolicies],
-) -> int:
-    """Check the manifests, print the result and return the exit status. ``traced`` returns the same
-    policies, to find the fields of violations.
-    """
+def check_manifests(options: ManifestOptions, run: ApplyRun) -> int:
+    """Check the manifests, print the result and return the exit status."""
+    requester, report = run.requester, run.report
     manifests, unchanged = options.read()
     echo_skipped(manifests.skipped)
     if not manifests.documents and not options.skips and options.changed is None:
@@ -108,7 +97,7 @@ def check_manifests(
     requester.require_one_kind(manifests.documents)
     known = [*unchanged.documents, *manifests.documents]
     crds = definitions_of(known)
-    policies = policies.with_definitions(crds)
+    policies = run.policies.with_definitions(crds)
     echo_assumptions(manifests.documents, requester, policies.mapper)
     before = OldObjects(manifests, old, requester)
     built = _built(manifests, before, requester, policies.mapper)
@@ -121,9 +110,11 @@ def check_manifests(
     policies = _with_namespaces(policies, there)
     options.namespaces.echo_unknown(policies, [each.review for each in built])
     fields = FieldFinder(
-        lambda: traced().changed(lambda each: _with_namespaces(each.with_definitions(crds), there))
+        lambda: run.traced().changed(
+            lambda each: _with_namespaces(each.with_definitions(crds), there)
+        )
     )
-    admitter = Admitter(policies, authorizer, defaults=defaults, fields=fields)
+    admitter = Admitter(policies, run.authorizer, defaults=defaults, fields=fields)
     checked = list(_check(admitter, built, options.namespaces))
     tally = Tally(
         skipped_files=manifests.skipped_files,

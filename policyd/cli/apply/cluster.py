@@ -1,64 +1,40 @@
 """``policyd apply --cluster``: its options, and the output of a scan. Evaluates no policy."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 
 import click
 
-from policyd.admission.lookups.authorizer import Authorizer
-from policyd.cli.apply.checked import ClusterOptions, ReportOptions
+from policyd.cli.apply.checked import ApplyRun, ClusterOptions
 from policyd.cli.apply.output import write
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
-from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import counted, warn
 from policyd.cli.shared.settings import grouped
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cluster import open_reader
-from policyd.offline.tracing import TracedPolicies
-from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.source.loaded_documents import Sources
 
 TIMEOUT = 30.0  # seconds per request to the API server
 INCOMPLETE = 3  # the exit status if nothing is denied but part of the cluster was not readable
 _NAMED = 5  # policies named in a note; the others are counted
 
 
-def scan_cluster(
-    options: ClusterOptions,
-    *,
-    sources: Sources,
-    policies: CompiledPolicySet,
-    authorizer: Authorizer | None,
-    requester: Requester,
-    report_options: ReportOptions,
-    traced: Callable[[], TracedPolicies],
-) -> int:
-    """Scan the cluster, print the result and return the exit status. ``traced`` returns the same
-    policies, to find the fields of violations.
-    """
+def scan_cluster(options: ClusterOptions, run: ApplyRun) -> int:
+    """Scan the cluster, print the result and return the exit status."""
     # Imported here because only a scan needs it.
     from policyd.cli.apply.scan import ClusterScan
 
     with open_reader(kubeconfig_file(options.kubeconfig), options.context, TIMEOUT) as reader:
-        if authorizer is None and requester.user is not None:
-            authorizer = reader
+        if run.authorizer is None and run.requester.user is not None:
+            run = replace(run, authorizer=reader)
         with counting() as advance:
-            report = ClusterScan(
-                reader,
-                sources=sources,
-                policies=policies,
-                authorizer=authorizer,
-                requester=requester,
-                options=options,
-                report=report_options,
-                traced=traced,
-            ).run(advance)
+            report = ClusterScan(reader, options, run).run(advance)
     for text in report.unread:
         warn(text)
-    write(report_options, report.checked, report.tally)
-    if report_options.form == "text":
+    write(run.report, report.checked, report.tally)
+    if run.report.form == "text":
         for note in _notes(report.left_out, report.idle):
             click.echo(note, err=True)
-    if report.tally.fails(report_options.fail_on):
+    if report.tally.fails(run.report.fail_on):
         return 1
     return INCOMPLETE if report.unread else 0
 

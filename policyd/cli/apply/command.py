@@ -2,14 +2,12 @@
 Changes nothing in the cluster.
 """
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import click
 
 from policyd.admission.lookups.authorizer import Authorizer
-from policyd.cli.apply.checked import FAIL_ON, ClusterOptions, ReportOptions
+from policyd.cli.apply.checked import FAIL_ON, ApplyRun, ClusterOptions, ReportOptions
 from policyd.cli.apply.checking import ManifestOptions, check_manifests
 from policyd.cli.apply.cluster import cluster_options, scan_cluster
 from policyd.cli.apply.output import FORMATS
@@ -38,8 +36,6 @@ from policyd.cli.shared.request import (
 )
 from policyd.cli.shared.version import version_of, version_option
 from policyd.json_types import JSONObject
-from policyd.offline.tracing import TracedPolicies
-from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.classification import classification_of, description_of
 from policyd.policy.source.loaded_documents import Sources
 from policyd.versions import NEWEST, KubernetesVersion
@@ -230,48 +226,15 @@ def command(
     if version is None:
         version = NEWEST if cluster is None else version_of(cluster.kubeconfig, cluster.context)
     sources, found = loaded(paths, version)
-    policies = found.enforced if enforce_all else found
-    status = _status(
-        cluster or options,
-        sources=sources,
-        policies=policies,
-        authorizer=authorizer,
-        requester=Requester(operation, user, groups, scan.default_namespace, resource),
-        report=ReportOptions(form, _rules(sources), fail_on, diff, verbose, err=mutated),
-        traced=partial(_traced, sources, enforced=enforce_all),
+    run = ApplyRun(
+        sources,
+        found.enforced if enforce_all else found,
+        authorizer,
+        Requester(operation, user, groups, scan.default_namespace, resource),
+        ReportOptions(form, _rules(sources), fail_on, diff, verbose, err=mutated),
+        enforced=enforce_all,
     )
-    raise SystemExit(status)
-
-
-def _status(
-    subject: ClusterOptions | ManifestOptions,
-    *,
-    sources: Sources,
-    policies: CompiledPolicySet,
-    authorizer: Authorizer | None,
-    requester: Requester,
-    report: ReportOptions,
-    traced: Callable[[], TracedPolicies],
-) -> int:
-    """Check manifests or a cluster, and return the exit status."""
-    if isinstance(subject, ManifestOptions):
-        return check_manifests(
-            subject, policies, authorizer, requester, report=report, traced=traced
-        )
-    return scan_cluster(
-        subject,
-        sources=sources,
-        policies=policies,
-        authorizer=authorizer,
-        requester=requester,
-        report_options=report,
-        traced=traced,
-    )
-
-
-def _traced(sources: Sources, *, enforced: bool) -> TracedPolicies:
-    found = TracedPolicies.of_sources(sources)
-    return found.changed(lambda each: each.enforced) if enforced else found
+    raise SystemExit(scan_cluster(cluster, run) if cluster else check_manifests(options, run))
 
 
 def _require_manifests(options: ManifestOptions, form: str, *, diff: bool) -> None:

@@ -8,20 +8,15 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from policyd.admission.engine import Webhook
-from policyd.admission.lookups.authorizer import Authorizer
-from policyd.cli.apply.checked import CheckedObject, ClusterOptions, ReportOptions, Tally
-from policyd.cli.shared.manifests import Requester
+from policyd.cli.apply.checked import ApplyRun, CheckedObject, ClusterOptions, Tally
 from policyd.cli.shared.terminal.progress import Advance
 from policyd.cluster.listing import ApiReader
 from policyd.cluster.scanning import ParamReader, Scan, ScannedObject, looked_up
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admission, Admitter
 from policyd.offline.fields import FieldFinder
-from policyd.offline.tracing import TracedPolicies
 from policyd.policy.compile.compiled import CompiledPolicy
-from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.match_targets import MatchTargets
-from policyd.policy.source.loaded_documents import Sources
 
 
 class ScanReader(ApiReader, ParamReader, Protocol):
@@ -48,38 +43,27 @@ class ClusterScan:
     without findings are kept, and changes of mutations found, if ``report`` shows them.
     """
 
-    def __init__(
-        self,
-        reader: ScanReader,
-        *,
-        sources: Sources,
-        policies: CompiledPolicySet,
-        authorizer: Authorizer | None,
-        requester: Requester,
-        options: ClusterOptions,
-        report: ReportOptions,
-        traced: Callable[[], TracedPolicies],
-    ) -> None:
-        self._shown = report
+    def __init__(self, reader: ScanReader, options: ClusterOptions, run: ApplyRun) -> None:
+        policies, self._shown = run.policies, run.report
         self._webhooks: tuple[Webhook, ...] = ("validate",)
         self._policies = [each for each in policies.policies if each.bindings and each.validation]
-        if report.diff:
+        if run.report.diff:
             self._policies += [
                 each for each in policies.policies if each.bindings and each.mutation
             ]
         self._scan = Scan(
             reader,
-            MatchTargets(sources, (each.sort_key for each in self._policies)),
-            user_info=requester.user_info,
+            MatchTargets(run.sources, (each.sort_key for each in self._policies)),
+            user_info=run.requester.user_info,
             namespaces=options.namespaces,
             owned=options.owned,
         )
         self._admitter = Admitter(
             policies,
-            authorizer,
+            run.authorizer,
             namespaces=self._scan.namespaces(),
             params=looked_up(policies.params, reader),
-            fields=FieldFinder(traced),
+            fields=FieldFinder(run.traced),
         )
         self.report = ScanReport(unread=self._scan.unread)
 
