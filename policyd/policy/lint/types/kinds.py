@@ -11,7 +11,7 @@ from policyd.cel.env import Environment
 from policyd.cel.hints.tree import Tree
 from policyd.cel.syntax.ast import Checked, Expr, Ident, Select
 from policyd.cel.syntax.parser import parse
-from policyd.cel.syntax.recursion import children
+from policyd.cel.syntax.recursion import nodes
 from policyd.cel.syntax.source import Issue
 from policyd.cel.types.structs import ADMISSION, VARIABLES, Structs
 from policyd.cel.types.types import DYN, Kind, Type
@@ -248,16 +248,13 @@ class KindTypes:
 
 def _variables_in(expr: Expr) -> set[str]:
     """Return the names in ``variables.NAME``."""
-    found: set[str] = set()
-    rest: list[Expr] = [expr]
-    while rest:
-        node = rest.pop()
-        if isinstance(node, Select):
-            of = node.operand
-            if isinstance(of, Ident) and of.name == _VARIABLES:
-                found.add(node.field)
-        rest += children(node)
-    return found
+    return {
+        node.field
+        for node in nodes(expr)
+        if isinstance(node, Select)
+        and isinstance(node.operand, Ident)
+        and node.operand.name == _VARIABLES
+    }
 
 
 def _declared(

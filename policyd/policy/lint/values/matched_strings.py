@@ -12,7 +12,7 @@ from typing import Any
 from policyd.cel.hints.globs import instead_of_glob, is_glob
 from policyd.cel.hints.tree import held, shown
 from policyd.cel.syntax.ast import Call, Comprehension, Expr, Ident, ListExpr, Literal, Select
-from policyd.cel.syntax.recursion import children
+from policyd.cel.syntax.recursion import nodes
 from policyd.errors import Problem
 from policyd.json_types import FieldPath
 from policyd.pattern.marks import Mark, UnknownMark, split
@@ -34,7 +34,9 @@ _WILDCARD = re.compile(_HOST + r"\*+")
 def globs(run: LintRun) -> Iterator[Problem]:
     """Yield the advice on globs in ``matches()``, in order."""
     for document, expression, checked in run.expressions:
-        for call in _calls(checked.expr):
+        for call in nodes(checked.expr):
+            if not isinstance(call, Call) or call.function != "matches" or len(call.args) != 1:
+                continue
             text = call.args[0].value if isinstance(call.args[0], Literal) else None
             if isinstance(text, str) and is_glob(text) and call.target is not None:
                 yield problem_at(
@@ -46,13 +48,6 @@ def globs(run: LintRun) -> Iterator[Problem]:
                     severity="advice",
                     hint=f"write {instead_of_glob(text, held(shown(call.target, 'x')))}",
                 )
-
-
-def _calls(node: Expr) -> Iterator[Call]:
-    if isinstance(node, Call) and node.function == "matches" and len(node.args) == 1:
-        yield node
-    for child in children(node):
-        yield from _calls(child)
 
 
 def open_hosts(run: LintRun) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from policyd.cel.syntax.ast import Call, Expr, Literal, Select
 from policyd.cel.syntax.parser import parse
-from policyd.cel.syntax.recursion import children
+from policyd.cel.syntax.recursion import nodes
 from policyd.errors import CelSyntaxError, Problem
 from policyd.pattern.marks import UnknownMark, split
 from policyd.policy.lint.run import LintRun
@@ -102,9 +102,11 @@ def _names(document: Document, policy: ValidatingAdmissionPolicy | Policy) -> It
     for each in expressions_of(document.raw):
         if each.role in (VARIABLE, VALIDATION):
             try:
-                yield from _selected(parse(each.text))
+                root = parse(each.text)
             except CelSyntaxError:
                 return  # reported when the expression is compiled
+            for node in nodes(root):
+                yield from _selected(node)
     for validation in policy.spec.validations if isinstance(policy, Policy) else ():
         for tree in (validation.pattern, validation.any_pattern):
             yield from _keys(tree)
@@ -116,8 +118,6 @@ def _selected(node: Expr) -> Iterator[str]:
             yield name
         case Call(function="_?._" | "_[_]" | "_[?_]", args=(_, Literal(value=str() as name))):
             yield name
-    for child in children(node):
-        yield from _selected(child)
 
 
 def _keys(tree: Any) -> Iterator[str]:
