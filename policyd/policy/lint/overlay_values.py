@@ -27,7 +27,7 @@ from policyd.policy.lint.patterns import (
     strings,
 )
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import kinds_of
+from policyd.policy.lint.types.kinds import by_kinds, kinds_of
 from policyd.policy.model.expressions import mutations_of
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy
@@ -62,8 +62,8 @@ def _advise(document: Document, policy: Policy, run: LintRun) -> Iterator[Proble
         )
         for where, by_kind in by_place(found, len(roots), telling_apart=has_condition(tree)):
             first = next(iter(by_kind.values()))
-            named = f"{'; '.join(map(str, by_kind))}: " if len(roots) > 1 else ""
-            message = named + first.what
+            only = len(roots) == 1
+            message = first.what if only else by_kinds((gvk, first.what) for gvk in by_kind)
             finding = FormProblem(where, message, first.hint, first.at_key, RULE, first.fix)
             yield document.problem(finding, "advice")
 

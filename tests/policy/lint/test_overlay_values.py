@@ -106,7 +106,7 @@ def test_kinds_are_named_if_there_are_several() -> None:
     several = "spec: {template: {spec: {dnsPolicy: default}}}"
     workloads = rule("deployments", "daemonsets", group="apps")
     assert said(several, workloads) == [
-        "spec.template.spec.dnsPolicy: apps/v1, Kind=DaemonSet; apps/v1, Kind=Deployment: "
+        "spec.template.spec.dnsPolicy: apps/v1 DaemonSet, apps/v1 Deployment: "
         f'"default" {UNKNOWN} | did you mean Default?'
     ]
 
