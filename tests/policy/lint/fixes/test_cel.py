@@ -6,17 +6,10 @@ from policyd.policy.compile.compiler import compile_sources
 from policyd.policy.lint.fixes.editing import corrected
 from policyd.policy.source.loader import load_text
 from tests.builders.policies import overlay, policy
+from tests.builders.policy_text import POLICY_OF_PODS
 from tests.policy_sets import loaded
 
-HEAD = """\
-apiVersion: policyd.dev/v1
-kind: Policy
-metadata: {name: own}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}
-  validations:
+HEAD = f"""{POLICY_OF_PODS}  validations:
   - message: m
     expression: |-
       %s

@@ -5,17 +5,9 @@ import pytest
 from policyd.policy.lint.fixes.editing import corrected
 from policyd.policy.source.loader import load_text
 from policyd.policy.source.splitting import read_values
+from tests.builders.policy_text import POLICY_OF_PODS
 
-HEAD = """\
-apiVersion: policyd.dev/v1
-kind: Policy
-metadata: {name: own}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}
-  validations:
-"""
+HEAD = f"{POLICY_OF_PODS}  validations:\n"
 MESSAGE = "  - message: m\n"
 
 

@@ -11,16 +11,9 @@ from policyd.policy.lint.patterns import misfitting
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.values.plain_scalars import unquoted
 from policyd.policy.source.loader import load_text
+from tests.builders.policy_text import POLICY_OF_PODS
 
-HEAD = """\
-apiVersion: policyd.dev/v1
-kind: Policy
-metadata: {name: own}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}
-"""
+HEAD = POLICY_OF_PODS
 OVERLAY = "  mutations: [{patchType: Overlay, overlay: %s}]\n"
 PATTERN = "  validations: [{message: m, pattern: %s}]\n"
 SOUND = "  validations: [{message: m, expression: 'true'}]\n"
