@@ -127,8 +127,9 @@ CEL_0_33 = _since(
     38,
     "cel-0.33",
     "a call, list, map or object costs nothing if a part of it is an error, except for !, == and "
-    "!=; nothing is less or greater than NaN; macros read an empty string as an empty list",
-    "cel-go 0.33 interpreter/interpretable.go: evalBinary, evalList, evalFold",
+    "!=; nothing is less or greater than NaN; macros read an empty string as an empty list; "
+    "errors suggest declared names for undeclared ones",
+    "cel-go 0.33 interpreter/interpretable.go: evalBinary, evalList, evalFold; common/env/catalog.go",
 )
 TWO_VARIABLE_MACROS = _since(
     32,

@@ -16,32 +16,35 @@ from policyd.policy.compile import compiler
 from policyd.policy.source import loader
 from policyd.policy.source.loaded_documents import Sources
 from policyd.versions import RECORDED, KubernetesVersion
+from tests.kubernetes import AHEAD, NEWEST
 from tests.sampling import sampled
 from tests.shared import CONFORMANCE, conformance, find
 
 Row = dict[str, Any]
-VERSIONS = tuple(map(str, RECORDED))
-CHANGED = ("vap-cel", "map")  # the files of which 1.37 answered rows otherwise
+VERSIONS = (*map(str, RECORDED), *AHEAD)
+CHANGED = ("vap-cel", "map")  # the files of which later versions answered rows otherwise
 _MUTATION_OF = re.compile(r" \(mutation of policy '[^']+'( with binding '[^']+')?\)$")
 _FAILURE_KEY = "validation.policy.admission.k8s.io/validation_failure"
 
 
 def recorded(name: str, version: str) -> list[Row]:
     """The rows of a file as a version answered them. 1.36 answered all; those that a later version
-    answered otherwise are in a folder of its own, under the same ids.
+    answered otherwise are in a folder of its own, under the same ids, and hold for what follows it.
     """
     rows = conformance(f"apiserver/{name}.jsonl")
-    if version != VERSIONS[0] and name in CHANGED:
-        changed = {row["id"]: row for row in conformance(f"apiserver-{version}/{name}.jsonl")}
-        assert changed.keys() <= {row["id"] for row in rows}
-        rows = [changed.get(row["id"], row) for row in rows]
+    asked = KubernetesVersion.parse(version)
+    for later in VERSIONS[1:] if name in CHANGED else ():
+        if KubernetesVersion.parse(later) <= asked:
+            changed = {row["id"]: row for row in conformance(f"apiserver-{later}/{name}.jsonl")}
+            assert changed.keys() <= {row["id"] for row in rows}
+            rows = [changed.get(row["id"], row) for row in rows]
     return [row | {"version": version} for row in rows]
 
 
 def checked(name: str, version: str) -> list[Row]:
-    """The rows that are checked: all as the newest version answered them, a sample of the others."""
+    """The rows that are checked: all as the newest release answered them, a sample of the others."""
     rows = recorded(name, version)
-    return rows if version == VERSIONS[-1] else sampled(rows)
+    return rows if version == NEWEST else sampled(rows)
 
 
 def definitions(names: list[str]) -> list[Row]:

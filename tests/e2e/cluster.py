@@ -32,6 +32,12 @@ from tests.shared import BINARIES, ROOT
 
 MODULE = ROOT / "tests/e2e/apiserver"
 BUILT = ROOT / "build/apiserver"
+AUDIT_POLICY = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [{"level": "Metadata"}],
+}
 PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
 READY_WITHIN = 300.0  # seconds; two suffice on an idle machine
 
@@ -115,6 +121,13 @@ def cluster(folder: Path | None = None, flags: Sequence[str] = ()) -> Iterator[C
         running = Cluster(f"https://127.0.0.1:{port}", folder, version, programs, etcd)
         wait_until_ready(running, server)
         yield running
+
+
+def audit_log(folder: Path) -> list[str]:
+    """Return the flags that make kube-apiserver write ``audit.log`` into a folder."""
+    policy = folder / "audit-policy.yaml"
+    policy.write_text(json.dumps(AUDIT_POLICY))
+    return [f"--audit-policy-file={policy}", f"--audit-log-path={folder / 'audit.log'}"]
 
 
 def binaries() -> tuple[Path, str]:

@@ -19,7 +19,7 @@ from tests.builders.objects import config_map
 from tests.builders.policies import rule
 from tests.e2e.builders import limiting
 from tests.e2e.client import Client
-from tests.e2e.cluster import Cluster, certificate, cluster
+from tests.e2e.cluster import Cluster, audit_log, certificate, cluster
 from tests.e2e.definitions import Define, served
 from tests.e2e.kubectl import Kubectl, kubeconfig_document
 from tests.e2e.rights import bound, component, rights
@@ -27,12 +27,6 @@ from tests.e2e.settling import undecided
 from tests.e2e.webhook import registered, serving, write
 from tests.server.process import Process, until
 
-AUDIT_POLICY = {
-    "apiVersion": "audit.k8s.io/v1",
-    "kind": "Policy",
-    "omitStages": ["RequestReceived"],
-    "rules": [{"level": "Metadata"}],
-}
 Install = Callable[..., Process]
 
 
@@ -44,10 +38,7 @@ if shared.without_apiserver():
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """The API server of the whole run, with an audit log."""
     folder = tmp_path_factory.mktemp("apiserver")
-    policy = folder / "audit-policy.yaml"
-    policy.write_text(json.dumps(AUDIT_POLICY))
-    flags = [f"--audit-policy-file={policy}", f"--audit-log-path={folder / 'audit.log'}"]
-    with cluster(folder, flags) as running:
+    with cluster(folder, audit_log(folder)) as running:
         yield running
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from tests.fuzz import words
 from tests.fuzz.grammar import Grammar
 from tests.fuzz.misfits import Misfits
+from tests.fuzz.misspelt import Misspelt
 from tests.fuzz.phrases import ADMISSION, Phrases
 from tests.fuzz.splices import Splices
 
@@ -36,6 +37,14 @@ def misfits(count: int, seed: int) -> Iterator[dict[str, Any]]:
     """Calls of arguments that only show at run time that they do not fit."""
     random = Random(seed)
     made = Misfits(random)
+    for _ in range(count):
+        yield question(random, made.expression())
+
+
+def misspelt(count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Names of functions, types and variables with one to three letters wrong."""
+    random = Random(seed)
+    made = Misspelt(random)
     for _ in range(count):
         yield question(random, made.expression())
 

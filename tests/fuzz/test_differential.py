@@ -22,6 +22,7 @@ SEED = 1
         (questions.typed, 4_000, 0),
         (questions.untyped, 2_000, 0),
         (questions.misfits, 1_000, 0),
+        (questions.misspelt, 500, 0),
         (questions.admission, 1_000, 0),
         # Made of recorded rows: each new row makes others of them. What is still found once in
         # 20,000 must not fail whoever adds one; ``make fuzz-cel`` shows it.

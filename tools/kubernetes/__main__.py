@@ -23,7 +23,11 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 # Go programs of the tests, each with a kubernetes-VERSION.mod.
 PROGRAMS = ("tests/oracle", "tests/e2e/apiserver")
 # What reads a running API server, and writes a table or recorded rows.
-OF_SERVERS = ("tools.make_discovery", "tests.e2e.record_defaults")
+OF_SERVERS = (
+    "tools.make_discovery",
+    "tests.e2e.record_defaults",
+    "tests.e2e.differential.record_rows",
+)
 PAGES = ("tools.make_function_docs", "tools.make_version_docs", "tools.make_command_docs")
 DIFFERENCES = 3_000
 TEXT = 300  # characters of a reason

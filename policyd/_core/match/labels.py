@@ -1,6 +1,6 @@
 """Validation of labels and label selectors, with the API server's messages.
 
-``selectors.pyx`` matches them. ReadTrees: apimachinery ``pkg/api/validate/content/kube.go`` and
+``selectors.pyx`` matches them. Sources: apimachinery ``pkg/api/validate/content/kube.go`` and
 ``pkg/apis/meta/v1/validation``.
 """
 

@@ -1,6 +1,6 @@
 """Matches a request with the MatchResources of a policy or binding, exactly as the API server does.
 
-ReadTrees: ``apiserver/pkg/admission/plugin/policy/matching`` and ``webhook/predicates``; behaviour
+Sources: ``apiserver/pkg/admission/plugin/policy/matching`` and ``webhook/predicates``; behaviour
 measured beyond these is in facts 41 to 47 of the recorded rows. ``matcher.pyx`` selects the
 policies to match; matchConditions are evaluated by the plans.
 """

@@ -267,14 +267,23 @@ cdef class Converter:
                 out[name] = item
             elif kind is list:
                 out[name] = self.items(item, path_of(expected, name))
-            elif kind is dict:
+            else:
                 try:
-                    out[name] = self.entries(item, path_of(expected, name))
+                    out[name] = self.member(item, kind, path_of(expected, name))
                 except _Unnamed as problem:
                     raise _Unnamed(f'fail to convert field "{name}": {problem}') from None
-            else:
-                out[name] = self.inner(item, path_of(expected, name))
         return out
+
+    cdef object member(self, object item, object kind, str expected):
+        """A map, an object or another value in a field. Since 1.38 an error inside an object is one of
+        the whole value (apiserver pkg/cel/mutation/dynamic/objects.go: convertField).
+        """
+        if kind is dict:
+            return self.entries(item, expected)
+        if kind is StructValue and self.sources is not None and self.sources.since_1_38:
+            descend()
+            return self.struct(item, expected)
+        return self.inner(item, expected)
 
     cdef list items(self, list value, str expected):
         for item in value:

@@ -7,6 +7,7 @@ cdef class ReadTrees:
     cdef tuple trees
     cdef Activation act    # of the expression, if values of built-in kinds are Go's
     cdef bint hands_on     # whether its value may hold a list or map that it read
+    cdef bint since_1_38   # of the activation
     cdef set known         # ids of the containers of the trees, set at first use
 
     cdef bint came_as_json(self, object container) except -1

@@ -9,6 +9,7 @@ cdef ReadTrees read_trees(tuple trees, Activation act, bint hands_on):
     """``act`` is the activation that the expression was evaluated with."""
     cdef ReadTrees made = ReadTrees.__new__(ReadTrees)
     made.trees, made.hands_on = trees, hands_on
+    made.since_1_38 = act.since_1_38
     made.act = None if act.typing is None else act
     return made
 

@@ -5,6 +5,7 @@ Mixed literals like ``[1, "a"]`` get the element type dyn here; ``validators`` r
 of string.format, as Kubernetes does.
 """
 
+from policyd.cel.check.suggestions import misspelt, suggestion
 from policyd.cel.syntax.ast import (
     Call,
     Checked,
@@ -29,6 +30,7 @@ from policyd.cel.types.structs import is_message
 from policyd.cel.types.types import BOOL, DYN, ERROR, INT, STRING, Kind, Type
 from policyd.cel.types.unify import Bindings, most_general
 from policyd.errors import CelTypeError
+from policyd.versions import CEL_0_33
 
 _LITERAL_TYPES: dict[type, Type] = {
     bool: BOOL,
@@ -73,6 +75,7 @@ class Checker:
         self.issues: list[Issue] = []
         self._scope = scope
         self._names = Names(scope)
+        self._suggests = scope.version.has(CEL_0_33)
         self._types: dict[int, Type] = {}
         self._references: dict[int, Reference] = {}
         self._bindings = Bindings()
@@ -126,7 +129,8 @@ class Checker:
         self._report(pos, f"expected type '{expected.display()}' but found '{found.display()}'")
 
     def _undeclared(self, node: Expr, name: str) -> Expr:
-        self._report(node.pos, f"undeclared reference to '{name}'{self._scope.place()}")
+        near = suggestion(name, self._scope) if self._suggests else ""
+        self._report(node.pos, f"undeclared reference to '{name}'{self._scope.place()}{near}")
         return self._typed(node, ERROR)
 
     def _name(self, node: Expr, found: tuple[str, Type]) -> Expr:
@@ -151,6 +155,8 @@ class Checker:
         variable = self._names.variable(name) if name is not None else None
         if variable is not None:
             return self._name(node, variable)
+        if name is not None and self._suggests and misspelt(name, self._names, self._scope):
+            return self._undeclared(node, name)
         operand = self.visit(node.operand)
         found = self._field_of(node, operand, node.field)
         if node.test_only:
@@ -211,6 +217,8 @@ class Checker:
         name = f"{prefix}.{node.function}"
         if prefix is not None and self._names.function(name) is not None:
             return self._resolve_named(node, name, None, args)
+        if prefix is not None and self._suggests and misspelt(name, self._names, self._scope):
+            return self._undeclared(node, name)
         return self._resolve_named(node, node.function, self.visit(node.target), args)
 
     def _resolve_named(

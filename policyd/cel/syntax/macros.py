@@ -337,6 +337,8 @@ RECEIVER_MACROS: dict[tuple[str, int], Expander] = {
     ("optFlatMap", 2): _opt_flat_map,
     ("sortBy", 2): _sort_by,
 }
+MACRO_NAMES = ("has", *dict.fromkeys(name for name, _ in RECEIVER_MACROS))
+
 # The features that introduced macros; all others are older than 1.30.
 INTRODUCED: dict[tuple[str, int], Feature] = {
     **dict.fromkeys(

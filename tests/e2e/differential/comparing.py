@@ -108,6 +108,32 @@ def difference(tree: Seen, hook: Seen) -> str:
     )
 
 
+def changed(row: Mapping[str, Any], tree: Seen) -> str:
+    """In what the API server that runs answers a row otherwise than it was recorded; "" if it does
+    not. Of an object, the fields that were recorded count.
+    """
+    recorded = row.get("expectAny") or [row["expect"]]
+    return "" if any(_as_recorded(each, tree) for each in recorded) else f"{recorded} became {tree}"
+
+
+def _as_recorded(each: Mapping[str, Any], tree: Seen) -> bool:
+    want = expected(dict(each))
+    if want["allowed"] or "object" in tree:
+        return want["allowed"] == ("object" in tree) and _within(
+            comparable(each.get("patchedObject") or {}), tree.get("object", {})
+        )
+    return all(want[key] == tree[key] for key in ("code", "reason", "message", "cause"))
+
+
+def _within(part: Any, whole: Any) -> bool:
+    """Whether all fields of an object are in another."""
+    if isinstance(part, dict):
+        return isinstance(whole, dict) and all(_within(v, whole.get(k)) for k, v in part.items())
+    if isinstance(part, list):
+        return len(part) == len(whole or ()) and all(map(_within, part, whole))
+    return bool(part == whole)
+
+
 def _apart(tree: Any, hook: Any, at: str) -> Iterator[str]:
     """The fields in which two values differ."""
     if isinstance(tree, dict) and isinstance(hook, dict):

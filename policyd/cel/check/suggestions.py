@@ -1,0 +1,87 @@
+"""The declared names that errors suggest for one that is not, chosen as cel-go 0.33 does, which is
+Kubernetes 1.38: common/env/catalog.go (Catalog.Find, EditDistance) and checker/errors.go.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from policyd.cel.syntax.macros import MACRO_NAMES
+from policyd.cel.types.declarations import TYPE_NAMES, Names, Scope
+
+_SHORT, _LONG = 3, 8  # characters of a name that may differ in one, and in more than two
+_FAR = 1 << 30
+# Lengths from which names of different length are not compared, and the product that is too large.
+_DIVERGENT, _MOST_CELLS = 16, 64 * 64
+# Types of Kubernetes and of optionals are no symbols of cel-go's standard library.
+_TYPES = tuple(name for name in TYPE_NAMES if name != "optional_type" and "net." not in name)
+# Former names of operators, which cel-go declares still.
+_DEPRECATED = ("__not_strictly_false__", "_in_", "in")
+
+
+def suggestion(name: str, scope: Scope) -> str:
+    """Return what follows ``undeclared reference to 'NAME'``; "" if no declared name is near."""
+    found = _nearest_of(name, scope)
+    if not found or found[0] == name:
+        return ""
+    return f" (did you mean {' or '.join([f"'{each}'" for each in found])}?)"
+
+
+def misspelt(name: str, names: Names, scope: Scope) -> bool:
+    """Return whether a declared name is, or is near, ``a.b.c``, where neither ``a`` nor ``a.b`` is
+    declared. The error is then about all of it (checker/errors.go: checkUndeclaredReference).
+    """
+    parts = name.split(".")[:-1]
+    declared = any(names.variable(".".join(parts[: n + 1])) for n in range(len(parts)))
+    return not declared and bool(_nearest_of(name, scope))
+
+
+def _nearest_of(name: str, scope: Scope) -> Sequence[str]:
+    return nearest(name, [*scope.variables, *scope.functions, *_TYPES, *MACRO_NAMES, *_DEPRECATED])
+
+
+def nearest(name: str, symbols: Iterable[str]) -> Sequence[str]:
+    """Return the symbols that a name may stand for, at most two, the shortest first: itself, those
+    of the least edit distance, or those that it begins.
+    """
+    dotted = "." in name
+    candidates = {each for each in symbols if ("." in each) == dotted}
+    if name in candidates:
+        return [name]
+    most = 1 if len(name) <= _SHORT else len(name) // 3 if len(name) > _LONG else 2
+    distances = {each: edit_distance(name, each) for each in candidates}
+    least = min(distances.values(), default=_FAR)
+    if least <= most:
+        found = [each for each, distance in distances.items() if distance == least]
+    elif len(name) > 1:
+        found = [each for each in candidates if each.startswith(name)]
+    else:
+        found = []
+    return sorted(found, key=lambda each: (len(each.encode()), each))[:2]
+
+
+def edit_distance(a: str, b: str) -> int:
+    """Return how many characters to insert, delete, replace or swap with the next one make ``b`` of
+    ``a``; a huge number for names that have little in common.
+    """
+    rows, columns = len(a), len(b)
+    if rows == 0 or columns == 0:
+        return rows or columns
+    if rows >= _DIVERGENT and rows * 2 >= columns * 3:
+        return rows - columns
+    if columns >= _DIVERGENT and columns * 2 >= rows * 3:
+        return columns - rows
+    if rows * columns > _MOST_CELLS:
+        return _FAR
+    threshold = max(rows, columns) // 3
+    before: list[int] = []
+    above = list(range(columns + 1))
+    for i in range(1, rows + 1):
+        row = [i] * (columns + 1)
+        for j in range(1, columns + 1):
+            least = min(above[j], row[j - 1], above[j - 1] - (a[i - 1] == b[j - 1])) + 1
+            if i > 1 and j > 1 and a[i - 1] == b[j - 2] and a[i - 2] == b[j - 1]:
+                least = min(least, before[j - 2] + 1)
+            row[j] = least
+        if min(row) > threshold:
+            return _FAR
+        before, above = above, row
+    return above[columns]
