@@ -129,7 +129,8 @@ CEL_0_33 = _since(
     "a call, list, map or object costs nothing if a part of it is an error, except for !, == and "
     "!=; nothing is less or greater than NaN; macros read an empty string as an empty list; "
     "errors suggest declared names for undeclared ones",
-    "cel-go 0.33 interpreter/interpretable.go: evalBinary, evalList, evalFold; common/env/catalog.go",
+    "cel-go 0.33 interpreter/interpretable.go: evalBinary, evalList, evalFold, "
+    "common/env/catalog.go",
 )
 TWO_VARIABLE_MACROS = _since(
     32,

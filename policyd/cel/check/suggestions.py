@@ -22,7 +22,8 @@ def suggestion(name: str, scope: Scope) -> str:
     found = _nearest_of(name, scope)
     if not found or found[0] == name:
         return ""
-    return f" (did you mean {' or '.join([f"'{each}'" for each in found])}?)"
+    quoted = " or ".join([f"'{each}'" for each in found])
+    return f" (did you mean {quoted}?)"
 
 
 def misspelt(name: str, names: Names, scope: Scope) -> bool:
