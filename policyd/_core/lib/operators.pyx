@@ -188,7 +188,7 @@ cdef object modulo(Activation act, object left, object right):
 
 
 cdef object negate(Activation act, object value):
-    cdef int64_t a = 0, b = 0, made
+    cdef int64_t a = 0, b = 0, made = 0
     if type(value) is int:
         if not ints(value, 0, &a, &b) or subtract_overflows(0, a, &made):
             return INTEGER_OVERFLOW
