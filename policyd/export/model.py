@@ -1,6 +1,7 @@
 """What an export consists of. Only data."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from policyd.json_types import JSONObject
 from policyd.policy.model.suite import Webhook
@@ -30,6 +31,15 @@ class ExportedPart:
     documents: tuple[JSONObject, ...] = ()
     reasons: tuple[Reason, ...] = ()
     remarks: tuple[Reason, ...] = ()
+
+    def refused(self, reasons: Iterable[Reason]) -> "ExportedPart":
+        """Return the part without documents for these reasons, if there are any; remarks would be
+        about nothing.
+        """
+        more = tuple(reasons)
+        if not more:
+            return self
+        return replace(self, documents=(), reasons=(*self.reasons, *more), remarks=())
 
 
 @dataclass(frozen=True, slots=True)
