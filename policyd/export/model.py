@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from policyd.json_types import JSONObject
+from policyd.json_types import FieldPath, JSONObject
 from policyd.policy.model.suite import Webhook
 
 
@@ -64,3 +64,9 @@ class ExportedPolicy:
     def exported(self) -> bool:
         """Whether the whole policy can run in the API server."""
         return all(not part.reasons for part in self.parts)
+
+
+def shown_path(path: FieldPath) -> str:
+    """Return a path as reasons name it: ``spec.mutations[0].overlay``."""
+    found = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
+    return found.removeprefix(".")

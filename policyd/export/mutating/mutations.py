@@ -1,14 +1,14 @@
 """The mutations of one exported policy."""
 
 from policyd.export.expressions.occurrences import Untranslatable
-from policyd.export.model import Reason
+from policyd.export.model import Reason, shown_path
 from policyd.export.mutating.kinds import MutatedKinds
 from policyd.export.mutating.overlays.choosing import translated_overlay
 from policyd.export.mutating.overlays.empty_lists import empty_lists
 from policyd.export.mutating.overlays.reading import ReadOverlay, Unsayable, read
 from policyd.export.mutating.templates import with_template_paths, with_template_types
 from policyd.export.policy_views import View
-from policyd.json_types import FieldPath, JSONObject
+from policyd.json_types import JSONObject
 from policyd.policy.compile.expressions import Expressions
 from policyd.policy.model.expressions import HeldMutation, mutations_of
 from policyd.policy.model.kinds import Policy
@@ -57,9 +57,9 @@ class MutationTranslator:
             try:
                 found.append(self._translated(each, view))
             except Unsayable as error:
-                reasons.append(Reason(shown(error.path), f"has no exact form in CEL: {error}"))
+                reasons.append(Reason(shown_path(error.path), f"has no exact form in CEL: {error}"))
             except Untranslatable as error:
-                reasons.append(Reason(shown(each.path), f"cannot be rewritten: {error}"))
+                reasons.append(Reason(shown_path(each.path), f"cannot be rewritten: {error}"))
         return found
 
     def _translated(self, each: HeldMutation, view: View) -> JSONObject:
@@ -74,9 +74,3 @@ class MutationTranslator:
             "patchType": patch_type,
             _FIELDS[patch_type]: {"expression": view.expression(text)},
         }
-
-
-def shown(path: FieldPath) -> str:
-    """Return a path as reasons name it: ``spec.mutations[0].overlay``."""
-    found = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
-    return found.removeprefix(".")

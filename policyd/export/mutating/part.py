@@ -8,7 +8,7 @@ from policyd.export.controllers import PodTemplate
 from policyd.export.expressions.occurrences import Untranslatable, occurrences
 from policyd.export.expressions.rewriting import free_name
 from policyd.export.metadata import metadata, source_hash
-from policyd.export.model import ExportedPart, Reason
+from policyd.export.model import ExportedPart, Reason, shown_path
 from policyd.export.mutating.defaulting import affected_by_defaults
 from policyd.export.mutating.kinds import mutated_kinds
 from policyd.export.mutating.mutations import MutationTranslator
@@ -152,6 +152,5 @@ def hidden_fields(
             not use.compared and (not use.accesses or use.accesses[0].key in (None, *_TYPE))
             for use in uses
         ):
-            path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in each.path)
             text = f"the API server does not show apiVersion and kind of a {kind.kind} to mutations"
-            yield Reason(path.removeprefix("."), text)
+            yield Reason(shown_path(each.path), text)
