@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from policyd.cli.shared.output import counted, shortest, styled
-from policyd.cli.shared.terminal.wrapping import table_row
+from policyd.cli.shared.terminal.wrapping import aligned, table_row
 from policyd.importers.checking import CheckedImport
 from policyd.importers.model import Imported, ImportRemark, ImportState
 from policyd.importers.proof.rows import Proof
@@ -167,9 +167,4 @@ def _table(counted: Iterable[tuple[Imported, Sequence[bool]]]) -> Iterator[str]:
             before = counts.get(kind, [0] * (len(_HEADS) - 1))
             more = (1, done, not done, len(rows), sum(rows))
             counts[kind] = [one + other for one, other in zip(before, more, strict=True)]
-    shown = [_HEADS, *((kind, *map(str, row)) for kind, row in sorted(counts.items()))]
-    widths = [max(len(row[column]) for row in shown) for column in range(len(_HEADS))]
-    for row in shown:
-        first, *others = row
-        columns = (f"{each:>{size}}" for each, size in zip(others, widths[1:], strict=True))
-        yield "  ".join((f"{first:<{widths[0]}}", *columns))
+    yield from aligned([_HEADS, *((kind, *map(str, row)) for kind, row in sorted(counts.items()))])
