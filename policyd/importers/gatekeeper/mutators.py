@@ -11,7 +11,7 @@ from policyd.importers.fields import items, object_at, objects, require_fields, 
 from policyd.importers.gatekeeper.changes import Computed, image, overlay, patch, pruned
 from policyd.importers.gatekeeper.locations import steps
 from policyd.importers.gatekeeper.matching import matched
-from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
+from policyd.importers.model import Imported, ImportRemark, Refused
 from policyd.importers.policies import Converted, metadata_of, policy, whole
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import Schemas
@@ -35,12 +35,7 @@ _CONDITIONS = ("MustExist", "MustNotExist")
 
 def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     """Return what became of one mutator."""
-
-    def converted() -> Converted:
-        mutator = _Mutator(document, others)
-        return [mutator.policy()], mutator.remarks
-
-    return [whole(document, document.kind, converted)]
+    return [whole(document, document.kind, lambda: _Mutator(document, others).converted())]
 
 
 class _Mutator:
@@ -54,15 +49,15 @@ class _Mutator:
         self._parameters = object_at(self._spec, "parameters", "spec")
         require_fields(self._parameters, _PARAMETERS[document.kind], "spec.parameters")
 
-    def policy(self) -> ImportedDocument:
-        """Return the Policy; raises Refused."""
+    def converted(self) -> Converted:
+        """Return the Policy, with remarks; raises Refused."""
         match = object_at(self._spec, "match", "spec")
         match = {**match, "kinds": self._kinds(match)}
         found, guesses = matched(match, "spec.match", self._others, subresources=False)
         self.remarks += guesses
         spec = {field: value for field, value in found.items() if value}
         spec |= {"mutations": self._mutations(), "reinvocationPolicy": "IfNeeded"}
-        return policy(self._document.name, metadata_of(self._document), spec)
+        return [policy(self._document.name, metadata_of(self._document), spec)], self.remarks
 
     def _kinds(self, match: JSONObject) -> list[JSONObject]:
         """Return the kinds that both ``applyTo`` and ``match`` name."""

@@ -5,6 +5,7 @@ A constraint becomes a Policy: ``match`` becomes matchConstraints and matchCondi
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from policyd.errors import CelSyntaxError
 from policyd.export.expressions.occurrences import (
@@ -25,7 +26,7 @@ from policyd.importers.fields import (
 )
 from policyd.importers.gatekeeper.equivalents import refusal
 from policyd.importers.gatekeeper.matching import matched
-from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
+from policyd.importers.model import Imported, ImportRemark, Refused
 from policyd.importers.policies import Converted, metadata_of, policy, whole
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.loaded_documents import Document
@@ -138,15 +139,9 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
         text = f"no {template.kind} is in the sources: a template without constraints does nothing"
         reason = ImportRemark("spec.crd.spec.names.kind", text)
         return [Imported(document, reasons=(reason,), kind_of_rule=_KIND)]
-    return [_imported(template, each, others) for each in constraints]
-
-
-def _imported(template: "_Template", constraint: Document, others: Sequence[Document]) -> Imported:
-    def converted() -> Converted:
-        document, remarks = template.policy(constraint, others)
-        return [document], remarks
-
-    return whole(constraint, _KIND[0], converted)
+    return [
+        whole(each, _KIND[0], partial(template.converted, each, others)) for each in constraints
+    ]
 
 
 class _Template:
@@ -173,10 +168,8 @@ class _Template:
                 return
         raise Refused("spec.targets[0]", refusal(document.name))
 
-    def policy(
-        self, constraint: Document, others: Sequence[Document]
-    ) -> tuple[ImportedDocument, list[ImportRemark]]:
-        """Return the Policy of a constraint."""
+    def converted(self, constraint: Document, others: Sequence[Document]) -> Converted:
+        """Return the Policy of a constraint, with remarks."""
         spec = object_at(constraint.raw, "spec")
         require_fields(spec, _SPEC, "spec")
         operations = [each for each in self._operations if each != "*"] or ["CREATE", "UPDATE"]
@@ -206,7 +199,7 @@ class _Template:
             for key, value in (own | metadata["annotations"]).items()
             if key not in _ANNOTATIONS
         }
-        return policy(constraint.name, {**metadata, "annotations": annotations}, kept), remarks
+        return [policy(constraint.name, {**metadata, "annotations": annotations}, kept)], remarks
 
     def _body(self, deletes: bool) -> JSONObject:
         """Return matchConditions, variables and validations."""
