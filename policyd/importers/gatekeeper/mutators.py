@@ -43,11 +43,10 @@ class _Mutator:
         self._document = document
         self._others = others
         self.remarks: list[ImportRemark] = []
-        self._spec = object_at(document.raw, "spec", "")
-        require_fields(self._spec, _SPEC, "spec")
+        self._spec = object_at(document.raw, "spec", "", _SPEC)
         self._location = steps(str(self._spec.get("location", "")), "spec.location")
-        self._parameters = object_at(self._spec, "parameters", "spec")
-        require_fields(self._parameters, _PARAMETERS[document.kind], "spec.parameters")
+        known = _PARAMETERS[document.kind]
+        self._parameters = object_at(self._spec, "parameters", "spec", known)
 
     def converted(self) -> Converted:
         """Return the Policy, with remarks; raises Refused."""
@@ -125,9 +124,8 @@ class _Mutator:
         if assign.get("externalData"):
             raise Refused(f"{path}.externalData", "it calls another service")
         require_fields(assign, ("value", "fromMetadata"), path)
-        origin = object_at(assign, "fromMetadata", path)
+        origin = object_at(assign, "fromMetadata", path, ("field",))
         if origin:
-            require_fields(origin, ("field",), f"{path}.fromMetadata")
             field = str(origin.get("field"))
             if field not in _METADATA:
                 raise Refused(
@@ -137,8 +135,7 @@ class _Mutator:
         return _literal(assign.get("value"))
 
     def _set(self, parameters: JSONObject) -> JSONObject:
-        values = object_at(parameters, "values", "spec.parameters")
-        require_fields(values, ("fromList",), "spec.parameters.values")
+        values = object_at(parameters, "values", "spec.parameters", ("fromList",))
         listed = values.get("fromList")
         if not isinstance(listed, list) or not listed:
             raise Refused("spec.parameters.values.fromList", "expected a list of values")

@@ -163,15 +163,15 @@ class _Template:
         for index, code in enumerate(objects(target.get("code"), "spec.targets[0].code")):
             if code.get("engine") == _ENGINE:
                 self._path = f"spec.targets[0].code[{index}].source"
-                self._source = object_at(code, "source", self._path.removesuffix(".source"))
-                require_fields(self._source, _SOURCE, self._path)
+                self._source = object_at(
+                    code, "source", self._path.removesuffix(".source"), _SOURCE
+                )
                 return
         raise Refused("spec.targets[0]", refusal(document.name))
 
     def converted(self, constraint: Document, others: Sequence[Document]) -> Converted:
         """Return the Policy of a constraint, with remarks."""
-        spec = object_at(constraint.raw, "spec")
-        require_fields(spec, _SPEC, "spec")
+        spec = object_at(constraint.raw, "spec", "", _SPEC)
         operations = [each for each in self._operations if each != "*"] or ["CREATE", "UPDATE"]
         if "*" in self._operations:
             operations = ["CREATE", "UPDATE", "DELETE"]

@@ -35,8 +35,7 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
 
 
 def _policies(document: Document, others: Sequence[Document]) -> Converted:
-    spec = object_at(document.raw, "spec", "")
-    require_fields(spec, _FIELDS[document.kind], "spec")
+    spec = object_at(document.raw, "spec", "", _FIELDS[document.kind])
     bindings = [
         each
         for each in others

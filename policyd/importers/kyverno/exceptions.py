@@ -138,8 +138,7 @@ def _both(kinds: frozenset[str], named: frozenset[str]) -> frozenset[str]:
 def _criteria(entry: JSONObject, path: str) -> list[JSONObject]:
     """Return criteria, one of which has to match: users and groups are alternatives."""
     require_fields(entry, ("resources", "subjects"), path)
-    resources = object_at(entry, "resources", path)
-    require_fields(resources, _RESOURCES, f"{path}.resources")
+    resources = object_at(entry, "resources", path, _RESOURCES)
     found: JSONObject = {}
     names = strings(resources.get("names"), f"{path}.resources.names")
     if resources.get("name"):

@@ -127,8 +127,7 @@ class _Conversion:
         found: JSONObject = {"patchType": given.get("patchType")}
         for form in _PATCHES:
             if given.get(form) is not None:
-                held = object_at(given, form, path)
-                require_fields(held, ("expression",), f"{path}.{form}")
+                held = object_at(given, form, path, ("expression",))
                 said = rewriting.field(held, "expression", f"{path}.{form}")
                 found[form] = {"expression": said}
         return found
