@@ -7,7 +7,6 @@ A constraint becomes a Policy: ``match`` becomes matchConstraints and matchCondi
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from policyd.errors import CelSyntaxError
 from policyd.export.expressions.occurrences import (
     Occurrence,
     Replacement,
@@ -26,7 +25,7 @@ from policyd.importers.fields import (
 )
 from policyd.importers.gatekeeper.equivalents import refusal
 from policyd.importers.gatekeeper.matching import matched
-from policyd.importers.model import Imported, ImportRemark, Refused
+from policyd.importers.model import Imported, ImportRemark, Refused, refusing
 from policyd.importers.policies import Converted, metadata_of, policy, whole
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.loaded_documents import Document
@@ -61,13 +60,9 @@ def rewritten(text: str, path: str, *, deletes: bool) -> str:
     about deletes. Raises Refused.
     """
     text = tidy(text)
-    try:
+    with refusing(path, Untranslatable):
         uses = occurrences(text, _NAMES, NEWEST)
         return spliced(text, _replacements(text, uses, path, deletes))
-    except CelSyntaxError as error:
-        raise Refused(path, f"the expression is no CEL: {error.problems[0].message}") from None
-    except Untranslatable as error:
-        raise Refused(path, str(error)) from None
 
 
 def _replacements(
