@@ -6,7 +6,7 @@ from typing import Any
 from policyd.export.controllers import pod_expression
 from policyd.export.expressions.rewriting import free_name
 from policyd.export.model import ExportedPart, Reason
-from policyd.export.patterns import translate
+from policyd.export.patterns.translation import translate
 from policyd.export.policy_views import View, attempt, plain_spec, views_of, with_bindings
 from policyd.json_types import JSONObject
 from policyd.policy.model.kinds import Policy
