@@ -1,5 +1,7 @@
 """All exception classes of policyd, one family for each cause. Imports nothing of the package."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -66,6 +68,17 @@ class ConfigError(PolicydError):
     """The settings cannot be used."""
 
     exit_code = 2
+
+
+@contextmanager
+def file_errors(file: object, option: str = "") -> Iterator[None]:
+    """Raise ConfigError where the system refuses a file, with the ``option`` that named it. It is
+    ``file`` unless the system names another one.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError(f"{option}{error.filename or file}: {error.strerror}") from None
 
 
 class PolicyError(PolicydError):

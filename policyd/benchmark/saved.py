@@ -13,7 +13,7 @@ import orjson
 
 from policyd import __version__
 from policyd.benchmark.figures import Figure
-from policyd.errors import ConfigError
+from policyd.errors import ConfigError, file_errors
 from policyd.json_types import JSONObject
 
 FORMAT = "policyd.dev/bench/v1"
@@ -59,10 +59,8 @@ class Saved:
 
     def write(self, file: Path) -> None:
         """Write the document. Raises ConfigError."""
-        try:
+        with file_errors(file, "--save "):
             file.write_bytes(orjson.dumps(self.document(), option=orjson.OPT_INDENT_2) + b"\n")
-        except OSError as error:
-            raise ConfigError(f"--save {file}: {error.strerror}") from None
 
 
 def read(file: Path, benchmark: str) -> Saved:

@@ -15,7 +15,7 @@ from policyd.cli.shared.output import within
 from policyd.cli.shared.policy_options import POLICY_KINDS
 from policyd.cli.shared.settings import EXISTING_OR_STDIN, FILE
 from policyd.cli.shared.version import version_option
-from policyd.errors import ConfigError
+from policyd.errors import ConfigError, file_errors
 from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
 from policyd.policy.model.names import dns_subdomain
@@ -130,10 +130,8 @@ def command(
     if output is None:
         click.echo(text, nl=False)
     else:
-        try:
+        with file_errors(output):
             output.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(f"{output}: {error.strerror}") from None
         click.echo(f"wrote {output}", err=True)
     if len(text) > MAX_ANNOTATION_BYTES:
         click.echo("note: too large for kubectl apply without --server-side", err=True)

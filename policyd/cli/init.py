@@ -10,7 +10,7 @@ import click
 
 from policyd.cli.shared.groups import PROJECT_FILE, project_file
 from policyd.cli.shared.output import styled
-from policyd.errors import ConfigError
+from policyd.errors import ConfigError, file_errors
 from policyd.policy.model.names import dns_subdomain
 
 # The forms of a first policy, each a folder in ``templates/``, and their default names.
@@ -62,12 +62,10 @@ def command(directory: Path | None, form: str) -> None:
         )
     texts = {folder / file: _template(form, file).replace("NAME", name) for file in _FILES}
     texts |= _project(folder)
-    try:
+    with file_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in texts.items():
             path.write_text(text, "utf-8")
-    except OSError as error:
-        raise ConfigError(f"{error.filename}: {error.strerror}") from None
     for path in texts:
         click.echo(f"wrote {styled(str(path), bold=True)}")
     click.echo(

@@ -8,7 +8,7 @@ import click
 
 from policyd.cli.shared.settings import FILE, SectionedCommand, settings_options
 from policyd.config import PREFIX, Settings, resolve
-from policyd.errors import ConfigError
+from policyd.errors import ConfigError, file_errors
 from policyd.gc_policy import collect_as_usual
 from policyd.server import signals
 
@@ -78,10 +78,8 @@ def _document(config: Path | None) -> dict[str, Any]:
         return {}
     from policyd.policy.source.loader import read_one
 
-    try:
+    with file_errors(config):
         document = read_one(config.read_bytes(), str(config))
-    except OSError as error:
-        raise ConfigError(f"{config}: {error.strerror}") from None
     if document is None:
         return {}
     if not isinstance(document, dict):

@@ -1,7 +1,7 @@
 """Defaults of Kubernetes' own kinds: the rules of each type, from the root of an object down."""
 
-from policyd._core.schema.types import Decoding, Field, SchemaType
-from policyd.defaulting.go_values import UndecodableError, decode, printed
+from policyd._core.schema.types import Decoding, SchemaType
+from policyd.defaulting.go_values import UndecodableError, decode, inner, printed
 from policyd.defaulting.rules import FUNCTIONS, VALUES, VERSIONED
 from policyd.defaulting.rules.quantities import rounded
 from policyd.json_types import JSON, JSONObject
@@ -30,7 +30,7 @@ def _apply(value: JSON, kind: SchemaType, version: KubernetesVersion) -> None:
     """Apply the rules to a decoded value in place: those of a struct before those of its parts."""
     if isinstance(value, list):
         for each in value:
-            _apply(each, _type(kind.item), version)
+            _apply(each, inner(kind.item).type, version)
     elif isinstance(value, dict) and kind.decoding == Decoding.STRUCT:
         name = builtin_table(version).definition_of(kind)
         for field, default in VALUES.get(name, {}).items():
@@ -52,8 +52,4 @@ def _apply(value: JSON, kind: SchemaType, version: KubernetesVersion) -> None:
             _apply(value[field], schema.type, version)
     elif isinstance(value, dict) and kind.decoding == Decoding.MAP:
         for each in value.values():
-            _apply(each, _type(kind.extra), version)
-
-
-def _type(field: Field | None) -> SchemaType:
-    return SchemaType() if field is None else field.type
+            _apply(each, inner(kind.extra).type, version)

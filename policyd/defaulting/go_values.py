@@ -38,12 +38,12 @@ def decode(value: JSON, field: Field) -> JSON:
     if decoding == Decoding.STRUCT:
         return _struct(_object(value), kind)
     if decoding == Decoding.MAP:
-        entry = _inner(kind.extra)
+        entry = inner(kind.extra)
         return {key: decode(member, entry) for key, member in _object(value).items()}
     if decoding == Decoding.LIST:
         if not isinstance(value, list):
             raise UndecodableError
-        item = _inner(kind.item)
+        item = inner(kind.item)
         return [decode(each, item) for each in value]
     if decoding == Decoding.LEAF:
         return _leaf(value, kind)
@@ -61,10 +61,10 @@ def printed(value: JSON, kind: SchemaType) -> JSON:
         if kind.decoding == Decoding.STRUCT:
             return _printed_struct(value, kind)
         if kind.decoding == Decoding.MAP:
-            entry = _inner(kind.extra).type
+            entry = inner(kind.extra).type
             return {key: printed(member, entry) for key, member in value.items()}
     if isinstance(value, list) and kind.decoding == Decoding.LIST:
-        item = _inner(kind.item).type
+        item = inner(kind.item).type
         return [printed(each, item) for each in value]
     return value
 
@@ -139,7 +139,8 @@ def _object(value: JSON) -> JSONObject:
     return value
 
 
-def _inner(field: Field | None) -> Field:
+def inner(field: Field | None) -> Field:
+    """Return the field of items or entries; one of any type if it is not known."""
     return Field(SchemaType()) if field is None else field
 
 

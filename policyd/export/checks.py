@@ -59,9 +59,7 @@ def checked(
         text = f"invalid in Kubernetes {version}: {name}: {each.path}: {each.message}"
         # The policies for pod templates have the problems of that for Pods.
         reasons.setdefault((each.path, each.message), Reason("spec", text))
-    if not reasons:
-        return part
-    return replace(part, documents=(), reasons=(*part.reasons, *reasons.values()))
+    return part.refused(reasons.values())
 
 
 def _too_new(sources: Sources) -> Iterator[Problem]:
@@ -144,18 +142,15 @@ def _named(
     owners: dict[_Name, tuple[int, int]],
     policies: Sequence[ExportedPolicy],
 ) -> ExportedPart:
-    taken = [name for name in _names(part.documents) if owners[name][1] != number]
-    if not taken:
-        return part
-    reasons = tuple(
+    return part.refused(
         Reason(
             "metadata.name",
-            f"the export of {policies[owners[kind, name][1]].kind} "
-            f"{policies[owners[kind, name][1]].name} has the {kind} {name}, too",
+            f"the export of {policies[owner].kind} {policies[owner].name} has the {kind} {name}, "
+            "too",
         )
-        for kind, name in taken
+        for kind, name in _names(part.documents)
+        if (owner := owners[kind, name][1]) != number
     )
-    return replace(part, documents=(), reasons=(*part.reasons, *reasons))
 
 
 def _names(documents: Iterable[JSONObject]) -> list[_Name]:

@@ -57,7 +57,7 @@ def _exported(sources: Sources, time: datetime) -> Iterator[ExportedPolicy]:
             document.file,
             line,
             tuple(
-                checked(_unshared(_refused(_exempted(part, valid), staged)), sources.version, crds)
+                checked(_unshared(_exempted(part, valid).refused(staged)), sources.version, crds)
                 for part in parts
             ),
         )
@@ -74,13 +74,6 @@ def _staged(document: Document, rollouts: PolicyRollouts, now: datetime) -> list
     return [Reason(path, f"the API server has no rollouts, and {of}")]
 
 
-def _refused(part: ExportedPart, reasons: list[Reason]) -> ExportedPart:
-    """Return the part as one that is not exported, if there are reasons."""
-    if not reasons:
-        return part
-    return replace(part, documents=(), reasons=(*part.reasons, *reasons), remarks=())
-
-
 def _exempted(part: ExportedPart, exemptions: Iterable[Exemption]) -> ExportedPart:
     """Return the part, not exported if a PolicyException is about it: the API server knows none."""
     names = [each.name for each in exemptions if not each.validations or part.webhook == "validate"]
@@ -91,7 +84,7 @@ def _exempted(part: ExportedPart, exemptions: Iterable[Exemption]) -> ExportedPa
         text = f"the API server does not know PolicyExceptions, and {len(names)} name it: " + (
             ", ".join(names[:MAX_NAMES]) + (", …" if len(names) > MAX_NAMES else "")
         )
-    return replace(part, documents=(), reasons=(*part.reasons, Reason("metadata.name", text)))
+    return part.refused([Reason("metadata.name", text)])
 
 
 def _unshared(part: ExportedPart) -> ExportedPart:

@@ -1,8 +1,9 @@
 """What an export consists of. Only data."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
-from policyd.json_types import JSONObject
+from policyd.json_types import FieldPath, JSONObject
 from policyd.policy.model.suite import Webhook
 
 
@@ -31,6 +32,15 @@ class ExportedPart:
     reasons: tuple[Reason, ...] = ()
     remarks: tuple[Reason, ...] = ()
 
+    def refused(self, reasons: Iterable[Reason]) -> "ExportedPart":
+        """Return the part without documents for these reasons, if there are any; remarks would be
+        about nothing.
+        """
+        more = tuple(reasons)
+        if not more:
+            return self
+        return replace(self, documents=(), reasons=(*self.reasons, *more), remarks=())
+
 
 @dataclass(frozen=True, slots=True)
 class ExportedPolicy:
@@ -54,3 +64,9 @@ class ExportedPolicy:
     def exported(self) -> bool:
         """Whether the whole policy can run in the API server."""
         return all(not part.reasons for part in self.parts)
+
+
+def shown_path(path: FieldPath) -> str:
+    """Return a path as reasons name it: ``spec.mutations[0].overlay``."""
+    found = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
+    return found.removeprefix(".")

@@ -22,8 +22,10 @@ from policyd.export.controllers import (
 from policyd.export.exceptions import LABELS, ExportedExceptions, exported_exceptions
 from policyd.export.expressions.occurrences import Untranslatable
 from policyd.export.expressions.rewriting import InlineParams, free_name
+from policyd.export.metadata import metadata, source_hash
 from policyd.export.model import Reason
 from policyd.export.order import order_remarks
+from policyd.export.served import api_version
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.model.kinds import Policy, PolicySpec
@@ -98,6 +100,29 @@ def views_of(
         reasons += _before_params(spec)
     remarks = [*_remarks(views), *order_remarks(document.raw, spec.params or {}, version)]
     return Views(tuple(views), tuple(reasons), tuple(remarks))
+
+
+def with_bindings(
+    kind: str,
+    specs: Iterable[tuple[View, JSONObject]],
+    bound: JSONObject,
+    document: Document,
+    version: KubernetesVersion,
+) -> tuple[JSONObject, ...]:
+    """Return the policies of a kind with these specs, each with its binding, which says ``bound``;
+    both without what is empty.
+    """
+    digest = source_hash([document.raw], version)
+    return tuple(
+        {
+            "apiVersion": api_version(kind, version),
+            "kind": each,
+            "metadata": metadata(document.raw, view.name, document.name, digest),
+            "spec": {key: value for key, value in said.items() if value},
+        }
+        for view, spec in specs
+        for each, said in ((kind, spec), (f"{kind}Binding", {"policyName": view.name, **bound}))
+    )
 
 
 def attempt(reasons: list[Reason], path: str, rewrite: Callable[[str], str], text: str) -> str:

@@ -71,7 +71,7 @@ def static_name(name: str) -> str:
 def _part(part: ExportedPart, twice: set[tuple[str, str]]) -> ExportedPart:
     reasons = [each for document in part.documents for each in _reasons(document, twice)]
     if reasons:
-        return _refused(part, reasons)
+        return part.refused(dict.fromkeys(reasons))
     remarks = [*part.remarks]
     documents = []
     for document in part.documents:
@@ -82,12 +82,6 @@ def _part(part: ExportedPart, twice: set[tuple[str, str]]) -> ExportedPart:
             remarks += [_reaches(seen)] if seen else []
         documents.append(made)
     return replace(part, documents=tuple(documents), remarks=tuple(remarks))
-
-
-def _refused(part: ExportedPart, reasons: Sequence[Reason]) -> ExportedPart:
-    """Return the part without documents; its remarks would be about nothing."""
-    unique = tuple(dict.fromkeys((*part.reasons, *reasons)))
-    return ExportedPart(part.webhook, reasons=unique)
 
 
 def _reasons(document: JSONObject, twice: set[tuple[str, str]]) -> Iterator[Reason]:

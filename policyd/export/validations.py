@@ -5,11 +5,9 @@ from typing import Any
 
 from policyd.export.controllers import pod_expression
 from policyd.export.expressions.rewriting import free_name
-from policyd.export.metadata import metadata, source_hash
 from policyd.export.model import ExportedPart, Reason
-from policyd.export.patterns import translate
-from policyd.export.policy_views import View, attempt, plain_spec, views_of
-from policyd.export.served import api_version
+from policyd.export.patterns.translation import translate
+from policyd.export.policy_views import View, attempt, plain_spec, views_of, with_bindings
 from policyd.json_types import JSONObject
 from policyd.policy.model.kinds import Policy
 from policyd.policy.source.loaded_documents import Document
@@ -127,29 +125,21 @@ def validation_part(
     found = views_of(document, policy, version, now)
     reasons = list(found.reasons)
     raw = plain_spec(document, policy)
-    specs = [_spec(view, policy, raw, reasons) for view in found.views]
+    specs = [(view, _spec(view, policy, raw, reasons)) for view in found.views]
     if reasons:
         return ExportedPart("validate", reasons=tuple(dict.fromkeys(reasons)))
-    served = api_version(KIND, version)
-    digest = source_hash([document.raw], version)
-    documents: list[JSONObject] = []
-    for view, spec in zip(found.views, specs, strict=True):
-        described = metadata(document.raw, view.name, policy.metadata.name, digest)
-        bound: JSONObject = {"policyName": view.name}
-        if "paramRef" in raw:
-            bound["paramRef"] = raw["paramRef"]
-        bound["validationActions"] = list(policy.spec.validation_actions)
-        documents += (
-            {"apiVersion": served, "kind": kind, "metadata": described, "spec": each}
-            for kind, each in ((KIND, spec), (f"{KIND}Binding", bound))
-        )
-    return ExportedPart("validate", tuple(documents), remarks=found.remarks)
+    bound: JSONObject = {
+        "paramRef": raw.get("paramRef"),
+        "validationActions": list(policy.spec.validation_actions),
+    }
+    documents = with_bindings(KIND, specs, bound, document, version)
+    return ExportedPart("validate", documents, remarks=found.remarks)
 
 
 def _spec(view: View, policy: Policy, raw: JSONObject, reasons: list[Reason]) -> JSONObject:
     """Return the spec of the policy for a view, and add what cannot be translated."""
     validations = Validations(view, raw, reasons)
-    spec: JSONObject = {
+    return {
         "failurePolicy": policy.spec.failure_policy,
         "paramKind": raw.get("paramKind"),
         "matchConstraints": view.constraints,
@@ -158,7 +148,6 @@ def _spec(view: View, policy: Policy, raw: JSONObject, reasons: list[Reason]) ->
         "validations": validations.exported,
         "auditAnnotations": _annotations(view, raw, reasons),
     }
-    return {key: value for key, value in spec.items() if value}
 
 
 def _annotations(view: View, raw: JSONObject, reasons: list[Reason]) -> list[JSONObject]:

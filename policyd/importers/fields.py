@@ -27,13 +27,18 @@ def items(
         yield each, here
 
 
-def object_at(value: JSONObject, field: str, path: str = "") -> JSONObject:
+def object_at(
+    value: JSONObject, field: str, path: str = "", known: Iterable[str] | None = None
+) -> JSONObject:
     """Return the object in a field of ``value``, which is at ``path``; empty if there is none.
 
-    Raises Refused for anything else.
+    Raises Refused for anything else, and for fields of it that are not ``known``, if these are
+    given.
     """
-    found = _field(value, field, dict, "an object", path)
-    return {} if found is None else found
+    found: JSONObject = _field(value, field, dict, "an object", path) or {}
+    if known is not None:
+        require_fields(found, known, _below(path, field))
+    return found
 
 
 def string_at(value: JSONObject, field: str, path: str = "") -> str:

@@ -1,9 +1,11 @@
 """What an import consists of. Only data."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
+from policyd.errors import CelSyntaxError
 from policyd.json_types import FieldPath, JSONObject
 from policyd.policy.source.loaded_documents import Document
 
@@ -30,6 +32,17 @@ class Refused(Exception):
     def __init__(self, path: str, message: str) -> None:
         super().__init__(f"{path}: {message}" if path else message)
         self.finding = ImportRemark(path, message)
+
+
+@contextmanager
+def refusing(path: str, *errors: type[Exception]) -> Iterator[None]:
+    """Raise Refused with this path for these errors, and for an expression that is no CEL."""
+    try:
+        yield
+    except CelSyntaxError as error:
+        raise Refused(path, f"the expression is no CEL: {error.problems[0].message}") from None
+    except errors as error:
+        raise Refused(path, str(error)) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@ story of each call goes to a function. Slower than ``suite_policies``; off the r
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 from policyd.admission.lookups.authorizer import Authorizer
@@ -27,21 +28,14 @@ from policyd.policy.suite.state import CaseState
 TakeStory = Callable[[WebhookStory], None]
 
 
+@dataclass(frozen=True, slots=True)
 class ExplainedPolicies:
     """Responds as ``SuitePolicies`` does; ``take`` gets the story of each webhook."""
 
-    def __init__(
-        self,
-        explainer: Explainer,
-        take: TakeStory,
-        authorizer: Authorizer | None,
-        *,
-        staged: bool = False,
-    ) -> None:
-        self._configured = explainer
-        self._explainer = explainer.changed(partial(at_stage, staged=staged))
-        self._take = take
-        self._authorizer = authorizer
+    explainer: Explainer
+    take: TakeStory
+    authorizer: Authorizer | None
+    staged: bool = False
 
     @classmethod
     def of_suite(cls, suite: Document, whole: Sources, take: TakeStory) -> "ExplainedPolicies":
@@ -54,17 +48,23 @@ class ExplainedPolicies:
     ) -> CaseAnswer:
         """Return the combined response of the webhooks, called in order; raises ReviewError."""
         answers, notes = [], CaseNotes()
-        defaults, built = self._explainer.defaults if completed else None, completed == "manifests"
-        explained = self._explainer.explained(
-            review, webhooks, self._authorizer, recorder=notes, defaults=defaults, built=built
+        explainer = self.explainer.changed(partial(at_stage, staged=self.staged))
+        defaults = explainer.policies.defaults if completed else None
+        explained = explainer.explained(
+            review,
+            webhooks,
+            self.authorizer,
+            recorder=notes,
+            defaults=defaults,
+            built=completed == "manifests",
         )
         for answer, story in explained:
             answers.append(answer)
-            self._take(story)
+            self.take(story)
         return together(answers, notes, defaults)
 
     def admitting(self, state: CaseState) -> Admit:
         """Return ``admit`` of the same policies in a cluster with this state."""
-        explainer = self._configured.changed(lambda policies: with_state(policies, state))
-        authorizer = authorizer_in(state, self._authorizer)
-        return ExplainedPolicies(explainer, self._take, authorizer, staged=state.staged).admit
+        explainer = self.explainer.changed(lambda policies: with_state(policies, state))
+        authorizer = authorizer_in(state, self.authorizer)
+        return ExplainedPolicies(explainer, self.take, authorizer, state.staged).admit

@@ -4,7 +4,7 @@ explanation with another response is a bug in policyd.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from policyd._core.match.matcher import MatchInput
@@ -24,52 +24,26 @@ from policyd.policy.compile import compiler
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.controllers import CONTROLLERS, controller_constraints
-from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source.loaded_documents import Document, Sources
 
 _Documents = Mapping[tuple[str, str], Document]
 
 
+@dataclass(frozen=True, slots=True)
 class Explainer:
     """Policies that can be explained."""
 
-    def __init__(
-        self,
-        documents: _Documents,
-        plain: CompiledPolicySet,
-        traced: TracedPolicies,
-    ) -> None:
-        self._documents = documents
-        self._plain = plain
-        self._traced = traced
+    policies: CompiledPolicySet
+    documents: _Documents
+    traced: TracedPolicies
 
     @classmethod
     def of_sources(cls, sources: Sources) -> "Explainer":
         """Return the policies of these sources. Raises PolicyError with every problem of them."""
         documents = {(each.kind, each.name): each for each in sources.documents if each.is_policy}
         plain = compiler.compile_strict(sources)
-        return cls(documents, plain, TracedPolicies.of_sources(sources))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the policies, in the order of decisions."""
-        return tuple(policy.name for policy in self._plain.policies)
-
-    @property
-    def policies(self) -> CompiledPolicySet:
-        """The policies themselves."""
-        return self._plain
-
-    @property
-    def mapper(self) -> ResourceMapper:
-        """The resources of the kinds that the policies know."""
-        return self._plain.mapper
-
-    @property
-    def defaults(self) -> Defaults:
-        """The defaults of the kinds that the policies know."""
-        return self._plain.defaults
+        return cls(plain, documents, TracedPolicies.of_sources(sources))
 
     def knowing(self, namespace: JSONObject) -> "Explainer":
         """Return the same with one more Namespace object."""
@@ -77,7 +51,7 @@ class Explainer:
 
     def changed(self, change: Callable[[CompiledPolicySet], CompiledPolicySet]) -> "Explainer":
         """Return the same policies with other namespaces, params or definitions."""
-        return Explainer(self._documents, change(self._plain), self._traced.changed(change))
+        return Explainer(change(self.policies), self.documents, self.traced.changed(change))
 
     def explain(
         self,
@@ -137,12 +111,12 @@ class Explainer:
     ) -> tuple[AdmissionResponse, tuple[PolicyStory, ...]]:
         """Return the response of one webhook, and the story of each policy."""
         response = review(
-            self._plain, request, webhook=webhook, authorizer=authorizer, recorder=recorder
+            self.policies, request, webhook=webhook, authorizer=authorizer, recorder=recorder
         )
-        traced = self._traced.of(request, webhook, LookupSources(authorizer))
+        traced = self.traced.of(request, webhook, LookupSources(authorizer))
         applicable = traced.applicable
         sent = _Sent(
-            self._traced.policies,
+            self.traced.policies,
             request,
             webhook,
             applicable.view,
@@ -153,7 +127,7 @@ class Explainer:
         again, notes = traced.run()
         if again != response:
             raise InternalError(f"the explanation of request {request.uid} is not what is answered")
-        return response, tuple(_stories(sent, notes, self._documents))
+        return response, tuple(_stories(sent, notes, self.documents))
 
 
 class _Sent(NamedTuple):

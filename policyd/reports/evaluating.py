@@ -4,7 +4,7 @@ Objects are evaluated as by the validating webhook, with the same functions.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from policyd.admission.applicable import Applicable
@@ -36,31 +36,23 @@ class ObjectResults(NamedTuple):
     evaluated: frozenset[PolicyKey]
 
 
+@dataclass(frozen=True, slots=True)
 class ObjectEvaluator:
     """Evaluates objects with a set of policies, of which ``facts`` are known."""
 
-    def __init__(
-        self,
-        policies: CompiledPolicySet,
-        facts: Mapping[PolicyKey, PolicyFacts],
-        *,
-        authorizer: Authorizer | None,
-        namespaces: NamespaceSource,
-        params: ParamSource,
-    ) -> None:
-        self._policies = policies
-        self._facts = facts
-        self._authorizer = authorizer
-        self._namespaces = namespaces
-        self._params = params
+    policies: CompiledPolicySet
+    facts: Mapping[PolicyKey, PolicyFacts]
+    authorizer: Authorizer | None
+    namespaces: NamespaceSource
+    params: ParamSource
 
     def evaluate(self, review: JSONObject, only: frozenset[PolicyKey]) -> ObjectResults:
         """Evaluate these policies for the request of a review."""
         request = decode(review)
         subjects = Subjects(
-            request, self._namespaces, self._authorizer, schemas=self._policies.schemas
+            request, self.namespaces, self.authorizer, schemas=self.policies.schemas
         )
-        applicable = Applicable(self._policies, subjects, self._params, "validate")
+        applicable = Applicable(self.policies, subjects, self.params, "validate")
         matches = applicable.match(lambda policy: policy.sort_key in only)
         noted = self._noted(applicable, matches)
         # Only a second evaluation shows which findings there would be without the exceptions: of a
@@ -90,7 +82,7 @@ class ObjectEvaluator:
 
     def _noted(self, applicable: Applicable, matches: list[Matched]) -> "_Noted":
         """Evaluate these policies."""
-        noted, generation = _Noted(), self._policies.generation
+        noted, generation = _Noted(), self.policies.generation
         findings = Findings(applicable.request, "validate", generation, Recorder(), noted)
         evaluate(applicable, findings, matches, 0)
         return noted
@@ -98,7 +90,7 @@ class ObjectEvaluator:
     def _results(self, noted: "_Noted", confidential: bool) -> Iterator[tuple[ReportResult, int]]:
         """Yield each finding, and the index of its validation."""
         for finding, counts in noted.findings:
-            facts = self._facts[finding.policy.sort_key]
+            facts = self.facts[finding.policy.sort_key]
             result = of_finding(facts, finding, counts=counts, confidential=confidential)
             yield result, finding.index
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from policyd.errors import ConfigError
+from policyd.errors import ConfigError, file_errors
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.files import without_packing
 from policyd.policy.source.loaded_documents import Document
@@ -118,11 +118,9 @@ class RewrittenFiles:
             if target in written:
                 raise ConfigError(f"{written[target]} and {name} would both be written to {target}")
             written[target] = name
-            try:
+            with file_errors(target):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(text.encode("utf-8", "surrogatepass"))
-            except OSError as error:
-                raise ConfigError(f"{error.filename}: {error.strerror}") from None
             yield target
 
     def stream(self) -> bytes:

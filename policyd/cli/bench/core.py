@@ -14,12 +14,13 @@ from policyd.benchmark.rounds import RoundLimits
 from policyd.benchmark.saved import MeasuredInput, Saved
 from policyd.benchmark.webhook_requests import digest, requests_of
 from policyd.cli.bench.reviews import REVIEWS, read_reviews
-from policyd.cli.bench.saving import SavingOptions, aligned, saving_options
+from policyd.cli.bench.saving import SavingOptions, saving_options
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.output import counted, format_option
 from policyd.cli.shared.policy_options import loaded, policies_option
 from policyd.cli.shared.settings import OptionValue
 from policyd.cli.shared.terminal.progress import counting
+from policyd.cli.shared.terminal.wrapping import aligned
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject

@@ -13,6 +13,7 @@ from policyd.benchmark.figures import FigureChange, change
 from policyd.benchmark.saved import Saved
 from policyd.cli.shared.output import counted, echo_json, styled
 from policyd.cli.shared.settings import FILE, OptionValue, grouped
+from policyd.cli.shared.terminal.wrapping import aligned
 from policyd.errors import ConfigError
 
 
@@ -22,14 +23,6 @@ def share(string: str) -> float:
     if not number.replace(".", "", 1).isdecimal() or not number.isascii():
         raise ValueError("a percentage like 10%")
     return float(number) / 100
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield rows as lines: the first column to the left, numbers to the right."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        cells = (row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:]))
-        yield "  ".join(cells).rstrip()
 
 
 @dataclass(frozen=True, slots=True)

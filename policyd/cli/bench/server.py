@@ -15,10 +15,11 @@ from policyd.benchmark.saved import MeasuredInput, Saved
 from policyd.benchmark.service import CPU, MOST, SHARES, THROUGHPUT, ServiceMeasurement
 from policyd.benchmark.webhook_requests import WebhookRequest, digest
 from policyd.cli.bench.reviews import REVIEWS, ReviewsToMeasure, read_reviews
-from policyd.cli.bench.saving import SavingOptions, aligned, saving_options
+from policyd.cli.bench.saving import SavingOptions, saving_options
 from policyd.cli.shared.output import counted, format_option
 from policyd.cli.shared.settings import FILE, OptionValue, grouped
 from policyd.cli.shared.terminal.progress import counting
+from policyd.cli.shared.terminal.wrapping import aligned
 from policyd.defaulting.defaults import Defaults
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas

@@ -163,17 +163,18 @@ def command(
         given["object"] = read_one(content(file), name_of(file))
     expression = encodable(expression)  # Go reads bytes that are not UTF-8 in the same way
     try:
-        answer = _evaluate(
-            expression,
-            given,
-            with_cost,
-            user_authorizer,
-            version=version,
-            typing=typed_variables(given, version),
-        )
+        _environment(frozenset(given), "", version).compile(expression)
     except CelCompileError as error:
         click.echo(compile_error(error), err=True)
         raise SystemExit(2) from None
+    answer = evaluate(
+        expression,
+        given,
+        with_cost=with_cost,
+        user_authorizer=user_authorizer,
+        version=version,
+        typing=typed_variables(given, version),
+    )
     if "estimate" in answer:
         click.echo(_cost_text(answer), err=True)
     if "error" in answer:
@@ -282,27 +283,12 @@ def evaluate(
     ``authorizer``. ``mode`` is one of ``MODES``. ``typing`` says which variables are
     Go's values (``typed_variables``).
     """
+    environment = _environment(frozenset(variables), mode, version)
     try:
-        return _evaluate(
-            expression, variables, with_cost, user_authorizer, mode, version=version, typing=typing
-        )
+        program = environment.compile(expression)
     except CelCompileError as error:
         return {"error": error.text.removeprefix("compilation failed: "), "stage": "compile"}
-
-
-def _evaluate(
-    expression: str,
-    variables: Mapping[str, Any],
-    with_cost: bool,
-    user_authorizer: UserAuthorizer | None,
-    mode: str = "",
-    *,
-    version: KubernetesVersion,
-    typing: object = None,
-) -> JSONObject:
-    """Evaluate an expression; raises CelCompileError if it does not compile."""
-    environment = _environment(frozenset(variables), mode, version)
-    answer = run(environment.compile(expression), values_of(variables, user_authorizer), typing)
+    answer = run(program, values_of(variables, user_authorizer), typing)
     if with_cost:
         checked, sizes = environment.check(expression), measured(values_of(variables, None))
         answer["estimate"] = estimate(checked, sizes, dyn_fields=True)._asdict()

@@ -120,17 +120,18 @@ def command(
     """
     sources = require_policies(require(load(paths, version=version)), paths)
     explainer = Explainer.of_sources(sources)
-    given, namespaces, definitions = request.read(read_source(file), explainer.mapper)
+    given, namespaces, definitions = request.read(read_source(file), explainer.policies.mapper)
     explainer = explainer.changed(lambda policies: policies.with_definitions(definitions))
     if enforce_all:
         explainer = explainer.changed(lambda policies: policies.enforced)
-    everything = only is not None or len(explainer.names) == 1
-    if only is not None and only not in explainer.names:
-        known = ", ".join(explainer.names[:10]) or "none"
+    names = [policy.name for policy in explainer.policies.policies]
+    everything = only is not None or len(names) == 1
+    if only is not None and only not in names:
+        known = ", ".join(names[:10]) or "none"
         raise ConfigError(f"--policy {only}: no such policy; there are: {known}")
     for known_namespace in namespaces:
         explainer = explainer.knowing(known_namespace)
-    defaults = explainer.defaults if request.defaults else None
+    defaults = explainer.policies.defaults if request.defaults else None
     for number, each in enumerate(given):
         namespace = request.namespace(each, explainer.policies.namespaces, several=len(given) > 1)
         chosen = explainer if namespace is None else explainer.knowing(namespace)

@@ -8,10 +8,10 @@ import click
 
 from policyd.cli.export.exported_text import files, stream
 from policyd.cli.export.folder import require_outside, write
-from policyd.cli.export.report import ReportedPolicy, policies_json, reported, summary
+from policyd.cli.export.report import COLOURS, ReportedPolicy, policies_json, reported
+from policyd.cli.results import echo_results
 from policyd.cli.shared.output import counted, echo_json, format_option
 from policyd.cli.shared.policy_options import policies_option, policy_names, require_policies
-from policyd.cli.shared.terminal.wrapping import terminal_width
 from policyd.cli.shared.version import VERSION
 from policyd.errors import ConfigError
 from policyd.export import exported_policies as export
@@ -196,8 +196,7 @@ def _print(
 def _print_summary(
     found: Sequence[ReportedPolicy], namespaces: ExcludedNamespaces, *, err: bool
 ) -> None:
-    for line in summary(found, terminal_width(err=err)):
-        click.echo(line, err=err)
+    echo_results([each.result for each in found], COLOURS, err=err)
     left_out = {
         name
         for each in found

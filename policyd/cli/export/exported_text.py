@@ -7,6 +7,7 @@ from pathlib import Path
 
 from policyd.cli.export.folder import path_of
 from policyd.cli.export.report import ReportedPolicy
+from policyd.cli.results import headline
 from policyd.cli.shared.layout.document_layout import DocumentLayout, comment
 from policyd.export.model import ExportedPart
 from policyd.export.static import FOLDERS
@@ -38,7 +39,7 @@ _FIRST: Mapping[str, Sequence[str]] = {
 
 def stream(policies: Sequence[ReportedPolicy], version: KubernetesVersion, *, reasons: bool) -> str:
     """Return all documents; with ``reasons``, comments list what is not among them."""
-    missing = "".join(map(_missing, policies)) if reasons else ""
+    missing = "".join(each.result.missing for each in policies if reasons and not each.whole)
     texts = [_documents(each, each.policy.parts, version) for each in policies]
     return missing + _SEPARATOR.join(filter(None, texts))
 
@@ -79,19 +80,9 @@ def _documents(
     documents = [document for part in parts for document in part.documents]
     if not documents:
         return ""
-    remarks = [policy.remark_text(each, part) for part in parts for each in part.remarks]
-    head = f"{policy.label}, {policy.place}, for Kubernetes {version}"
+    remarks = [each for part in parts for each in policy.remarks(part)]
+    head = f"{headline(policy.source)}, for Kubernetes {version}"
     return comment("\n".join((head, *remarks))) + _SEPARATOR.join(map(document_text, documents))
-
-
-def _missing(policy: ReportedPolicy) -> str:
-    if policy.whole:
-        return ""
-    found = [
-        policy.reason_text(each, part) for part in policy.policy.parts for each in part.reasons
-    ]
-    head = f"{policy.state.capitalize()}: {policy.label}, {policy.place}"
-    return comment("\n".join((head, *(f"  {each}" for each in found))))
 
 
 def document_text(document: JSONObject) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from policyd.errors import ConfigError
+from policyd.errors import ConfigError, file_errors
 from policyd.export.static import FOLDERS
 from policyd.regular_files import replace_file
 
@@ -27,7 +27,7 @@ def write(folder: Path, texts: Mapping[Path, str], left: frozenset[str]) -> Writ
     ``left``: the names of policies that are not exported this time, whose files stay. Raises
     ConfigError if a file of somebody else is in the way; then nothing has changed.
     """
-    try:
+    with file_errors(folder):
         foreign = [folder / path for path in texts if not _may_write(folder / path)]
         if foreign:
             listed = "\n".join(f"{each} was not written by policyd export" for each in foreign)
@@ -38,8 +38,6 @@ def write(folder: Path, texts: Mapping[Path, str], left: frozenset[str]) -> Writ
         removed = [each for each in stale if each.relative_to(folder) not in texts]
         for each in removed:
             each.unlink()
-    except OSError as error:
-        raise ConfigError(f"{error.filename or folder}: {error.strerror}") from None
     return WrittenFiles(tuple(folder / path for path in texts), tuple(removed))
 
 

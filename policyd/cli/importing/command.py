@@ -6,8 +6,9 @@ from pathlib import Path
 import click
 
 from policyd.cli.importing.folder import paths_of, require_new_names, suite_path, write
-from policyd.cli.importing.report import ReportedImport, agreement, imports_json, summary
+from policyd.cli.importing.report import COLOURS, ReportedImport, agreement, imports_json
 from policyd.cli.importing.texts import policy_text, stream, suite_text
+from policyd.cli.results import echo_results
 from policyd.cli.shared.manifests import echo_unused_definitions
 from policyd.cli.shared.output import counted, echo_json, echo_problems, format_option, within
 from policyd.cli.shared.terminal.progress import with_progress
@@ -160,7 +161,7 @@ def _print(found: Sequence[ReportedImport], form: str) -> None:
         return
     click.echo(stream(found, reasons=form == "yaml"), nl=False)
     if form == "text":
-        _print_summary(found, err=True)
+        echo_results([each.result for each in found], COLOURS, err=True)
 
 
 def _write(folder: Path, found: Sequence[ReportedImport], form: str) -> None:
@@ -171,7 +172,7 @@ def _write(folder: Path, found: Sequence[ReportedImport], form: str) -> None:
     if form == "json":
         echo_json(imports_json(found, {folder / path: each for path, each in paths.items()}))
     else:
-        _print_summary(found, err=False)
+        echo_results([each.result for each in found], COLOURS, err=False)
     unchanged = len(texts) - len(written)
     rest = f"; {unchanged} unchanged" if unchanged else ""
     click.echo(f"wrote {counted(len(written), 'file')} to {folder}{rest}", err=True)
@@ -186,8 +187,3 @@ def _texts(paths: Mapping[Path, ReportedImport]) -> dict[Path, str]:
         if suite:
             texts[suite_path(path)] = suite_text(suite)
     return texts
-
-
-def _print_summary(found: Sequence[ReportedImport], *, err: bool) -> None:
-    for line in summary(found, terminal_width(err=err)):
-        click.echo(line, err=err)

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 
 from policyd.cli.importing.report import ReportedImport
-from policyd.errors import ConfigError
+from policyd.errors import ConfigError, file_errors
 from policyd.importers.naming import relative_file
 from policyd.policy.source.files import read
 from policyd.policy.source.splitting import split
@@ -72,7 +72,7 @@ def write(folder: Path, texts: Mapping[Path, str]) -> list[Path]:
     """Write files, by their paths in the folder; return those that are new. Raises ConfigError if
     another file is in the way; then nothing has changed.
     """
-    try:
+    with file_errors(folder):
         missing = {path: text for path, text in texts.items() if not (folder / path).exists()}
         other = [path for path in texts if path not in missing]
         changed = [path for path in other if (folder / path).read_bytes() != texts[path].encode()]
@@ -82,6 +82,4 @@ def write(folder: Path, texts: Mapping[Path, str]) -> list[Path]:
         for path, text in missing.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             replace_file(folder / path, text.encode(), mode=_MODE)
-    except OSError as error:
-        raise ConfigError(f"{error.filename or folder}: {error.strerror}") from None
     return [folder / path for path in missing]

@@ -3,19 +3,20 @@ places, and the agreement with the tests of the source: rows that disagree, and 
 rule. Converts nothing.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from policyd.cli.shared.output import counted, shortest, styled
-from policyd.cli.shared.terminal.wrapping import table_row
+from policyd.cli.results import PolicyResult, found_json, found_text
+from policyd.cli.shared.manifests import place_of
+from policyd.cli.shared.output import shortest, styled
+from policyd.cli.shared.terminal.wrapping import aligned, table_row
 from policyd.importers.checking import CheckedImport
-from policyd.importers.model import Imported, ImportRemark, ImportState
+from policyd.importers.model import Imported
 from policyd.importers.proof.rows import Proof
 from policyd.json_types import JSONObject
 
-_COLOURS: Mapping[ImportState, str] = {
+COLOURS: Mapping[str, str] = {
     "imported": "green",
     "with remarks": "green",
     "not imported": "red",
@@ -35,46 +36,15 @@ class ReportedImport:
         return self.checked.imported
 
     @property
-    def label(self) -> str:
-        """Return the kind and name of the source."""
-        return self.imported.source.label
-
-    @property
-    def place(self) -> str:
-        """Return the file and line of the source."""
-        source = self.imported.source
-        return f"{shortest(source.file)}:{source.place()[0]}"
-
-    def reason_text(self, found: ImportRemark) -> str:
-        """Return a reason with its place."""
-        source = self.imported.source
-        place = f"{shortest(source.file)}:{source.place(found.path)[0]}"
-        return f"{place}: {self.remark_text(found)}"
-
-    def remark_text(self, found: ImportRemark) -> str:
-        """Return a remark with its field."""
-        return f"{found.path}: {found.message}" if found.path else found.message
-
-
-def summary(imports: Sequence[ReportedImport], width: int | None) -> Iterator[str]:
-    """Yield the lines of a table, with reasons and remarks below their policies, and the totals."""
-    states = max(map(len, _COLOURS))
-    labels = max((len(each.label) for each in imports), default=0)
-    for each in imports:
-        state = styled(f"{each.imported.state:{states}}", fg=_COLOURS[each.imported.state])
-        yield table_row((state, styled(f"{each.label:{labels}}", bold=True)), each.place, width)
-        for found in each.imported.reasons:
-            yield table_row(("  ",), each.reason_text(found), width)
-        for found in each.imported.remarks:
-            yield table_row(("  ",), f"remark: {each.reason_text(found)}", width)
-    yield totals(imports)
-
-
-def totals(imports: Sequence[ReportedImport]) -> str:
-    """Return how many policies have each state."""
-    counts = Counter(each.imported.state for each in imports)
-    states = ", ".join(f"{counts[state]} {state}" for state in _COLOURS if counts[state])
-    return counted(len(imports), "policy", "policies") + (f": {states}" if states else "")
+    def result(self) -> PolicyResult:
+        """Return what the summary says of the policy."""
+        one = self.imported
+        reasons, remarks = (
+            [f"{place_of(one.source, each.path)}: {found_text(each)}" for each in found]
+            for found in (one.reasons, one.remarks)
+        )
+        below = [*reasons, *(f"remark: {each}" for each in remarks)]
+        return PolicyResult(one.source, one.state, reasons, below)
 
 
 def imports_json(
@@ -91,18 +61,13 @@ def imports_json(
             "state": each.imported.state,
             "rules": list(each.imported.kind_of_rule),
             "documents": [document.raw for document in each.imported.documents],
-            "reasons": [_remark_json(each, found) for found in each.imported.reasons],
-            "remarks": [_remark_json(each, found) for found in each.imported.remarks],
+            "reasons": [found_json(each.imported.source, found) for found in each.imported.reasons],
+            "remarks": [found_json(each.imported.source, found) for found in each.imported.remarks],
             "tests": [_row_json(proof) for proof in each.proofs],
             **({"files": [str(path) for path in files if files[path] is each]} if files else {}),
         }
         for each in imports
     ]
-
-
-def _remark_json(one: ReportedImport, found: ImportRemark) -> JSONObject:
-    line, column = one.imported.source.place(found.path)
-    return {"path": found.path, "line": line, "column": column, "message": found.message}
 
 
 def _row_json(proof: Proof) -> JSONObject:
@@ -132,7 +97,7 @@ def agreement(
     for one in imports:
         for proof in one.proofs:
             if one.imported.documents and proof.state != "agrees":
-                yield _row(one.label, proof, width)
+                yield _row(one.imported.source.label, proof, width)
     for proof in stray:
         yield _row(proof.row.policy, proof, width)
     counted = [(one.imported, [each.state == "agrees" for each in ran(one)]) for one in imports]
@@ -167,9 +132,4 @@ def _table(counted: Iterable[tuple[Imported, Sequence[bool]]]) -> Iterator[str]:
             before = counts.get(kind, [0] * (len(_HEADS) - 1))
             more = (1, done, not done, len(rows), sum(rows))
             counts[kind] = [one + other for one, other in zip(before, more, strict=True)]
-    shown = [_HEADS, *((kind, *map(str, row)) for kind, row in sorted(counts.items()))]
-    widths = [max(len(row[column]) for row in shown) for column in range(len(_HEADS))]
-    for row in shown:
-        first, *others = row
-        columns = (f"{each:>{size}}" for each, size in zip(others, widths[1:], strict=True))
-        yield "  ".join((f"{first:<{widths[0]}}", *columns))
+    yield from aligned([_HEADS, *((kind, *map(str, row)) for kind, row in sorted(counts.items()))])

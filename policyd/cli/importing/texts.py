@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from policyd.cli.importing.report import ReportedImport
+from policyd.cli.results import found_text
 from policyd.cli.shared.layout.document_layout import DocumentLayout, comment
 from policyd.importers.model import ImportedDocument
 from policyd.importers.naming import relative_file
@@ -22,15 +23,17 @@ class NotWritten(AssertionError):
 def policy_text(one: ReportedImport) -> str:
     """Return the policies that one source policy became, below a comment with the remarks."""
     file = relative_file(one.imported.source)
-    head = f"Imported from {one.label}{f', {file}' if file else ''}"
-    remarks = [f"remark: {one.remark_text(each)}" for each in one.imported.remarks]
+    head = f"Imported from {one.imported.source.label}{f', {file}' if file else ''}"
+    remarks = [f"remark: {found_text(each)}" for each in one.imported.remarks]
     texts = [document_text(each) for each in one.imported.documents]
     return comment("\n".join((head, *remarks))) + SEPARATOR.join(texts)
 
 
 def stream(imports: Sequence[ReportedImport], *, reasons: bool) -> str:
     """Return all documents; with ``reasons``, comments list what is not among them."""
-    missing = "".join(map(_missing, imports)) if reasons else ""
+    missing = "".join(
+        each.result.missing for each in imports if reasons and not each.imported.documents
+    )
     texts = [policy_text(each) for each in imports if each.imported.documents]
     return missing + SEPARATOR.join(texts)
 
@@ -61,11 +64,3 @@ def _require(text: str, document: JSONObject) -> None:
     found, problems = read_values("<output>", text.encode("utf-8", "surrogatepass"))
     if problems or found != [document]:
         raise NotWritten(f"{document.get('metadata')} cannot be written as YAML: {problems}")
-
-
-def _missing(one: ReportedImport) -> str:
-    if one.imported.documents:
-        return ""
-    head = f"Not imported: {one.label}, {one.place}"
-    reasons = (f"  {one.reason_text(each)}" for each in one.imported.reasons)
-    return comment("\n".join((head, *reasons)))

@@ -9,7 +9,7 @@ import click
 from policyd._core.lib import authz
 from policyd.admission.lookups.authorizer import Authorizer, StaticAuthorizer
 from policyd.cli.shared.settings import FILE
-from policyd.errors import ConfigError
+from policyd.errors import file_errors
 from policyd.policy.source.authorizer_file import load_rules
 
 
@@ -29,10 +29,8 @@ def _read(
 ) -> StaticAuthorizer | None:
     if path is None:
         return None
-    try:
+    with file_errors(path, "--authorizer "):
         data = path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"--authorizer {path}: {error.strerror}") from None
     return StaticAuthorizer(load_rules(data, str(path)))
 
 

@@ -202,9 +202,9 @@ def echo_assumptions(
             echo_warning(Problem(found.text, document.file, line, column, hint=found.hint))
 
 
-def place_of(document: Document) -> str:
-    """Return ``FILE:LINE``, which terminals and editors open."""
-    return f"{shortest(document.file)}:{document.place()[0]}"
+def place_of(document: Document, path: str = "") -> str:
+    """Return ``FILE:LINE``, which terminals and editors open, of a document or a field of it."""
+    return f"{shortest(document.file)}:{document.place(path)[0]}"
 
 
 def is_namespace(document: Document) -> bool:

@@ -9,7 +9,7 @@ import click
 
 from policyd.cli.shared.output import counted, echo_json, problem_text, styled
 from policyd.cli.shared.reports import ReportEntry, ReportRule, echo_report
-from policyd.cli.shared.terminal.wrapping import echo_wrapped
+from policyd.cli.shared.terminal.wrapping import aligned, echo_wrapped
 from policyd.cli.shared.tree import TreeStyle, readable_width
 from policyd.cli.test.failure import compared, deciding
 from policyd.cli.test.run import CaseRun, SuiteResults, SuiteRun
@@ -113,10 +113,7 @@ def _coverage(
 ) -> Iterator[str]:
     rows = [row for each in policies for row in _rows(each, verbose)]
     if rows:
-        widths = [max(map(len, column)) for column in zip(_HEADS, *rows, strict=True)]
-        for row in (_HEADS, *rows):
-            cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
-            yield "  ".join(cells).rstrip()
+        yield from aligned([_HEADS, *rows], len(_HEADS))
     seen, wanted = sum(each.seen for each in policies), sum(each.wanted for each in policies)
     share = f"{_shown(percent(policies))} % ({seen} of {counted(wanted, 'outcome')})"
     line = f"coverage: {share} of {counted(len(policies), 'policy', 'policies')}"

@@ -72,7 +72,7 @@ def command(
             for each in (
                 filter(has_labels, every(objects, kind))
                 if everything
-                else filter(None, (current(objects, kind, name) for name in names))
+                else filter(None, (current(objects, path_of(kind, name)) for name in names))
             )
         ]
         _check(found)

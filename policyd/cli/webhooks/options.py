@@ -8,7 +8,7 @@ import click
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG
 from policyd.cli.shared.policy_options import policies_option
 from policyd.cli.shared.settings import EXISTING_OR_STDIN, FILE, AddOption, OptionValue, grouped
-from policyd.errors import ConfigError
+from policyd.errors import ConfigError, file_errors
 from policyd.placement.placement import MODES, PlacementMode
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 
@@ -82,10 +82,8 @@ def ca_bundle(file: Path | None) -> bytes:
     """Return the certificates in a file; raises ConfigError if there are none."""
     if file is None:
         return b""
-    try:
+    with file_errors(file):
         data = file.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{file}: {error.strerror}") from None
     if b"-----BEGIN CERTIFICATE-----" not in data:
         raise ConfigError(f"{file}: expected certificates in PEM form, found none")
     return data

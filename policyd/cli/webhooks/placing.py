@@ -157,7 +157,7 @@ class Placing:
         found = {
             kind: each
             for kind in RESOURCES
-            if (each := current(self._objects, kind, name)) is not None
+            if (each := current(self._objects, configuration_path(kind, name))) is not None
         }
         own = [options.namespace] if options.namespace else []
         excluded = (*options.excluded_namespaces, *own)

@@ -12,7 +12,7 @@ from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.webhooks.in_tree import InTreeState, in_tree
 from policyd.cli.webhooks.options import VERBOSE, WebhookOptions, webhook_options
 from policyd.cli.webhooks.reach_output import all_reached, reach_json, reach_text
-from policyd.cli.webhooks.synchronizing import cluster, configurations, every
+from policyd.cli.webhooks.synchronizing import cluster, configurations, current, every
 from policyd.json_types import JSON, JSONObject
 from policyd.placement.comparing import in_step
 from policyd.placement.document_steps import removals
@@ -147,14 +147,9 @@ def bundle_faults(configurations: Sequence[JSONObject]) -> Iterator[str]:
 
 def service_faults(objects: "Objects", service: ServiceAddress) -> Iterator[str]:
     """Yield what is wrong with the Service and its endpoints."""
-    from policyd.cluster.objects import ObjectError
-
     label = f"Service {service.namespace}/{service.name}"
-    try:
-        found = objects.get(f"api/v1/namespaces/{service.namespace}/services/{service.name}")
-    except ObjectError as error:
-        if error.reason != "NotFound":
-            raise
+    found = current(objects, f"api/v1/namespaces/{service.namespace}/services/{service.name}")
+    if found is None:
         yield f"{label} does not exist"
         return
     ports = [each.get("port") for each in (found.get("spec") or {}).get("ports") or ()]

@@ -71,12 +71,12 @@ def cluster(kubeconfig: Path | None, context: str | None) -> Iterator["Objects"]
             raise ConfigError(f"{error}{hint}") from None
 
 
-def current(objects: "Objects", kind: str, name: str) -> JSONObject | None:
-    """Return a configuration of the cluster; None if there is none."""
+def current(objects: "Objects", path: str) -> JSONObject | None:
+    """Return an object of the cluster; None if there is none."""
     from policyd.cluster.objects import ObjectError
 
     try:
-        return objects.get(path_of(kind, name))
+        return objects.get(path)
     except ObjectError as error:
         if error.reason != "NotFound":
             raise
@@ -107,15 +107,15 @@ def synchronized(
     """
     by_kind = {each["kind"]: each for each in wanted}
     for kind in RESOURCES:
-        before = current(objects, kind, name)
+        path = path_of(kind, name)
+        before = current(objects, path)
         if kind in by_kind:
             body = _beside_other(by_kind[kind], before)
-            path = path_of(kind, name)
             yield applied(objects, path, body, before, force=force, dry_run=dry_run)
         elif before is not None and before.get("webhooks"):
             ours = is_ours(before)
             if ours and not dry_run:
-                objects.delete(path_of(kind, name), uid=before["metadata"]["uid"])
+                objects.delete(path, uid=before["metadata"]["uid"])
             yield ConfigurationChange(kind, name, "deleted" if ours else "left", before, None)
 
 

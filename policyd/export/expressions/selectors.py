@@ -1,12 +1,12 @@
 """Label selectors and wildcards as CEL. The expressions never err."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from policyd.export.expressions.literals import string_literal
 from policyd.policy.model.base import LabelSelector
 
-_META = re.compile(r"[^A-Za-z0-9_ -]")
+_META = frozenset(r"\.+*?()|[]{}^$")  # of RE2
 
 
 def selector_expression(selector: LabelSelector, labels: str) -> str:
@@ -38,10 +38,10 @@ def wildcard_expression(patterns: Sequence[str], string: str) -> str:
 
     ``string`` is CEL of the type string without side conditions, such as a name.
     """
-    plain = [pattern for pattern in patterns if "*" not in pattern and "?" not in pattern]
-    terms = [_test(pattern, string) for pattern in patterns if pattern not in plain]
+    plain = [pattern for pattern in patterns if is_exact(pattern)]
+    terms = [fits(pattern, string) for pattern in patterns if pattern not in plain]
     if len(plain) == 1:
-        terms.insert(0, f"{string} == {string_literal(plain[0])}")
+        terms.insert(0, fits(plain[0], string))
     elif plain:
         terms.insert(0, f"{string} in [{', '.join(map(string_literal, plain))}]")
     return joined("||", terms)
@@ -55,24 +55,28 @@ def joined(operator: str, terms: Iterable[str]) -> str:
     return f" {operator} ".join(f"({term})" for term in given)
 
 
-def _test(pattern: str, string: str) -> str:
+def is_exact(pattern: str) -> bool:
+    """Return whether a pattern has no wildcards."""
+    return "*" not in pattern and "?" not in pattern
+
+
+def fits(pattern: str, string: str, quote: Callable[[str], str] = string_literal) -> str:
+    """Return whether a string fits one pattern, with the cheapest function that can say it."""
     core = pattern.strip("*")
-    if "*" not in core and "?" not in core:
-        shown = string_literal(core)
-        if not core:
-            return "true"
-        if pattern.startswith("*") and pattern.endswith("*"):
-            return f"{string}.contains({shown})"
-        method = "endsWith" if pattern.startswith("*") else "startsWith"
-        return f"{string}.{method}({shown})"
-    regex = "".join(_regex(character) for character in pattern)
-    return f"{string}.matches({string_literal(f'^(?s:{regex})$')})"
+    if is_exact(pattern):
+        return f"{string} == {quote(pattern)}"
+    if not is_exact(core):
+        return f"{string}.matches({quote(_regex(pattern))})"
+    if not core:
+        return "true"
+    if pattern.startswith("*") and pattern.endswith("*"):
+        return f"{string}.contains({quote(core)})"
+    method = "endsWith" if pattern.startswith("*") else "startsWith"
+    return f"{string}.{method}({quote(core)})"
 
 
-def _regex(character: str) -> str:
-    if character in "*?":
-        return ".*" if character == "*" else "."
-    # A class quotes every character without a backslash, which would need another in CEL.
-    if _META.fullmatch(character) and character not in "^\\":
-        return f"[{character}]"
-    return f"\\{character}" if character in "^\\" else character
+def _regex(pattern: str) -> str:
+    wild = {"*": ".*", "?": "."}
+    body = re.sub(r"\*+", "*", pattern)
+    parts = (wild.get(each) or (f"\\{each}" if each in _META else each) for each in body)
+    return f"^(?s:{''.join(parts)})$"

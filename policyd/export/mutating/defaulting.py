@@ -6,9 +6,9 @@ a field that may get its default because of what is written before.
 
 from collections.abc import Iterator
 
-from policyd.export.model import Reason
+from policyd.export.model import Reason, shown_path
 from policyd.export.mutating.affected import Affected
-from policyd.export.mutating.mutations import MutationTranslator, shown
+from policyd.export.mutating.mutations import MutationTranslator
 from policyd.export.mutating.reads import ALL, read_by, read_by_overlay
 from policyd.mutation.schemas.schemas import KindSchema
 from policyd.policy.model.expressions import HeldMutation
@@ -39,7 +39,7 @@ def affected_by_defaults(
             found = sorted(written if ALL in read else written & read)
             if found:
                 yield Reason(
-                    shown(each.path),
+                    shown_path(each.path),
                     "it runs after a mutation, when the API server has set the defaults of what "
                     f"that wrote, and may see that of {found[0]}",
                 )

@@ -1,14 +1,19 @@
 """The mutations of one exported policy."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
+
 from policyd.export.expressions.occurrences import Untranslatable
-from policyd.export.model import Reason
+from policyd.export.model import Reason, shown_path
 from policyd.export.mutating.kinds import MutatedKinds
-from policyd.export.mutating.overlays.choosing import translated_overlay
+from policyd.export.mutating.overlays.apply_configuration import apply_configuration
 from policyd.export.mutating.overlays.empty_lists import empty_lists
+from policyd.export.mutating.overlays.json_patch import json_patch
 from policyd.export.mutating.overlays.reading import ReadOverlay, Unsayable, read
 from policyd.export.mutating.templates import with_template_paths, with_template_types
 from policyd.export.policy_views import View
-from policyd.json_types import FieldPath, JSONObject
+from policyd.json_types import JSONObject
+from policyd.mutation.schemas.schemas import KindSchema
 from policyd.policy.compile.expressions import Expressions
 from policyd.policy.model.expressions import HeldMutation, mutations_of
 from policyd.policy.model.kinds import Policy
@@ -26,7 +31,7 @@ class MutationTranslator:
         self, document: Document, policy: Policy, version: KubernetesVersion, kinds: MutatedKinds
     ) -> None:
         self._lenient = policy.spec.failure_policy == "Ignore"
-        self._kinds = kinds
+        self.kinds = kinds
         self._version = version
         self.mutations = list(mutations_of(document.raw))
         self.overlays: dict[int, ReadOverlay] = {}
@@ -42,30 +47,25 @@ class MutationTranslator:
                 self.overlays[each.index] = read(each.held, each.path, expressions, known)
             expressions.close()
 
-    @property
-    def kinds(self) -> MutatedKinds:
-        """The kinds that the policy mutates."""
-        return self._kinds
-
     def translated(self, view: View, reasons: list[Reason]) -> list[JSONObject]:
         """Return the mutations for a view; what cannot be translated is added to ``reasons``."""
         found = []
         for each in self.mutations:
-            if each.kind.mutator is None and self._kinds.reasons:
-                reasons += self._kinds.reasons
+            if each.kind.mutator is None and self.kinds.reasons:
+                reasons += self.kinds.reasons
                 continue
             try:
                 found.append(self._translated(each, view))
             except Unsayable as error:
-                reasons.append(Reason(shown(error.path), f"has no exact form in CEL: {error}"))
+                reasons.append(Reason(shown_path(error.path), f"has no exact form in CEL: {error}"))
             except Untranslatable as error:
-                reasons.append(Reason(shown(each.path), f"cannot be rewritten: {error}"))
+                reasons.append(Reason(shown_path(each.path), f"cannot be rewritten: {error}"))
         return found
 
     def _translated(self, each: HeldMutation, view: View) -> JSONObject:
         if each.kind.mutator is None:
             overlay = self.overlays[each.index]
-            patch_type, text = translated_overlay(overlay, self._kinds.schemas, self._lenient)
+            patch_type, text = _translated_overlay(overlay, self.kinds.schemas, self._lenient)
         else:
             patch_type, text = each.kind.patch_type, each.held["expression"]
         if view.template is not None:
@@ -76,7 +76,25 @@ class MutationTranslator:
         }
 
 
-def shown(path: FieldPath) -> str:
-    """Return a path as reasons name it: ``spec.mutations[0].overlay``."""
-    found = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
-    return found.removeprefix(".")
+def _translated_overlay(
+    overlay: ReadOverlay, schemas: Sequence[KindSchema], lenient: bool
+) -> tuple[str, str]:
+    """Return the patchType and the expression that is exact for objects of all these kinds, the
+    more readable of two. Raises Unsayable.
+    """
+    forms: dict[str, Callable[[ReadOverlay, KindSchema], str]] = {
+        "ApplyConfiguration": apply_configuration,
+        "JSONPatch": partial(json_patch, lenient=lenient),
+    }
+    error: Unsayable | None = None
+    for patch_type, form in forms.items():
+        try:
+            found = {form(overlay, schema): schema for schema in schemas}
+        except Unsayable as unsayable:
+            error = unsayable
+            continue
+        if len(found) == 1:
+            return patch_type, next(iter(found))
+        names = ", ".join(schema.gvk.kind for schema in found.values())
+        error = Unsayable(overlay.tree.path, f"the schemas of {names} differ in what it changes")
+    raise error or Unsayable(overlay.tree.path, "no kind that it changes is known")

@@ -7,12 +7,11 @@ from datetime import datetime
 from policyd.export.controllers import PodTemplate
 from policyd.export.expressions.occurrences import Untranslatable, occurrences
 from policyd.export.expressions.rewriting import free_name
-from policyd.export.metadata import metadata, source_hash
-from policyd.export.model import ExportedPart, Reason
+from policyd.export.model import ExportedPart, Reason, shown_path
 from policyd.export.mutating.defaulting import affected_by_defaults
 from policyd.export.mutating.kinds import mutated_kinds
 from policyd.export.mutating.mutations import MutationTranslator
-from policyd.export.policy_views import View, plain_spec, views_of
+from policyd.export.policy_views import View, plain_spec, views_of, with_bindings
 from policyd.export.served import api_version, not_served
 from policyd.json_types import JSONObject
 from policyd.policy.compile.overlays import KnownKinds
@@ -37,8 +36,7 @@ def mutation_part(
 
     ``kinds`` are the kinds whose schemas are known; without them, those of Kubernetes itself.
     """
-    served = api_version(KIND, version)
-    if served is None:
+    if api_version(KIND, version) is None:
         return ExportedPart(
             "mutate", reasons=(Reason("spec.mutations", not_served(KIND, version)),)
         )
@@ -60,18 +58,8 @@ def mutation_part(
     reasons += affected_by_defaults(policy, translator, version)
     if reasons:
         return ExportedPart("mutate", reasons=tuple(dict.fromkeys(reasons)))
-    digest = source_hash([document.raw], version)
-    documents: list[JSONObject] = []
-    for view, spec in specs:
-        described = metadata(document.raw, view.name, policy.metadata.name, digest)
-        bound: JSONObject = {"policyName": view.name}
-        if "paramRef" in raw:
-            bound["paramRef"] = raw["paramRef"]
-        documents += (
-            {"apiVersion": served, "kind": kind, "metadata": described, "spec": each}
-            for kind, each in ((KIND, spec), (f"{KIND}Binding", bound))
-        )
-    return ExportedPart("mutate", tuple(documents), remarks=found.remarks)
+    documents = with_bindings(KIND, specs, {"paramRef": raw.get("paramRef")}, document, version)
+    return ExportedPart("mutate", documents, remarks=found.remarks)
 
 
 def mutable(constraints: JSONObject) -> JSONObject:
@@ -97,7 +85,7 @@ def _spec(
     if view.template is not None:
         names = {each["name"] for each in conditions}
         conditions[1:1] = settled_conditions(view.template, names)
-    spec: JSONObject = {
+    return {
         "failurePolicy": policy.spec.failure_policy,
         "reinvocationPolicy": policy.spec.reinvocation_policy,
         "paramKind": raw.get("paramKind"),
@@ -106,7 +94,6 @@ def _spec(
         "variables": list(view.variables),
         "mutations": translator.translated(view, reasons),
     }
-    return {key: value for key, value in spec.items() if value}
 
 
 def settled_conditions(template: PodTemplate, taken: set[str]) -> list[JSONObject]:
@@ -152,6 +139,5 @@ def hidden_fields(
             not use.compared and (not use.accesses or use.accesses[0].key in (None, *_TYPE))
             for use in uses
         ):
-            path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in each.path)
             text = f"the API server does not show apiVersion and kind of a {kind.kind} to mutations"
-            yield Reason(path.removeprefix("."), text)
+            yield Reason(shown_path(each.path), text)

@@ -4,7 +4,3 @@ The compiled checks (``policyd/pattern``) are what is translated, so the notatio
 place. ``verdicts`` says whether a value is admitted, ``places`` lists what does not match, and
 ``wording`` prints it as the core does.
 """
-
-from policyd.export.patterns.translation import PatternTranslation, translate
-
-__all__ = ["PatternTranslation", "translate"]

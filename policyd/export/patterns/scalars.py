@@ -1,7 +1,5 @@
 """The leaves of a pattern: test one scalar. A list is compared item by item by ``verdicts``."""
 
-import re
-
 from policyd._core.pattern.leaves import (
     AllTerm,
     BoolLeaf,
@@ -13,6 +11,8 @@ from policyd._core.pattern.leaves import (
     StringLeaf,
     Term,
 )
+from policyd.export.expressions.selectors import fits as string_fits
+from policyd.export.expressions.selectors import is_exact
 from policyd.export.patterns.amounts import compared, in_range, out_of_range
 from policyd.export.patterns.numbers import decimal_of
 from policyd.export.patterns.text import (
@@ -92,7 +92,7 @@ def _same(term: EqualTerm, value: str) -> Bool:
         return _is_scalar(value)
     parts = [_as_string(text, value)]
     parts += [relation(value, "==", word) for word in ("true", "false") if wildcard.matches(word)]
-    if "*" in text or "?" in text:
+    if not is_exact(text):
         if _OF_INTS.issuperset(text):
             parts.append(every(has_type(value, "int"), matches(text, f"string({value})")))
         if _OF_DOUBLES.issuperset(text):
@@ -104,31 +104,15 @@ def _same(term: EqualTerm, value: str) -> Bool:
 
 
 def _as_string(text: str, value: str) -> Bool:
-    if "*" not in text and "?" not in text:
+    if is_exact(text):
         return relation(value, "==", string(text))
     return every(has_type(value, "string"), matches(text, value))
 
 
 def matches(text: str, value: str) -> Bool:
     """Match a string with wildcards, with the cheapest function that can."""
-    inner = text.strip("*")
-    if "*" in inner or "?" in inner:
-        return Bool(f"{value}.matches({string(_regex(text))})")
-    if "*" not in text:
-        return relation(value, "==", string(inner))
-    if not inner:
+    if is_exact(text):
+        return relation(value, "==", string(text))
+    if not text.strip("*"):
         return has_type(value, "string")
-    function = "startsWith"
-    if text.startswith("*"):
-        function = "contains" if text.endswith("*") else "endsWith"
-    return Bool(f"{value}.{function}({string(inner)})")
-
-
-def _regex(text: str) -> str:
-    body = re.sub(r"\*+", "*", text)
-    parts = {"*": ".*", "?": "."}
-    return "(?s)^" + "".join(parts.get(char) or _quoted(char) for char in body) + "$"
-
-
-def _quoted(char: str) -> str:
-    return f"\\{char}" if char in r"\.+*?()|[]{}^$" else char
+    return Bool(string_fits(text, value, string))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from policyd.cel.syntax.parser import parse
 from policyd.errors import CelSyntaxError
-from policyd.export.model import Reason
+from policyd.export.model import Reason, shown_path
 from policyd.export.patterns.loops import ListLoops
 from policyd.export.patterns.places import RowWriter
 from policyd.export.patterns.text import TRUE, Bool, Path, Rank, every, negated, operand, some
@@ -58,14 +58,14 @@ def translate(
         wording.message(message, places, numbered=numbered),
     )
     if wording.longest(message, len(patterns)) > _MAX_MESSAGE:
-        return [Reason(_field(trees[0][0][:1]), "its messages could be longer than 5 KiB")]
+        return [Reason(shown_path(trees[0][0][:1]), "its messages could be longer than 5 KiB")]
     for text in (translated.expression, translated.message_expression):
         try:
             parse(text, version)
         except CelSyntaxError as error:
             # the limits of Kubernetes' parser: 100,000 characters, 250 levels
             why = error.problems[0].message
-            return [Reason(_field(trees[0][0][:1]), f"is too large for CEL: {why}")]
+            return [Reason(shown_path(trees[0][0][:1]), f"is too large for CEL: {why}")]
     return translated
 
 
@@ -110,9 +110,8 @@ def _reasons(item: Mapping[str, JSON], trees: list[tuple[FieldPath, JSON]]) -> I
     for path, tree in trees:
         for place, text in _texts(tree, path):
             if any(char < " " for char in text):
-                yield Reason(
-                    _field(place), "a control character in a message: Kubernetes shows another one"
-                )
+                why = "a control character in a message: Kubernetes shows another one"
+                yield Reason(shown_path(place), why)
 
 
 def _texts(tree: JSON, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
@@ -126,11 +125,3 @@ def _texts(tree: JSON, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
             yield from _texts(value, (*path, index))
     elif isinstance(tree, str):
         yield path, tree
-
-
-def _field(path: FieldPath) -> str:
-    """Print a path below the validation."""
-    text = ""
-    for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}"
-    return text.removeprefix(".")

@@ -11,7 +11,7 @@ from policyd.importers.fields import items, object_at, objects, require_fields, 
 from policyd.importers.gatekeeper.changes import Computed, image, overlay, patch, pruned
 from policyd.importers.gatekeeper.locations import steps
 from policyd.importers.gatekeeper.matching import matched
-from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
+from policyd.importers.model import Imported, ImportRemark, Refused
 from policyd.importers.policies import Converted, metadata_of, policy, whole
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import Schemas
@@ -35,12 +35,7 @@ _CONDITIONS = ("MustExist", "MustNotExist")
 
 def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     """Return what became of one mutator."""
-
-    def converted() -> Converted:
-        mutator = _Mutator(document, others)
-        return [mutator.policy()], mutator.remarks
-
-    return [whole(document, document.kind, converted)]
+    return [whole(document, document.kind, lambda: _Mutator(document, others).converted())]
 
 
 class _Mutator:
@@ -48,21 +43,20 @@ class _Mutator:
         self._document = document
         self._others = others
         self.remarks: list[ImportRemark] = []
-        self._spec = object_at(document.raw, "spec", "")
-        require_fields(self._spec, _SPEC, "spec")
+        self._spec = object_at(document.raw, "spec", "", _SPEC)
         self._location = steps(str(self._spec.get("location", "")), "spec.location")
-        self._parameters = object_at(self._spec, "parameters", "spec")
-        require_fields(self._parameters, _PARAMETERS[document.kind], "spec.parameters")
+        known = _PARAMETERS[document.kind]
+        self._parameters = object_at(self._spec, "parameters", "spec", known)
 
-    def policy(self) -> ImportedDocument:
-        """Return the Policy; raises Refused."""
+    def converted(self) -> Converted:
+        """Return the Policy, with remarks; raises Refused."""
         match = object_at(self._spec, "match", "spec")
         match = {**match, "kinds": self._kinds(match)}
         found, guesses = matched(match, "spec.match", self._others, subresources=False)
         self.remarks += guesses
         spec = {field: value for field, value in found.items() if value}
         spec |= {"mutations": self._mutations(), "reinvocationPolicy": "IfNeeded"}
-        return policy(self._document.name, metadata_of(self._document), spec)
+        return [policy(self._document.name, metadata_of(self._document), spec)], self.remarks
 
     def _kinds(self, match: JSONObject) -> list[JSONObject]:
         """Return the kinds that both ``applyTo`` and ``match`` name."""
@@ -130,9 +124,8 @@ class _Mutator:
         if assign.get("externalData"):
             raise Refused(f"{path}.externalData", "it calls another service")
         require_fields(assign, ("value", "fromMetadata"), path)
-        origin = object_at(assign, "fromMetadata", path)
+        origin = object_at(assign, "fromMetadata", path, ("field",))
         if origin:
-            require_fields(origin, ("field",), f"{path}.fromMetadata")
             field = str(origin.get("field"))
             if field not in _METADATA:
                 raise Refused(
@@ -142,8 +135,7 @@ class _Mutator:
         return _literal(assign.get("value"))
 
     def _set(self, parameters: JSONObject) -> JSONObject:
-        values = object_at(parameters, "values", "spec.parameters")
-        require_fields(values, ("fromList",), "spec.parameters.values")
+        values = object_at(parameters, "values", "spec.parameters", ("fromList",))
         listed = values.get("fromList")
         if not isinstance(listed, list) or not listed:
             raise Refused("spec.parameters.values.fromList", "expected a list of values")

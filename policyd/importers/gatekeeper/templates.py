@@ -5,8 +5,8 @@ A constraint becomes a Policy: ``match`` becomes matchConstraints and matchCondi
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
-from policyd.errors import CelSyntaxError
 from policyd.export.expressions.occurrences import (
     Occurrence,
     Replacement,
@@ -25,7 +25,7 @@ from policyd.importers.fields import (
 )
 from policyd.importers.gatekeeper.equivalents import refusal
 from policyd.importers.gatekeeper.matching import matched
-from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
+from policyd.importers.model import Imported, ImportRemark, Refused, refusing
 from policyd.importers.policies import Converted, metadata_of, policy, whole
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.loaded_documents import Document
@@ -60,13 +60,9 @@ def rewritten(text: str, path: str, *, deletes: bool) -> str:
     about deletes. Raises Refused.
     """
     text = tidy(text)
-    try:
+    with refusing(path, Untranslatable):
         uses = occurrences(text, _NAMES, NEWEST)
         return spliced(text, _replacements(text, uses, path, deletes))
-    except CelSyntaxError as error:
-        raise Refused(path, f"the expression is no CEL: {error.problems[0].message}") from None
-    except Untranslatable as error:
-        raise Refused(path, str(error)) from None
 
 
 def _replacements(
@@ -138,15 +134,9 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
         text = f"no {template.kind} is in the sources: a template without constraints does nothing"
         reason = ImportRemark("spec.crd.spec.names.kind", text)
         return [Imported(document, reasons=(reason,), kind_of_rule=_KIND)]
-    return [_imported(template, each, others) for each in constraints]
-
-
-def _imported(template: "_Template", constraint: Document, others: Sequence[Document]) -> Imported:
-    def converted() -> Converted:
-        document, remarks = template.policy(constraint, others)
-        return [document], remarks
-
-    return whole(constraint, _KIND[0], converted)
+    return [
+        whole(each, _KIND[0], partial(template.converted, each, others)) for each in constraints
+    ]
 
 
 class _Template:
@@ -168,17 +158,15 @@ class _Template:
         for index, code in enumerate(objects(target.get("code"), "spec.targets[0].code")):
             if code.get("engine") == _ENGINE:
                 self._path = f"spec.targets[0].code[{index}].source"
-                self._source = object_at(code, "source", self._path.removesuffix(".source"))
-                require_fields(self._source, _SOURCE, self._path)
+                self._source = object_at(
+                    code, "source", self._path.removesuffix(".source"), _SOURCE
+                )
                 return
         raise Refused("spec.targets[0]", refusal(document.name))
 
-    def policy(
-        self, constraint: Document, others: Sequence[Document]
-    ) -> tuple[ImportedDocument, list[ImportRemark]]:
-        """Return the Policy of a constraint."""
-        spec = object_at(constraint.raw, "spec")
-        require_fields(spec, _SPEC, "spec")
+    def converted(self, constraint: Document, others: Sequence[Document]) -> Converted:
+        """Return the Policy of a constraint, with remarks."""
+        spec = object_at(constraint.raw, "spec", "", _SPEC)
         operations = [each for each in self._operations if each != "*"] or ["CREATE", "UPDATE"]
         if "*" in self._operations:
             operations = ["CREATE", "UPDATE", "DELETE"]
@@ -206,7 +194,7 @@ class _Template:
             for key, value in (own | metadata["annotations"]).items()
             if key not in _ANNOTATIONS
         }
-        return policy(constraint.name, {**metadata, "annotations": annotations}, kept), remarks
+        return [policy(constraint.name, {**metadata, "annotations": annotations}, kept)], remarks
 
     def _body(self, deletes: bool) -> JSONObject:
         """Return matchConditions, variables and validations."""

@@ -7,8 +7,8 @@ which parameters and to which effect, becomes part of it, so there is one Policy
 from collections.abc import Mapping, Sequence
 
 from policyd.importers.fields import object_at, objects, require_fields, strings
-from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
-from policyd.importers.policies import metadata_of, policy, whole
+from policyd.importers.model import Imported, ImportRemark, Refused
+from policyd.importers.policies import Converted, metadata_of, policy, whole
 from policyd.json_types import JSONObject
 from policyd.policy.source.loaded_documents import Document
 
@@ -34,11 +34,8 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     return [whole(document, document.kind, lambda: _policies(document, others))]
 
 
-def _policies(
-    document: Document, others: Sequence[Document]
-) -> tuple[list[ImportedDocument], list[ImportRemark]]:
-    spec = object_at(document.raw, "spec", "")
-    require_fields(spec, _FIELDS[document.kind], "spec")
+def _policies(document: Document, others: Sequence[Document]) -> Converted:
+    spec = object_at(document.raw, "spec", "", _FIELDS[document.kind])
     bindings = [
         each
         for each in others

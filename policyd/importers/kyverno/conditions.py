@@ -16,7 +16,7 @@ from policyd.importers.jmespath.terms import CelTerm, Either, Several
 from policyd.importers.jmespath.values import CelValue, Constant, Ordered
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.kyverno.operators import OF_LISTS, OPERATORS
-from policyd.importers.model import Refused
+from policyd.importers.model import Refused, refusing
 from policyd.json_types import JSON
 
 
@@ -66,20 +66,16 @@ def _condition(condition: JSON, scope: Vocabulary, path: str) -> Cel:
     value = _term(condition.get("value"), inside, f"{path}.value")
     if name.lower() in OF_LISTS:
         value = _as_items(value, inside, True)
-    try:
+    with refusing(path, NotTranslatable):
         return operator(key, value)
-    except NotTranslatable as error:
-        raise Refused(path, str(error)) from None
 
 
 def _term(written: JSON, scope: Vocabulary, path: str) -> CelTerm:
-    try:
+    with refusing(path, NotTranslatable):
         if isinstance(written, str):
             return term_of(written, scope)
         if isinstance(written, list) and has_variables(written):
             return listed([_term(each, scope, path) for each in written])
-    except NotTranslatable as error:
-        raise Refused(path, str(error)) from None
     if has_variables(written):
         raise Refused(path, "a map with variables has no counterpart in a condition")
     return constant(written)

@@ -13,7 +13,7 @@ from policyd.importers.jmespath.cel import AND, TRUE, Cel, every, literal, negat
 from policyd.importers.jmespath.globs import among, has_wildcards
 from policyd.importers.kyverno.matching.kinds import selected
 from policyd.importers.kyverno.rule_parts import RuleParts
-from policyd.importers.model import Refused
+from policyd.importers.model import Refused, refusing
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.model.base import LabelSelector, ModelError
 from policyd.policy.source.loaded_documents import Document
@@ -118,10 +118,8 @@ def _kinds(entry: JSONObject, path: str) -> frozenset[str] | None:
         return None
     found = []
     for each in given:
-        try:
+        with refusing(f"{path}.kinds", ValueError):
             selector = selected(each)
-        except ValueError as error:
-            raise Refused(f"{path}.kinds", str(error)) from error
         if selector.subresource or has_wildcards(selector.kind):
             raise Refused(f"{path}.kinds", f"exceptions for {each} cannot be imported")
         found.append(selector.kind)
@@ -138,8 +136,7 @@ def _both(kinds: frozenset[str], named: frozenset[str]) -> frozenset[str]:
 def _criteria(entry: JSONObject, path: str) -> list[JSONObject]:
     """Return criteria, one of which has to match: users and groups are alternatives."""
     require_fields(entry, ("resources", "subjects"), path)
-    resources = object_at(entry, "resources", path)
-    require_fields(resources, _RESOURCES, f"{path}.resources")
+    resources = object_at(entry, "resources", path, _RESOURCES)
     found: JSONObject = {}
     names = strings(resources.get("names"), f"{path}.resources.names")
     if resources.get("name"):
@@ -187,10 +184,8 @@ def _test(criteria: JSONObject) -> Cel:
     if criteria.get("operations"):
         terms.append(_among("request.operation", criteria["operations"]))
     if criteria.get("objectSelector"):
-        try:
+        with refusing("spec.match.resources.selector", ModelError):
             selector = LabelSelector.validated(criteria["objectSelector"])
-        except ModelError as error:
-            raise Refused("spec.match.resources.selector", str(error)) from None
         terms.append(Cel(selector_expression(selector, _LABELS), AND))
     return every(*terms)
 

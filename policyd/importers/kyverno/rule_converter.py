@@ -17,7 +17,7 @@ from policyd.importers.kyverno.pod_security import level_policies as pod_securit
 from policyd.importers.kyverno.rule_parts import RuleParts, joined, without_unused
 from policyd.importers.kyverno.settings import NamespacedAction
 from policyd.importers.kyverno.validate import validate_rule as validate
-from policyd.importers.model import ImportRemark, Refused
+from policyd.importers.model import ImportRemark, Refused, refusing
 from policyd.json_types import JSON, FieldPath, JSONObject
 from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.source.loaded_documents import Document
@@ -146,15 +146,13 @@ class RuleConverter:
         return result
 
     def _body(self, rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
-        try:
+        with refusing(path, NotTranslatable):
             if kind_of(rule) == "cel":
                 return cel.parts(rule, path)
             if "validate" in rule:
                 return validate.parts(rule, path, scope)
             if "mutate" in rule:
                 return mutate.parts(rule, path, scope)
-        except NotTranslatable as error:
-            raise Refused(path, str(error)) from error
         raise Refused(path, "the rule neither validates nor mutates")
 
     def _scope(

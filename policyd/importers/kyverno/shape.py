@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from policyd.importers.kyverno.matching.kinds import selected
-from policyd.importers.model import Refused
+from policyd.importers.model import Refused, refusing
 from policyd.json_types import JSON, JSONObject
 
 # A type, a check of its own, a list with items of one form, or a map with these fields.
@@ -76,10 +76,8 @@ def _anything(value: JSON, path: str) -> JSON:
 def _kind(value: JSON, path: str) -> JSON:
     if not isinstance(value, str):
         raise Refused(path, "expected a string")
-    try:
+    with refusing(path, ValueError):
         selected(value)
-    except ValueError as error:
-        raise Refused(path, str(error)) from error
     return value
 
 

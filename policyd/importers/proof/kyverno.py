@@ -1,20 +1,21 @@
 """Run the rows of Kyverno tests with what was imported. Reads no kyverno-test.yaml itself."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from policyd.importers.checking import CheckedImport
+from policyd.importers.fields import strings_at
 from policyd.importers.model import Imported, Refused
 from policyd.importers.proof.evaluating import decide
 from policyd.importers.proof.files import TestFiles
 from policyd.importers.proof.imports import TestedPolicies
 from policyd.importers.proof.kyverno_tests import (
     ExpectedResult,
-    KyvernoTest,
     TestSubject,
     TestValues,
     config_maps,
     context_objects,
-    read_test,
+    expected_results,
     read_values,
     request_fields,
 )
@@ -34,12 +35,12 @@ def prove_kyverno(
 ) -> Iterator[Proof]:
     """Yield what becomes of each row of a test: one for each result and object."""
     try:
-        test = read_test(document)
-        run = _KyvernoRun(test, policies, files)
+        results = [*expected_results(document)]
+        run = _KyvernoRun(document, policies, files)
     except Refused as error:
         yield Proof(TestRow(document), "not run", reason=f"the test cannot be used: {error}")
         return
-    for result in test.results:
+    for result in results:
         for subject in result.subjects:
             yield run.prove(result, subject)
 
@@ -47,25 +48,26 @@ def prove_kyverno(
 class _KyvernoRun:
     """One test with its resources, values and policies."""
 
-    def __init__(self, test: KyvernoTest, policies: TestedPolicies, files: TestFiles) -> None:
+    def __init__(self, test: Document, policies: TestedPolicies, files: TestFiles) -> None:
+        names = partial(strings_at, test.raw)
         self._test = test
         self._files = files
-        self._resources = files.objects(test.document, test.resources)
+        self._resources = files.objects(test, names("resources"))
         self._values: TestValues = read_values(test, files)
-        self._params = [each.raw for each in files.objects(test.document, test.params)]
+        params = (*names("paramResources"), *names("clusterResources"))
+        self._params = [each.raw for each in files.objects(test, params)]
         self._params += context_objects(test, files)
         defined = definitions_among(each.raw for each in self._resources)
         self._mapper = policies.mapper.with_definitions(defined)
-        self._policy = policies.named(test.document, test.policies, test.exceptions, files)
+        self._policy = policies.named(test, names("policies"), names("exceptions"), files)
         self._namespaces = {
             each.name: each.raw for each in self._resources if each.kind == "Namespace"
         } | self._values.namespaces()
 
     def prove(self, result: ExpectedResult, subject: TestSubject) -> Proof:
         """Return what became of one row."""
-        document = self._test.document
         row = TestRow(
-            document, result.path, result.policy, result.rule, str(subject), result.result
+            self._test, result.path, result.policy, result.rule, str(subject), result.result
         )
         imported: Imported | None = None
         try:
@@ -152,7 +154,7 @@ class _KyvernoRun:
         """Return how the mutated object differs from the expected one; empty: it does not."""
         expected = [
             each
-            for each in self._files.objects(self._test.document, [result.patched])
+            for each in self._files.objects(self._test, [result.patched])
             if (each.kind, each.name) == (resource.kind, resource.name)
             and (each.namespace or "default") == (resource.namespace or "default")
         ]

@@ -102,47 +102,13 @@ class ExpectedResult:
         return (self.rule, *made)
 
 
-@dataclass(frozen=True, slots=True)
-class KyvernoTest:
-    """A test, with the names of files as they are written."""
-
-    document: Document
-    policies: tuple[str, ...]
-    resources: tuple[str, ...]
-    exceptions: tuple[str, ...]
-    params: tuple[str, ...]
-    context: str
-    variables: str
-    values: JSONObject
-    user_info: str
-    results: tuple[ExpectedResult, ...]
-
-
-def read_test(document: Document) -> KyvernoTest:
-    """Return what a document of kind Test says; raises TestUnusable for what is not understood."""
+def expected_results(document: Document) -> Iterator[ExpectedResult]:
+    """Yield what a document of kind Test expects; raises Refused for what is not understood."""
     raw = document.raw
     for name, reason in _REFUSED.items():
         if raw.get(name):
             raise TestUnusable(reason)
     require_fields(raw, _FIELDS | _REFUSED.keys(), "")
-    values = raw.get("values") or {}
-    if not isinstance(values, dict):
-        raise TestUnusable("values must be an object; the file of one is named under variables")
-    return KyvernoTest(
-        document,
-        tuple(strings_at(raw, "policies")),
-        tuple(strings_at(raw, "resources")),
-        tuple(strings_at(raw, "exceptions")),
-        tuple(strings_at(raw, "paramResources")) + tuple(strings_at(raw, "clusterResources")),
-        string_at(raw, "context"),
-        string_at(raw, "variables"),
-        values,
-        string_at(raw, "userinfo") or string_at(raw, "userInfo"),
-        tuple(_results(raw)),
-    )
-
-
-def _results(raw: JSONObject) -> Iterator[ExpectedResult]:
     for each, path in items(raw, "results", "", _RESULT_FIELDS):
         result = string_at(each, "result", path) or string_at(each, "status", path)
         if result not in _RESULTS:
@@ -236,20 +202,21 @@ class TestValues:
         return None
 
 
-def read_values(test: KyvernoTest, files: TestFiles) -> TestValues:
-    """Return the values of a test; raises TestUnusable for what is not understood."""
-    found: list[JSONObject] = []
-    if test.variables:
-        found += _of_kind(test, files, test.variables, ("Values", "Value"))
-    if test.values:
-        found.append(test.values)
+def read_values(test: Document, files: TestFiles) -> TestValues:
+    """Return the values of a test; raises Refused for what is not understood."""
+    found = [*_of_kind(test, files, string_at(test.raw, "variables"), ("Values", "Value"))]
+    values = test.raw.get("values") or {}
+    if not isinstance(values, dict):
+        raise TestUnusable("values must be an object; the file of one is named under variables")
+    if values:
+        found.append(values)
     flat = []
     for each in found:
         require_fields(each, _VALUES, "")
         flat += [each, object_at(each, "spec")]
     user = None
-    if test.user_info:
-        holder = _of_kind(test, files, test.user_info, ("UserInfo",))[0]
+    named = string_at(test.raw, "userinfo") or string_at(test.raw, "userInfo")
+    for holder in _of_kind(test, files, named, ("UserInfo",))[:1]:
         # Roles are what Kyverno looks up by itself; an AdmissionReview has none.
         user = object_at(holder, "userInfo") or object_at(holder, "requestInfo").get("userInfo")
         if object_at(holder, "requestInfo").get("roles") or holder.get("clusterRoles"):
@@ -257,16 +224,13 @@ def read_values(test: KyvernoTest, files: TestFiles) -> TestValues:
     return TestValues(tuple(flat), user)
 
 
-def context_objects(test: KyvernoTest, files: TestFiles) -> list[JSONObject]:
+def context_objects(test: Document, files: TestFiles) -> list[JSONObject]:
     """Return the objects of the cluster that the context of a test holds. What registries would
     answer is not among them: no policy that asks them is imported.
     """
-    if not test.context:
-        return []
-    found = _of_kind(test, files, test.context, ("Context",))
     return [
         one
-        for each in found
+        for each in _of_kind(test, files, string_at(test.raw, "context"), ("Context",))
         for one in objects(object_at(each, "spec").get("resources"), "resources")
     ]
 
@@ -319,10 +283,14 @@ def _references(value: JSON) -> dict[str, tuple[str, str]]:
 
 
 def _of_kind(
-    test: KyvernoTest, files: TestFiles, name: str, kinds: Sequence[str]
+    test: Document, files: TestFiles, name: str, kinds: Sequence[str]
 ) -> Sequence[JSONObject]:
-    """Return the documents of a file, of these kinds; the first versions had no kind."""
-    found = files.values(test.document, name)
+    """Return the documents of a file, of these kinds; the first versions had no kind. None if the
+    test names no file.
+    """
+    if not name:
+        return ()
+    found = files.values(test, name)
     if not found or any(each.get("kind", kinds[0]) not in kinds for each in found):
         raise TestUnusable(f"{name}: expected a document of kind {kinds[0]}")
     return found

@@ -9,7 +9,7 @@ from policyd._core.eval.program import Program
 from policyd.cel.env import Environment
 from policyd.cel.types.types import BOOL, STRING
 from policyd.export.model import Reason
-from policyd.export.patterns import PatternTranslation, translate
+from policyd.export.patterns.translation import PatternTranslation, translate
 from policyd.json_types import JSONObject
 from policyd.pattern import Pattern, compile_any_pattern, compile_pattern
 from policyd.versions import NEWEST, KubernetesVersion

@@ -75,6 +75,16 @@ def table_row(cells: Sequence[str], last: str, width: int | None) -> str:
     return wrapped_line(f"{head}{last}", width, indent).rstrip()
 
 
+def aligned(rows: Sequence[Sequence[str]], words: int = 1) -> Iterator[str]:
+    """Yield the rows of a table that is not wrapped: the first ``words`` columns to the left,
+    numbers to the right.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (*map(str.ljust, row[:words], widths), *map(str.rjust, row[words:], widths[words:]))
+        yield "  ".join(cells).rstrip()
+
+
 def _rows(line: str, width: int, indent: int) -> Iterator[str]:
     """Yield the rows of a line, without their indents. The blanks at its start are kept."""
     words = line.split(" ")

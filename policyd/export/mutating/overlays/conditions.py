@@ -9,9 +9,9 @@ from typing import Any
 from policyd._core.pattern.strings import amount_of
 from policyd._core.schema.types import Decoding, Field, SchemaType
 from policyd.export.expressions.literals import string_literal
+from policyd.export.expressions.selectors import fits, is_exact
 from policyd.export.mutating.overlays.places import ObjectPlace, conjunction, disjunction, negation
 from policyd.export.mutating.overlays.reading import Unsayable, WrittenCondition
-from policyd.export.mutating.overlays.wildcards import fits, is_exact
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import Conditions
 from policyd.pattern.marks import Mark, split

@@ -29,7 +29,7 @@ from policyd.importers.kyverno.cel.validations import (
     validations,
 )
 from policyd.importers.kyverno.shape import cel_policy
-from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
+from policyd.importers.model import Imported, ImportRemark, Refused
 from policyd.importers.policies import Converted, policy, whole
 from policyd.json_types import JSONObject
 from policyd.policy.source.loaded_documents import Document
@@ -54,26 +54,20 @@ _NAMESPACED = "Namespaced"
 def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     """Return what became of one policy; ``others`` are all documents of the sources."""
     kind = document.kind.removeprefix(_NAMESPACED)
-
-    def converted() -> Converted:
-        checked = replace(document, raw=cel_policy(document.raw))
-        built = _Conversion(checked, kind, others)
-        return [built.policy()], built.remarks
-
-    return [whole(document, kind, converted)]
+    return [whole(document, kind, lambda: _Conversion(document, kind, others).converted())]
 
 
 class _Conversion:
     def __init__(self, document: Document, kind: str, others: Sequence[Document]) -> None:
-        self._document = document
+        self._document = replace(document, raw=cel_policy(document.raw))
         self._others = others
         self._kind = kind
         self._namespaced = document.kind.startswith(_NAMESPACED)
-        self._spec: JSONObject = document.raw["spec"]
+        self._spec: JSONObject = self._document.raw["spec"]
         self.remarks: list[ImportRemark] = []
 
-    def policy(self) -> ImportedDocument:
-        """Return the Policy; raises Refused."""
+    def converted(self) -> Converted:
+        """Return the Policy, with remarks; raises Refused."""
         spec = self._spec
         require_fields(spec, _FIELDS[self._kind], "spec")
         self.remarks += evaluation_remarks(spec, "spec")
@@ -109,7 +103,7 @@ class _Conversion:
         found |= {"validations": checks, "variables": variables}
         found["exceptions"] = exempt.exceptions
         kept = {field: value for field, value in found.items() if value}
-        return policy(self._document.name, metadata, kept)
+        return [policy(self._document.name, metadata, kept)], self.remarks
 
     def _body(self, rewriting: Rewriting) -> JSONObject:
         spec = self._spec
@@ -133,8 +127,7 @@ class _Conversion:
         found: JSONObject = {"patchType": given.get("patchType")}
         for form in _PATCHES:
             if given.get(form) is not None:
-                held = object_at(given, form, path)
-                require_fields(held, ("expression",), f"{path}.{form}")
+                held = object_at(given, form, path, ("expression",))
                 said = rewriting.field(held, "expression", f"{path}.{form}")
                 found[form] = {"expression": said}
         return found

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from policyd.cel.syntax.ast import Call, Expr
 from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.recursion import nodes
-from policyd.errors import CelSyntaxError
 from policyd.export.expressions.occurrences import Untranslatable, occurrences
-from policyd.importers.model import Refused
+from policyd.importers.model import Refused, refusing
 from policyd.versions import NEWEST
 
 _OTHER_OBJECTS = "reads other objects of the cluster; a policy sees one request and its parameters"
@@ -51,19 +50,15 @@ _VARIABLES: Mapping[str, str] = {
 
 def parsed(text: str, path: str) -> Expr:
     """Return the tree of an expression; raises Refused if it is none."""
-    try:
+    with refusing(path):
         return parse(text, NEWEST)
-    except CelSyntaxError as error:
-        raise Refused(path, f"the expression is no CEL: {error.problems[0].message}") from None
 
 
 def require_known(text: str, path: str) -> None:
     """Raise Refused, with its name, for what only the CEL of Kyverno has."""
     root = parsed(text, path)
-    try:
+    with refusing(path, Untranslatable):
         uses = occurrences(text, frozenset((*_LIBRARIES, *_VARIABLES)), NEWEST)
-    except Untranslatable as error:
-        raise Refused(path, str(error)) from None
     for use in uses:
         if use.name in _VARIABLES:
             raise Refused(path, f"the variable {use.name} of Kyverno {_VARIABLES[use.name]}")

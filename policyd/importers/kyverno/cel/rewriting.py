@@ -19,7 +19,7 @@ from policyd.export.expressions.occurrences import (
 from policyd.importers.fields import enclosed, tidy
 from policyd.importers.kyverno.cel.calls import SourceCall, calls_of, method_calls
 from policyd.importers.kyverno.cel.libraries import parsed, require_known
-from policyd.importers.model import Refused
+from policyd.importers.model import Refused, refusing
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.plural import plural
@@ -97,11 +97,9 @@ class Rewriting:
         are evaluated before there are variables.
         """
         text = self.rewritten(text, path)
-        try:
+        with refusing(path, Untranslatable):
             uses = occurrences(text, frozenset(("variables",)), NEWEST)
             return spliced(text, [self._inlined(use, path) for use in uses])
-        except Untranslatable as error:
-            raise Refused(path, str(error)) from None
 
     def with_variable(self, name: str, expression: str) -> "Rewriting":
         """Return the rewriting of expressions after this variable."""

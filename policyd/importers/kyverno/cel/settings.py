@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from policyd.importers.fields import object_at, require_fields
+from policyd.importers.fields import object_at
 from policyd.importers.kyverno.settings import SCANNED
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSONObject
@@ -45,14 +45,9 @@ class PodControllers:
 
 def pod_controllers(spec: JSONObject, path: str) -> PodControllers:
     """Return what ``spec.autogen`` says; without it, policies for Pods are for controllers too."""
-    autogen = object_at(spec, "autogen", path)
-    require_fields(
-        autogen,
-        ("podControllers", "validatingAdmissionPolicy", "mutatingAdmissionPolicy"),
-        f"{path}.autogen",
-    )
-    own = object_at(autogen, "podControllers", f"{path}.autogen")
-    require_fields(own, ("controllers",), f"{path}.autogen.podControllers")
+    known = ("podControllers", "validatingAdmissionPolicy", "mutatingAdmissionPolicy")
+    autogen = object_at(spec, "autogen", path, known)
+    own = object_at(autogen, "podControllers", f"{path}.autogen", ("controllers",))
     given = own.get("controllers")
     if not only_pods(spec) or given == []:
         return PodControllers(False)
@@ -91,9 +86,8 @@ def evaluation_remarks(spec: JSONObject, path: str) -> list[ImportRemark]:
 
     Raises Refused for policies that are not evaluated at admission.
     """
-    given = object_at(spec, "evaluation", path)
+    given = object_at(spec, "evaluation", path, _EVALUATION)
     here = f"{path}.evaluation"
-    require_fields(given, _EVALUATION, here)
     mode = given.get("mode") or "Kubernetes"
     if mode != "Kubernetes":
         text = f"policies of mode {mode} are about other data than requests of an API server"
@@ -111,8 +105,7 @@ def evaluation_remarks(spec: JSONObject, path: str) -> list[ImportRemark]:
 
 def timeout(spec: JSONObject, path: str) -> JSONObject:
     """Return ``timeoutSeconds``, if there is one."""
-    given = object_at(spec, "webhookConfiguration", path)
-    require_fields(given, ("timeoutSeconds",), f"{path}.webhookConfiguration")
+    given = object_at(spec, "webhookConfiguration", path, ("timeoutSeconds",))
     seconds = given.get("timeoutSeconds")
     return {} if seconds is None else {"timeoutSeconds": seconds}
 
@@ -131,6 +124,4 @@ def actions(spec: JSONObject, path: str) -> tuple[list[str], list[ImportRemark]]
 
 
 def _enabled(given: JSONObject, field: str, path: str) -> object:
-    setting = object_at(given, field, path)
-    require_fields(setting, ("enabled",), f"{path}.{field}")
-    return setting.get("enabled")
+    return object_at(given, field, path, ("enabled",)).get("enabled")

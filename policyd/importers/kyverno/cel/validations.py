@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from policyd._core.match.labels import key_errors
 from policyd.export.expressions.occurrences import occurrences
 from policyd.export.expressions.rewriting import free_name
-from policyd.importers.fields import enclosed, items, object_at, one_line, require_fields
+from policyd.importers.fields import enclosed, items, object_at, one_line
 from policyd.importers.kyverno.cel.rewriting import Rewriting, params_in
 from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.model import ImportRemark, Refused
@@ -168,8 +168,7 @@ def parts(rule: JSONObject, path: str) -> RuleParts:
     """
     validate = object_at(rule, "validate", path)
     here = f"{path}.validate.cel"
-    cel = object_at(validate, "cel", f"{path}.validate")
-    require_fields(cel, _FIELDS, here)
+    cel = object_at(validate, "cel", f"{path}.validate", _FIELDS)
     spec: JSONObject = {}
     for field in ("paramKind", "paramRef"):
         if cel.get(field):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from policyd.importers.jmespath.cel import TRUE, Cel, every, relation, some
 from policyd.importers.jmespath.globs import among
 from policyd.importers.kyverno.matching.kinds import MatchedResource, target
-from policyd.importers.model import ImportRemark, Refused
+from policyd.importers.model import ImportRemark, refusing
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 
@@ -40,10 +40,8 @@ def targets(
     for name in ("match", "exclude"):
         for resources, at in descriptions(rule.get(name), f"{path}.{name}"):
             for index, kind in enumerate(resources.get("kinds") or ()):
-                try:
+                with refusing(f"{at}.kinds[{index}]", ValueError):
                     found[kind] = target(kind, definitions)
-                except ValueError as error:
-                    raise Refused(f"{at}.kinds[{index}]", str(error)) from error
     return found
 
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 from policyd.export.expressions.literals import literal, string_literal
 from policyd.importers.jmespath.interpolation import has_variables, interpolated, pieces, queried
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
-from policyd.importers.model import Refused
+from policyd.importers.model import Refused, refusing
 from policyd.json_types import JSON
 
 # A reference to another field of the policy, such as $(./../name).
@@ -24,10 +24,8 @@ def translated(
     translate: Callable[[str, Vocabulary], _Result], text: str, scope: Vocabulary, path: str
 ) -> _Result:
     """Return what ``translate`` makes of a text; Refused at ``path`` if CEL cannot say it."""
-    try:
+    with refusing(path, NotTranslatable):
         return translate(text, scope)
-    except NotTranslatable as error:
-        raise Refused(path, str(error)) from None
 
 
 def _typed(text: str, scope: Vocabulary) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from policyd.importers.kyverno.context import bound
 from policyd.importers.kyverno.plain_lists import plain_lists
 from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.kyverno.validate.patterns import converted
-from policyd.importers.model import ImportRemark, Refused
+from policyd.importers.model import ImportRemark, Refused, refusing
 from policyd.json_types import JSON, JSONObject
 from policyd.pattern import compile_pattern
 from policyd.pattern.marks import Mark, marked
@@ -93,7 +93,7 @@ def _joined(first: JSON, second: JSON) -> JSON:
 
 def _expression(loop: JSONObject, path: str, scope: Vocabulary, depth: int) -> Cel:
     """Return CEL that is true if no item of the list is denied; ``depth`` loops are around it."""
-    try:
+    with refusing(path, NotTranslatable):
         term = read(_path(loop), scope)
         items, name = term.or_value("[]"), variable(term.name, scope.taken)
         inner = _inside(scope, name, depth)
@@ -105,8 +105,6 @@ def _expression(loop: JSONObject, path: str, scope: Vocabulary, depth: int) -> C
         if loop.get("preconditions"):
             applies = holds(loop["preconditions"], inner, f"{path}.preconditions")
             test = some(negated(applies), test)
-    except NotTranslatable as error:
-        raise Refused(path, str(error)) from error
     return Cel(f"{items}.all({name}, {test.text})")
 
 
