@@ -7,8 +7,7 @@ from datetime import UTC, date, datetime, time
 from policyd.errors import Problem
 from policyd.json_types import FieldPath
 from policyd.policy.compile.bindings import PolicyBindings
-from policyd.policy.kinds.definitions import definitions
-from policyd.policy.kinds.served import Resources, known_resources
+from policyd.policy.kinds.served import Resources
 from policyd.policy.lint.run import LintRun
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import (
@@ -29,7 +28,6 @@ _NAMESPACES = ("", "namespaces")  # cluster-scoped, and selected by their own la
 
 def advise_rollouts(run: LintRun) -> list[Problem]:
     """Return the advice for all rollouts, in file order."""
-    known = known_resources(each.raw for each in definitions(run.sources).documents)
     bindings = PolicyBindings(run.sources)
     policies = [each for each in run.sources.of_kind(*_POLICIES) if each.model is not None]
     found: list[Problem] = []
@@ -44,7 +42,7 @@ def advise_rollouts(run: LintRun) -> list[Problem]:
         else:
             continue
         effects = [_Effects.of(each, bindings) for each in staged]
-        advice = _RolloutAdvice(rollout, path, effects, known)
+        advice = _RolloutAdvice(rollout, path, effects, run.resources)
         found += [document.problem(each, "advice") for each in advice.findings(run.today)]
     return found
 

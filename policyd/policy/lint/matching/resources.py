@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from policyd._core.match.equivalents import BUILT_IN_GROUPS
 from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
-from policyd.policy.kinds.definitions import definitions
-from policyd.policy.kinds.served import REMOVED, Resource, Resources, known_resources
+from policyd.policy.kinds.served import REMOVED, Resource, Resources
 from policyd.policy.lint.run import LintRun
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import AnyBinding, AnyPolicy
@@ -29,12 +28,11 @@ _CORE = ("core", "v1", "api", "core/v1")
 
 def advise_rules(run: LintRun) -> list[Problem]:
     """Return the advice for all policies and bindings, in file order."""
-    known = known_resources(each.raw for each in definitions(run.sources).documents)
     return [
         document.problem(finding, "advice")
         for document in run.sources.documents
         for path, rule, exact in _rules(document)
-        for finding in _RuleAdvice(rule, path, known, exact).findings()
+        for finding in _RuleAdvice(rule, path, run.resources, exact).findings()
     ]
 
 
