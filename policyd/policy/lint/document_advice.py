@@ -16,16 +16,19 @@ from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.plural import plural
 from policyd.policy.lint.run import LintRun
 from policyd.policy.model.base import labels_of
-from policyd.policy.model.exceptions import ExceptedPolicy, ExceptedResource
+from policyd.policy.model.exceptions import (
+    ExceptedPolicy,
+    ExceptedResource,
+    Exception_,
+    PolicyException,
+)
 from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import (
     AnyBinding,
     AnyPolicy,
-    Exception_,
     MutatingAdmissionPolicy,
     Policy,
-    PolicyException,
     ValidatingAdmissionPolicy,
 )
 from policyd.policy.model.match import MatchResources

@@ -9,7 +9,8 @@ from policyd.json_types import FieldPath
 from policyd.pattern.scalar_hints import UNQUOTED
 from policyd.policy.model.base import ModelError
 from policyd.policy.model.findings import FormProblem, path_text
-from policyd.policy.model.kinds import KINDS, MatchResources, PolicyModel
+from policyd.policy.model.kinds import KINDS, PolicyModel
+from policyd.policy.model.match import MatchResources
 from policyd.policy.source.lint_comments import LintComment
 from policyd.policy.source.places import Origin
 from policyd.versions import NEWEST, KubernetesVersion
