@@ -14,7 +14,7 @@ from policyd.cel.types.types import Kind, Type
 from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import DIRECTIVE
-from policyd.pattern.marks import Mark, UnknownMark, split
+from policyd.pattern.marks import Mark, split_if_known
 from policyd.policy.kinds.object_types import ObjectTypes
 from policyd.policy.lint.patterns import (
     Misfit,
@@ -90,11 +90,10 @@ class _Check:
     def _misfits_of_key(
         self, key: str, value: Any, schema: SchemaType, of: Type | None, path: FieldPath
     ) -> Iterator[PlacedMisfit]:
-        try:
-            mark, name = split(key)
-        except UnknownMark:
-            return  # an error of the policy
+        mark, name = split_if_known(key)
         at = (*path, key)
+        if mark is None:
+            return
         if mark not in (Mark.NONE, Mark.ADD):
             yield from misfits({key: value}, schema, self.types, of, path)
             return

@@ -13,7 +13,7 @@ from policyd._core.schema.types import Scalar, SchemaType
 from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
 from policyd.mutation.schemas.schemas import Schemas
-from policyd.pattern.marks import UnknownMark, split
+from policyd.pattern.marks import split_if_known
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import kinds_of
 from policyd.policy.model.expressions import mutations_of
@@ -76,19 +76,12 @@ def _types(roots: _Roots, path: FieldPath) -> list[SchemaType]:
         for each in here:
             whole = each.item.type if each.is_list and each.item and isinstance(step, int) else None
             if whole is None and isinstance(step, str):
-                field = each.fields.get(_name(step), each.extra)
+                field = each.fields.get(split_if_known(step)[1], each.extra)
                 whole = field.type if field is not None else None
             if whole is not None:
                 below.append(whole)
         here = below
     return here
-
-
-def _name(key: str) -> str:
-    try:
-        return split(key)[1]
-    except UnknownMark:
-        return key
 
 
 def _advise(each: PlainScalar, types: list[SchemaType], *, of_strings: bool) -> FormProblem | None:
