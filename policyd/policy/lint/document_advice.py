@@ -30,8 +30,8 @@ from policyd.policy.model.kinds import (
     MutatingAdmissionPolicy,
     Policy,
     ValidatingAdmissionPolicy,
+    match_of,
 )
-from policyd.policy.model.match import MatchResources
 from policyd.policy.source.loaded_documents import Document, Sources
 
 SOON = 30  # days before the end of an exception in which lint warns
@@ -48,7 +48,7 @@ _FOREIGN = {
 def advise(run: LintRun) -> list[Problem]:
     """Return the advice about the documents, in file order."""
     sources, found = run.sources, list[Problem]()
-    labels = _known_labels(sources)
+    labels = {key for each in sources.of_kind("Namespace") for key in labels_of(each.raw)}
     bound = set(_bound(sources))
     for document in sources.documents:
         findings = [*_advise_document(document, run.today), *_selectors(document, labels)]
@@ -212,16 +212,9 @@ def _dangling(
             )
 
 
-def _selectors(document: Document, known: frozenset[str]) -> Iterator[FormProblem]:
+def _selectors(document: Document, known: set[str]) -> Iterator[FormProblem]:
     """Report namespaceSelectors with labels that no loaded Namespace has."""
-    model = document.model
-    if isinstance(model, AnyPolicy):
-        match: MatchResources | None = model.spec.match_constraints
-        field = "matchConstraints"
-    elif isinstance(model, AnyBinding):
-        match, field = model.spec.match_resources, "matchResources"
-    else:
-        return
+    field, match = match_of(document.model)
     if match is None:
         return
     selector = match.namespace_selector
@@ -234,13 +227,6 @@ def _selectors(document: Document, known: frozenset[str]) -> Iterator[FormProble
             "add the Namespace objects to the policy files, or connect policyd to the cluster",
             rule="unknown-namespace-labels",
         )
-
-
-def _known_labels(sources: Sources) -> frozenset[str]:
-    keys: set[str] = set()
-    for document in sources.of_kind("Namespace"):
-        keys.update(labels_of(document.raw))
-    return frozenset(keys)
 
 
 def _bound(sources: Sources) -> Iterator[tuple[str, str]]:

@@ -159,6 +159,14 @@ PolicyModel = (
     | Rollout
 )
 
+
+def match_of(model: PolicyModel | None) -> tuple[str, MatchResources | None]:
+    """Return the field of a policy or binding that has its match rules, and these if it has any."""
+    if isinstance(model, AnyPolicy):
+        return "matchConstraints", model.spec.match_constraints
+    return "matchResources", model.spec.match_resources if isinstance(model, AnyBinding) else None
+
+
 # kind -> (accepted apiVersions, model)
 KINDS: dict[str, tuple[tuple[str, ...], type[PolicyModel]]] = {
     "ValidatingAdmissionPolicy": (ADMISSION_V1, ValidatingAdmissionPolicy),

@@ -15,8 +15,8 @@ from policyd.json_types import FieldPath
 from policyd.policy.kinds.served import REMOVED, Resource, Resources
 from policyd.policy.lint.run import LintRun
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.model.kinds import AnyBinding, AnyPolicy
-from policyd.policy.model.match import MatchResources, NamedRuleWithOperations
+from policyd.policy.model.kinds import match_of
+from policyd.policy.model.match import NamedRuleWithOperations
 from policyd.policy.source.loaded_documents import Document
 
 RULE = "no-such-resource"
@@ -38,13 +38,7 @@ def advise_rules(run: LintRun) -> list[Problem]:
 
 def _rules(document: Document) -> Iterator[tuple[FieldPath, NamedRuleWithOperations, bool]]:
     """Yield each rule with its path, and whether it matches only the versions that it names."""
-    model = document.model
-    match: MatchResources | None = None
-    field = "matchConstraints"
-    if isinstance(model, AnyPolicy):
-        match = model.spec.match_constraints
-    elif isinstance(model, AnyBinding):
-        match, field = model.spec.match_resources, "matchResources"
+    field, match = match_of(document.model)
     if match is not None:
         exact = match.match_policy == "Exact"
         for index, rule in enumerate(match.resource_rules):
