@@ -233,9 +233,7 @@ def _bound(sources: Sources) -> Iterator[tuple[str, str]]:
     """Yield (kind, name) of every policy that a binding names, even a binding with problems."""
     for kind in _NEEDS_BINDING:
         for document in sources.of_kind(f"{kind}Binding"):
-            spec = document.raw.get("spec")
-            if isinstance(spec, dict):
-                yield kind, str(spec.get("policyName"))
+            yield kind, str(document.spec.get("policyName"))
 
 
 def _dangling_bindings(sources: Sources) -> Iterator[Problem]:
