@@ -21,7 +21,7 @@ def rules_of(targets: Iterable[RequestTarget]) -> list[JSONObject]:
     }
     for field in (_OPERATIONS, _VERSIONS, _RESOURCES, _GROUPS):
         rules = _merged(rules, field)
-    return [_written(rule) for rule in sorted(rules, key=_order)]
+    return [_written(rule) for rule in sorted(rules, key=lambda rule: list(map(sorted, rule)))]
 
 
 def _without_names(targets: Iterable[RequestTarget]) -> Iterable[RequestTarget]:
@@ -38,10 +38,6 @@ def _merged(rules: Iterable[_Rule], field: int) -> set[_Rule]:
         key = (*rule[:field], frozenset[str](), *rule[field + 1 :])
         joined[key] = joined.get(key, frozenset()) | rule[field]
     return {(*key[:field], values, *key[field + 1 :]) for key, values in joined.items()}
-
-
-def _order(rule: _Rule) -> list[list[str]]:
-    return [sorted(values) for values in rule]
 
 
 def _written(rule: _Rule) -> JSONObject:

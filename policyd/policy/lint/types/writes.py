@@ -175,7 +175,8 @@ def constant(node: Expr | None) -> Any:
     if isinstance(node, Literal):
         return node.value
     if isinstance(node, ListExpr) and not node.optional:
-        return _all_known([constant(item) for item in node.elements])
+        items = [constant(item) for item in node.elements]
+        return UNKNOWN if any(item is UNKNOWN for item in items) else items
     if isinstance(node, MapExpr):
         pairs = [(constant(each.key), constant(each.value)) for each in node.entries]
         known = all(isinstance(key, str) and value is not UNKNOWN for key, value in pairs)
@@ -186,10 +187,6 @@ def constant(node: Expr | None) -> Any:
     if isinstance(node, Call):
         return _called(node)
     return UNKNOWN
-
-
-def _all_known(items: list[Any]) -> Any:
-    return UNKNOWN if any(item is UNKNOWN for item in items) else items
 
 
 def _called(call: Call) -> Any:
