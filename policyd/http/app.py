@@ -125,7 +125,9 @@ def create_app(
         body_timeout=settings.body_timeout,
     )
     reviews = make(evaluator, recorder, capture=capture)
-    status = Status(store, lifecycle, exposition, unready, cluster=cluster, process=process)
+    status = Status(
+        store, lifecycle, exposition, unready, cluster=cluster or ClusterView(), process=process
+    )
     admin = Starlette(
         routes=[
             Route("/livez", status.live),

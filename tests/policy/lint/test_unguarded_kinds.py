@@ -133,7 +133,9 @@ def test_what_may_be_null_is_printed() -> None:
             time = member.get("go") in ("v1.Time", "v1.MicroTime") and not member.get("pointer")
             if nil or time:
                 printed.add((schema.get("go"), field))
-    assert {(go, field) for go, fields in go_fields("nullable").items() for field in fields} <= printed
+    assert {
+        (go, field) for go, fields in go_fields("nullable").items() for field in fields
+    } <= printed
 
 
 OLD = "oldObject.metadata.name != 'x'"
