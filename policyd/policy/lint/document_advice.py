@@ -45,9 +45,9 @@ _FOREIGN = {
 }
 
 
-def advise(run: LintRun) -> list[Problem]:
-    """Return the advice about the documents, in file order."""
-    sources, found = run.sources, list[Problem]()
+def advise(run: LintRun) -> Iterator[Problem]:
+    """Yield the advice about the documents, in file order."""
+    sources = run.sources
     labels = {key for each in sources.of_kind("Namespace") for key in labels_of(each.raw)}
     bound = set(_bound(sources))
     for document in sources.documents:
@@ -61,10 +61,10 @@ def advise(run: LintRun) -> list[Problem]:
                     rule="no-binding",
                 )
             )
-        found += [document.problem(each, "advice") for each in findings]
-    found += _dangling_bindings(sources)
-    found += _dangling_exceptions(sources)
-    return found
+        for each in findings:
+            yield document.problem(each, "advice")
+    yield from _dangling_bindings(sources)
+    yield from _dangling_exceptions(sources)
 
 
 def _advise_document(document: Document, today: date) -> Iterator[FormProblem]:

@@ -36,13 +36,11 @@ from policyd.policy.source.loaded_documents import Document
 RULE = "overlay-value"
 
 
-def misfitting(run: LintRun) -> list[Problem]:
-    """Return the advice for all policies, in file order."""
-    found: list[Problem] = []
+def misfitting(run: LintRun) -> Iterator[Problem]:
+    """Yield the advice for all policies, in file order."""
     for document in run.sources.documents:
         if isinstance(document.model, Policy):
-            found += _advise(document, document.model, run)
-    return found
+            yield from _advise(document, document.model, run)
 
 
 def _advise(document: Document, policy: Policy, run: LintRun) -> Iterator[Problem]:

@@ -26,11 +26,10 @@ _WHOLE = 100
 _NAMESPACES = ("", "namespaces")  # cluster-scoped, and selected by their own labels
 
 
-def advise_rollouts(run: LintRun) -> list[Problem]:
-    """Return the advice for all rollouts, in file order."""
+def advise_rollouts(run: LintRun) -> Iterator[Problem]:
+    """Yield the advice for all rollouts, in file order."""
     bindings = PolicyBindings(run.sources)
     policies = [each for each in run.sources.of_kind(*_POLICIES) if each.model is not None]
-    found: list[Problem] = []
     for document in run.sources.documents:
         model = document.model
         path: FieldPath = ("spec",)
@@ -43,8 +42,8 @@ def advise_rollouts(run: LintRun) -> list[Problem]:
             continue
         effects = [_Effects.of(each, bindings) for each in staged]
         advice = _RolloutAdvice(rollout, path, effects, run.resources)
-        found += [document.problem(each, "advice") for each in advice.findings(run.today)]
-    return found
+        for finding in advice.findings(run.today):
+            yield document.problem(finding, "advice")
 
 
 @dataclass(frozen=True, slots=True)

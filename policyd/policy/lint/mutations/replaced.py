@@ -22,9 +22,8 @@ _WHOLE = ("ALL", "*")  # of capabilities, verbs …: nothing is lost
 _WRITING = (None, Mark.NONE, Mark.ADD)  # of keys that are no conditions
 
 
-def replaced(run: LintRun) -> list[Problem]:
-    """Return the advice for all policies, in file order."""
-    found = []
+def replaced(run: LintRun) -> Iterator[Problem]:
+    """Yield the advice for all policies, in file order."""
     for document, policy in run.policies():
         conditions = [each.text for each in run.typed.expressions(policy) if each.role is CONDITION]
         rules = policy.spec.match_constraints.resource_rules
@@ -39,10 +38,8 @@ def replaced(run: LintRun) -> list[Problem]:
                 for path in _lists(mutation.held, kind.root, ())
                 if not any(str(path[-1]) in text for text in conditions)
             }
-            found += [
-                document.problem(_finding(mutation.path, place), "advice") for place in places
-            ]
-    return found
+            for place in places:
+                yield document.problem(_finding(mutation.path, place), "advice")
 
 
 def _lists(tree: dict[str, Any], at: Field, path: FieldPath) -> Iterator[FieldPath]:

@@ -30,18 +30,16 @@ _VERSION = re.compile(r"[1-9][0-9]*\.[0-9]*0")  # loses its last digit; 0.50 is 
 _Roots = Sequence[SchemaType]
 
 
-def unquoted(run: LintRun) -> list[Problem]:
-    """Return the advice for all documents, in file order."""
+def unquoted(run: LintRun) -> Iterator[Problem]:
+    """Yield the advice for all documents, in file order."""
     schemas = run.schemas
-    found: list[Problem] = []
     for document in run.sources.documents:
         for path, roots in _open_values(document, run, schemas):
             for each in document.origin.plain_scalars(path):
                 types = _types(roots, each.path[len(path) :])
                 finding = _advise(each, types, of_strings=path[0] in ("data", "metadata"))
                 if finding is not None:
-                    found.append(document.problem(finding, "advice"))
-    return found
+                    yield document.problem(finding, "advice")
 
 
 def _open_values(
