@@ -215,26 +215,24 @@ def custom_kinds(document: JSONObject, table: Table) -> Iterable[KindSchema]:
 def outline(schema: JSONObject) -> JSONObject:
     """Return what defaults follow from in a structural schema: no descriptions, no rules."""
     kept: JSONObject = {word: schema[word] for word in ("default", "nullable") if word in schema}
-    for word in ("items", "additionalProperties"):
-        if isinstance(schema.get(word), Mapping):
-            kept[word] = outline(schema[word])
+    return {**kept, **_inner(schema, outline)}
+
+
+def _inner(schema: JSONObject, change: Callable[[JSONObject], JSONObject]) -> JSONObject:
+    """Return the schemas inside of a schema, changed, under their keywords."""
+    found: JSONObject = {
+        word: change(schema[word])
+        for word in ("items", "additionalProperties")
+        if isinstance(schema.get(word), Mapping)
+    }
     if "properties" in schema:
-        kept["properties"] = {
-            name: outline(member) for name, member in schema["properties"].items()
-        }
-    return kept
+        found["properties"] = {name: change(each) for name, each in schema["properties"].items()}
+    return found
 
 
 def as_published(schema: JSONObject) -> JSONObject:
     """Add the metadata of embedded resources, as OpenAPI does: structural schemas omit it."""
-    changed = dict(schema)
-    for word in ("items", "additionalProperties"):
-        if isinstance(schema.get(word), Mapping):
-            changed[word] = as_published(schema[word])
-    if "properties" in schema:
-        changed["properties"] = {
-            name: as_published(member) for name, member in schema["properties"].items()
-        }
+    changed = {**schema, **_inner(schema, as_published)}
     return as_object(changed) if schema.get("x-kubernetes-embedded-resource") else changed
 
 

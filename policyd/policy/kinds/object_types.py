@@ -94,8 +94,7 @@ class ObjectTypes:
         """Return the schema of a field with its ``enum``, as CRDs have it, for built-in kinds too;
         None if the schema has no such field.
         """
-        schema = self._schemas.get(struct.name)
-        member = schema["properties"].get(name) if schema is not None else None
+        _, member = self._member(struct, name)
         if member is None:
             return None
         definition = self._definitions.get(struct.name) or self._roots.get(struct.name, struct.name)
@@ -106,15 +105,19 @@ class ObjectTypes:
                 found = {**found, part: _with_enum(member[part], values)}
         return found
 
+    def _member(self, struct: Type, name: str) -> tuple[JSONObject, JSONObject | None]:
+        """Return the schema of a struct, and that of its field; None if there is no such field."""
+        schema = self._schemas.get(struct.name)
+        return ({}, None) if schema is None else (schema, schema["properties"].get(name))
+
     def may_lack(self, struct: Type, name: str) -> bool:
         """Whether an object that the API server accepted may lack a field of its kind.
 
         In Go types only fields with omitempty can be absent; in custom resources, fields that are
         neither required nor have a default.
         """
-        schema = self._schemas.get(struct.name)
-        member = schema["properties"].get(name) if schema is not None else None
-        if schema is None or member is None:
+        schema, member = self._member(struct, name)
+        if member is None:
             return False
         if "go" not in schema:
             own = name in ("apiVersion", "kind", "metadata") and "metadata" in schema["properties"]
@@ -128,9 +131,8 @@ class ObjectTypes:
 
     def may_be_null(self, struct: Type, name: str) -> bool:
         """Whether a field may be null in an object that the API server accepted."""
-        schema = self._schemas.get(struct.name)
-        member = schema["properties"].get(name) if schema is not None else None
-        if schema is None or member is None:
+        schema, member = self._member(struct, name)
+        if member is None:
             return False
         return bool(member.get("nullable")) or name in go_fields("nullable").get(
             schema.get("go", ""), ()
