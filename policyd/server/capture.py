@@ -45,17 +45,17 @@ class _Item(NamedTuple):
     time: datetime
 
 
-def capturing(settings: Settings, recorder: PrometheusRecorder, log: Log) -> "Capture | None":
-    """Return what records requests as the settings want it; None if they do not."""
-    if settings.capture is None:
-        return None
+def capturing(
+    folder: Path, settings: Settings, recorder: PrometheusRecorder, log: Log
+) -> "Capture":
+    """Return what records requests in a folder."""
 
     def done(outcome: CaptureOutcome, error: Exception | None) -> None:
         recorder.captured(outcome)
         if error is not None:
             log.write("error", "capture", f"cannot record requests: {error}")
 
-    return Capture(settings.capture, settings.capture_max_bytes, done, log.errors, settings.workers)
+    return Capture(folder, settings.capture_max_bytes, done, log.errors, settings.workers)
 
 
 class Capture:

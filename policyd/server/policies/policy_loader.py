@@ -19,7 +19,6 @@ from policyd.policy.source import loader
 from policyd.policy.source.background_pace import Pace, full_speed
 from policyd.policy.source.files import Bundle
 from policyd.policy.source.loaded_documents import Document, Sources
-from policyd.server.policies import last_good
 from policyd.server.policies.loaded_set import LoadedSet
 from policyd.versions import NEWEST, KubernetesVersion
 
@@ -86,7 +85,9 @@ class PolicyLoader:
         version: Callable[[], KubernetesVersion] = lambda: NEWEST,
     ) -> LoadedSet:
         """Compile the set of an image; raises PolicyError for any error."""
-        kept = last_good.content_of(image)
+        from policyd.server.policies.last_good import content_of
+
+        kept = content_of(image)
         sources = loader.load_saved(kept.objects, version=version())
         if kept.bundles:
             sources = loader.load(kept.bundles, version=version())
@@ -102,8 +103,10 @@ class PolicyLoader:
         return self._last
 
     def _image(self, sources: Sources, given: Sequence[Path | Bundle]) -> bytes:
+        from policyd.server.policies.last_good import image_of
+
         bundles = [each for each in given if isinstance(each, Bundle)]
-        return last_good.image_of(sources.documents, bundles, self._breathe)
+        return image_of(sources.documents, bundles, self._breathe)
 
     def _failures(self, policies: CompiledPolicySet, sources: Sources) -> tuple[Problem, ...]:
         """Return a problem for each failing case of the suites."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from time import monotonic, time
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from policyd.errors import PolicyError, Problem
 from policyd.gc_policy import settle
@@ -28,7 +28,6 @@ from policyd.server.policies.held_bundles import (
     states,
     step_by_step,
 )
-from policyd.server.policies.last_good import LastGoodPolicies
 from policyd.server.policies.loaded_set import LoadedSet
 from policyd.server.policies.policy_sources import (
     BundledFiles,
@@ -37,6 +36,9 @@ from policyd.server.policies.policy_sources import (
     Together,
     exists_in,
 )
+
+if TYPE_CHECKING:
+    from policyd.server.policies.last_good import LastGoodPolicies
 
 _Problems = tuple[Problem, ...]
 
@@ -71,7 +73,7 @@ class Store:
     on_reload: Callable[[Reload], None] = lambda _: None
     mendable: Container[str] = ()
     allow_empty: bool = False
-    last_good: LastGoodPolicies | None = None
+    last_good: "LastGoodPolicies | None" = None
 
     def __post_init__(self) -> None:
         self.paths = tuple(self.paths)
