@@ -35,7 +35,6 @@ from policyd.observability.tracing.switch import tracing
 from policyd.option_values import Address
 from policyd.policy.compile.missing_schemas import RULE as MISSING_SCHEMA
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.kinds.wanted_definitions import Fetch
 from policyd.policy.source.files import Bundle
 from policyd.server import allocator, signals
 from policyd.server.callers.switch import keys_known, required_tokens
@@ -57,6 +56,7 @@ from policyd.versions import NEWEST, KubernetesVersion
 from policyd.waiting import until_any
 
 if TYPE_CHECKING:
+    from policyd.policy.kinds.wanted_definitions import Fetch
     from policyd.server.capture import Capture
     from policyd.server.cluster.cluster_connection import ClusterConnection
     from policyd.server.cluster.cluster_controllers import ClusterControllers
@@ -172,7 +172,7 @@ class Server:
         )
 
     @property
-    def _definitions(self) -> Fetch | None:
+    def _definitions(self) -> "Fetch | None":
         return None if self.cluster is None else self.cluster.definitions.fetch
 
     # What one of several workers does in another way (workers/worker.py) is a method of its own.
