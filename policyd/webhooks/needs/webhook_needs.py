@@ -188,16 +188,12 @@ def _bound(
             loose = equivalent or binding.equivalent
             if loose and shared.may_be(target) and shared.may_be(other):
                 met = replace(target, group=ANY).meet(replace(other, group=ANY), versions=False)
-                if met is not None:
-                    yield replace(met, group=target.group)
-            elif not loose or (not binding.equivalent and target.version == ANY):
-                met = target.meet(other)
-                if met is not None:
-                    yield met
+                met = met and replace(met, group=target.group)
             else:
-                met = target.meet(other, versions=False)
-                if met is not None:
-                    yield met
+                versions = not loose or (not binding.equivalent and target.version == ANY)
+                met = target.meet(other, versions=versions)
+            if met is not None:
+                yield met
 
 
 def _without(
