@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from time import monotonic
 
+from policyd.bounded_text import few
 from policyd.controllers.controller import Controller
 from policyd.controllers.registration.watched_configurations import WatchedConfigurations
 from policyd.json_types import JSONObject
@@ -65,8 +66,7 @@ class ReachWatch(Controller):
         lost = self._lost if self.wanted() is not None else ()
         if not lost or self.clock() - self._lost_since < GRACE_SECONDS:
             return ""
-        more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
-        return f"no registered webhook rule reaches the policies {', '.join(lost[:_NAMED])}{more}"
+        return f"no registered webhook rule reaches the policies {few(lost, _NAMED)}"
 
     async def run(self, stop: asyncio.Event) -> None:
         """Look again some seconds after each change, until ``stop`` is set: rules follow policies,
