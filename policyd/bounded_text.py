@@ -5,7 +5,7 @@ Messages of policies go into responses, the log, captures and audit annotations,
 quote a key of a megabyte. Nothing here depends on the meaning of a string.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 # Characters of one message, error or reason. Kubernetes limits a messageExpression to 5 KiB.
@@ -23,6 +23,12 @@ def bounded(string: str, limit: int = MAX_MESSAGE_CHARS) -> str:
     if len(string) <= limit:
         return string
     return f"{string[:limit]}… ({len(string) - limit} more characters)"
+
+
+def few(names: Sequence[str], most: int) -> str:
+    """The names, or the first of them and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def cause_text(cause: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Types of JSON values for signatures, and how deep a value is."""
+"""Types of JSON values for signatures, the objects in a value, and how deep it is."""
 
 from typing import Any
 
@@ -6,6 +6,17 @@ JSON = Any  # a decoded JSON value: dict, list, str, int, float, bool or None
 JSONObject = dict[str, Any]
 # Where a field is: its names and indexes from the top of a document.
 FieldPath = tuple[str | int, ...]
+
+
+def object_in(value: JSON, *path: str) -> JSONObject:
+    """Return the object at a path of fields; empty if there is none, or something else.
+
+    >>> object_in({"spec": {"a": 1}}, "spec"), object_in({"spec": []}, "spec", "names")
+    ({'a': 1}, {})
+    """
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
 
 
 def is_deeper(value: Any, levels: int) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from policyd.admission.review import AdmissionRequest
-from policyd.json_types import JSONObject
+from policyd.json_types import JSONObject, object_in
 
 REDACTED = "REDACTED"
 REDACTED_BASE64 = "UkVEQUNURUQ="
@@ -204,8 +204,7 @@ def _without_quotes(value: Any, telling: set[str]) -> Any:
     """Hide the annotations that quote a confidential value, and last-applied-configuration."""
     if not isinstance(value, dict):
         return value
-    metadata = value.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    annotations = object_in(value, "metadata").get("annotations")
     if not isinstance(annotations, dict):
         return value
     hidden = {

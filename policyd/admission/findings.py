@@ -27,7 +27,7 @@ from policyd.admission.invocation import NO_VALIDATIONS
 from policyd.admission.observer import Observer
 from policyd.admission.recorder import Happening, PolicyEvent, Recorder, RequestEffect
 from policyd.admission.review import AdmissionRequest
-from policyd.bounded_text import bounded
+from policyd.bounded_text import bounded, few
 from policyd.errors import StatusError, Unanswered
 from policyd.policy.compile.compiled import Binding, CompiledPolicy
 from policyd.policy.compile.exemptions import Exemption
@@ -150,10 +150,8 @@ class Findings:
     def would_mutate(self, policy: CompiledPolicy, places: Sequence[str], why: str) -> None:
         """Report the places that a policy would change if its rollout enforced it."""
         self.verdict.stage(policy.name, "would_mutate", why)
-        shown = ", ".join(places[:MAX_PLACES])
-        if len(places) > MAX_PLACES:
-            shown += f" and {len(places) - MAX_PLACES} more"
-        self.happened("would_mutate", policy, bounded(shown), rollout=why)
+        shown = bounded(few(places, MAX_PLACES))
+        self.happened("would_mutate", policy, shown, rollout=why)
 
     def exempted(self, policy: CompiledPolicy, exemption: Exemption) -> None:
         """Record that an exception exempts the request from the whole policy."""

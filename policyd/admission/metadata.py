@@ -7,6 +7,7 @@ change it.
 from typing import Any
 
 from policyd.admission.review import AdmissionRequest
+from policyd.json_types import object_in
 from policyd.policy.kinds.generated_names import is_made_of, unfinished
 
 
@@ -57,5 +58,4 @@ def controller_reference(request: AdmissionRequest) -> dict[str, Any]:
 
 
 def _metadata(request: AdmissionRequest) -> dict[str, Any]:
-    found = (request.object or request.old_object or {}).get("metadata")
-    return found if isinstance(found, dict) else {}
+    return object_in(request.object or request.old_object, "metadata")

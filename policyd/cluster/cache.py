@@ -28,19 +28,17 @@ class _Entry(Generic[Answer]):
     answer: Answer
 
 
+@dataclass(eq=False, repr=False)
 class LookupCache(Generic[Question, Answer]):
     """Caches the results of ``fetch`` for some seconds; failures are not cached.
 
     Callers share a running lookup; it is started again only after PATIENCE_SECONDS.
     """
 
-    def __init__(
-        self,
-        fetch: Callable[[Question], Awaitable[Answer | Failure]],
-        seconds: float = MEMORY_SECONDS,
-    ) -> None:
-        self._fetch = fetch
-        self._seconds = seconds
+    fetch: Callable[[Question], Awaitable[Answer | Failure]]
+    seconds: float = MEMORY_SECONDS
+
+    def __post_init__(self) -> None:
         self._known: dict[Question, _Entry[Answer]] = {}
         self._open: dict[Question, tuple[float, asyncio.Task[Answer | Failure]]] = {}
         self._tasks: set[asyncio.Task[Answer | Failure]] = set()
@@ -69,13 +67,13 @@ class LookupCache(Generic[Question, Answer]):
 
     async def _learn(self, question: Question) -> Answer | Failure:
         started = monotonic()
-        found = await self._fetch(question)
+        found = await self.fetch(question)
         entry = self._known.get(question)
         # A late answer must not replace one whose lookup was started later.
         if entry is None or entry.started <= started:
             self._known.pop(question, None)
             if not isinstance(found, Failure):
-                self._known[question] = _Entry(monotonic() + self._seconds, started, found)
+                self._known[question] = _Entry(monotonic() + self.seconds, started, found)
         self._forget()
         return found
 

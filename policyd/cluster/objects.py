@@ -7,7 +7,7 @@ ObjectError. Nothing is cached; ``watching`` keeps lists in step.
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Literal, NamedTuple
@@ -297,6 +297,16 @@ def refusal(method: str, path: str, response: httpx2.Response, data: bytes) -> O
         body,
         float(after) if after.isascii() and after.isdigit() else 0.0,
     )
+
+
+async def or_none(answer: Awaitable[JSONObject]) -> JSONObject | None:
+    """Return the answer to a request; None if the API server has no such object."""
+    try:
+        return await answer
+    except ObjectError as error:
+        if error.status == HTTPStatus.NOT_FOUND:
+            return None
+        raise
 
 
 def decoded_answer(method: str, path: str, data: bytes) -> JSONObject:

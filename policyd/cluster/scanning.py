@@ -85,7 +85,7 @@ class Scan:
             raise ConfigError(f"cannot discover the cluster's resources: {error}") from None
         self._read_namespaces()
         if self._names:
-            return [each for each in targets if each.served.namespaced or _are_namespaces(each)]
+            return [each for each in targets if each.served.namespaced or each.served == NAMESPACES]
         return targets
 
     # Namespaces
@@ -188,10 +188,6 @@ class Scan:
 def looked_up(given: ParamStore, reader: ParamReader) -> LookedUpParams:
     """The params of the documents and, where they have none, of the cluster."""
     return LookedUpParams(given, reader.kind, reader.params)
-
-
-def _are_namespaces(target: ListedResource) -> bool:
-    return target.served == NAMESPACES
 
 
 def _document(item: JSONObject, resource: Served) -> Document:

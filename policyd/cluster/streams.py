@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from policyd.cluster.bounds import MAX_EVENT_BYTES, InvalidAnswer, decoded
-from policyd.json_types import JSONObject
+from policyd.json_types import JSONObject, object_in
 
 # Bytes of one page of a list: an object of the largest size fits. A page that is larger is
 # requested again with fewer objects.
@@ -120,8 +120,7 @@ def key_of(found: JSONObject) -> tuple[str, str]:
 
 def version_of(found: JSONObject) -> str:
     """The resourceVersion of an object or bookmark; raises InvalidAnswer if it has none."""
-    metadata = found.get("metadata")
-    version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
+    version = object_in(found, "metadata").get("resourceVersion")
     if not isinstance(version, str) or not version:
         raise InvalidAnswer("an object has no resourceVersion")
     return version

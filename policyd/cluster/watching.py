@@ -7,7 +7,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from http import HTTPStatus
 from math import inf
 from time import monotonic, perf_counter_ns
@@ -89,6 +89,7 @@ def unreported(answered: bool, nanoseconds: int) -> None:
     """Do nothing about a request."""
 
 
+@dataclass(eq=False, repr=False)
 class Reflector:
     """One list, kept in step while ``run`` runs.
 
@@ -99,18 +100,16 @@ class Reflector:
     these seconds although the watch works.
     """
 
-    def __init__(
-        self,
-        client: ObjectClient,
-        watched: Watched,
-        *,
-        keep: Callable[[JSONObject], JSONObject | None] = as_is,
-        changed: Callable[[str, str], None] = ignore,
-        report: ReportLookup = unreported,
-        relist: float = inf,
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
-        self.watched = watched
+    client: ObjectClient
+    watched: Watched
+    _: KW_ONLY
+    keep: Callable[[JSONObject], JSONObject | None] = as_is
+    changed: Callable[[str, str], None] = ignore
+    report: ReportLookup = unreported
+    relist: float = inf
+    clock: Callable[[], float] = monotonic
+
+    def __post_init__(self) -> None:
         self.synced = False
         self.problem = ""
         self.status = 0  # the HTTP status of the problem
@@ -119,19 +118,13 @@ class Reflector:
         # Whether the list is known. It is while the API server is away, for its last state is the
         # best that is known; not without permission to follow it, nor when the resource is gone.
         self.usable = False
-        self._client = client
-        self._keep = keep
-        self._changed = changed
-        self._report = report
-        self._relist = relist
         self._relist_at = inf
-        self._clock = clock
         self._kept: dict[tuple[str, str], JSONObject] = {}
         self._version = ""  # where the next watch begins; "" to list first
         self._size = PAGE  # objects of a page
         self._first = asyncio.Event()
         self._watching = False
-        self._current_at = clock()
+        self._current_at = self.clock()
         self._opened_at = inf  # when the watch began
         self._healthy_after = HEALTHY_SECONDS
 
@@ -150,7 +143,7 @@ class Reflector:
         """Seconds since the list was last known to be current; 0 while the watch works. A watch
         without changes is known to work by its bookmarks.
         """
-        silent = self._clock() - self._current_at
+        silent = self.clock() - self._current_at
         return 0.0 if self._watching and silent < STALL_SECONDS else silent
 
     def passed(self, version: str) -> bool:
@@ -183,7 +176,7 @@ class Reflector:
         while True:
             self._opened_at = inf
             try:
-                if not self._version or self._clock() >= self._relist_at:
+                if not self._version or self.clock() >= self._relist_at:
                     await self._list()
                 elif _earlier((await self._page({"limit": "1"})).version, self._version):
                     # Restored from an older backup: a watch would show nothing until it is as far.
@@ -201,7 +194,7 @@ class Reflector:
                     self._version = ""
             finally:
                 self._watching = False
-            healthy = self._clock() - self._opened_at >= self._healthy_after
+            healthy = self.clock() - self._opened_at >= self._healthy_after
             failures = 0 if healthy else failures + 1
             most = min(PAUSE_SECONDS * 2 ** min(failures, 20), LONGEST_PAUSE_SECONDS)
             await asyncio.sleep(random.uniform(0.0, most))  # noqa: S311 - a pause, no secret
@@ -220,13 +213,13 @@ class Reflector:
 
     async def _list(self) -> None:
         """Read all pages; what was kept before stays until the last one has come."""
-        began = self._clock()
+        began = self.clock()
         kept: dict[tuple[str, str], JSONObject] = {}
         following = ""
         while True:
             page = await self._next_page(following)
             async for found in objects_of(page):
-                rest = self._keep(found)
+                rest = self.keep(found)
                 if rest is not None:
                     kept[key_of(found)] = rest
             following = page.following
@@ -236,12 +229,12 @@ class Reflector:
         self.objects = self._kept = kept
         self._version, self._current_at = page.version, began
         # A part of the time is no secret.
-        self._relist_at = began + self._relist * random.uniform(*RELIST_PARTS)  # noqa: S311
+        self._relist_at = began + self.relist * random.uniform(*RELIST_PARTS)  # noqa: S311
         self.synced = True
         self._assess()
         self._first.set()
         if news:
-            self._changed("", "")
+            self.changed("", "")
 
     async def _next_page(self, following: str) -> ListPage:
         """A page; with ever fewer objects if it would be too large."""
@@ -258,19 +251,19 @@ class Reflector:
         started, answered = perf_counter_ns(), False
         try:
             query = {**self.watched.query(), **query}
-            data = await self._client.read(self.watched.path, query, self.watched.accept("List"))
+            data = await self.client.read(self.watched.path, query, self.watched.accept("List"))
             if len(data) > MAX_LIST_PAGE_BYTES and query["limit"] != "1":
                 raise AnswerTooLarge
             page = list_page(data)
             answered = True
             return page
         finally:
-            self._report(answered, perf_counter_ns() - started)
+            self.report(answered, perf_counter_ns() - started)
 
     async def _watch(self) -> None:
         """Take events until the watch ends."""
         asked = random.uniform(*WATCH_SECONDS)  # noqa: S311 - a time, no secret
-        asked = min(asked, max(1.0, self._relist_at - self._clock()))
+        asked = min(asked, max(1.0, self._relist_at - self.clock()))
         self._healthy_after = min(HEALTHY_SECONDS, asked / 2)
         query = {
             **self.watched.query(),
@@ -281,14 +274,14 @@ class Reflector:
         }
         async with AsyncExitStack() as stack:
             started, answered = perf_counter_ns(), False
-            stream = self._client.stream(self.watched.path, query, self.watched.accept())
+            stream = self.client.stream(self.watched.path, query, self.watched.accept())
             try:
                 parts = await stack.enter_async_context(stream)
                 answered = True
             finally:
-                self._report(answered, perf_counter_ns() - started)
+                self.report(answered, perf_counter_ns() - started)
             # What is newer than the last known version follows at once.
-            self._current_at = self._opened_at = self._clock()
+            self._current_at = self._opened_at = self.clock()
             self.problem, self.status, self._watching = "", 0, True
             self._assess()
             await self._follow(parts, asked)
@@ -307,7 +300,7 @@ class Reflector:
             if loop.time() < end:
                 raise _Outdated(f"no event and no bookmark for {STALL_SECONDS:g} s") from None
         else:
-            self._current_at = self._clock()
+            self._current_at = self.clock()
 
     def _take(self, line: bytes) -> None:
         """Apply one event; the next watch begins after it."""
@@ -318,12 +311,12 @@ class Reflector:
         if _earlier(version, self._version):
             raise _Outdated(f"resourceVersion {version} follows {self._version}")
         if kind in ("ADDED", "MODIFIED"):
-            self._put(key_of(found), self._keep(found))
+            self._put(key_of(found), self.keep(found))
         elif kind == "DELETED":
             self._put(key_of(found), None)
         elif kind != "BOOKMARK":
             raise InvalidAnswer(f"unknown type {kind[:40]!r} of an event")
-        self._version, self._current_at = version, self._clock()
+        self._version, self._current_at = version, self.clock()
 
     def _put(self, key: tuple[str, str], rest: JSONObject | None) -> None:
         if self._kept.get(key) == rest:
@@ -332,7 +325,7 @@ class Reflector:
             del self._kept[key]
         else:
             self._kept[key] = rest
-        self._changed(*key)
+        self.changed(*key)
 
     def _refuse(self, status: JSONObject) -> NoReturn:
         """Raise the error of an ERROR event."""

@@ -5,6 +5,7 @@ writes that time into managedFields of whatever is written.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic, time
 
@@ -15,27 +16,25 @@ from policyd.json_types import JSONObject
 BEHIND, AHEAD = 1.0, 3.0
 
 
+@dataclass(eq=False, repr=False)
 class ServerClock:
     """The time of the API server as it was seen last, and what has passed since. The own clock is
     used before that, and while it agrees.
     """
 
-    def __init__(
-        self,
-        elapsed: Callable[[], float] = monotonic,
-        own: Callable[[], float] = time,
-    ) -> None:
-        self._elapsed = elapsed
-        self._own = own
+    elapsed: Callable[[], float] = monotonic
+    own: Callable[[], float] = time
+
+    def __post_init__(self) -> None:
         self._seen: tuple[float, float] | None = None
 
     def __call__(self) -> float:
         """The Unix time, at most a second or two late."""
-        own = self._own()
+        own = self.own()
         if self._seen is None:
             return own
         at, elapsed = self._seen
-        shown = at + self._elapsed() - elapsed
+        shown = at + self.elapsed() - elapsed
         return own if shown - BEHIND <= own <= shown + AHEAD else shown
 
     def saw(self, stored: JSONObject) -> None:
@@ -43,4 +42,4 @@ class ServerClock:
         fields = (stored.get("metadata") or {}).get("managedFields") or []
         times = [each["time"] for each in fields if isinstance(each.get("time"), str)]
         if times:
-            self._seen = datetime.fromisoformat(max(times)).timestamp(), self._elapsed()
+            self._seen = datetime.fromisoformat(max(times)).timestamp(), self.elapsed()

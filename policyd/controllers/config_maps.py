@@ -8,12 +8,11 @@ the API server is away, the last state stays.
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from contextlib import suppress
-from http import HTTPStatus
 from math import inf
 from urllib.parse import quote
 
 from policyd.cluster.client import PROBLEMS, describe
-from policyd.cluster.objects import ObjectClient, ObjectError
+from policyd.cluster.objects import ObjectClient, ObjectError, or_none
 from policyd.cluster.watching import RELIST_SECONDS, Reflector, Watched
 from policyd.json_types import JSONObject
 from policyd.policy.config_maps.config_map_files import (
@@ -201,11 +200,10 @@ class PolicyConfigMaps(FollowedConfigMaps):
         None if there is none. Raises NotRead.
         """
         try:
-            return slim(await self._client.get(f"{self._path}/{quote(name, safe='')}"))
+            found = await or_none(self._client.get(f"{self._path}/{quote(name, safe='')}"))
         except (ObjectError, *PROBLEMS) as error:
-            if isinstance(error, ObjectError) and error.status == HTTPStatus.NOT_FOUND:
-                return None
             raise NotRead(describe(error)) from None
+        return None if found is None else slim(found)
 
 
 class ExceptionConfigMaps(FollowedConfigMaps):

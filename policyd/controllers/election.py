@@ -6,6 +6,7 @@ may be wrong, so the times in the Lease are only for people.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import monotonic, time
 
@@ -19,24 +20,21 @@ RENEW_SECONDS = 10.0
 RETRY_SECONDS = 2.0
 
 
+@dataclass(eq=False, repr=False)
 class Election:
     """What one candidate knows of a Lease, and what it may write.
 
     ``clock`` measures time, ``wall`` is shown to people.
     """
 
-    def __init__(
-        self,
-        identity: str,
-        clock: Callable[[], float] = monotonic,
-        wall: Callable[[], float] = time,
-    ) -> None:
-        self.identity = identity
-        self._clock = clock
-        self._wall = wall
+    identity: str
+    clock: Callable[[], float] = monotonic
+    wall: Callable[[], float] = time
+
+    def __post_init__(self) -> None:
         self._spec: JSONObject = {}
         self._metadata: JSONObject = {}
-        self._exists = False
+        self.exists = False  # a Lease that exists is replaced, else it is created
         self._seen_at = float("-inf")  # when the spec was seen to change
         self._renewed_at: float | None = None
 
@@ -44,7 +42,7 @@ class Election:
     def holds(self) -> bool:
         """Whether this candidate may act as the holder now."""
         renewed = self._renewed_at
-        return renewed is not None and self._clock() - renewed < RENEW_SECONDS
+        return renewed is not None and self.clock() - renewed < RENEW_SECONDS
 
     @property
     def holder(self) -> str:
@@ -53,10 +51,10 @@ class Election:
 
     def saw(self, lease: JSONObject | None) -> None:
         """Record the Lease as it is; None if there is none."""
-        self._exists = lease is not None
+        self.exists = lease is not None
         spec = (lease or {}).get("spec") or {}
         if spec != self._spec:
-            self._spec, self._seen_at = spec, self._clock()
+            self._spec, self._seen_at = spec, self.clock()
         self._metadata = (lease or {}).get("metadata") or {}
         if self.holder != self.identity:
             self._renewed_at = None
@@ -64,9 +62,9 @@ class Election:
     def wanted(self, namespace: str, name: str) -> JSONObject | None:
         """The Lease to write in order to hold it; None while another one holds it."""
         mine = self.holder == self.identity
-        if self.holder and not mine and self._clock() < self._seen_at + self._duration:
+        if self.holder and not mine and self.clock() < self._seen_at + self._duration:
             return None
-        now = _timestamp(self._wall())
+        now = _timestamp(self.wall())
         transitions = int(self._spec.get("leaseTransitions") or 0)
         return self._lease(
             namespace,
@@ -76,7 +74,7 @@ class Election:
                 "leaseDurationSeconds": LEASE_SECONDS,
                 "acquireTime": self._spec.get("acquireTime") if mine else now,
                 "renewTime": now,
-                "leaseTransitions": transitions if mine or not self._exists else transitions + 1,
+                "leaseTransitions": transitions if mine or not self.exists else transitions + 1,
             },
         )
 
@@ -84,7 +82,7 @@ class Election:
         """The Lease to write in order to give it up; None if another one holds it."""
         if self.holder != self.identity:
             return None
-        now = _timestamp(self._wall())
+        now = _timestamp(self.wall())
         return self._lease(
             namespace,
             name,
@@ -101,11 +99,6 @@ class Election:
         """Record that the Lease was written, by a request that was sent then."""
         self.saw(lease)
         self._renewed_at = sent_at if self.holder == self.identity else None
-
-    @property
-    def exists(self) -> bool:
-        """Whether there is a Lease: it is replaced then, and created else."""
-        return self._exists
 
     @property
     def _duration(self) -> float:

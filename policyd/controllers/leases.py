@@ -11,11 +11,10 @@ from collections.abc import Callable
 from http import HTTPStatus
 from time import monotonic
 
-from policyd.cluster.objects import ObjectClient, ObjectError
+from policyd.cluster.objects import ObjectClient, ObjectError, or_none
 from policyd.controllers.clocks import ServerClock
 from policyd.controllers.controller import FORBIDDEN, Controller, Trouble, reason
 from policyd.controllers.election import RETRY_SECONDS, Election
-from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.waiting import until_any
 
@@ -106,7 +105,7 @@ class LeaseHolder(Controller):
     async def _acquire(self) -> None:
         election = self._election
         if not election.holds:
-            election.saw(await self._read())
+            election.saw(await or_none(self._client.get(self._path)))
         wanted = election.wanted(self._namespace, self._name)
         if wanted is None:
             return
@@ -119,18 +118,10 @@ class LeaseHolder(Controller):
         except ObjectError as error:
             if error.status in (HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND):
                 # Somebody else wrote or deleted it: the next attempt must know.
-                election.saw(await self._read())
+                election.saw(await or_none(self._client.get(self._path)))
             raise
         election.wrote(stored, sent)
         self._clock.saw(stored)
-
-    async def _read(self) -> JSONObject | None:
-        try:
-            return await self._client.get(self._path)
-        except ObjectError as error:
-            if error.status == HTTPStatus.NOT_FOUND:
-                return None
-            raise
 
     def _note(self) -> None:
         """Report a change of the holder's role."""

@@ -13,7 +13,7 @@ from math import inf
 from time import monotonic
 from typing import Protocol
 
-from policyd.cluster.objects import ObjectClient, ObjectError
+from policyd.cluster.objects import ObjectClient, ObjectError, or_none
 from policyd.controllers.controller import reason
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField, changed_by, shown
@@ -94,31 +94,19 @@ class ReconcileStep:
 _UNKNOWN = object()
 
 
+@dataclass(eq=False, slots=True)
 class _Record:
     """What is remembered of an object that differed."""
 
-    __slots__ = (
-        "differs_since",
-        "failures",
-        "gone",
-        "hurried_at",
-        "known",
-        "problem",
-        "repairs",
-        "spread",
-        "tried_at",
-    )
-
-    def __init__(self) -> None:
-        self.known: object = _UNKNOWN  # the version of the aim that was stored
-        self.repairs = 0  # of what others changed, since they left it alone for long
-        self.failures = 0  # in a row
-        self.tried_at = -inf
-        self.gone = False  # whether what was stored at the last look enforces nothing
-        self.hurried_at = -inf  # when a loss was tried at once after errors
-        self.spread = 1.0
-        self.differs_since: float | None = None
-        self.problem = ""
+    known: object = _UNKNOWN  # the version of the aim that was stored
+    repairs: int = 0  # of what others changed, since they left it alone for long
+    failures: int = 0  # in a row
+    tried_at: float = -inf
+    gone: bool = False  # whether what was stored at the last look enforces nothing
+    hurried_at: float = -inf  # when a loss was tried at once after errors
+    spread: float = 1.0
+    differs_since: float | None = None
+    problem: str = ""
 
 
 @dataclass(eq=False)
@@ -221,7 +209,7 @@ class Reconciler:
     async def _repair(self, record: _Record, aim: Aim, now: float) -> ReconcileStep:
         """Write an object unless it is as it should be."""
         record.spread = random.uniform(*SPREAD)  # noqa: S311 - a pause, no secret
-        found = await self._read(aim.path)
+        found = await or_none(self.client.get(aim.path))
         wanted = aim.wanted(found)
         fields = _differing(aim, found, wanted)
         if fields is None:  # the watch is late
@@ -244,14 +232,6 @@ class Reconciler:
         if _differing(aim, stored, wanted) is not None:
             return ReconcileStep(False, PAUSE_SECONDS, wrote=True)
         return ReconcileStep(True, self._settled(record, aim.version, now), wrote=True)
-
-    async def _read(self, path: str) -> JSONObject | None:
-        try:
-            return await self.client.get(path)
-        except ObjectError as error:
-            if error.status == HTTPStatus.NOT_FOUND:
-                return None
-            raise
 
     async def _write(
         self, aim: Aim, found: JSONObject | None, wanted: JSONObject | None
@@ -276,11 +256,7 @@ class Reconciler:
     async def _delete(self, path: str, found: JSONObject) -> None:
         metadata = found.get("metadata") or {}
         uid, version = (str(metadata.get(each) or "") for each in ("uid", "resourceVersion"))
-        try:
-            await self.client.delete(path, uid=uid, resource_version=version)
-        except ObjectError as error:
-            if error.status != HTTPStatus.NOT_FOUND:
-                raise
+        await or_none(self.client.delete(path, uid=uid, resource_version=version))
 
     def _log_conflict(self, record: _Record, aim: Aim, conflict: "_Conflict") -> None:
         """Name who changed what policyd wrote; from the point where repairs are put off, as a

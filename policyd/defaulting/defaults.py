@@ -4,10 +4,7 @@ from collections.abc import Mapping
 
 from policyd._core.patch.diff import diff
 from policyd.cel.syntax.recursion import deep_recursion
-from policyd.defaulting.builtin import with_defaults
-from policyd.defaulting.custom import with_structural_defaults
 from policyd.defaulting.placing import FIELDS, in_namespace
-from policyd.defaulting.written import written
 from policyd.json_types import JSON, JSONObject, is_deeper
 from policyd.mutation.schemas.schemas import Schemas
 
@@ -30,6 +27,10 @@ class Defaults:
         kind = self._schemas.lookup(group, version, str(obj.get("kind")))
         if kind is None or is_deeper(obj, _DEEPEST):
             return obj
+        # Imported here because a server needs them only for params among its files.
+        from policyd.defaulting.builtin import with_defaults
+        from policyd.defaulting.custom import with_structural_defaults
+
         with deep_recursion():
             if kind.native:
                 return with_defaults(obj, kind, self._schemas.version)
@@ -50,6 +51,8 @@ class Defaults:
 
     def changes(self, raw: JSON, before: JSON, after: JSON) -> tuple[list[JSONObject], JSON]:
         """Return what mutations change in a manifest: as JSON patch, and the manifest after it."""
+        from policyd.defaulting.written import written
+
         with deep_recursion():
             result = written(raw, before, after)
         group, _, version = str((raw or {}).get("apiVersion")).rpartition("/")

@@ -14,7 +14,7 @@ from policyd.export.model import Reason
 from policyd.json_types import JSONObject
 from policyd.policy.compile.exemptions import end_of
 from policyd.policy.kinds.generated_names import MOST_PREFIX, UNKNOWN
-from policyd.policy.model.kinds import Exception_
+from policyd.policy.model.exceptions import Exception_
 
 _OBJECT = "(object != null ? object : oldObject)"
 # The labels of the object that a policy evaluates: the old one if there is no new one.

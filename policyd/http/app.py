@@ -5,6 +5,7 @@ TLS port only, everything else on the plain port only.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -40,38 +41,29 @@ if TYPE_CHECKING:
     from policyd.http.callers import CallerCheck
 
 
+@dataclass(eq=False, repr=False)
 class Application:
     """The ASGI app."""
 
-    def __init__(
-        self,
-        reviews: Reviews,
-        admin: App,
-        store: PoliciesInUse,
-        lifecycle: Lifecycle,
-        recorder: Recorder,
-        *,
-        process: ProcessView,
-        edits: Reviews | None = None,
-    ) -> None:
-        self._process = process
-        self._reviews = reviews
-        self._edits = edits
-        self._admin = admin
-        self._store = store
-        self._lifecycle = lifecycle
-        self._recorder = recorder
+    reviews: Reviews
+    admin: App
+    store: PoliciesInUse
+    lifecycle: Lifecycle
+    recorder: Recorder
+    _: KW_ONLY
+    process: ProcessView
+    edits: Reviews | None = None
 
     def begin(self, scope: ASGIScope) -> ReviewRequest | None:
         """Return the review that begins with this head; None if there is none at its path."""
         if scope["type"] != "http" or scope["scheme"] != "https":
             return None
         path = scope["path"]
-        route = ROUTES.get(path) or route_of_policy(path, self._store.current.policies)
+        route = ROUTES.get(path) or route_of_policy(path, self.store.current.policies)
         if route is not None:
-            return self._reviews.begin(scope, *route)
-        if path == EDIT_PATH and self._edits is not None:
-            return self._edits.begin(scope, "validate", None)
+            return self.reviews.begin(scope, *route)
+        if path == EDIT_PATH and self.edits is not None:
+            return self.edits.begin(scope, "validate", None)
         return None
 
     async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
@@ -83,19 +75,19 @@ class Application:
             await self._answer_admin(scope, receive, send)
         else:
             reason = str(nothing_at(scope))
-            self._recorder.rejected(404, peer_of(scope), path_of(scope), reason)
-            await not_found(scope, receive, send, closing=self._lifecycle.draining)
+            self.recorder.rejected(404, peer_of(scope), path_of(scope), reason)
+            await not_found(scope, receive, send, closing=self.lifecycle.draining)
 
     async def _answer_admin(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             accept = dict(scope["headers"]).get(b"accept", b"")
             try:
-                await self._process.prepare(scope["path"], accept)
+                await self.process.prepare(scope["path"], accept)
             except TimeoutError:
                 message = b"the supervisor of the workers does not respond"
                 await respond(scope, send, 503, message, closing=True)
                 return
-        await self._admin(scope, receive, send)
+        await self.admin(scope, receive, send)
 
 
 def create_app(
@@ -133,7 +125,9 @@ def create_app(
         body_timeout=settings.body_timeout,
     )
     reviews = make(evaluator, recorder, capture=capture)
-    status = Status(store, lifecycle, exposition, unready, cluster=cluster, process=process)
+    status = Status(
+        store, lifecycle, exposition, unready, cluster=cluster or ClusterView(), process=process
+    )
     admin = Starlette(
         routes=[
             Route("/livez", status.live),

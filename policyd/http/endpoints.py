@@ -5,6 +5,7 @@ its HTTP status.
 """
 
 import asyncio
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from time import perf_counter_ns
 from typing import Protocol
@@ -56,31 +57,24 @@ class ReviewSink(Protocol):
     ) -> None: ...
 
 
+@dataclass(eq=False, repr=False)
 class Reviews:
     """What the requests to webhooks have in common; one object for the whole server."""
 
-    def __init__(
-        self,
-        evaluator: ReviewEvaluator,
-        recorder: Recorder,
-        in_flight: InFlight,
-        lifecycle: Lifecycle,
-        *,
-        timeout: float,
-        max_body_bytes: int,
-        body_timeout: float = 5.0,
-        capture: ReviewSink | None = None,
-    ) -> None:
-        self.evaluator = evaluator
-        self.recorder = recorder
-        self.in_flight = in_flight
-        self.lifecycle = lifecycle
-        self.capture = capture
+    evaluator: ReviewEvaluator
+    recorder: Recorder
+    in_flight: InFlight
+    lifecycle: Lifecycle
+    _: KW_ONLY
+    timeout: float
+    max_body_bytes: int
+    body_timeout: float = 5.0
+    capture: ReviewSink | None = None
+
+    def __post_init__(self) -> None:
         self.deadlines = Deadlines()
         self.turns = EvaluationTurns()
-        self.timeout = timeout
-        self.max_body_bytes = max_body_bytes
-        self.body_ns = int(body_timeout * 1e9)
+        self.body_ns = int(self.body_timeout * 1e9)
 
     def begin(
         self, scope: ASGIScope, webhook: Webhook, only: PolicyFilter | None

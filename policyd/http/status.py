@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from time import perf_counter, thread_time
 from typing import Any, Protocol, TypeVar
 
@@ -59,27 +60,21 @@ class ProcessView:
         return {each.name: each.snapshot() for each in policies.counters() if each.name in names}
 
 
+@dataclass(eq=False, repr=False)
 class Status:
     """Reports the state of the server. ``unready`` returns why it is not ready, beside its policies
     and ports.
     """
 
-    def __init__(
-        self,
-        store: PoliciesInUse,
-        lifecycle: Lifecycle,
-        exposition: MetricsRenderer,
-        unready: Callable[[], Sequence[str]] = tuple,
-        *,
-        cluster: ClusterView | None = None,
-        process: ProcessView | None = None,
-    ) -> None:
-        self._process = process or ProcessView()
-        self._cluster = cluster or ClusterView()
-        self._store = store
-        self._unready = unready
-        self._lifecycle = lifecycle
-        self._exposition = exposition
+    store: PoliciesInUse
+    lifecycle: Lifecycle
+    exposition: MetricsRenderer
+    unready: Callable[[], Sequence[str]] = tuple
+    _: KW_ONLY
+    cluster: ClusterView = field(default_factory=ClusterView)
+    process: ProcessView = field(default_factory=ProcessView)
+
+    def __post_init__(self) -> None:
         self._cache = RenderCache()
 
     async def live(self, _: Request) -> Response:
@@ -93,11 +88,11 @@ class Status:
         kube-proxy still sends requests to it, if it is ready, when no other endpoint is left.
         """
         missing = [
-            self._store.unready,
-            "" if self._lifecycle.listening else "not listening",
-            *self._unready(),
+            self.store.unready,
+            "" if self.lifecycle.listening else "not listening",
+            *self.unready(),
         ]
-        missing = [*self._process.readiness([reason for reason in missing if reason])]
+        missing = [*self.process.readiness([reason for reason in missing if reason])]
         message = "not ready: " + ", ".join(missing) if missing else "ok"
         return self._closing(PlainTextResponse(message, 503 if missing else 200))
 
@@ -105,7 +100,7 @@ class Status:
         """Metrics in the Prometheus format, or as OpenMetrics if Accept prefers it."""
         accept = request.headers.get("accept", "")
         kind = "openmetrics" if "openmetrics" in accept else "prometheus"
-        text, content_type = await self._cache.later(kind, lambda: self._exposition.prepare(accept))
+        text, content_type = await self._cache.later(kind, lambda: self.exposition.prepare(accept))
         return self._closing(Response(text, headers={"content-type": content_type}))
 
     async def policies(self, request: Request) -> Response:
@@ -113,7 +108,7 @@ class Status:
         trusted = _is_trusted(request)
 
         def prepare() -> Render:
-            head, rows = self._shown(self._store.current.policies, trusted)
+            head, rows = self._shown(self.store.current.policies, trusted)
             return lambda: (orjson.dumps({**head, "policies": list(rows)}), JSON)
 
         text, content_type = await self._cache.later(f"policies {trusted}", prepare)
@@ -124,7 +119,7 @@ class Status:
         denials, which a query selects as those of all policies.
         """
         name = request.path_params["name"]
-        named = [policy for policy in self._store.current.policies if policy.name == name]
+        named = [policy for policy in self.store.current.policies if policy.name == name]
         if not named:
             return self._closing(_json({"error": f"no policy is named {name!r}"}, 404))
         try:
@@ -135,7 +130,7 @@ class Status:
         head, rows = self._shown(named, trusted)
         shown = {**head, "policies": list(rows)}
         if trusted:
-            shown["denials"] = query.page(self._process.denials())["denials"]
+            shown["denials"] = query.page(self.process.denials())["denials"]
         return self._closing(_json(shown))
 
     async def denials(self, request: Request) -> Response:
@@ -146,7 +141,7 @@ class Status:
             query = denial_query(request.url.query)
         except ReviewError as error:
             return self._closing(_json({"error": str(error)}, error.status))
-        return self._closing(_json(query.page(self._process.denials())))
+        return self._closing(_json(query.page(self.process.denials())))
 
     async def wrong(self, request: Request, error: Any) -> Response:
         """A JSON error for a path or method that is not served."""
@@ -158,7 +153,7 @@ class Status:
         return self._closing(answer)
 
     def _closing(self, answer: Response) -> Response:
-        if self._lifecycle.draining:
+        if self.lifecycle.draining:
             answer.headers["connection"] = "close"
         return answer
 
@@ -168,15 +163,15 @@ class Status:
         """Return what is shown of the server, and the rows of the policies: these are made of what
         was taken before, by any thread.
         """
-        current = self._store.current
+        current = self.store.current
         names = {policy.name for policy in policies}
-        reached, placed = self._cluster.reached, self._cluster.placed
-        counters = self._process.counted(current, names)
+        reached, placed = self.cluster.reached, self.cluster.placed
+        counters = self.process.counted(current, names)
         head = {
             "generation": current.generation,
             "kubernetesVersion": str(current.version),
-            "lastReload": _reload(self._store, trusted),
-            "servesLastGood": self._store.serves_last_good,
+            "lastReload": _reload(self.store, trusted),
+            "servesLastGood": self.store.serves_last_good,
             **self._config_maps(trusted),
         }
         rows = (
@@ -195,7 +190,7 @@ class Status:
         """The ConfigMaps that policies are read from, and those of teams with exceptions.
         ``heldVersion``: a later edit has errors.
         """
-        bundles = self._store.bundles
+        bundles = self.store.bundles
         if not bundles or not trusted:
             return {}
         shown: list[dict[str, Any]] = []

@@ -16,8 +16,7 @@ from policyd.policy.compile.params import stored
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.kinds.mapping import ResourceMapper
-from policyd.policy.model.kinds import PolicyTest
-from policyd.policy.model.suite import Webhook
+from policyd.policy.model.suite import PolicyTest, Webhook
 from policyd.policy.source import loader
 from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.suite.expectations import CaseAnswer, CaseNote

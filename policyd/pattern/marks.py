@@ -53,6 +53,14 @@ def split(key: str) -> tuple[Mark, str]:
     return mark, name
 
 
+def split_if_known(key: str) -> tuple[Mark | None, str]:
+    """Return the same; None and the whole key if it only looks marked, an error of the policy."""
+    try:
+        return split(key)
+    except UnknownMark:
+        return None, key
+
+
 def marked(mark: Mark, name: str) -> str:
     """Build the key from mark and name: the inverse of ``split``."""
     return name if mark is Mark.NONE else f"{mark.value}({name})"

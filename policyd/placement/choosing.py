@@ -11,6 +11,7 @@ and then next to nothing for each further policy. In the API server each policy 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from policyd.bounded_text import few
 from policyd.export.model import ExportedPart, ExportedPolicy
 from policyd.placement.placed_documents import ServedKinds
 from policyd.placement.placement import PlacedPart, Placement, PlacementMode, PolicyPart
@@ -48,12 +49,12 @@ class Overlaps:
         """Whether a policy matches any request."""
         return bool(self._targets.get((policy, webhook)))
 
-    def with_(self, policy: str, webhook: Webhook) -> frozenset[str]:
-        """Return the other policies that match some of the same requests at the webhook."""
+    def with_(self, policy: str, webhook: Webhook) -> list[str]:
+        """Return the other policies that match some of the same requests at the webhook, sorted."""
         found: set[str] = set()
         for target in dict.fromkeys(self._targets.get((policy, webhook), ())):
             found.update(name for other, name in self._about(target, webhook) if target.meet(other))
-        return frozenset(found - {policy})
+        return sorted(found - {policy})
 
     def _about(
         self, target: RequestTarget, webhook: Webhook
@@ -193,7 +194,8 @@ class _Chooser:
                 return True, "no other policy validates its resources: no webhook call is needed"
             return False, (
                 f"before Kubernetes {CHEAP_VALIDATION}, one webhook call costs less than"
-                f" {1 + len(others)} validating policies for its resources: it and {_few(others)}"
+                f" {1 + len(others)} validating policies for its resources: it and"
+                f" {few(others, _SHOWN)}"
             )
         able = 1 + sum((name, "validate") not in self._barred for name in others)
         if able > MOST_VALIDATING:
@@ -211,7 +213,7 @@ class _Chooser:
         if others:
             return False, (
                 f"one webhook call costs less than {1 + len(others)} mutating policies for its"
-                f" resources: it and {_few(others)}"
+                f" resources: it and {few(others, _SHOWN)}"
             )
         return True, "no other policy mutates its resources: no webhook call is needed"
 
@@ -229,8 +231,3 @@ def _stale(policy: CompiledPolicy) -> str:
         f"the API server never watches {policy.param_kind[1]} objects again once its last policy"
         " with params of that kind was deleted"
     )
-
-
-def _few(names: frozenset[str]) -> str:
-    shown, more = sorted(names)[:_SHOWN], len(names) - _SHOWN
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")

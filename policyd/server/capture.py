@@ -45,17 +45,17 @@ class _Item(NamedTuple):
     time: datetime
 
 
-def capturing(settings: Settings, recorder: PrometheusRecorder, log: Log) -> "Capture | None":
-    """Return what records requests as the settings want it; None if they do not."""
-    if settings.capture is None:
-        return None
+def capturing(
+    folder: Path, settings: Settings, recorder: PrometheusRecorder, log: Log
+) -> "Capture":
+    """Return what records requests in a folder."""
 
     def done(outcome: CaptureOutcome, error: Exception | None) -> None:
         recorder.captured(outcome)
         if error is not None:
             log.write("error", "capture", f"cannot record requests: {error}")
 
-    return Capture(settings.capture, settings.capture_max_bytes, done, log.errors, settings.workers)
+    return Capture(folder, settings.capture_max_bytes, done, log.errors, settings.workers)
 
 
 class Capture:
@@ -78,7 +78,7 @@ class Capture:
         self._folder = folder
         self._files = _FILES * writers
         # A file in use by another process may have the oldest name, but was written lately.
-        self._age = _name if writers == 1 else _written
+        self._age = (lambda path: (0, path)) if writers == 1 else _written
         self._file_bytes = max(1, max_bytes // self._files)
         self._on_outcome = on_outcome
         self.errors = errors
@@ -178,10 +178,6 @@ class Capture:
         file, self._file = self._file, None
         if file is not None:
             os.close(file)
-
-
-def _name(path: Path) -> tuple[int, Path]:
-    return 0, path
 
 
 def _written(path: Path) -> tuple[int, Path]:

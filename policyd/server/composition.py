@@ -35,11 +35,9 @@ from policyd.observability.tracing.switch import tracing
 from policyd.option_values import Address
 from policyd.policy.compile.missing_schemas import RULE as MISSING_SCHEMA
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.kinds.wanted_definitions import Fetch
 from policyd.policy.source.files import Bundle
 from policyd.server import allocator, signals
 from policyd.server.callers.switch import keys_known, required_tokens
-from policyd.server.capture import capturing
 from policyd.server.config_map_policies import ConfigMapPolicies
 from policyd.server.health import WatchSupervisor
 from policyd.server.network import draining
@@ -58,6 +56,8 @@ from policyd.versions import NEWEST, KubernetesVersion
 from policyd.waiting import until_any
 
 if TYPE_CHECKING:
+    from policyd.policy.kinds.wanted_definitions import Fetch
+    from policyd.server.capture import Capture
     from policyd.server.cluster.cluster_connection import ClusterConnection
     from policyd.server.cluster.cluster_controllers import ClusterControllers
 
@@ -135,10 +135,17 @@ class Server:
         self._stop, self._certified = asyncio.Event(), asyncio.Event()
         self._interrupted = asyncio.Event()  # by SIGINT: do not wait for further requests
         self._filled = asyncio.Event()  # there are policies, or there need not be any
-        self.capture = capturing(settings, self.recorder, self.log)
+        self.capture = self._capture()
         self._turn = turn or nullcontext()
         self._process = process or ProcessView(self.denials.recent)
         self.app = self.tracing.app(self._app(evaluate, in_flight))
+
+    def _capture(self) -> "Capture | None":
+        if self.settings.capture is None:
+            return None
+        from policyd.server.capture import capturing
+
+        return capturing(self.settings.capture, self.settings, self.recorder, self.log)
 
     def _connected(self, appointed: asyncio.Event | None) -> "ClusterConnection | None":
         if not self.settings.cluster and self.settings.kubeconfig is None:
@@ -165,7 +172,7 @@ class Server:
         )
 
     @property
-    def _definitions(self) -> Fetch | None:
+    def _definitions(self) -> "Fetch | None":
         return None if self.cluster is None else self.cluster.definitions.fetch
 
     # What one of several workers does in another way (workers/worker.py) is a method of its own.

@@ -15,14 +15,8 @@ from policyd.observability.logs import Log
 from policyd.observability.metrics.scrape import CacheState
 from policyd.observability.throttle import LineLimit
 from policyd.option_values import ConfigMapName
-from policyd.policy.config_maps.team_exceptions import HeldBack
 from policyd.server.cluster.own_namespace import known_namespace, own_namespace
-from policyd.server.edits.edit_gate import EditGate, edit_selector
-from policyd.server.edits.finding import MountedEdits, WatchedEdits
-from policyd.server.edits.model import EditFindings, PolicyEdit
-from policyd.server.edits.process import ProcessLimits, check_apart
 from policyd.server.health import WatchHealth, WatchSupervisor
-from policyd.server.policies.last_good import KeepingPlace, LastGoodFile, LastGoodPolicies
 from policyd.server.policies.loaded_set import LoadedSet
 from policyd.server.policies.policy_sources import PolicySource, Together
 from policyd.server.policies.store import LONGEST_RETRY_SECONDS, Store
@@ -32,7 +26,11 @@ if TYPE_CHECKING:
     from policyd.cluster.client import ClusterClient
     from policyd.cluster.objects import ObjectClient
     from policyd.controllers.config_maps import ExceptionConfigMaps, PolicyConfigMaps
+    from policyd.policy.config_maps.team_exceptions import HeldBack
     from policyd.server.cluster.cluster_connection import ClusterConnection
+    from policyd.server.edits.edit_gate import EditGate
+    from policyd.server.edits.model import EditFindings, PolicyEdit
+    from policyd.server.policies.last_good import KeepingPlace, LastGoodPolicies
 
 # How long to wait for the ConfigMaps at start before the last good policies are served, or the
 # server is reported as not ready.
@@ -91,11 +89,13 @@ class ConfigMapPolicies:
         found = [each for each in (self.source, self.exceptions) if each is not None]
         return Together(found) if found else None
 
-    def last_good(self, restore: Callable[[bytes], LoadedSet]) -> LastGoodPolicies | None:
+    def last_good(self, restore: Callable[[bytes], LoadedSet]) -> "LastGoodPolicies | None":
         """Where the last good policies are kept, if anywhere; ``restore`` loads them."""
         kept = self._settings.last_good
         if kept is None:
             return None
+        from policyd.server.policies.last_good import LastGoodFile, LastGoodPolicies
+
         place: KeepingPlace
         if isinstance(kept, ConfigMapName):
             place = self._config_map(kept.name)
@@ -104,7 +104,7 @@ class ConfigMapPolicies:
         self._kept = LastGoodPolicies(place, restore, self._log)
         return self._kept
 
-    def _config_map(self, name: str) -> KeepingPlace:
+    def _config_map(self, name: str) -> "KeepingPlace":
         from policyd.server.policies.last_good_config_map import LastGoodConfigMap
 
         settings, cluster = self._settings, self._cluster
@@ -131,14 +131,20 @@ class ConfigMapPolicies:
         store: Store,
         count: Callable[[str], None],
         turn: AbstractContextManager[None],
-    ) -> EditGate | None:
+    ) -> "EditGate | None":
         """Return the check of edits of the ConfigMaps, watched or mounted; None if no webhook for
         them can be registered. ``turn`` excludes other workers.
         """
+        if not self.namespace:
+            return None
+        from policyd.server.edits.edit_gate import EditGate, edit_selector
+        from policyd.server.edits.finding import MountedEdits, WatchedEdits
+        from policyd.server.edits.process import ProcessLimits, check_apart
+
         settings, cluster = self._settings, self._cluster
         fetch = None if cluster is None else cluster.definitions.fetch_more
         selector = edit_selector(settings)
-        if not selector or not self.namespace:
+        if not selector:
             return None
         known: dict[str, bool] = {
             "allow_empty": settings.allow_empty,
@@ -154,7 +160,7 @@ class ConfigMapPolicies:
         reviews = 2 * settings.max_in_flight_bytes * settings.workers
         limits = ProcessLimits(turn, reviews)
 
-        def check(edit: PolicyEdit, deadline: int) -> EditFindings:
+        def check(edit: "PolicyEdit", deadline: int) -> "EditFindings":
             return check_apart(edit, deadline, fetch, limits)
 
         return EditGate(check, find, self._log, count, namespace=self.namespace, selector=selector)
@@ -183,7 +189,7 @@ class ConfigMapPolicies:
             loop.create_task(following, name="policies of configmaps"),
         ]
 
-    async def _keep(self, kept: LastGoodPolicies, stop: asyncio.Event) -> None:
+    async def _keep(self, kept: "LastGoodPolicies", stop: asyncio.Event) -> None:
         """Write the last good policies as soon as that is possible, if it was not at once."""
         while not stop.is_set():
             await until_any(stop, seconds=KEEP_SECONDS)
@@ -259,7 +265,7 @@ class ConfigMapPolicies:
         report = partial(self._report, watch, "the exceptions of teams")
         await exceptions.follow(stop, reload_and_rest, report)
 
-    def _hold(self, held: HeldBack) -> None:
+    def _hold(self, held: "HeldBack") -> None:
         """Log what is not used of a team's ConfigMap, at a bounded rate."""
         unsaid = self._held.take(held.namespace, held.name)
         if unsaid is None:

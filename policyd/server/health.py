@@ -10,6 +10,7 @@ at once. Stale policies are better than none.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from time import monotonic
 
 from policyd.waiting import until_any
@@ -56,23 +57,20 @@ class WatchHealth:
         return self._problem or "the check for changes hangs"
 
 
+@dataclass(eq=False, repr=False)
 class WatchSupervisor:
     """All watches of a server. ``on_failure`` is called with the name and error of each failure."""
 
-    def __init__(
-        self,
-        grace: float,
-        on_failure: Callable[[str, str], None],
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
-        self._grace = grace
-        self._on_failure = on_failure
-        self._clock = clock
+    grace: float
+    on_failure: Callable[[str, str], None]
+    clock: Callable[[], float] = monotonic
+
+    def __post_init__(self) -> None:
         self._watches: list[WatchHealth] = []
 
     def add(self, name: str) -> WatchHealth:
         """Add a watch, which is healthy at first."""
-        watch = WatchHealth(name, self._clock)
+        watch = WatchHealth(name, self.clock)
         self._watches.append(watch)
         return watch
 
@@ -86,7 +84,7 @@ class WatchSupervisor:
             f"no check of the {watch.name} for changes has succeeded for {watch.silence:.0f} s:"
             f" {watch.problem}"
             for watch in self._watches
-            if watch.silence > max(self._grace, SILENCE_SECONDS)
+            if watch.silence > max(self.grace, SILENCE_SECONDS)
         ]
 
     async def keep(
@@ -95,7 +93,7 @@ class WatchSupervisor:
         """Run a watch until ``stop`` is set, and restart it when it fails."""
         pause = RESTART_SECONDS
         while not stop.is_set():
-            began = self._clock()
+            began = self.clock()
             try:
                 await work()
             except Exception as error:
@@ -103,8 +101,8 @@ class WatchSupervisor:
                 # never notice another change.
                 problem = f"{type(error).__name__}: {error}"
                 watch.failed(problem)
-                self._on_failure(watch.name, problem)
-            if self._clock() - began > LONGEST_RESTART_SECONDS:
+                self.on_failure(watch.name, problem)
+            if self.clock() - began > LONGEST_RESTART_SECONDS:
                 pause = RESTART_SECONDS
             await until_any(stop, seconds=pause)
             pause = min(2 * pause, LONGEST_RESTART_SECONDS)

@@ -7,6 +7,7 @@ reloads on SIGHUP.
 import asyncio
 import signal
 from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from functools import partial
 from time import monotonic, time
@@ -50,27 +51,20 @@ class FailureLog:
             self._log.write("error", "watch", message, watch=name, count=count)
 
 
+@dataclass(eq=False, repr=False)
 class Watcher:
     """The watches of one server."""
 
-    def __init__(
-        self,
-        store: Store,
-        certificates: Certificates,
-        connections: PortConnections,
-        log: Log,
-        *,
-        watches: WatchSupervisor,
-        cluster: "ClusterConnection | None",
-        callers: "RequiredTokens | None" = None,
-    ) -> None:
-        self._store = store
-        self._certificates = certificates
-        self._connections = connections
-        self._cluster = cluster
-        self._callers = callers
-        self._log = log
-        self._watches = watches
+    store: Store
+    certificates: Certificates
+    connections: PortConnections
+    log: Log
+    _: KW_ONLY
+    watches: WatchSupervisor
+    cluster: "ClusterConnection | None"
+    callers: "RequiredTokens | None" = None
+
+    def __post_init__(self) -> None:
         self._warned = Throttle(WARN_AGAIN_SECONDS)
         self._expired = Throttle(EXPIRED_AGAIN_SECONDS)
         self._problems: tuple[str, ...] = ()  # why the files could not be used last time
@@ -85,18 +79,18 @@ class Watcher:
             "policies": self._policies,
             "certificates": self._certificate_files,
         }
-        if self._cluster is not None:
-            caches = self._cluster.caches
-            caches.follow(self._store.current)
-            works["definitions"] = partial(self._cluster.definitions.watch, self._store)
+        if self.cluster is not None:
+            caches = self.cluster.caches
+            caches.follow(self.store.current)
+            works["definitions"] = partial(self.cluster.definitions.watch, self.store)
             works["namespaces"] = caches.namespaces.run
             works["params"] = caches.params.run
-        if self._callers is not None:
-            works["token-keys"] = self._callers.run
+        if self.callers is not None:
+            works["token-keys"] = self.callers.run
         tasks = []
         for name, work in works.items():
-            watch = self._watches.add(name)
-            keeping = self._watches.keep(watch, partial(work, stop, watch), stop)
+            watch = self.watches.add(name)
+            keeping = self.watches.keep(watch, partial(work, stop, watch), stop)
             tasks.append(loop.create_task(keeping, name=name))
         signals.serve(self._reload, self._ignored)
         self._check_expiry()
@@ -104,16 +98,16 @@ class Watcher:
 
     def unready(self) -> list[str]:
         """Why the server is not ready: watches that failed for too long, and lists not yet read."""
-        waiting = () if self._cluster is None else self._cluster.caches.waiting()
-        keyless = () if self._callers is None else self._callers.unready()
-        return [*self._watches.stale(), *waiting, *keyless]
+        waiting = () if self.cluster is None else self.cluster.caches.waiting()
+        keyless = () if self.callers is None else self.callers.unready()
+        return [*self.watches.stale(), *waiting, *keyless]
 
     async def _policies(self, stop: asyncio.Event, watch: WatchHealth) -> None:
-        await self._store.watch(stop, watch.succeeded, partial(self._degraded, watch.name))
+        await self.store.watch(stop, watch.succeeded, partial(self._degraded, watch.name))
 
     async def _certificate_files(self, stop: asyncio.Event, watch: WatchHealth) -> None:
         """Read certificates when they change, and again at intervals while they cannot be used."""
-        files = self._certificates.files
+        files = self.certificates.files
         known = fingerprint(files)
         self._read(again=True)  # they may have changed since the start
         states = changed(
@@ -141,14 +135,14 @@ class Watcher:
         """
         self._retry = min(2 * self._retry, LONGEST_RETRY_SECONDS) if again else RETRY_SECONDS
         self._retry_at = monotonic() + self._retry
-        change = self._certificates.reload()
+        change = self.certificates.reload()
         if change.problems and not (again and change.problems == self._problems):
             for problem in change.problems:
-                self._log.write("error", "certificate", f"{problem}; the previous one stays in use")
+                self.log.write("error", "certificate", f"{problem}; the previous one stays in use")
         self._problems = change.problems
-        closed = self._connections.close_distrusted() if change.removed else 0
+        closed = self.connections.close_distrusted() if change.removed else 0
         for message in _changes(change, closed):
-            self._log.write("info", "certificate", message)
+            self.log.write("info", "certificate", message)
         if change.certificate:
             self._warned, self._expired = (
                 Throttle(WARN_AGAIN_SECONDS),
@@ -162,22 +156,22 @@ class Watcher:
 
     def _check_expiry(self) -> None:
         """Log that the serving certificate expires soon, or has expired."""
-        if not self._certificates.served:
+        if not self.certificates.served:
             return
-        begins, ends = self._certificates.valid
+        begins, ends = self.certificates.valid
         left = ends - time()
         end = datetime.fromtimestamp(ends, UTC).isoformat()
         if left <= 0:
             if self._expired.count(""):
                 message = f"the serving certificate expired at {end}; API servers refuse it"
-                self._log.write("error", "certificate", message)
+                self.log.write("error", "certificate", message)
         elif left < min(WARN_SECONDS, WARN_PART * (ends - begins)) and self._warned.count(""):
-            self._log.write("warning", "certificate", f"the serving certificate expires at {end}")
+            self.log.write("warning", "certificate", f"the serving certificate expires at {end}")
 
     def _reload(self) -> None:
-        self._log.write("info", "signal", "SIGHUP: reloading policies and certificates")
+        self.log.write("info", "signal", "SIGHUP: reloading policies and certificates")
         self._read(again=False)
-        task = asyncio.get_running_loop().create_task(self._store.renew())
+        task = asyncio.get_running_loop().create_task(self.store.renew())
         self._reloads.add(task)  # the loop itself does not keep tasks alive
         task.add_done_callback(self._renewed)
 
@@ -186,11 +180,11 @@ class Watcher:
         error = None if task.cancelled() else task.exception()
         if error is not None:
             message = f"the reload failed: {type(error).__name__}: {error}"
-            self._log.write("error", "reload", message)
+            self.log.write("error", "reload", message)
 
     def _ignored(self, number: signal.Signals) -> None:
         message = f"{number.name} is ignored; SIGHUP reloads policies and certificates"
-        self._log.write("info", "signal", message)
+        self.log.write("info", "signal", message)
 
     def _degraded(self, name: str, problem: str) -> None:
         level: LogLevel = "warning" if problem else "info"
@@ -200,7 +194,7 @@ class Watcher:
                 f"inotify does not work for the {name}; checking for changes every"
                 f" {LOOK_ANYWAY:.0f} s: {problem}"
             )
-        self._log.write(level, "watch", message, watch=name)
+        self.log.write(level, "watch", message, watch=name)
 
 
 def _changes(change: CertificateReload, closed: int) -> Iterator[str]:

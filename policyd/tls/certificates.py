@@ -17,7 +17,6 @@ from policyd.errors import ConfigError
 from policyd.regular_files import read_regular
 from policyd.tls.handshakes import Context, Refusal, SwitchableContext
 from policyd.tls.issued import SelfSigned
-from policyd.tls.keys import mistake_in_key
 from policyd.tls.pem import KeyPair, certificates_in, load_pair, validity
 
 # Bytes of one file. All public authorities of a browser take a quarter of this.
@@ -198,6 +197,8 @@ class Certificates:
                 load_pair(context, pair)
                 return
             except (OSError, ValueError) as error:
+                from policyd.tls.keys import mistake_in_key
+
                 found = mistake_in_key(pair, error)
                 mistake = f"{key}{found}" if found else str(error)
         raise ConfigError(

@@ -12,7 +12,7 @@ from policyd import PolicySet, ReviewResult, build_review
 from policyd.cli import policyd
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.subresources import SUBRESOURCE_OF_KIND
-from policyd.policy.model.kinds import PolicyTest
+from policyd.policy.model.suite import PolicyTest
 from policyd.policy.model.suite_cases import cases_of
 from policyd.policy.source.loader import load
 from tests.builders.objects import container, definition, pod

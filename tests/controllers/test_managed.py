@@ -182,7 +182,7 @@ def test_who_lost_the_lease_meanwhile_writes_nothing(stored: StoredObjects) -> N
     """While the certificate was issued."""
     replica = Replica(stored)
     answers = iter([True, False])
-    replica.certificates._holds = lambda: next(answers)
+    replica.certificates.holds = lambda: next(answers)
     replica.once()
     assert stored.sent == []
 

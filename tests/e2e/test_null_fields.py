@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policyd.json_types import JSONObject
-from policyd.policy.kinds.object_types import NULLABLE
+from policyd.policy.kinds.object_types import go_fields
 from tests.e2e.client import Client
 
 CONTAINERS: JSONObject = {"containers": [{"name": "c", "image": "i"}]}
@@ -35,7 +35,7 @@ FLOW: JSONObject = {
         }
     ],
 }
-# The type and field of NULLABLE, apiVersion, kind, whether it is in a namespace, more fields, and the path.
+# A nullable type and field, apiVersion, kind, whether it is in a namespace, more fields, and the path.
 _Row = tuple[str, str, str, bool, JSONObject, str]
 OBJECTS: list[_Row] = [
     ("ClusterRole.rules", "rbac.authorization.k8s.io/v1", "ClusterRole", False, {}, "rules"),
@@ -72,4 +72,4 @@ def test_null(client: Client, namespace: str, row: _Row) -> None:
         made = made[int(step) if step.isdigit() else step]
     assert made is None
     go, _, field = name.partition(".")
-    assert field in NULLABLE[go]
+    assert field in go_fields("nullable")[go]

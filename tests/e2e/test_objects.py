@@ -163,7 +163,7 @@ def test_the_api_server_ends_a_watch_of_its_own(
     async def scenario() -> None:
         path = f"api/v1/namespaces/{namespace}/configmaps"
         async with following(admin, Watched(path)) as reflector:
-            reflector._report = lambda answered, _: begun.append(answered)
+            reflector.report = lambda answered, _: begun.append(answered)
             await becoming(lambda: len(begun) > 2, "watches")
             client.made(config_map("late", namespace))
             await becoming(lambda: reflector.objects, "the new one")

@@ -17,7 +17,7 @@ from policyd.policy.compile.compiler import compile_strict
 from policyd.policy.compile.exemptions import ExemptionInput
 from policyd.policy.kinds.generated_names import unfinished
 from policyd.policy.model.base import LabelSelector
-from policyd.policy.model.kinds import Exception_
+from policyd.policy.model.exceptions import Exception_
 from policyd.policy.source.loader import load_built
 from policyd.versions import NEWEST
 from tests.builders.policies import demand, policy

@@ -6,7 +6,7 @@ from typing import Any
 from policyd._core.schema.types import SchemaType
 from policyd.defaulting.defaults import Defaults
 from policyd.mutation.schemas.schemas import Schemas
-from policyd.policy.kinds.object_types import ALWAYS_THERE
+from policyd.policy.kinds.object_types import go_fields
 from tests.builders.samples import every_kind
 
 # Not defaults: validation requires these, or they are set after the defaults.
@@ -48,12 +48,14 @@ SOMETIMES = {
 
 
 def absent(value: Any, kind: SchemaType) -> Iterator[tuple[str, str]]:
-    """Each struct with a field of ALWAYS_THERE that this object lacks."""
+    """Each struct with a field that is always there that this object lacks."""
     if isinstance(value, list) and kind.item is not None:
         for each in value:
             yield from absent(each, kind.item.type)
     elif isinstance(value, dict):
-        missing = ALWAYS_THERE.get(kind.name, frozenset()) & set(kind.fields) - set(value)
+        missing = go_fields("alwaysThere").get(kind.name, frozenset()) & set(kind.fields) - set(
+            value
+        )
         yield from ((kind.name, field) for field in missing)
         for name, member in value.items():
             field = kind.fields.get(name, kind.extra)

@@ -72,12 +72,9 @@ def _params(policies: CompiledPolicySet) -> frozenset[WantedParams]:
         _wanted(kind, namespace, [each for each in those if namespace in ("", each.namespace)])
         for kind, those in refs.items()
         # One that names no namespace refers to that of the request, or the kind has none.
-        for namespace in ({""} if any(not r.namespace for r in those) else _places(those))
+        for places in [{each.namespace for each in those}]
+        for namespace in ({""} if "" in places else places)
     )
-
-
-def _places(refs: Iterable[CompiledParamRef]) -> set[str]:
-    return {each.namespace for each in refs}
 
 
 def _references(

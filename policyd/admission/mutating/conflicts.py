@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from policyd._core.json.equality import equal
 from policyd._core.plan.mutated_tree import ChangeLog
+from policyd.bounded_text import few
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import ListKeys
 from policyd.policy.compile.compiled import CompiledPolicy
@@ -41,10 +42,9 @@ class Conflict:
     @property
     def text(self) -> str:
         """Return one line; it quotes no value of the object except the keys of list items."""
-        more = f" and {len(self.places) - SHOWN} more" if len(self.places) > SHOWN else ""
         writers = ", ".join(f"{writer!r}" for writer in self.writers)
         word = "policies" if len(self.writers) > 1 else "policy"
-        return f"changes {', '.join(self.places[:SHOWN])}{more}, written by {word} {writers}"
+        return f"changes {few(self.places, SHOWN)}, written by {word} {writers}"
 
 
 class Conflicts:

@@ -228,10 +228,6 @@ def _check_string(arg: Expr, types: dict[int, Type]) -> None:
         raise FormatProblem(
             f"error during formatting: {_STRING_PROBLEM}, was given {found.name}", arg
         )
-    inner: tuple[Expr, ...] = ()
-    if isinstance(arg, ListExpr):
-        inner = arg.elements
-    elif isinstance(arg, MapExpr):
-        inner = tuple(part for entry in arg.entries for part in (entry.key, entry.value))
-    for each in inner:
-        _check_string(each, types)
+    if isinstance(arg, ListExpr | MapExpr):
+        for each in children(arg):
+            _check_string(each, types)

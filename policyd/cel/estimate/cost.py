@@ -26,7 +26,7 @@ from policyd.cel.syntax.ast import (
     StructExpr,
 )
 from policyd.cel.syntax.macros import ACCUMULATOR
-from policyd.cel.syntax.recursion import deep_recursion
+from policyd.cel.syntax.recursion import children, deep_recursion
 from policyd.cel.types.functions import functions
 from policyd.cel.types.types import Kind, Type, is_optional
 
@@ -191,9 +191,7 @@ class _Estimator:
         return cost.plus(_MAKE_LIST)
 
     def _map(self, node: MapExpr) -> Range:
-        cost = ZERO
-        for entry in node.entries:
-            cost = cost.plus(self.cost(entry.key)).plus(self.cost(entry.value))
+        cost = self._sum(children(node))
         keys = self._union(tuple(entry.key for entry in node.entries))
         values = self._union(tuple(entry.value for entry in node.entries))
         self._keep(node, None, _Parts(False, keys, values))

@@ -2,14 +2,10 @@
 operator between them and words of other languages; and those in the arguments of macros.
 """
 
-from collections import defaultdict
-from collections.abc import Mapping
-
 from policyd.cel.hints.operators import OPERATORS, not_in
 from policyd.cel.hints.stream import (
     Mistake,
     MistakeRules,
-    Rule,
     SourcePieces,
     bracket_mistake,
     replaced,
@@ -140,16 +136,6 @@ def nothing(s: SourcePieces) -> Mistake | None:
     return None
 
 
-LITERALS: MistakeRules = {
-    "STRING": (string,),
-    BAD_STRING: (bad_string,),
-    UNCLOSED: (unclosed,),
-    "NUM_INT": (number,),
-    "NUM_FLOAT": (number,),
-    "ESC_IDENTIFIER": (escaped_name,),
-}
-
-
 def infix(s: SourcePieces, at: int) -> Mistake | None:
     """A word between two values, where CEL has an operator or a function."""
     word = s.text(at)
@@ -232,24 +218,21 @@ def reserved(name: str) -> tuple[str, str]:
     return f"'{name}' is a word that CEL reserves", known
 
 
-_WORD_RULES: tuple[Rule, ...] = (infix, prefix)
-WORDS: MistakeRules = {"IDENTIFIER": _WORD_RULES}
-
-
 _MOST = 5
 _MOST_SEEN = 50  # of all kinds together: each may have a look at all of the source
 _RESERVED = "reserved identifier: "
 
 
-def _joined() -> Mapping[str, tuple[Rule, ...]]:
-    found: dict[str, tuple[Rule, ...]] = defaultdict(tuple)
-    for rules in (LITERALS, OPERATORS, WORDS):
-        for key, row in rules.items():
-            found[key] += row
-    return dict(found)
-
-
-_RULES = _joined()
+_RULES: MistakeRules = {
+    **OPERATORS,
+    "STRING": (string,),
+    BAD_STRING: (bad_string,),
+    UNCLOSED: (unclosed,),
+    "NUM_INT": (number,),
+    "NUM_FLOAT": (number,),
+    "ESC_IDENTIFIER": (escaped_name,),
+    "IDENTIFIER": (infix, prefix),
+}
 
 
 def mistakes(text: str) -> list[Mistake]:

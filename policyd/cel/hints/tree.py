@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from policyd.bounded_text import few
 from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr
 from policyd.cel.syntax.recursion import children
 from policyd.cel.syntax.unparse import unparse
@@ -119,6 +120,4 @@ def same_name(name: str, known: Iterable[str]) -> str:
 
 def listed(names: Iterable[str]) -> str:
     """Return names for a message, at most fifteen."""
-    known = sorted(names)
-    more = f" and {len(known) - _MOST} more" if len(known) > _MOST else ""
-    return ", ".join(known[:_MOST]) + more
+    return few(sorted(names), _MOST)

@@ -62,7 +62,7 @@ def _quoted(text: str) -> str:
 
 
 class Recovery:
-    """Return every library and untyped admission variables: for ``policyd eval``."""
+    """The stream of tokens and the rules under way, as ANTLR's strategy sees them."""
 
     def __init__(self, text: str, tokens: list[Token]) -> None:
         self.issues: list[Issue] = []

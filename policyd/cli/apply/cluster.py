@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import click
 
+from policyd.bounded_text import few
 from policyd.cli.apply.checked import ApplyRun, ClusterOptions
 from policyd.cli.apply.output import write
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
@@ -45,9 +46,7 @@ def _notes(left_out: int, idle: list[str]) -> Iterator[str]:
         objects = counted(left_out, "object")
         yield f"{objects} skipped: the same policies check their owners (--owned checks them too)"
     if idle:
-        more = f" and {len(idle) - _NAMED} more" if len(idle) > _NAMED else ""
-        named = ", ".join(idle[:_NAMED]) + more
-        yield f"policies that match no CREATE request in this scan: {named}"
+        yield f"policies that match no CREATE request in this scan: {few(idle, _NAMED)}"
 
 
 _OPTIONS = (

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from policyd.bounded_text import few
 from policyd.cli.apply.checked import CheckedObject, ReportOptions, Tally
 from policyd.cli.shared.output import colored_diff, diff_lines, echo_json, shortest, styled
 from policyd.cli.shared.reports import ReportEntry, ReportLevel, echo_report, with_field
@@ -89,11 +90,7 @@ def _rows(checked: CheckedObject, options: ReportOptions) -> Iterator[Row]:
         yield ("ignored", label, _place(checked, error.field), error.policy, message)
     if options.verbose and checked.admission.allowed:
         names = checked.admission.matched
-        reason = "no policy matches it"
-        if names:
-            reason = f"checked by {names[0]}" + (
-                f" and {len(names) - 1} more" if len(names) > 1 else ""
-            )
+        reason = f"checked by {few(names, 1)}" if names else "no policy matches it"
         yield ("admitted", label, place, "-", reason)
 
 

@@ -11,11 +11,12 @@ from pathlib import Path
 from policyd.errors import ConfigError, file_errors
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.files import without_packing
+from policyd.policy.source.json_text.values import is_json
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.places import Chunk, Origin
 from policyd.policy.source.splitting import read_located
 from policyd.policy.source.yaml_edit.chunks import edited_chunk, with_chunks
-from policyd.policy.source.yaml_edit.edits import CannotEdit, is_flow, with_breaks_of
+from policyd.policy.source.yaml_edit.edits import CannotEdit, with_breaks_of
 from policyd.policy.source.yaml_output import dump
 from policyd.policy.suite.expectations import same
 
@@ -64,7 +65,7 @@ def _dumped(chunk: Chunk, members: Sequence[Rewritten]) -> str:
     for each in members:
         origin = each.document.origin
         values[origin.root] = _with(values[origin.root], origin.within, each.after)
-    if is_flow(chunk.text) and len(values) == 1:
+    if is_json(chunk.text) and len(values) == 1:
         blanks = len(chunk.text) - len(chunk.text.lstrip(" "))
         return " " * blanks + json.dumps(next(iter(values.values())), ensure_ascii=False, indent=2)
     return _head(chunk) + _SEPARATOR.join(map(dump, values.values()))

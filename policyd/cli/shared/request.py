@@ -11,6 +11,7 @@ from typing import BinaryIO, NamedTuple
 
 import click
 
+from policyd.bounded_text import few
 from policyd.cli.shared.manifests import (
     Manifests,
     OldObjects,
@@ -79,8 +80,7 @@ class Selection(NamedTuple):
 
 def selectors(documents: Sequence[Document]) -> str:
     """Return the values of ``--select`` for several objects, for a message."""
-    named = ", ".join(selector(each) for each in documents[:_SHOWN])
-    return f"{named} and {len(documents) - _SHOWN} more" if len(documents) > _SHOWN else named
+    return few([selector(each) for each in documents], _SHOWN)
 
 
 def selector(document: Document) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from policyd.cli.test.run import SuiteResults, SuiteRun
-from policyd.policy.model.kinds import PolicyTest
+from policyd.policy.model.suite import PolicyTest
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.suite.runner import selected
 from policyd.regular_files import replace_file

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 
+from policyd.bounded_text import few
 from policyd.cli.shared.output import counted, styled
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.test.last_failed import note_failures
@@ -167,6 +168,4 @@ def _key(suite: SuiteRun | Document) -> tuple[str, int]:
 
 
 def _names(files: frozenset[str]) -> str:
-    names = sorted(files)
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return f"changed: {', '.join(names[:_MOST_NAMES])}{more}"
+    return f"changed: {few(sorted(files), _MOST_NAMES)}"

@@ -5,7 +5,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from http import HTTPStatus
 from time import monotonic
 
@@ -120,6 +120,7 @@ class BundleAim:
         return f"the caBundle of the {self.name} was written"
 
 
+@dataclass(eq=False, repr=False)
 class ManagedCertificates(LookingController):
     """The certificates of one replica. ``pair`` is what it serves; ``serve`` is called after it
     changed, and ``noticed`` after anything in the Secret changed.
@@ -131,51 +132,41 @@ class ManagedCertificates(LookingController):
 
     name = "managed certificates"
 
-    def __init__(
-        self,
-        client: ObjectClient,
-        options: CertificateOptions,
-        configurations: WatchedConfigurations,
-        log: Log,
-        *,
-        pair: HeldPair,
-        clock: Callable[[], float],
-        holds: Callable[[], bool],
-        publishes: Callable[[], bool],
-        serve: Callable[[], None],
-        noticed: Callable[[], None],
-        rotations: dict[str, int],
-        writes: dict[str, int],
-    ) -> None:
+    client: ObjectClient
+    options: CertificateOptions
+    configurations: WatchedConfigurations
+    log: Log
+    _: KW_ONLY
+    pair: HeldPair
+    clock: Callable[[], float]
+    holds: Callable[[], bool]
+    publishes: Callable[[], bool]
+    serve: Callable[[], None]
+    noticed: Callable[[], None]
+    rotations: dict[str, int]
+    writes: dict[str, int]
+
+    def __post_init__(self) -> None:
         super().__init__()
-        self._client = client
-        self._options = options
-        self._configurations = configurations
-        self._log = log
-        self._clock = clock
-        self._holds = holds
-        self._publishes = publishes
-        self._serve = serve
-        self._noticed = noticed
-        self._rotations = rotations
-        self._where = f"{options.namespace}/{options.secret}"
-        self.pair = pair
-        self._list = f"api/v1/namespaces/{options.namespace}/secrets"
-        selector = f"metadata.name={options.secret}"
+        self._where = f"{self.options.namespace}/{self.options.secret}"
+        self._list = f"api/v1/namespaces/{self.options.namespace}/secrets"
+        selector = f"metadata.name={self.options.secret}"
         self._reflector = Reflector(
-            client,
+            self.client,
             Watched(self._list, field_selector=selector),
             changed=lambda *_: self.changed(),
             relist=RELIST_SECONDS,
         )
-        self._damage = Trouble("certificate", log)
-        self._trouble = Trouble("certificate", log)
+        self._damage = Trouble("certificate", self.log)
+        self._trouble = Trouble("certificate", self.log)
         self._found = Material()  # what the Secret holds
         self._read: JSONObject | None = None  # the Secret that it was read from
         self._memory = Material()  # the last whole one
         # The last write, until the watch has passed it, and when it was.
         self._written: tuple[JSONObject, float] | None = None
-        self._reconciler = Reconciler(client, "certificate", log, holds=holds, writes=writes)
+        self._reconciler = Reconciler(
+            self.client, "certificate", self.log, holds=self.holds, writes=self.writes
+        )
         self._complete: tuple[tuple[bytes, ...], float] | None = None  # which bundle, since when
         self._why = "the replica that holds the Lease has not written it yet"
 
@@ -210,7 +201,7 @@ class ManagedCertificates(LookingController):
         if not self._reflector.synced:
             return RETRY_SECONDS
         self._look()
-        if not self._holds():
+        if not self.holds():
             self._complete = None
             self._reconciler.forget_all()
             return LONGEST_PAUSE
@@ -244,7 +235,7 @@ class ManagedCertificates(LookingController):
                 f"the Secret {self._where} cannot be used, so the former certificate is served:"
                 f" {problems}"
             )
-            self._rotations["error"] += 1
+            self.rotations["error"] += 1
         else:
             self._damage.end(f"the Secret {self._where} can be used again")
         if self._found.whole:
@@ -252,8 +243,8 @@ class ManagedCertificates(LookingController):
         leaf = self._found.leaf
         if leaf is not None and leaf != self.pair.pair:
             self.pair.pair = leaf
-            self._serve()
-        self._noticed()
+            self.serve()
+        self.noticed()
 
     def _current(self) -> JSONObject | None:
         """The Secret as the watch or the last write has it, whichever is newer. A deletion after
@@ -265,11 +256,11 @@ class ManagedCertificates(LookingController):
             if late and monotonic() - at < UNSEEN_SECONDS:
                 return written
             self._written = None
-        return self._reflector.objects.get((self._options.namespace, self._options.secret))
+        return self._reflector.objects.get((self.options.namespace, self.options.secret))
 
     async def _lead(self) -> float:
         """Do what is due; return the seconds until something may be due again."""
-        current, configurations = self._current(), self._configurations
+        current, configurations = self._current(), self.configurations
         if current is not None and not is_ours(current):
             raise NotOurs(
                 f"the Secret {self._where} was not written by policyd: delete it, or name another"
@@ -277,10 +268,10 @@ class ManagedCertificates(LookingController):
             )
         found = list(configurations.found.values())
         situation = Situation(
-            self._clock(),
-            self._options.names,
-            self._options.lifetime,
-            bundles.published(found, self._options.address) if configurations.synced else None,
+            self.clock(),
+            self.options.names,
+            self.options.lifetime,
+            bundles.published(found, self.options.address) if configurations.synced else None,
             self._settled(found),
         )
         held = recovered(self._found, self._memory, situation)
@@ -295,14 +286,14 @@ class ManagedCertificates(LookingController):
                 self._why = f"{rotation.why}: {configurations.problem}"
             pause = rotation.at - situation.now
             if rotation.why:
-                pause = self._options.settling / 2
+                pause = self.options.settling / 2
             return min(max(pause, 0.05), published, LONGEST_PAUSE)
         await self._write(await self._step(held, situation, rotation), current, rotation.action)
         return 0.0
 
     async def _step(self, held: Material, situation: Situation, rotation: RotationPlan) -> Material:
         """What to write next."""
-        options = self._options
+        options = self.options
         if rotation.action == "prune":
             return pruned(held, situation.now)
         if rotation.action == "leaf":
@@ -320,32 +311,32 @@ class ManagedCertificates(LookingController):
         self, names: tuple[str, ...], situation: Situation, authority: KeyPair | None
     ) -> IssuedPairs:
         return await asyncio.to_thread(
-            issue, situation.now, self._options.lifetime, names, authority
+            issue, situation.now, self.options.lifetime, names, authority
         )
 
     async def _write(self, material: Material, former: JSONObject | None, action: str) -> None:
-        if not self._holds():
+        if not self.holds():
             return  # it was lost while a certificate was issued
-        body = secret(material, self._options.namespace, self._options.secret, former)
+        body = secret(material, self.options.namespace, self.options.secret, former)
         if former is None:
-            stored = await self._client.create(self._list, body)
+            stored = await self.client.create(self._list, body)
         else:
-            stored = await self._client.replace(f"{self._list}/{self._options.secret}", body)
+            stored = await self.client.replace(f"{self._list}/{self.options.secret}", body)
         self._written = stored, monotonic()
-        self._rotations["success"] += 1
-        self._log.write("info", "certificate", f"{DONE[action]} in the Secret {self._where}")
+        self.rotations["success"] += 1
+        self.log.write("info", "certificate", f"{DONE[action]} in the Secret {self._where}")
         self._look()
 
     async def _publish(self, found: list[JSONObject]) -> float:
         """Bring the bundle into the webhook configurations, unless another controller does; return
         the seconds until something may be due again.
         """
-        if self._publishes() or not self._found.bundle or not self._configurations.synced:
+        if self.publishes() or not self._found.bundle or not self.configurations.synced:
             return LONGEST_PAUSE
         pause = LONGEST_PAUSE
         for each in found:
-            key = each["kind"], self._configurations.webhook_name
-            aim = BundleAim(key, self._options.address, self._found.bundle)
+            key = each["kind"], self.configurations.webhook_name
+            aim = BundleAim(key, self.options.address, self._found.bundle)
             step = await self._reconciler.step(aim, each)
             if step.error is not None:
                 raise step.error
@@ -355,17 +346,17 @@ class ManagedCertificates(LookingController):
     def _settled(self, found: list[JSONObject]) -> bool:
         """Whether every configuration has had the whole bundle for long enough."""
         bundle = self._found.bundle
-        if not self._configurations.synced or not bundles.complete(
-            found, self._options.address, bundle
+        if not self.configurations.synced or not bundles.complete(
+            found, self.options.address, bundle
         ):
             self._complete = None
             return False
         if self._complete is None or self._complete[0] != bundle:
             self._complete = bundle, monotonic()
-        return monotonic() - self._complete[1] >= self._options.settling
+        return monotonic() - self._complete[1] >= self.options.settling
 
     def _failed(self, problem: str) -> None:
-        self._rotations["error"] += problem != self._trouble.problem
+        self.rotations["error"] += problem != self._trouble.problem
         self._trouble.begin(problem)
 
 

@@ -6,6 +6,7 @@ Denials are added by requests, at the cost of a few dictionary operations. Nothi
 
 import secrets
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from time import monotonic, time
 
 from policyd.controllers.events.denials import ReportedDenial
@@ -41,23 +42,19 @@ class EventSeries:
         return self.count - self.written
 
 
+@dataclass(eq=False, repr=False)
 class EventTable:
     """All series, those with the latest denials last. Each namespace has a part of the room, so
     that one with many different denials takes no place of others.
     """
 
-    def __init__(
-        self,
-        most: int = MOST_EVENTS,
-        most_in_namespace: int = MOST_IN_NAMESPACE,
-        *,
-        clock: Callable[[], float] = monotonic,
-        wall: Callable[[], float] = time,
-    ) -> None:
-        self._most = most
-        self._most_in_namespace = most_in_namespace
-        self._clock = clock
-        self._wall = wall
+    most: int = MOST_EVENTS
+    most_in_namespace: int = MOST_IN_NAMESPACE
+    _: KW_ONLY
+    clock: Callable[[], float] = monotonic
+    wall: Callable[[], float] = time
+
+    def __post_init__(self) -> None:
         self._series: dict[ReportedDenial, EventSeries] = {}
         self._namespaces: dict[str, dict[ReportedDenial, EventSeries]] = {}
 
@@ -76,13 +73,13 @@ class EventTable:
         if series is not None:
             del beside[denial]
         elif self._makes_room(beside):
-            series = EventSeries(denial, self._wall(), self._clock())
+            series = EventSeries(denial, self.wall(), self.clock())
         else:
             return None
         self._series[denial] = beside[denial] = series
         self._namespaces[denial.namespace] = beside
         series.count += 1
-        series.heard, series.last = self._clock(), self._wall()
+        series.heard, series.last = self.clock(), self.wall()
         return series
 
     def waiting(self) -> list[EventSeries]:
@@ -92,14 +89,14 @@ class EventTable:
 
     def due(self) -> list[EventSeries]:
         """Return those that may be written now."""
-        now = self._clock()
+        now = self.clock()
         return [each for each in self.waiting() if each.due <= now]
 
     def wrote(self, series: EventSeries, count: int) -> int:
         """Note that the Event of a series has this count; return how many denials that adds."""
         added = count - series.written
         series.written, series.attempts = count, 0
-        series.due = self._clock() + REPEAT_SECONDS
+        series.due = self.clock() + REPEAT_SECONDS
         return added
 
     def remove(self, series: EventSeries) -> int:
@@ -113,7 +110,7 @@ class EventTable:
 
     def forget_quiet(self) -> None:
         """Forget what is written and was not repeated for long."""
-        before = self._clock() - QUIET_SECONDS
+        before = self.clock() - QUIET_SECONDS
         for each in [*self._series.values()]:
             if each.heard > before:
                 break  # the others were heard later
@@ -124,7 +121,7 @@ class EventTable:
         """Whether one more has room, after the oldest one is forgotten if need be. What is not
         written is not forgotten; only one is examined, because a request waits for this.
         """
-        for series, most in ((beside, self._most_in_namespace), (self._series, self._most)):
+        for series, most in ((beside, self.most_in_namespace), (self._series, self.most)):
             if len(series) >= most:
                 oldest = next(iter(series.values()))
                 if oldest.pending:

@@ -12,6 +12,7 @@ and one that the API server deleted meanwhile (after an hour, by default) is cre
 import asyncio
 import os
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from time import monotonic, time
@@ -49,6 +50,7 @@ _LONGEST_INSTANCE = 128  # of reportingInstance
 _TERMINATING = "NamespaceTerminating"
 
 
+@dataclass(eq=False, repr=False)
 class EventWriter(Controller):
     """Reports the denials of one process. ``counts``: how many were written, dropped because there
     was no room or no time, and refused by the API server. While the process is ``draining``, Events
@@ -57,26 +59,21 @@ class EventWriter(Controller):
 
     name = "Events"
 
-    def __init__(
-        self,
-        client: ObjectClient,
-        log: Log,
-        counts: dict[str, int],
-        *,
-        draining: Callable[[], bool] = lambda: False,
-        clock: Callable[[], float] = monotonic,
-        wall: Callable[[], float] = time,
-    ) -> None:
+    client: ObjectClient
+    log: Log
+    counts: dict[str, int]
+    _: KW_ONLY
+    draining: Callable[[], bool] = lambda: False
+    clock: Callable[[], float] = monotonic
+    wall: Callable[[], float] = time
+
+    def __post_init__(self) -> None:
         super().__init__()
-        self._client = client
-        self._draining = draining
-        self._log = log
-        self._counts = counts
-        self._table = EventTable(clock=clock, wall=wall)
-        self._quota = EventQuota(clock)
+        self._table = EventTable(clock=self.clock, wall=self.wall)
+        self._quota = EventQuota(self.clock)
         self._waiting = asyncio.Event()
-        self._trouble = Trouble("events", log)
-        self._refusals = Throttle(REFUSED_SECONDS, clock)
+        self._trouble = Trouble("events", self.log)
+        self._refusals = Throttle(REFUSED_SECONDS, self.clock)
         self._pause = 0.0  # while the API server is in trouble: seconds until the next attempt
         self._instance = os.uname().nodename[:_LONGEST_INSTANCE]  # the name of the Pod
 
@@ -89,7 +86,7 @@ class EventWriter(Controller):
             return
         series = self._table.add(denial)
         if series is None:
-            self._counts["dropped"] += 1
+            self.counts["dropped"] += 1
         elif series.pending == 1:
             self._waiting.set()
 
@@ -111,13 +108,13 @@ class EventWriter(Controller):
         await asyncio.wait([task])
         lost = self._table.pending
         if lost:
-            self._counts["dropped"] += lost
-            self._log.write("warning", "events", f"{lost} denials were not reported as Events")
+            self.counts["dropped"] += lost
+            self.log.write("warning", "events", f"{lost} denials were not reported as Events")
 
     async def write_due(self) -> None:
         """Write the series whose turn it is, until the API server has a problem."""
         table = self._table
-        for series in table.waiting() if self._draining() else table.due():
+        for series in table.waiting() if self.draining() else table.due():
             if not self._quota.take(series.denial.namespace):
                 continue
             await self._write(series)
@@ -145,12 +142,12 @@ class EventWriter(Controller):
         path = f"api/v1/namespaces/{namespace}/events/{series.name}"
         body = event_of(series, self._instance)
         try:
-            await self._client.apply(path, body, MANAGER, force=True)
+            await self.client.apply(path, body, MANAGER, force=True)
         except ObjectError as error:
             self._failed(series, error)
             return
         self._recovered()
-        self._counts["written"] += self._table.wrote(series, count)
+        self.counts["written"] += self._table.wrote(series, count)
 
     def _failed(self, series: EventSeries, error: ObjectError) -> None:
         """An Event could not be written, or none can be."""
@@ -164,10 +161,10 @@ class EventWriter(Controller):
             refused = 0 if gone else self._refusals.count("refused")
             if refused:
                 message = f"an Event was refused: {error}"
-                self._log.write("warning", "events", message, count=refused)
+                self.log.write("warning", "events", message, count=refused)
         series.attempts += 1
         if not passing or series.attempts >= MOST_ATTEMPTS:
-            self._counts["failed"] += self._table.remove(series)
+            self.counts["failed"] += self._table.remove(series)
 
     def _recovered(self) -> None:
         """The API server accepts Events, even if not each one."""

@@ -7,7 +7,7 @@ one of them changes or vanishes, the replica evaluates the policy again from tha
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import datetime
 from time import monotonic
 
@@ -38,6 +38,7 @@ class _Derived:
     parts: frozenset[PolicyPart]  # that are left out
 
 
+@dataclass(eq=False, repr=False)
 class PlacedPolicies(LookingController):
     """The placement as one replica sees it.
 
@@ -48,25 +49,17 @@ class PlacedPolicies(LookingController):
 
     name = "placement"
 
-    def __init__(
-        self,
-        in_use: Callable[[], tuple[CompiledPolicySet, Sources] | None],
-        documents: WatchedDocuments,
-        options: RenderOptions,
-        mode: PlacementMode,
-        log: Log,
-        *,
-        clock: Callable[[], float],
-        noticed: Callable[[], None],
-    ) -> None:
+    in_use: Callable[[], tuple[CompiledPolicySet, Sources] | None]
+    documents: WatchedDocuments
+    options: RenderOptions
+    mode: PlacementMode
+    log: Log
+    _: KW_ONLY
+    clock: Callable[[], float]
+    noticed: Callable[[], None]
+
+    def __post_init__(self) -> None:
         super().__init__()
-        self._in_use = in_use
-        self.documents = documents
-        self._options = options
-        self._mode: PlacementMode = mode
-        self._log = log
-        self._clock = clock
-        self._noticed = noticed
         self._began: float | None = None  # when the first policies were loaded
         # With the policies whose rollouts were not over then: they could not be exported.
         self._planner: tuple[CompiledPolicySet, list[str], PlacementPlanner] | None = None
@@ -146,7 +139,7 @@ class PlacedPolicies(LookingController):
 
     async def look(self) -> float:
         """Look at everything once; return the seconds until it is to be looked at again."""
-        found = self._in_use()
+        found = self.in_use()
         if found is None:
             return LONGEST_PAUSE
         policies, sources = found
@@ -171,11 +164,11 @@ class PlacedPolicies(LookingController):
             self._derived = None  # a document changed meanwhile
             return 0.0
         if known is None or known != self._plan:
-            self._noticed()
+            self.noticed()
         return pause
 
     def _is_in_use(self, policies: CompiledPolicySet) -> bool:
-        found = self._in_use()
+        found = self.in_use()
         return found is not None and found[0] is policies
 
     async def _planner_of(self, policies: CompiledPolicySet, sources: Sources) -> PlacementPlanner:
@@ -192,7 +185,7 @@ class PlacedPolicies(LookingController):
         # Exports are of sources without problems; broken policies are not placed anyway.
         sound = [each for each in sources.documents if not each.is_policy or each.model is not None]
         sources = replace(sources, documents=tuple(sound), problems=())
-        return PlacementPlanner(policies, exported(sources), self._options, self._mode)
+        return PlacementPlanner(policies, exported(sources), self.options, self.mode)
 
     def _carried(self, policies: CompiledPolicySet) -> frozenset[PolicyPart]:
         """Return the parts left out of the former set whose policies have not changed."""
@@ -212,16 +205,16 @@ class PlacedPolicies(LookingController):
         self._derived, self._former_parts = _Derived(policies, left, parts), parts
         if parts or (former is not None and former.parts):
             names = ", ".join(sorted({name for name, _ in parts})) or "none"
-            self._log.write(
+            self.log.write(
                 "info", "placement", f"policies that only the API server evaluates: {names}"
             )
-        self._noticed()
+        self.noticed()
 
     def _settled(
         self, plan: PlacementPlan, stored: Stored, written: Mapping[Key, str]
     ) -> tuple[frozenset[PolicyPart], float]:
         """Return the parts that have been in force long enough, and the seconds until the next."""
-        now, wall = monotonic(), self._clock()
+        now, wall = monotonic(), self.clock()
         found: set[PolicyPart] = set()
         pause = LONGEST_PAUSE
         since: dict[PolicyPart, tuple[object, float]] = {}

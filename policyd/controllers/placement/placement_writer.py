@@ -5,7 +5,7 @@ their policies for some time; they are left as they are when a server stops.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from http import HTTPStatus
 from math import inf
 from time import monotonic
@@ -103,34 +103,33 @@ class DocumentAim:
         return f"{self.name} was {'deleted' if found is None else 'written'}"
 
 
+@dataclass(eq=False, repr=False)
 class PlacementWriter(LookingController):
     """The writes of one replica. ``holds``: whether it writes; ``writes`` counts results."""
 
     name = "placed documents"
 
-    def __init__(
-        self,
-        client: ObjectClient,
-        registration: str,
-        placed: PlacedPolicies,
-        rules: Registration,
-        log: Log,
-        *,
-        holds: Callable[[], bool],
-        writes: dict[str, int],
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
+    client: ObjectClient
+    registration: str
+    placed: PlacedPolicies
+    rules: Registration
+    log: Log
+    _: KW_ONLY
+    holds: Callable[[], bool]
+    writes: dict[str, int]
+    clock: Callable[[], float] = monotonic
+
+    def __post_init__(self) -> None:
         super().__init__()
-        self._registration = registration
-        self._placed = placed
-        self._rules = rules
-        self._log = log
-        self._holds = holds
-        self._clock = clock
         self._reconciler = Reconciler(
-            client, "placement", log, holds=holds, writes=writes, clock=clock
+            self.client,
+            "placement",
+            self.log,
+            holds=self.holds,
+            writes=self.writes,
+            clock=self.clock,
         )
-        self._trouble = Trouble("placement", log)
+        self._trouble = Trouble("placement", self.log)
         self._policies_at: dict[Key, float] = {}  # when a policy was written
         self._unbound_at: dict[Key, float] = {}  # when a policy or its binding was deleted
         self._warned: set[str] = set()
@@ -138,17 +137,17 @@ class PlacementWriter(LookingController):
     @property
     def problem(self) -> str:
         """Why the documents are not in step; empty if they are."""
-        return self._trouble.problem or self._placed.documents.problem
+        return self._trouble.problem or self.placed.documents.problem
 
     async def look(self) -> float:
         """Look at everything once; return the seconds until it is to be looked at again."""
-        if not self._holds():
+        if not self.holds():
             self._reconciler.forget_all()
             return LONGEST_PAUSE
         documents, plan, left_out = (
-            self._placed.documents,
-            self._placed.plan,
-            self._placed.left_out,
+            self.placed.documents,
+            self.placed.plan,
+            self.placed.left_out,
         )
         if not documents.usable and documents.problem:
             self._trouble.begin(f"cannot follow the policies of the cluster: {documents.problem}")
@@ -166,20 +165,20 @@ class PlacementWriter(LookingController):
             self._trouble.begin(f"--in-tree is only, and nothing is changed: {listed}")
             return LONGEST_PAUSE
         wanted = {
-            part: tuple(owned_by(each, self._rules.owner) for each in documents)
+            part: tuple(owned_by(each, self.rules.owner) for each in documents)
             for part, documents in plan.wanted.items()
         }
-        found = self._placed.documents.stored
+        found = self.placed.documents.stored
         documents = {key_of(each): each for part in wanted.values() for each in part}
         there = {key: each for key, each in documents.items() if key in found}
         rest = {key: each for key, each in there.items() if in_step(found[key], each)}
         pauses = [self._reconciler.rest(rest, known=documents.keys() | found.keys())]
         broken = [each.name for each in policies.policies if each.problem]
-        surplus = removals(wanted, found, self._registration, broken)
-        pauses.append(await self._remove(surplus, self._rules.settled(policies, left_out)))
+        surplus = removals(wanted, found, self.registration, broken)
+        pauses.append(await self._remove(surplus, self.rules.settled(policies, left_out)))
         for step in policy_writes(wanted, found):
             pauses.append(await self._apply(step, wanted, self._unbound_at))
-        for step in list(binding_writes(wanted, self._placed.documents.stored)):
+        for step in list(binding_writes(wanted, self.placed.documents.stored)):
             pauses.append(await self._apply(step, wanted, self._policies_at))
         self._warn(wanted)
         if self._reconciler.problem:
@@ -196,10 +195,10 @@ class PlacementWriter(LookingController):
             return RETRY_SECONDS if registered < 0 else WIDE_SECONDS - registered
         pause = inf
         for step in steps:
-            aim = DocumentAim(step.document, self._registration, removed=True)
+            aim = DocumentAim(step.document, self.registration, removed=True)
             done = await self._reconciler.step(aim, step.found)
             if done.wrote:
-                self._unbound_at[policy_of(step.document)] = self._clock()
+                self._unbound_at[policy_of(step.document)] = self.clock()
             pause = min(pause, done.pause)
         return pause
 
@@ -207,13 +206,13 @@ class PlacementWriter(LookingController):
         """Apply a document if all API servers know what had to come before it; return the seconds
         until then.
         """
-        left = after.get(policy_of(step.document), 0.0) + BINDING_SECONDS - self._clock()
+        left = after.get(policy_of(step.document), 0.0) + BINDING_SECONDS - self.clock()
         if left > 0:
             return left
-        aim = DocumentAim(step.document, self._registration)
+        aim = DocumentAim(step.document, self.registration)
         done = await self._reconciler.step(aim, step.found)
         if done.wrote and not is_binding(aim.key[0]):
-            self._policies_at[aim.key] = self._clock()
+            self._policies_at[aim.key] = self.clock()
         if done.error is not None and done.error.status in _REFUSED:
             self._refuse(aim, wanted, f"the API server refuses it: {reason(done.error)}")
             return LONGEST_PAUSE
@@ -227,16 +226,16 @@ class PlacementWriter(LookingController):
         for part, documents in wanted.items():
             if aim.document in documents:
                 message = f"{aim.name}: {why}"
-                self._log.write("warning", "placement", message, policy=part[0])
-                self._placed.refuse(part, message)
+                self.log.write("warning", "placement", message, policy=part[0])
+                self.placed.refuse(part, message)
 
     def _warn(self, wanted: Wanted) -> None:
         """Log once what the type checking of a controller in the cluster found."""
-        stored = self._placed.documents.stored
+        stored = self.placed.documents.stored
         for documents in wanted.values():
             for each in documents:
                 for warning in type_warnings(stored.get(key_of(each)) or {}):
                     message = f"{label_of(key_of(each))}: {warning}"
                     if message not in self._warned:
                         self._warned.add(message)
-                        self._log.write("warning", "placement", message)
+                        self.log.write("warning", "placement", message)

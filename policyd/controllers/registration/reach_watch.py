@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from time import monotonic
 
+from policyd.bounded_text import few
 from policyd.controllers.controller import Controller
 from policyd.controllers.registration.watched_configurations import WatchedConfigurations
 from policyd.json_types import JSONObject
@@ -20,6 +22,7 @@ GRACE_SECONDS = 60.0
 _NAMED = 5  # policies that are named in one message
 
 
+@dataclass(eq=False, repr=False)
 class ReachWatch(Controller):
     """What reaches the policies in use. ``registers``: whether this server is to register them;
     ``wanted`` returns the configurations that this replica keeps registered, None if another one
@@ -28,23 +31,16 @@ class ReachWatch(Controller):
 
     name = "reach"
 
-    def __init__(
-        self,
-        policies: Callable[[], CompiledPolicySet | None],
-        configurations: WatchedConfigurations,
-        log: Log,
-        *,
-        registers: bool,
-        wanted: Callable[[], Sequence[JSONObject] | None] = lambda: None,
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
+    policies: Callable[[], CompiledPolicySet | None]
+    configurations: WatchedConfigurations
+    log: Log
+    _: KW_ONLY
+    registers: bool
+    wanted: Callable[[], Sequence[JSONObject] | None] = lambda: None
+    clock: Callable[[], float] = monotonic
+
+    def __post_init__(self) -> None:
         super().__init__()
-        self._policies = policies
-        self._configurations = configurations
-        self._log = log
-        self._registers = registers
-        self._wanted = wanted
-        self._clock = clock
         self._reached: dict[tuple[str, str], Reached] | None = None
         self._registered = False  # whether any webhook has been
         self._told: set[tuple[str, str]] = set()  # the policies of which the log says it
@@ -67,11 +63,10 @@ class ReachWatch(Controller):
     @property
     def unready(self) -> str:
         """Why this replica should not be ready; empty if it may be."""
-        lost = self._lost if self._wanted() is not None else ()
-        if not lost or self._clock() - self._lost_since < GRACE_SECONDS:
+        lost = self._lost if self.wanted() is not None else ()
+        if not lost or self.clock() - self._lost_since < GRACE_SECONDS:
             return ""
-        more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
-        return f"no registered webhook rule reaches the policies {', '.join(lost[:_NAMED])}{more}"
+        return f"no registered webhook rule reaches the policies {few(lost, _NAMED)}"
 
     async def run(self, stop: asyncio.Event) -> None:
         """Look again some seconds after each change, until ``stop`` is set: rules follow policies,
@@ -85,9 +80,9 @@ class ReachWatch(Controller):
             await self.changed.wait(stop, LONGEST_PAUSE)
 
     async def _look(self) -> None:
-        found = list(self._configurations.found.values())
-        known = self._configurations.synced and (found or self._registers)
-        policies = self._policies()
+        found = list(self.configurations.found.values())
+        known = self.configurations.synced and (found or self.registers)
+        policies = self.policies()
         if policies is None or not known:
             self._reached, self._lost = None, ()
             return
@@ -105,11 +100,11 @@ class ReachWatch(Controller):
         self, policies: CompiledPolicySet, unreached: set[tuple[str, str]]
     ) -> None:
         """Note which policies are not reached, but would be if everything wanted were stored."""
-        wanted = self._wanted() if unreached else None
+        wanted = self.wanted() if unreached else None
         rows = await asyncio.to_thread(reach, policies, wanted) if wanted else ()
         lost = [each.policy for each in rows if each.by and (each.kind, each.policy) in unreached]
         if lost and not self._lost:
-            self._lost_since = self._clock()
+            self._lost_since = self.clock()
         self._lost = lost
 
     def _tell(self, unreached: Sequence[Reached]) -> None:
@@ -118,5 +113,5 @@ class ReachWatch(Controller):
             if (each.kind, each.policy) not in self._told:
                 why = f": {'; '.join(each.gaps)}" if each.gaps else ""
                 message = f"no webhook rule reaches the policy, so it is never evaluated{why}"
-                self._log.write("error", "unreached", message, policy=each.policy)
+                self.log.write("error", "unreached", message, policy=each.policy)
         self._told = {(each.kind, each.policy) for each in unreached}

@@ -6,7 +6,7 @@ or because policies are broken: the policies in use decide.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from http import HTTPStatus
 from time import monotonic
 
@@ -114,6 +114,7 @@ class ConfigurationAim:
         return f"the {self.name} was written: {webhooks or 'no policy needs it'}"
 
 
+@dataclass(eq=False, repr=False)
 class Registration(LookingController):
     """The registration by one replica. ``inputs`` returns what to register, or why that must wait;
     ``holds``: whether this replica writes; ``writes`` counts results.
@@ -121,31 +122,27 @@ class Registration(LookingController):
 
     name = "registration"
 
-    def __init__(
-        self,
-        client: ObjectClient,
-        options: RenderOptions,
-        configurations: WatchedConfigurations,
-        log: Log,
-        *,
-        holds: Callable[[], bool],
-        inputs: Callable[[], RegistrationInputs | str],
-        writes: dict[str, int],
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
+    client: ObjectClient
+    options: RenderOptions
+    configurations: WatchedConfigurations
+    log: Log
+    _: KW_ONLY
+    holds: Callable[[], bool]
+    inputs: Callable[[], RegistrationInputs | str]
+    writes: dict[str, int]
+    clock: Callable[[], float] = monotonic
+
+    def __post_init__(self) -> None:
         super().__init__()
-        self._client = client
-        self._options = options
-        self._configurations = configurations
-        self._log = log
-        self._holds = holds
-        self._inputs = inputs
-        self._writes = writes
-        self._clock = clock
         self._reconciler = Reconciler(
-            client, "registration", log, holds=holds, writes=writes, clock=clock
+            self.client,
+            "registration",
+            self.log,
+            holds=self.holds,
+            writes=self.writes,
+            clock=self.clock,
         )
-        self._trouble = Trouble("registration", log)
+        self._trouble = Trouble("registration", self.log)
         self._key: _Key | None = None  # of what is wanted
         self._in_step: tuple[_Key, float] | None = None  # what is registered, and since when
         self.owner: JSONObject | None = None  # the Namespace with which everything is deleted
@@ -156,7 +153,7 @@ class Registration(LookingController):
     @property
     def problem(self) -> str:
         """Why the configurations are not in step; empty if they are."""
-        return self._trouble.problem or self._configurations.problem
+        return self._trouble.problem or self.configurations.problem
 
     @property
     def wanted(self) -> list[JSONObject]:
@@ -166,7 +163,7 @@ class Registration(LookingController):
     @property
     def active(self) -> bool:
         """Whether this replica keeps the configurations in step now."""
-        return self._holds() and not isinstance(self._inputs(), str)
+        return self.holds() and not isinstance(self.inputs(), str)
 
     def settled(self, policies: CompiledPolicySet, left_out: frozenset[PolicyPart]) -> float:
         """Return for how many seconds the webhook has been registered for all of the policies but
@@ -177,16 +174,16 @@ class Registration(LookingController):
         (generation, version, _, parts), since = self._in_step
         known = (generation, version, parts)
         same = known == (policies.generation, str(policies.version), left_out)
-        return self._clock() - since if same else -1.0
+        return self.clock() - since if same else -1.0
 
     async def look(self) -> float:
         """Look at everything once; return the seconds until it is to be looked at again."""
-        if not self._holds():
+        if not self.holds():
             self._key = self._in_step = None  # the next holder narrows only after some time
             self._reconciler.forget_all()
             return LONGEST_PAUSE
-        inputs = self._inputs()
-        if isinstance(inputs, str) or not self._configurations.synced:
+        inputs = self.inputs()
+        if isinstance(inputs, str) or not self.configurations.synced:
             return RETRY_SECONDS
         try:
             pause = await self._keep_in_step(inputs)
@@ -202,7 +199,7 @@ class Registration(LookingController):
 
     async def _keep_in_step(self, inputs: RegistrationInputs) -> float:
         await self._render(inputs)
-        own = self._options.namespace
+        own = self.options.namespace
         covering = [
             name
             for each in self._wanted.values()
@@ -213,14 +210,14 @@ class Registration(LookingController):
                 f"the webhooks {', '.join(covering)} would be called for the Pods, Leases or"
                 f" Secrets of policyd's own namespace {own}"
             )
-        narrows_in = self._since + NARROWING_SECONDS - self._clock()
+        narrows_in = self._since + NARROWING_SECONDS - self.clock()
         aims = [self._aim(kind, narrow=narrows_in <= 0) for kind in RESOURCES]
-        found = self._configurations.found
+        found = self.configurations.found
         steps = [await self._reconciler.step(each, found.get(each.kind)) for each in aims]
         if not all(each.in_step for each in steps):
             self._in_step = None
         elif self._key is not None and (self._in_step is None or self._in_step[0] != self._key):
-            self._in_step = self._key, self._clock()
+            self._in_step = self._key, self.clock()
         if self._reconciler.problem:
             self._trouble.begin(self._reconciler.problem)
         else:
@@ -229,14 +226,14 @@ class Registration(LookingController):
         return min(*pauses, *(each.pause for each in steps))
 
     def _aim(self, kind: str, *, narrow: bool) -> ConfigurationAim:
-        own = self._options.namespace
+        own = self.options.namespace
         return ConfigurationAim(
             kind,
-            self._options.name,
+            self.options.name,
             self._wanted.get(kind),
             (self._key, narrow),
             narrow,
-            (*self._options.excluded_namespaces, *([own] if own else [])),
+            (*self.options.excluded_namespaces, *([own] if own else [])),
         )
 
     async def _render(self, inputs: RegistrationInputs) -> None:
@@ -244,28 +241,26 @@ class Registration(LookingController):
         key = (policies.generation, str(policies.version), inputs.bundle, inputs.left_out)
         if key == self._key:
             return
-        options = replace(self._options, ca_bundle=inputs.bundle)
+        options = replace(self.options, ca_bundle=inputs.bundle)
         # Many policies take some time, which requests must not wait for.
-        rendered = await asyncio.to_thread(_rendered, inputs, options)
+        rendered = await asyncio.to_thread(
+            lambda: render(policies.without(inputs.left_out), options)
+        )
         self.owner = owner = await self._own_namespace()
         self._wanted = {each["kind"]: owned_by(each, owner) for each in rendered}
-        self._key, self._since = key, self._clock()
+        self._key, self._since = key, self.clock()
 
     async def _own_namespace(self) -> JSONObject | None:
         """The Namespace of the Service; None if policyd is called by URL or may not read it."""
-        if self._options.service is None:
+        if self.options.service is None:
             return None
         try:
-            return await self._client.get(f"api/v1/namespaces/{self._options.service.namespace}")
+            return await self.client.get(f"api/v1/namespaces/{self.options.service.namespace}")
         except ObjectError as error:
             if error.status not in (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND):
                 raise
             return None
 
     def _failed(self, problem: str) -> None:
-        self._writes["error"] += 1
+        self.writes["error"] += 1
         self._trouble.begin(problem)
-
-
-def _rendered(inputs: RegistrationInputs, options: RenderOptions) -> list[JSONObject]:
-    return render(inputs.policies.without(inputs.left_out), options)

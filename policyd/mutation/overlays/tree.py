@@ -13,7 +13,7 @@ from policyd.cel.types.types import Type
 from policyd.json_types import FieldPath, is_deeper
 from policyd.mutation.overlays.strings import Unclosed, pieces
 from policyd.pattern.faults import Fault
-from policyd.pattern.marks import Mark, UnknownMark, split
+from policyd.pattern.marks import Mark, UnknownMark, split, split_if_known
 
 MAX_DEPTH = 100  # levels of an overlay; Kubernetes' own kinds have about twenty
 DIRECTIVE = "$patch"
@@ -167,7 +167,7 @@ def expressions_in(value: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str
     """
     if isinstance(value, dict):
         for key, below in value.items():
-            if key != DIRECTIVE and _is_written(key):
+            if key != DIRECTIVE and split_if_known(key)[0] in (Mark.NONE, Mark.ADD):
                 yield from expressions_in(below, (*path, key))
     elif isinstance(value, list):
         for index, below in enumerate(value):
@@ -180,14 +180,6 @@ def expressions_in(value: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str
         for piece in found:
             if not isinstance(piece, str):
                 yield path, value, *piece
-
-
-def _is_written(key: str) -> bool:
-    """Return whether the value of a key is written to objects: the key is no condition."""
-    try:
-        return split(key)[0] in (Mark.NONE, Mark.ADD)
-    except UnknownMark:
-        return False
 
 
 def plain(node: OverlayNode) -> Any:

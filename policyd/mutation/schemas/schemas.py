@@ -84,22 +84,18 @@ class Target:
         object.__setattr__(self, "native", native)
 
 
+@dataclass(eq=False, repr=False)
 class Schemas:
     """Kinds by group, version and kind, as a Kubernetes version has them. Immutable: ``with_crds``
     returns a new object.
     """
 
-    def __init__(
-        self,
-        table: "Table | None",
-        custom: Mapping[Gvk, KindSchema],
-        served: frozenset[str],
-        version: KubernetesVersion = NEWEST,
-    ) -> None:
-        self.version = version
-        self._table = table
-        self._custom = custom
-        self._served = served
+    table: "Table | None"
+    custom: Mapping[Gvk, KindSchema]
+    served: frozenset[str]
+    version: KubernetesVersion = NEWEST
+
+    def __post_init__(self) -> None:
         self._targets: dict[tuple[str, str, str], Target] = {}
 
     @classmethod
@@ -109,23 +105,23 @@ class Schemas:
 
     def with_crds(self, documents: Iterable[JSONObject]) -> "Schemas":
         """Add the kinds that CustomResourceDefinitions (plain documents) serve."""
-        custom = dict(self._custom)
-        served = set(self._served)
+        custom = dict(self.custom)
+        served = set(self.served)
         for document in documents:
-            for kind in custom_kinds(document, self._table or builtin_table(self.version)):
+            for kind in custom_kinds(document, self.table or builtin_table(self.version)):
                 custom[kind.gvk] = kind
                 served.add(f"{kind.gvk.group}/{kind.gvk.version}")
-        return Schemas(self._table, custom, frozenset(served), self.version)
+        return Schemas(self.table, custom, frozenset(served), self.version)
 
     def lookup(self, group: str, version: str, kind: str) -> KindSchema | None:
         gvk = Gvk(group, version, kind)
-        found = self._custom.get(gvk)
-        return found or (self._table.kind(gvk) if self._table else None)
+        found = self.custom.get(gvk)
+        return found or (self.table.kind(gvk) if self.table else None)
 
     @functools.cached_property
     def of_any_kind(self) -> KindSchema:
         """The schema of ANY_KIND."""
-        definition = (self._table or builtin_table(self.version)).definition
+        definition = (self.table or builtin_table(self.version)).definition
         root = Builder(definition).field(any_object(), preserve=False)
         return KindSchema(ANY_KIND, root, native=False, mergeable=False)
 
@@ -158,7 +154,7 @@ class Schemas:
     def serves(self, group: str, version: str) -> bool:
         """Return whether any kind of that API version is known."""
         home = f"{group}/{version}"
-        return home in self._served or (self._table is not None and home in self._table.versions)
+        return home in self.served or (self.table is not None and home in self.table.versions)
 
 
 @functools.cache
@@ -219,26 +215,24 @@ def custom_kinds(document: JSONObject, table: Table) -> Iterable[KindSchema]:
 def outline(schema: JSONObject) -> JSONObject:
     """Return what defaults follow from in a structural schema: no descriptions, no rules."""
     kept: JSONObject = {word: schema[word] for word in ("default", "nullable") if word in schema}
-    for word in ("items", "additionalProperties"):
-        if isinstance(schema.get(word), Mapping):
-            kept[word] = outline(schema[word])
+    return {**kept, **_inner(schema, outline)}
+
+
+def _inner(schema: JSONObject, change: Callable[[JSONObject], JSONObject]) -> JSONObject:
+    """Return the schemas inside of a schema, changed, under their keywords."""
+    found: JSONObject = {
+        word: change(schema[word])
+        for word in ("items", "additionalProperties")
+        if isinstance(schema.get(word), Mapping)
+    }
     if "properties" in schema:
-        kept["properties"] = {
-            name: outline(member) for name, member in schema["properties"].items()
-        }
-    return kept
+        found["properties"] = {name: change(each) for name, each in schema["properties"].items()}
+    return found
 
 
 def as_published(schema: JSONObject) -> JSONObject:
     """Add the metadata of embedded resources, as OpenAPI does: structural schemas omit it."""
-    changed = dict(schema)
-    for word in ("items", "additionalProperties"):
-        if isinstance(schema.get(word), Mapping):
-            changed[word] = as_published(schema[word])
-    if "properties" in schema:
-        changed["properties"] = {
-            name: as_published(member) for name, member in schema["properties"].items()
-        }
+    changed = {**schema, **_inner(schema, as_published)}
     return as_object(changed) if schema.get("x-kubernetes-embedded-resource") else changed
 
 

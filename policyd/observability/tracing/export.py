@@ -8,6 +8,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import requests
@@ -27,27 +28,21 @@ ANSWER_BYTES = 4096
 _LOGGER = "opentelemetry"
 
 
+@dataclass(eq=False, repr=False)
 class Export:
     """Exports the records that are added. ``counts`` has the keys exported, dropped and failed;
     ``on_lost`` is called with a reason and a number, by any thread.
     """
 
-    def __init__(
-        self,
-        exporter: SpanExporter,
-        spans: Callable[[RequestTrace], Sequence[ReadableSpan]],
-        counts: dict[str, int],
-        on_lost: Callable[[str, int], None],
-        *,
-        most: int = MOST_WAITING,
-        delay: float = DELAY,
-    ) -> None:
-        self._exporter = exporter
-        self._spans = spans
-        self._counts = counts
-        self._on_lost = on_lost
-        self._most = most
-        self._delay = delay
+    exporter: SpanExporter
+    spans: Callable[[RequestTrace], Sequence[ReadableSpan]]
+    counts: dict[str, int]
+    on_lost: Callable[[str, int], None]
+    _: KW_ONLY
+    most: int = MOST_WAITING
+    delay: float = DELAY
+
+    def __post_init__(self) -> None:
         self._waiting: deque[RequestTrace] = deque()
         # How many the thread is exporting.
         self.exporting = 0
@@ -63,14 +58,14 @@ class Export:
     def add(self, record: RequestTrace) -> None:
         """Queue a record, or count it as dropped; returns at once."""
         with self._wanted:
-            fits = len(self._waiting) < self._most and not self._closing
+            fits = len(self._waiting) < self.most and not self._closing
             if fits:
                 self._waiting.append(record)
                 if len(self._waiting) == BATCH:
                     self._wanted.notify()
         if not fits:
-            self._counts["dropped"] += 1
-            self._on_lost("the queue is full", 1)
+            self.counts["dropped"] += 1
+            self.on_lost("the queue is full", 1)
 
     def close(self, seconds: float) -> int:
         """Export what waits, for at most ``seconds``; how many records are left."""
@@ -79,13 +74,13 @@ class Export:
             self._wanted.notify()
         self._thread.join(seconds)
         logging.getLogger(_LOGGER).removeHandler(self._reason)
-        self._exporter.shutdown()  # ends waiting for another try
+        self.exporter.shutdown()  # ends waiting for another try
         return len(self._waiting) + self.exporting
 
     def _run(self) -> None:
         while True:
             with self._wanted:
-                self._wanted.wait_for(self._is_due, self._delay)
+                self._wanted.wait_for(self._is_due, self.delay)
                 batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
                 self.exporting = len(batch)
                 if not batch and self._closing:
@@ -99,14 +94,14 @@ class Export:
     def _export(self, batch: list[RequestTrace]) -> None:
         taken, self._reason.text = False, ""
         try:
-            spans = [span for record in batch for span in self._spans(record)]
-            taken = self._exporter.export(spans) is SpanExportResult.SUCCESS
+            spans = [span for record in batch for span in self.spans(record)]
+            taken = self.exporter.export(spans) is SpanExportResult.SUCCESS
         except Exception as error:
             self._reason.text = f"a defect: {error!r}"
         self.exporting = 0
-        self._counts["exported" if taken else "failed"] += len(batch)
+        self.counts["exported" if taken else "failed"] += len(batch)
         if not taken:
-            self._on_lost(f"the collector did not take them: {self._reason.text}", len(batch))
+            self.on_lost(f"the collector did not take them: {self._reason.text}", len(batch))
 
 
 def exporter_to(endpoint: str) -> SpanExporter:

@@ -28,26 +28,28 @@ from policyd.policy.checks.match import (
 from policyd.policy.checks.policy import check_forms, check_overlay, check_policy, check_rollout
 from policyd.policy.checks.suite import check_suite
 from policyd.policy.model import names
+from policyd.policy.model.exceptions import PolicyException
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import (
-    AuditAnnotation,
     MutatingAdmissionPolicy,
     MutatingAdmissionPolicyBinding,
     MutatingAdmissionPolicyBindingSpec,
-    Mutation,
     Policy,
-    PolicyException,
-    PolicyMutation,
-    PolicyTest,
     PolicyValidation,
     ValidatingAdmissionPolicy,
     ValidatingAdmissionPolicyBinding,
     ValidatingAdmissionPolicyBindingSpec,
-    Validation,
 )
-from policyd.policy.model.match import MatchResources
-from policyd.policy.model.mutations import KUBERNETES_KINDS, OWN_KINDS, ExpressionHolder
+from policyd.policy.model.match import AuditAnnotation, MatchResources, Validation
+from policyd.policy.model.mutations import (
+    KUBERNETES_KINDS,
+    OWN_KINDS,
+    ExpressionHolder,
+    Mutation,
+    PolicyMutation,
+)
 from policyd.policy.model.rollout import Rollout
+from policyd.policy.model.suite import PolicyTest
 
 MAX_AUDIT_ANNOTATIONS = 20
 MAX_VALUE_EXPRESSION = 5 * 1024  # bytes

@@ -17,8 +17,9 @@ from policyd.policy.checks.match import (
     required,
 )
 from policyd.policy.model import names
+from policyd.policy.model.exceptions import Exception_
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.model.kinds import Exception_, Policy, PolicyValidation
+from policyd.policy.model.kinds import Policy, PolicyValidation
 from policyd.policy.model.match import Variable, matches_pods
 from policyd.policy.model.rollout import PolicyRollout, Rollout
 

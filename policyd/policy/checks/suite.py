@@ -5,7 +5,7 @@ Reads no files: the paths of a table over an ``objectFile`` are checked when its
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from policyd.json_types import FieldPath, JSONObject
+from policyd.json_types import FieldPath, JSONObject, object_in
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.checks.match import check_metadata, duplicates, required
 from policyd.policy.model.changes import PathError, changed, parts_of
@@ -161,12 +161,10 @@ def _check_state(state: ClusterState, path: FieldPath) -> Iterator[FormProblem]:
 
 
 def _check_param(param: JSONObject, path: FieldPath) -> Iterator[FormProblem]:
-    metadata = param.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
     texts: Sequence[tuple[FieldPath, object]] = (
         (("apiVersion",), param.get("apiVersion")),
         (("kind",), param.get("kind")),
-        (("metadata", "name"), name),
+        (("metadata", "name"), object_in(param, "metadata").get("name")),
     )
     for field, value in texts:
         if not isinstance(value, str) or not value:

@@ -21,7 +21,7 @@ class PolicyBindings:
             if document.is_policy and document.kind.endswith(_SUFFIX):
                 usable = isinstance(document.model, AnyBinding)
                 group = self._usable if usable else self._broken
-                key = (document.kind.removesuffix(_SUFFIX), _policy_name(document))
+                key = (document.kind.removesuffix(_SUFFIX), policy_name(document))
                 group.setdefault(key, []).append(document)
         for found in self._usable.values():
             found.sort(key=lambda document: document.name)
@@ -52,10 +52,9 @@ def of_policy(document: Document, problem: Problem) -> Problem:
     return replace(problem, path=f"{document.label} {problem.path}".rstrip())
 
 
-def _policy_name(binding: Document) -> str:
-    """Return the name of the policy of a binding; empty if it cannot be read."""
-    spec = binding.raw.get("spec")
-    name = spec.get("policyName") if isinstance(spec, dict) else None
+def policy_name(document: Document) -> str:
+    """Return the name of the policy of a binding or Rollout; empty if it cannot be read."""
+    name = document.spec.get("policyName")
     return name if isinstance(name, str) else ""
 
 

@@ -38,6 +38,7 @@ from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.model import kinds as model
 from policyd.policy.model.expressions import CONDITION, mutations_of
 from policyd.policy.model.kinds import AnyBinding, AnyPolicy
+from policyd.policy.model.match import ParamRef
 from policyd.policy.model.match import Validation as ValidationModel
 from policyd.policy.source.background_pace import full_speed
 from policyd.policy.source.loaded_documents import Document, Sources
@@ -370,7 +371,7 @@ def _params_kind(policy: AnyPolicy) -> GvkTuple | None:
     return group, version, found[1]
 
 
-def _param_ref(ref: model.ParamRef | None) -> CompiledParamRef | None:
+def _param_ref(ref: ParamRef | None) -> CompiledParamRef | None:
     if ref is None:
         return None
     selector = None if ref.selector is None else ref.selector.plain()

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from policyd._core.match.selectors import Selector
 from policyd._core.pattern.strings import Wildcard
-from policyd.policy.model.base import LabelSelector
 from policyd.policy.model.exceptions import (
     ExceptedResource,
     Exception_,
@@ -274,12 +273,13 @@ def _attached(document: Document, model: PolicyException) -> AttachedException:
 def _objects(resource: Exception_ | ExceptedResource) -> ExemptedObjects:
     given = resource.kinds if isinstance(resource, ExceptedResource) else None
     kinds = (each if "/" in each else f"*/{each}" for each in given or ())
+    operations, selector = resource.operations or (), resource.object_selector
     return ExemptedObjects(
         kinds=wildcard(tuple(kinds)),
         namespaces=wildcard(resource.namespaces or ()),
         names=wildcard(resource.names or ()),
-        operations=_operations(resource.operations),
-        selector=_selector(resource.object_selector),
+        operations=frozenset(() if "*" in operations else operations),
+        selector=None if selector is None else Selector(selector.plain()),
     )
 
 
@@ -298,11 +298,3 @@ def _names(subjects: Iterable[ExceptionSubject], kind: str) -> Iterator[str]:
 
 def _end(until: date | None) -> datetime | None:
     return None if until is None else end_of(until)
-
-
-def _selector(selector: LabelSelector | None) -> Selector | None:
-    return None if selector is None else Selector(selector.plain())
-
-
-def _operations(given: tuple[str, ...] | None) -> frozenset[str]:
-    return frozenset() if not given or "*" in given else frozenset(given)

@@ -4,7 +4,8 @@ their problems are reported when the policy loads. Evaluates nothing.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from policyd._core.eval.program import Program
 from policyd.cel.syntax.source import Source
@@ -17,12 +18,14 @@ from policyd.pattern import Pattern, PatternError, compile_pattern
 from policyd.pattern.faults import Fault
 from policyd.policy.compile.expressions import Expressions, string_at
 from policyd.policy.kinds.controllers import CONTROLLERS
-from policyd.policy.kinds.object_types import KindSchemas
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy
 from policyd.policy.model.match import NamedRuleWithOperations
 from policyd.policy.source.loaded_documents import Document
 from policyd.versions import NEWEST, KubernetesVersion
+
+if TYPE_CHECKING:
+    from policyd.policy.kinds.object_types import KindSchemas
 
 MISSING_SCHEMA = "missing-schema"
 
@@ -35,20 +38,24 @@ class KnownKinds:
     ) -> None:
         self.definitions = list(definitions)
         self._crds = [document.raw for document in self.definitions]
-        self._kinds: KindSchemas | None = None
         self.schemas = Schemas.builtin(version).with_crds(self._crds)
 
     def of_resource(self, group: str, version: str, resource: str) -> KindSchema | None:
         """Return the schema of a resource's objects, if they can be merged."""
-        self._kinds = self._kinds or KindSchemas(self._crds, self.schemas.version)
         gvk = self._kinds.of_resource(group, version, resource)
         schema = self.schemas.lookup(*gvk) if gvk is not None else None
         return schema if schema is not None and schema.mergeable else None
 
     def versions(self, group: str, resource: str) -> list[str]:
         """Return the versions in which a resource is served."""
-        self._kinds = self._kinds or KindSchemas(self._crds, self.schemas.version)
         return self._kinds.versions(group, resource)
+
+    @cached_property
+    def _kinds(self) -> "KindSchemas":
+        # Imported here because few policies have overlays.
+        from policyd.policy.kinds.object_types import KindSchemas
+
+        return KindSchemas(self._crds, self.schemas.version)
 
 
 def needed(document: Document, kinds: KnownKinds) -> list[Document]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from policyd._core.match.selectors import Selector
 from policyd.defaulting.defaults import Defaults
 from policyd.defaulting.placing import placed
-from policyd.json_types import JSONObject
+from policyd.json_types import JSONObject, object_in
 from policyd.policy.compile.compiled import CompiledParamRef
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
@@ -41,8 +41,7 @@ class ParamStore:
         found: dict[tuple[str, str], dict[tuple[str, str], JSONObject]] = {}
         for obj in objects:
             kind = (str(obj.get("apiVersion")), str(obj.get("kind")))
-            metadata = obj.get("metadata")
-            meta = metadata if isinstance(metadata, dict) else {}
+            meta = object_in(obj, "metadata")
             key = (str(meta.get("namespace") or ""), str(meta.get("name") or ""))
             found.setdefault(kind, {})[key] = obj
         for kinds in mapper.convertible:
@@ -207,8 +206,7 @@ _EXPOSED_METADATA = (
 
 
 def _exposed(obj: JSONObject, labels: dict[str, str]) -> JSONObject:
-    metadata = obj.get("metadata")
-    meta = metadata if isinstance(metadata, dict) else {}
+    meta = object_in(obj, "metadata")
     shown: JSONObject = {key: meta[key] for key in _EXPOSED_METADATA if meta.get(key) is not None}
     shown["labels"] = dict(labels)
     return {"metadata": shown, "spec": obj.get("spec") or {}, "status": obj.get("status") or {}}

@@ -106,8 +106,11 @@ class CompiledPolicySet:
             MatchIndex.MUTATE: mutating,
             MatchIndex.AGAIN: again,
         }
-        self.direct = {part: _index(of) for part, of in parts.items()}
-        self.controllers = {part: _controllers(of) for part, of in parts.items()}
+        self.direct = {part: Index([(p.rules, p) for p in of]) for part, of in parts.items()}
+        self.controllers = {
+            part: Index([(p.controllers, p) for p in of if p.controllers is not None])
+            for part, of in parts.items()
+        }
 
     def with_namespace(self, obj: JSONObject) -> "CompiledPolicySet":
         """Return the same policies with one more namespace."""
@@ -212,13 +215,3 @@ def _asks(
     if any(each.selects_namespaces for each in policy.rule_sets):
         return True
     return plan is not None and (plan.frame.uses_authorizer or plan.frame.sees_namespace)
-
-
-def _index(policies: list[CompiledPolicy]) -> Index[CompiledPolicy]:
-    return Index([(policy.rules, policy) for policy in policies])
-
-
-def _controllers(policies: list[CompiledPolicy]) -> Index[CompiledPolicy]:
-    return Index(
-        [(policy.controllers, policy) for policy in policies if policy.controllers is not None]
-    )

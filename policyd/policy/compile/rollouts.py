@@ -10,7 +10,7 @@ from hashlib import sha256
 from policyd._core.match.matcher import MatchRules
 from policyd.errors import Problem
 from policyd.json_types import JSONObject
-from policyd.policy.compile.bindings import of_policy, problems_of
+from policyd.policy.compile.bindings import of_policy, policy_name, problems_of
 from policyd.policy.compile.match_rules import match_rules
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy
@@ -97,7 +97,7 @@ class PolicyRollouts:
             if not document.is_policy:
                 continue
             if document.kind == KIND:
-                self._by_policy.setdefault(_policy_name(document), []).append(document)
+                self._by_policy.setdefault(policy_name(document), []).append(document)
             elif document.kind in _POLICIES:
                 self._policies[document.name] = document
 
@@ -144,8 +144,7 @@ def readable_rollout(policy: Document) -> CompiledRollout | None:
     """Return ``spec.rollout`` of a broken Policy if it is valid: it is not enforced elsewhere, its
     errors included.
     """
-    spec = policy.raw.get("spec")
-    given = spec.get("rollout") if isinstance(spec, dict) else None
+    given = policy.spec.get("rollout")
     if policy.kind != "Policy" or not isinstance(given, dict):
         return None
     if any(problem.path.startswith("spec.rollout") for problem in policy.problems):
@@ -167,9 +166,3 @@ def _wrong(name: str, policy: Document | None, first: Document | None) -> str:
     if isinstance(policy.model, Policy) and policy.model.spec.rollout is not None:
         return f"Invalid value: {name!r}: this policy has a spec.rollout of its own"
     return ""
-
-
-def _policy_name(rollout: Document) -> str:
-    spec = rollout.raw.get("spec")
-    name = spec.get("policyName") if isinstance(spec, dict) else None
-    return name if isinstance(name, str) else ""

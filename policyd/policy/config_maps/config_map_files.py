@@ -7,8 +7,9 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
 
 from policyd.errors import Problem
-from policyd.json_types import JSONObject
+from policyd.json_types import JSONObject, object_in
 from policyd.policy.source.background_pace import full_speed
+from policyd.policy.source.budget import bytes_text
 from policyd.policy.source.files import (
     MAX_BYTES,
     MAX_PACKED_BYTES,
@@ -16,7 +17,6 @@ from policyd.policy.source.files import (
     Bundle,
     FileTooLarge,
     SourceFile,
-    bytes_text,
     is_packed,
     is_source,
     unpacked,
@@ -38,20 +38,19 @@ class NotRead(Exception):
 
 def name_of(config_map: JSONObject) -> str:
     """Return the name of a ConfigMap in problems, logs and ``/policies``, and of its Bundle."""
-    return f"{PREFIX}{_metadata(config_map).get('name', '')}"
+    return f"{PREFIX}{object_in(config_map, 'metadata').get('name', '')}"
 
 
 def labels_of(config_map: JSONObject | None) -> Mapping[str, str]:
     """Return the labels of a ConfigMap; none without one."""
-    labels = _metadata(config_map or {}).get("labels")
-    return labels if isinstance(labels, dict) else {}
+    return object_in(config_map, "metadata", "labels")
 
 
 def slim(config_map: JSONObject) -> JSONObject:
     """Return the fields of a ConfigMap that policyd reads. An annotation of ``kubectl apply`` is
     another copy of the whole.
     """
-    metadata = _metadata(config_map)
+    metadata = object_in(config_map, "metadata")
     names = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     kept: JSONObject = {"metadata": {key: metadata.get(key, "") for key in names}}
     for key in ("data", "binaryData"):
@@ -62,7 +61,7 @@ def slim(config_map: JSONObject) -> JSONObject:
 
 def identity_of(config_map: JSONObject) -> tuple[str, ...]:
     """Return what differs between two states of any ConfigMaps."""
-    metadata = _metadata(config_map)
+    metadata = object_in(config_map, "metadata")
     names = ("namespace", "name", "uid", "resourceVersion")
     return tuple(str(metadata.get(key, "")) for key in names)
 
@@ -71,7 +70,7 @@ def flat(config_map: JSONObject) -> JSONObject:
     """Return the same fields, without any value that no ConfigMap has: what a client sent need not
     be one.
     """
-    metadata = _metadata(config_map)
+    metadata = object_in(config_map, "metadata")
     names = ("name", "resourceVersion", "creationTimestamp")
     kept = {key: str(metadata.get(key, ""))[:MAX_NAME] for key in names}
     keys = {field: dict(_strings(config_map, field)) for field in ("data", "binaryData")}
@@ -136,9 +135,9 @@ def bundle_of(
         name,
         tuple(files),
         tuple(problems),
-        str(_metadata(config_map).get("resourceVersion", "")),
+        str(object_in(config_map, "metadata").get("resourceVersion", "")),
         frozenset(f"{name}/{key}" for key in stored),
-        str(_metadata(config_map).get("creationTimestamp", "")),
+        str(object_in(config_map, "metadata").get("creationTimestamp", "")),
     )
 
 
@@ -184,8 +183,3 @@ def _strings(config_map: JSONObject, field: str) -> Iterator[tuple[str, str]]:
     for key, text in values.items() if isinstance(values, dict) else ():
         if isinstance(text, str):
             yield key, text
-
-
-def _metadata(config_map: JSONObject) -> JSONObject:
-    metadata = config_map.get("metadata")
-    return metadata if isinstance(metadata, dict) else {}

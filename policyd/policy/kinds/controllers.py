@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSON, JSONObject, object_in
 from policyd.policy.model.match import matches_pods
 
 # Plural resource -> API group of the kinds that make Pods from a template.
@@ -76,8 +76,7 @@ def template_is_settled(operation: str, obj: JSON) -> bool:
         return False
     if obj.get("kind") == "Job" and operation == "UPDATE":
         return True
-    metadata = obj.get("metadata")
-    owners = metadata.get("ownerReferences") if isinstance(metadata, dict) else None
+    owners = object_in(obj, "metadata").get("ownerReferences")
     if not isinstance(owners, list):
         return False
     return any(isinstance(owner, dict) and owner.get("controller") is True for owner in owners)
@@ -91,21 +90,14 @@ def template_path(obj: JSON) -> tuple[str, ...]:
 
 def pod_of(obj: JSON, namespace: str) -> JSONObject | None:
     """Return the Pod of a controller's template, or None if there is no template."""
-    if not isinstance(obj, dict):
-        return None
-    template: JSON = obj
-    for key in template_path(obj):
-        if not isinstance(template, dict):
-            return None
-        template = template.get(key)
+    *above, last = template_path(obj)
+    template = object_in(obj, *above).get(last)
     if not isinstance(template, dict):
         return None
-    metadata = template.get("metadata")
-    own = metadata if isinstance(metadata, dict) else {}
     pod: JSONObject = {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {**own, "namespace": namespace},
+        "metadata": {**object_in(template, "metadata"), "namespace": namespace},
     }
     if "spec" in template:
         pod["spec"] = template["spec"]
@@ -117,15 +109,13 @@ def with_pod(obj: JSONObject, before: JSONObject, after: JSONObject) -> JSONObje
     objects.
     """
     keys = template_path(obj)
-    template: JSON = obj
-    for key in keys:
-        template = template[key] if isinstance(template, dict) else None
+    template = object_in(obj, *keys[:-1]).get(keys[-1])
     if not isinstance(template, dict):
         return obj
     changed = dict(template)
     metadata = after.get("metadata")
     if metadata is not before.get("metadata"):
-        own = dict(metadata) if isinstance(metadata, dict) else {}
+        own = dict(object_in(metadata))
         own.pop("namespace", None)
         changed["metadata"] = own
     if "spec" in after:

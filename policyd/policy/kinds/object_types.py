@@ -5,7 +5,10 @@ a date-time is a string, a field named ``a-b`` has no other spelling, a quantity
 a value without a type in the schema is dyn.
 """
 
+import json
 from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from policyd.cel.types.structs import Structs
@@ -29,77 +32,17 @@ from policyd.versions import NEWEST, KubernetesVersion
 _Gvk = tuple[str, str, str]
 _SCALARS = {"boolean": BOOL, "integer": INT, "number": DOUBLE, "string": STRING}
 _ANY_MAP = map_of(STRING, DYN)
-# By Go type: optional fields that the API server sets or requires, so that every object has them
-# when it is validated.
-ALWAYS_THERE = {
-    name: frozenset(fields.split())
-    for name, fields in {
-        "Container": "image imagePullPolicy terminationMessagePath terminationMessagePolicy",
-        "ConfigMapEnvSource": "name",
-        "ConfigMapKeySelector": "name",
-        "ConfigMapProjection": "name",
-        "ConfigMapVolumeSource": "name",
-        "ContainerPort": "protocol",
-        "CronJobSpec": "concurrencyPolicy failedJobsHistoryLimit successfulJobsHistoryLimit "
-        "suspend",
-        "CustomResourceDefinition": "status",
-        "DaemonSetSpec": "revisionHistoryLimit",
-        "DeploymentSpec": "progressDeadlineSeconds replicas revisionHistoryLimit",
-        "DeploymentStrategy": "type",
-        "EphemeralContainer": "image imagePullPolicy",
-        "ExecAction": "command",
-        "HTTPGetAction": "path scheme",
-        "HorizontalPodAutoscalerSpec": "minReplicas",
-        "HTTPIngressPath": "pathType",
-        "IngressServiceBackend": "port",
-        "JobSpec": "backoffLimit completionMode manualSelector parallelism suspend",
-        "NetworkPolicySpec": "policyTypes",
-        "ObjectMeta": "creationTimestamp name namespace uid",
-        "PersistentVolumeClaimSpec": "accessModes volumeMode",
-        "PersistentVolumeSpec": "accessModes capacity persistentVolumeReclaimPolicy volumeMode",
-        "PodSpec": "dnsPolicy enableServiceLinks restartPolicy schedulerName securityContext "
-        "serviceAccountName terminationGracePeriodSeconds",
-        "Probe": "failureThreshold periodSeconds successThreshold timeoutSeconds",
-        "ReplicaSetSpec": "replicas template",
-        "ReplicationControllerSpec": "replicas selector template",
-        "Secret": "type",
-        "SecretEnvSource": "name",
-        "SecretKeySelector": "name",
-        "SecretProjection": "name",
-        "SecretVolumeSource": "secretName",
-        "ServicePort": "protocol targetPort",
-        "ServiceSpec": "internalTrafficPolicy sessionAffinity type",
-        "StatefulSetSpec": "podManagementPolicy replicas revisionHistoryLimit",
-        "StorageClass": "reclaimPolicy volumeBindingMode",
-    }.items()
-}
-# By Go type: fields that the API server accepts and prints as null: without omitempty, or times.
-NULLABLE = {
-    name: frozenset(fields.split())
-    for name, fields in {
-        "AllocatedDeviceStatus": "conditions",
-        "AzureFilePersistentVolumeSource": "secretNamespace",
-        "CSINodeDriver": "topologyKeys",
-        "CSINodeSpec": "drivers",
-        "ClusterRole": "rules",
-        "ContainerImage": "names",
-        "CustomResourceDefinitionStatus": "conditions",
-        "DeviceClaim": "requests",
-        "EndpointSlice": "endpoints ports",
-        "Event": "deprecatedFirstTimestamp deprecatedLastTimestamp eventTime firstTimestamp "
-        "lastTimestamp",
-        "HorizontalPodAutoscalerStatus": "currentMetrics",
-        "LimitRangeSpec": "limits",
-        "PodFailurePolicy": "rules",
-        "ProjectedVolumeSource": "sources",
-        "ResourcePolicyRule": "namespaces",
-        "Role": "rules",
-        "TokenRequestSpec": "boundObjectRef",
-        "TypedLocalObjectReference": "apiGroup",
-        "TypedObjectReference": "apiGroup",
-    }.items()
-}
 _SERVED_VERSIONS = {api_version for api_version, _ in BUILTIN_KINDS}
+
+
+@cache
+def go_fields(section: str) -> Mapping[str, frozenset[str]]:
+    """Return fields by Go type, from ``go_fields.json``. ``alwaysThere``: optional fields that the
+    API server sets or requires, so that every object has them when it is validated. ``nullable``:
+    fields that it accepts and prints as null: without omitempty, or times.
+    """
+    table = json.loads(Path(__file__).with_name("go_fields.json").read_bytes())
+    return {name: frozenset(fields.split()) for name, fields in table[section].items()}
 
 
 class ObjectTypes:
@@ -151,8 +94,7 @@ class ObjectTypes:
         """Return the schema of a field with its ``enum``, as CRDs have it, for built-in kinds too;
         None if the schema has no such field.
         """
-        schema = self._schemas.get(struct.name)
-        member = schema["properties"].get(name) if schema is not None else None
+        _, member = self._member(struct, name)
         if member is None:
             return None
         definition = self._definitions.get(struct.name) or self._roots.get(struct.name, struct.name)
@@ -163,20 +105,24 @@ class ObjectTypes:
                 found = {**found, part: _with_enum(member[part], values)}
         return found
 
+    def _member(self, struct: Type, name: str) -> tuple[JSONObject, JSONObject | None]:
+        """Return the schema of a struct, and that of its field; None if there is no such field."""
+        schema = self._schemas.get(struct.name)
+        return ({}, None) if schema is None else (schema, schema["properties"].get(name))
+
     def may_lack(self, struct: Type, name: str) -> bool:
         """Whether an object that the API server accepted may lack a field of its kind.
 
         In Go types only fields with omitempty can be absent; in custom resources, fields that are
         neither required nor have a default.
         """
-        schema = self._schemas.get(struct.name)
-        member = schema["properties"].get(name) if schema is not None else None
-        if schema is None or member is None:
+        schema, member = self._member(struct, name)
+        if member is None:
             return False
         if "go" not in schema:
             own = name in ("apiVersion", "kind", "metadata") and "metadata" in schema["properties"]
             return not own and name not in schema.get("required", ()) and "default" not in member
-        if name in ALWAYS_THERE.get(schema["go"], ()):
+        if name in go_fields("alwaysThere").get(schema["go"], ()):
             return False
         if "omit" not in member:
             return False
@@ -185,11 +131,12 @@ class ObjectTypes:
 
     def may_be_null(self, struct: Type, name: str) -> bool:
         """Whether a field may be null in an object that the API server accepted."""
-        schema = self._schemas.get(struct.name)
-        member = schema["properties"].get(name) if schema is not None else None
-        if schema is None or member is None:
+        schema, member = self._member(struct, name)
+        if member is None:
             return False
-        return bool(member.get("nullable")) or name in NULLABLE.get(schema.get("go", ""), ())
+        return bool(member.get("nullable")) or name in go_fields("nullable").get(
+            schema.get("go", ""), ()
+        )
 
     def is_object(self, t: Type) -> bool:
         return t.name in self._schemas

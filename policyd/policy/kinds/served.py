@@ -18,27 +18,6 @@ from policyd.policy.kinds.plural import plural
 WRITES = frozenset({"CREATE", "UPDATE", "DELETE"})
 # The operations of subresources that admission gets; reads (log) never reach admission.
 _OPERATIONS = {each.subresource: each.operation for each in subresources.SUBRESOURCES}
-# Resources that are not simply created, updated and deleted.
-_SPECIAL: Mapping[tuple[str, str], frozenset[str]] = {
-    ("", "bindings"): frozenset({"CREATE"}),
-    ("", "componentstatuses"): frozenset(),
-    # No policy or webhook is called for these (matchPolicy and wildcards change nothing).
-    **dict.fromkeys(
-        (
-            ("admissionregistration.k8s.io", "mutatingadmissionpolicies"),
-            ("admissionregistration.k8s.io", "mutatingadmissionpolicybindings"),
-            ("admissionregistration.k8s.io", "validatingadmissionpolicies"),
-            ("admissionregistration.k8s.io", "validatingadmissionpolicybindings"),
-            ("authentication.k8s.io", "selfsubjectreviews"),
-            ("authentication.k8s.io", "tokenreviews"),
-            ("authorization.k8s.io", "localsubjectaccessreviews"),
-            ("authorization.k8s.io", "selfsubjectaccessreviews"),
-            ("authorization.k8s.io", "selfsubjectrulesreviews"),
-            ("authorization.k8s.io", "subjectaccessreviews"),
-        ),
-        frozenset[str](),
-    ),
-}
 
 
 class Removal(NamedTuple):
@@ -134,7 +113,7 @@ def _builtin() -> Resources:
             tuple(listed),
             usual.get((group, name), ()),
             BUILT_IN.namespaced(group, name),
-            _SPECIAL.get((group, name), WRITES),
+            subresources.special_resources("operations").get((group, name), WRITES),
             tuple(SUBRESOURCES.get(group, {}).get(name, ())),
             aliases.get((group, name), frozenset()),
         )

@@ -5,7 +5,10 @@ What is stored follows from the strategies in k8s.io/kubernetes, ``pkg/registry`
 rest from the object that exists (PrepareForUpdate), or read nothing else.
 """
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 from policyd._core.match.equivalents import BUILT_IN_GROUPS
@@ -18,6 +21,20 @@ _RESIZED = tuple(
     for containers in ("containers", "initContainers")
     for field in ("resources", "resizePolicy")
 )
+
+
+@cache
+def special_resources(section: str) -> Mapping[tuple[str, str], frozenset[str]]:
+    """Return what is special about resources, by group and name, from ``special_resources.json``.
+
+    ``statusUpdates``: the fields of metadata that an update of its status does not store; other
+    built-in resources store all, custom resources none. ``operations``: those of resources that are
+    not simply created, updated and deleted; without any no policy or webhook is called, whatever
+    matchPolicy and wildcards are.
+    """
+    table = json.loads(Path(__file__).with_name("special_resources.json").read_bytes())
+    rows = ((place.split("/"), names.split()) for place, names in table[section].items())
+    return {(group, name): frozenset(names) for (group, name), names in rows}
 
 
 class Subresource(NamedTuple):
@@ -49,7 +66,7 @@ class Subresource(NamedTuple):
         if self.subresource != "status":
             return self.dropped
         custom = frozenset() if group in BUILT_IN_GROUPS else _METADATA
-        return _DROPPED_BY_STATUS.get((group, resource), custom)
+        return special_resources("statusUpdates").get((group, resource), custom)
 
 
 SUBRESOURCES = (
@@ -77,34 +94,6 @@ SUBRESOURCES = (
     Subresource("namespaces", "finalize", "UPDATE", stored=(("spec",),)),
     Subresource("", "status", "UPDATE", stored=(("status",),)),
 )  # fmt: skip
-# (group, resource) -> the fields of metadata that an update of its status does not store. Other
-# built-in resources store all, custom resources none.
-_DROPPED_BY_STATUS = {
-    ("", "pods"): frozenset({"ownerReferences"}),
-    ("apps", "deployments"): frozenset({"labels"}),
-    **dict.fromkeys(
-        (
-            ("admissionregistration.k8s.io", "validatingadmissionpolicies"),
-            ("apiregistration.k8s.io", "apiservices"),
-            ("certificates.k8s.io", "podcertificaterequests"),
-            ("flowcontrol.apiserver.k8s.io", "flowschemas"),
-            ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"),
-            ("internal.apiserver.k8s.io", "storageversions"),
-            ("lifecycle.k8s.io", "evictionrequests"),
-            ("lifecycle.k8s.io", "evictions"),
-            ("networking.k8s.io", "servicecidrs"),
-            ("resource.k8s.io", "devicetaintrules"),
-            ("resource.k8s.io", "resourceclaims"),
-            ("resource.k8s.io", "resourcepoolstatusrequests"),
-            ("scheduling.k8s.io", "compositepodgroups"),
-            ("scheduling.k8s.io", "podgroups"),
-            ("storage.k8s.io", "csinodes"),
-            ("storage.k8s.io", "volumeattachments"),
-            ("storagemigration.k8s.io", "storageversionmigrations"),
-        ),
-        _METADATA,
-    ),
-}
 # (apiVersion, kind) -> the subresource whose requests alone have objects of that kind.
 SUBRESOURCE_OF_KIND = {each.kind: each for each in SUBRESOURCES if each.kind[1]}
 

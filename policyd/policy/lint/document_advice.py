@@ -16,19 +16,22 @@ from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.plural import plural
 from policyd.policy.lint.run import LintRun
 from policyd.policy.model.base import labels_of
-from policyd.policy.model.exceptions import ExceptedPolicy, ExceptedResource
+from policyd.policy.model.exceptions import (
+    ExceptedPolicy,
+    ExceptedResource,
+    Exception_,
+    PolicyException,
+)
 from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import (
     AnyBinding,
     AnyPolicy,
-    Exception_,
     MutatingAdmissionPolicy,
     Policy,
-    PolicyException,
     ValidatingAdmissionPolicy,
+    match_of,
 )
-from policyd.policy.model.match import MatchResources
 from policyd.policy.source.loaded_documents import Document, Sources
 
 SOON = 30  # days before the end of an exception in which lint warns
@@ -42,10 +45,10 @@ _FOREIGN = {
 }
 
 
-def advise(run: LintRun) -> list[Problem]:
-    """Return the advice about the documents, in file order."""
-    sources, found = run.sources, list[Problem]()
-    labels = _known_labels(sources)
+def advise(run: LintRun) -> Iterator[Problem]:
+    """Yield the advice about the documents, in file order."""
+    sources = run.sources
+    labels = {key for each in sources.of_kind("Namespace") for key in labels_of(each.raw)}
     bound = set(_bound(sources))
     for document in sources.documents:
         findings = [*_advise_document(document, run.today), *_selectors(document, labels)]
@@ -58,10 +61,10 @@ def advise(run: LintRun) -> list[Problem]:
                     rule="no-binding",
                 )
             )
-        found += [document.problem(each, "advice") for each in findings]
-    found += _dangling_bindings(sources)
-    found += _dangling_exceptions(sources)
-    return found
+        for each in findings:
+            yield document.problem(each, "advice")
+    yield from _dangling_bindings(sources)
+    yield from _dangling_exceptions(sources)
 
 
 def _advise_document(document: Document, today: date) -> Iterator[FormProblem]:
@@ -209,16 +212,9 @@ def _dangling(
             )
 
 
-def _selectors(document: Document, known: frozenset[str]) -> Iterator[FormProblem]:
+def _selectors(document: Document, known: set[str]) -> Iterator[FormProblem]:
     """Report namespaceSelectors with labels that no loaded Namespace has."""
-    model = document.model
-    if isinstance(model, AnyPolicy):
-        match: MatchResources | None = model.spec.match_constraints
-        field = "matchConstraints"
-    elif isinstance(model, AnyBinding):
-        match, field = model.spec.match_resources, "matchResources"
-    else:
-        return
+    field, match = match_of(document.model)
     if match is None:
         return
     selector = match.namespace_selector
@@ -233,20 +229,11 @@ def _selectors(document: Document, known: frozenset[str]) -> Iterator[FormProble
         )
 
 
-def _known_labels(sources: Sources) -> frozenset[str]:
-    keys: set[str] = set()
-    for document in sources.of_kind("Namespace"):
-        keys.update(labels_of(document.raw))
-    return frozenset(keys)
-
-
 def _bound(sources: Sources) -> Iterator[tuple[str, str]]:
     """Yield (kind, name) of every policy that a binding names, even a binding with problems."""
     for kind in _NEEDS_BINDING:
         for document in sources.of_kind(f"{kind}Binding"):
-            spec = document.raw.get("spec")
-            if isinstance(spec, dict):
-                yield kind, str(spec.get("policyName"))
+            yield kind, str(document.spec.get("policyName"))
 
 
 def _dangling_bindings(sources: Sources) -> Iterator[Problem]:

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from policyd.errors import Problem
 from policyd.json_types import JSONObject
-from policyd.policy.kinds.definitions import definitions
-from policyd.policy.kinds.served import Resources, known_resources
+from policyd.policy.kinds.served import Resources
 from policyd.policy.lint.run import LintRun
 from policyd.policy.model.expressions import VALIDATION, VARIABLE, expressions_of
 from policyd.policy.model.findings import FormProblem
@@ -37,11 +36,10 @@ Validating = ValidatingAdmissionPolicy | Policy
 
 def advise_validations(run: LintRun) -> list[Problem]:
     """Return the advice for all validating policies, in file order."""
-    known = known_resources(each.raw for each in definitions(run.sources).documents)
     return [
         document.problem(finding, "advice")
         for document in run.sources.documents
-        for finding in _advise(document, known)
+        for finding in _advise(document, run.resources)
     ]
 
 

@@ -60,14 +60,12 @@ def _field(place: WrittenPlace) -> WrittenPlace:
     return tuple(_ITEM.sub(ALL, step) for step in place)
 
 
-def overlapping(run: LintRun) -> list[Problem]:
-    """Return one advice for each pair of policies and field, at the later policy by name."""
+def overlapping(run: LintRun) -> Iterator[Problem]:
+    """Yield one advice for each pair of policies and field, at the later policy by name."""
     writers = sorted(_writers(run), key=lambda writer: writer.document.name)
-    found: list[Problem] = []
     for first, second in combinations(writers, 2):
         if _apply_together(first, second):
-            found += _compare(first, second)
-    return found
+            yield from _compare(first, second)
 
 
 def _writers(run: LintRun) -> Iterator[_Writer]:

@@ -14,7 +14,7 @@ from policyd.cel.types.types import Kind, Type
 from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import DIRECTIVE
-from policyd.pattern.marks import Mark, UnknownMark, split
+from policyd.pattern.marks import Mark, split_if_known
 from policyd.policy.kinds.object_types import ObjectTypes
 from policyd.policy.lint.patterns import (
     Misfit,
@@ -36,13 +36,11 @@ from policyd.policy.source.loaded_documents import Document
 RULE = "overlay-value"
 
 
-def misfitting(run: LintRun) -> list[Problem]:
-    """Return the advice for all policies, in file order."""
-    found: list[Problem] = []
+def misfitting(run: LintRun) -> Iterator[Problem]:
+    """Yield the advice for all policies, in file order."""
     for document in run.sources.documents:
         if isinstance(document.model, Policy):
-            found += _advise(document, document.model, run)
-    return found
+            yield from _advise(document, document.model, run)
 
 
 def _advise(document: Document, policy: Policy, run: LintRun) -> Iterator[Problem]:
@@ -90,11 +88,10 @@ class _Check:
     def _misfits_of_key(
         self, key: str, value: Any, schema: SchemaType, of: Type | None, path: FieldPath
     ) -> Iterator[PlacedMisfit]:
-        try:
-            mark, name = split(key)
-        except UnknownMark:
-            return  # an error of the policy
+        mark, name = split_if_known(key)
         at = (*path, key)
+        if mark is None:
+            return
         if mark not in (Mark.NONE, Mark.ADD):
             yield from misfits({key: value}, schema, self.types, of, path)
             return

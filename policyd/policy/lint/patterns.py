@@ -16,12 +16,11 @@ from policyd.cel.types.structs import ADMISSION, Structs
 from policyd.cel.types.types import BOOL, Kind, Type
 from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
-from policyd.mutation.schemas.schemas import ANY_KIND, Gvk, Schemas
+from policyd.mutation.schemas.schemas import ANY_KIND, Gvk
 from policyd.pattern.compiler import compile_pattern
 from policyd.pattern.faults import PatternError
 from policyd.pattern.marks import Mark, split
-from policyd.policy.kinds.definitions import definitions
-from policyd.policy.kinds.object_types import KindSchemas, ObjectTypes
+from policyd.policy.kinds.object_types import ObjectTypes
 from policyd.policy.lint.guards.cases import matches_any
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import by_kinds, kinds_of
@@ -50,28 +49,18 @@ class Misfit:
 PlacedMisfit = tuple[FieldPath, Misfit]
 
 
-def misfitting(run: LintRun) -> list[Problem]:
-    """Return the advice for all policies, in file order."""
-    crds = [each.raw for each in definitions(run.sources).documents]
-    resources = KindSchemas(crds, run.sources.version)
-    schemas = Schemas.builtin(run.sources.version).with_crds(crds)
-    found: list[Problem] = []
+def misfitting(run: LintRun) -> Iterator[Problem]:
+    """Yield the advice for all policies, in file order."""
     for document in run.sources.documents:
         if isinstance(document.model, Policy):
-            kinds = kinds_of(document.model.spec.match_constraints.resource_rules, resources)
-            if not kinds and matches_any(document.model, resources):
-                kinds = [ANY_KIND]
-            found += _advise(document, document.model, kinds, schemas, resources)
-    return found
+            yield from _advise(document, document.model, run)
 
 
-def _advise(
-    document: Document,
-    policy: Policy,
-    kinds: list[Gvk],
-    schemas: Schemas,
-    resources: KindSchemas,
-) -> Iterator[Problem]:
+def _advise(document: Document, policy: Policy, run: LintRun) -> Iterator[Problem]:
+    resources, schemas = run.typed.schemas, run.schemas
+    kinds = kinds_of(policy.spec.match_constraints.resource_rules, resources)
+    if not kinds and matches_any(policy, resources):
+        kinds = [ANY_KIND]
     types = ObjectTypes(resources, Structs(ADMISSION))
     known = {gvk: schemas.of_any_kind if gvk == ANY_KIND else schemas.lookup(*gvk) for gvk in kinds}
     roots = {gvk: schema.root.type for gvk, schema in known.items() if schema is not None}

@@ -7,8 +7,7 @@ from datetime import UTC, date, datetime, time
 from policyd.errors import Problem
 from policyd.json_types import FieldPath
 from policyd.policy.compile.bindings import PolicyBindings
-from policyd.policy.kinds.definitions import definitions
-from policyd.policy.kinds.served import Resources, known_resources
+from policyd.policy.kinds.served import Resources
 from policyd.policy.lint.run import LintRun
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import (
@@ -27,12 +26,10 @@ _WHOLE = 100
 _NAMESPACES = ("", "namespaces")  # cluster-scoped, and selected by their own labels
 
 
-def advise_rollouts(run: LintRun) -> list[Problem]:
-    """Return the advice for all rollouts, in file order."""
-    known = known_resources(each.raw for each in definitions(run.sources).documents)
+def advise_rollouts(run: LintRun) -> Iterator[Problem]:
+    """Yield the advice for all rollouts, in file order."""
     bindings = PolicyBindings(run.sources)
     policies = [each for each in run.sources.of_kind(*_POLICIES) if each.model is not None]
-    found: list[Problem] = []
     for document in run.sources.documents:
         model = document.model
         path: FieldPath = ("spec",)
@@ -44,9 +41,9 @@ def advise_rollouts(run: LintRun) -> list[Problem]:
         else:
             continue
         effects = [_Effects.of(each, bindings) for each in staged]
-        advice = _RolloutAdvice(rollout, path, effects, known)
-        found += [document.problem(each, "advice") for each in advice.findings(run.today)]
-    return found
+        advice = _RolloutAdvice(rollout, path, effects, run.resources)
+        for finding in advice.findings(run.today):
+            yield document.problem(finding, "advice")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 
+from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.compile.checked import CheckedExpression, checked_expressions
 from policyd.policy.kinds.definitions import definitions
+from policyd.policy.kinds.served import Resources, known_resources
 from policyd.policy.lint.types.kinds import Checkable, TypedPolicies
 from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.versions import KubernetesVersion
@@ -35,10 +37,18 @@ class LintRun:
         return tuple(checked_expressions(self.sources))
 
     @cached_property
+    def _definitions(self) -> list[JSONObject]:
+        return [each.raw for each in definitions(self.sources).documents]
+
+    @cached_property
+    def resources(self) -> Resources:
+        """Return the resources of Kubernetes and of the sources' definitions."""
+        return known_resources(self._definitions)
+
+    @cached_property
     def schemas(self) -> Schemas:
         """Return the schemas by which mutations merge."""
-        crds = (each.raw for each in definitions(self.sources).documents)
-        return Schemas.builtin(self.sources.version).with_crds(crds)
+        return Schemas.builtin(self.sources.version).with_crds(self._definitions)
 
     @cached_property
     def typed(self) -> TypedPolicies:

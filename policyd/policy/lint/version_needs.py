@@ -75,18 +75,16 @@ def needed_by_policy(expressions: Iterable[CheckedExpression]) -> list[PolicyNee
     return list(found.values())
 
 
-def newer(run: LintRun) -> list[Problem]:
-    """Return what Kubernetes of the target version would reject; nothing if there is no target."""
+def newer(run: LintRun) -> Iterator[Problem]:
+    """Yield what Kubernetes of the target version would reject; nothing if there is no target."""
     target = run.target
     if target is None:
-        return []
-    found = [
-        _problem(document, expression.at, checked, need, target)
-        for document, expression, checked in run.expressions
-        for need in sorted(set(needs(checked)), key=lambda need: need.pos)
-        if need.version > target
-    ]
-    return [*found, *_newer_apis(run.sources, target)]
+        return
+    for document, expression, checked in run.expressions:
+        for need in sorted(set(needs(checked)), key=lambda need: need.pos):
+            if need.version > target:
+                yield _problem(document, expression.at, checked, need, target)
+    yield from _newer_apis(run.sources, target)
 
 
 def _form(node: Comprehension) -> tuple[str, int]:

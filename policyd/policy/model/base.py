@@ -11,7 +11,7 @@ from datetime import date, datetime
 from inspect import get_annotations
 from typing import Annotated, Any, ClassVar, Literal, NoReturn, Self
 
-from policyd.json_types import JSON
+from policyd.json_types import JSON, object_in
 from policyd.policy.model.shapes import (
     INVALID,
     MISSING,
@@ -233,9 +233,7 @@ def _plain_given(value: Any) -> Any:
 
 def labels_of(obj: JSON) -> dict[str, str]:
     """Return the labels as strings; none for a non-object or without a map of labels."""
-    metadata = obj.get("metadata") if isinstance(obj, dict) else None
-    labels = metadata.get("labels") if isinstance(metadata, dict) else None
-    return {key: str(value) for key, value in labels.items()} if isinstance(labels, dict) else {}
+    return {key: str(value) for key, value in object_in(obj, "metadata", "labels").items()}
 
 
 class ObjectMeta(Model):

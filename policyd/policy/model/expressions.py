@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from policyd.cel.types.types import BOOL, NULL, STRING, Type
-from policyd.json_types import FieldPath
+from policyd.json_types import FieldPath, object_in
 from policyd.mutation import KINDS, MutationKind
 from policyd.mutation.overlays.tree import expressions_in, too_deep
 from policyd.policy.model.findings import path_text
@@ -116,8 +116,7 @@ def _is_given(text: object) -> TypeGuard[str]:
 
 
 def _items(policy: Mapping[str, Any], field: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    spec = policy.get("spec")
-    listed = spec.get(field) if isinstance(spec, dict) else None
+    listed = object_in(policy, "spec").get(field)
     for index, item in enumerate(listed if isinstance(listed, list) else ()):
         if isinstance(item, dict):
             yield index, item

@@ -4,22 +4,15 @@ A suite (PolicyTest) is in ``suite.py``, exceptions are in ``exceptions.py``. ``
 document has which model.
 """
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from policyd.policy.model.base import (
-    LabelSelector,
-    LabelSelectorRequirement,
-    Model,
-    Object,
-    ObjectMeta,
-)
+from policyd.policy.model.base import Model, Object
 from policyd.policy.model.exceptions import Exception_, PolicyException
 from policyd.policy.model.match import (
     AuditAnnotation,
     FailurePolicy,
     MatchCondition,
     MatchResources,
-    NamedRuleWithOperations,
     ParamKind,
     ParamRef,
     ReinvocationPolicy,
@@ -27,45 +20,16 @@ from policyd.policy.model.match import (
     ValidationAction,
     Variable,
 )
-from policyd.policy.model.mutations import ExpressionHolder, Mutation, PolicyMutation
+from policyd.policy.model.mutations import Mutation, PolicyMutation
 from policyd.policy.model.rollout import PolicyRollout, Rollout
 from policyd.policy.model.shapes import Many
 from policyd.policy.model.suite import PolicyTest
 
-__all__ = [
-    "KINDS",
-    "AuditAnnotation",
-    "Exception_",
-    "ExpressionHolder",
-    "LabelSelector",
-    "LabelSelectorRequirement",
-    "MatchCondition",
-    "MatchResources",
-    "Model",
-    "MutatingAdmissionPolicy",
-    "MutatingAdmissionPolicyBinding",
-    "Mutation",
-    "NamedRuleWithOperations",
-    "ObjectMeta",
-    "ParamKind",
-    "ParamRef",
-    "Policy",
-    "PolicyException",
-    "PolicyModel",
-    "PolicyMutation",
-    "PolicyTest",
-    "PolicyValidation",
-    "ValidatingAdmissionPolicy",
-    "ValidatingAdmissionPolicyBinding",
-    "Validation",
-    "Variable",
-]
-
-ADMISSION_V1 = ("admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1beta1")
-POLICYD_V1 = ("policyd.dev/v1",)
 AdmissionVersion = Literal[
     "admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1beta1"
 ]
+ADMISSION_V1: tuple[str, ...] = get_args(AdmissionVersion)
+POLICYD_V1 = ("policyd.dev/v1",)
 
 
 class ValidatingAdmissionPolicySpec(Model):
@@ -194,6 +158,14 @@ PolicyModel = (
     | PolicyTest
     | Rollout
 )
+
+
+def match_of(model: PolicyModel | None) -> tuple[str, MatchResources | None]:
+    """Return the field of a policy or binding that has its match rules, and these if it has any."""
+    if isinstance(model, AnyPolicy):
+        return "matchConstraints", model.spec.match_constraints
+    return "matchResources", model.spec.match_resources if isinstance(model, AnyBinding) else None
+
 
 # kind -> (accepted apiVersions, model)
 KINDS: dict[str, tuple[tuple[str, ...], type[PolicyModel]]] = {

@@ -44,34 +44,24 @@ def cases_of(suite: PolicyTest) -> Iterator[SuiteCase]:
     for index, case in enumerate(suite.cases):
         path: FieldPath = ("cases", index)
         if case.table is None:
-            yield SuiteCase(
-                case.name,
-                path,
-                case.request,
-                case.expect,
-                case.webhook,
-                case.idempotent,
-                suite.defaults if case.defaults is None else case.defaults,
-                (suite, case),
-                {},
-                (),
-                case.rollout == "staged",
-            )
+            yield _test(suite, case, None, path)
         for number, row in enumerate(case.table or ()):
-            yield _of_row(suite, case, row, (*path, "table", number))
+            yield _test(suite, case, row, (*path, "table", number))
 
 
-def _of_row(suite: PolicyTest, case: Case, row: TableRow, path: FieldPath) -> SuiteCase:
+def _test(suite: PolicyTest, case: Case, of: TableRow | None, path: FieldPath) -> SuiteCase:
+    """Return the test of a row, or of a case without a table: an empty row changes nothing."""
+    row = of or TableRow()
     given = (each for each in (row.defaults, case.defaults) if each is not None)
     return SuiteCase(
-        f"{case.name}/{row.name}",
+        case.name if of is None else f"{case.name}/{row.name}",
         path,
         _merged(case.request, row.request),
         case.expect if row.expect is None else row.expect,
         case.webhook,
         case.idempotent if row.idempotent is None else row.idempotent,
         next(given, suite.defaults),
-        (suite, case, row),
+        (suite, case) if of is None else (suite, case, row),
         row.changes,
         row.remove,
         (row.rollout or case.rollout) == "staged",

@@ -53,6 +53,7 @@ class OverBudget(Exception):
         self.line = self.column = 0
 
 
+@dataclass(eq=False, repr=False)
 class SourceBudget:
     """What is left for one set of sources. All methods raise OverBudget above a limit.
 
@@ -62,21 +63,17 @@ class SourceBudget:
     nodes; it may pause, or raise to end the work.
     """
 
-    def __init__(
-        self,
-        limits: SourceLimits = OBJECTS,
-        seconds: float = inf,
-        clock: Callable[[], float] = thread_time,
-    ) -> None:
-        self.limits = limits
+    limits: SourceLimits = OBJECTS
+    seconds: float = inf
+    clock: Callable[[], float] = thread_time
+
+    def __post_init__(self) -> None:
         self.breathe: Callable[[], None] = full_speed
         self.exceeded = False
         # The documents of a set have the same few names: one string for each is enough.
         self.names: dict[str, str] = {}
         self.size = self.documents = self.nodes = self.characters = 0
-        self._seconds = seconds
-        self._clock = clock
-        self._end = clock() + seconds
+        self._end = self.clock() + self.seconds
 
     @property
     def nodes_left(self) -> int:
@@ -87,7 +84,7 @@ class SourceBudget:
         """Charge the bytes of a file, before it is decoded."""
         self.size += size
         if self.size > self.limits.size:
-            self.refuse(f"more than {_bytes(self.limits.size)}", "remove or split files")
+            self.refuse(f"more than {bytes_text(self.limits.size)}", "remove or split files")
         self.look()
 
     def add_document(self) -> None:
@@ -103,7 +100,7 @@ class SourceBudget:
         if self.nodes > self.limits.nodes:
             self.refuse_nodes()
         if self.characters > self.limits.size:
-            size = _bytes(self.limits.size)
+            size = bytes_text(self.limits.size)
             self.refuse(f"more than {size} of values", "remove some; an alias counts as a copy")
         self.look()
 
@@ -114,8 +111,8 @@ class SourceBudget:
 
     def look(self) -> None:
         """Look at the clock, and let others work."""
-        if self._seconds < inf and self._clock() > self._end:
-            self.refuse(f"reading them takes more than {self._seconds:g} s", "remove some")
+        if self.seconds < inf and self.clock() > self._end:
+            self.refuse(f"reading them takes more than {self.seconds:g} s", "remove some")
         self.breathe()
 
     def refuse(self, what: str, hint: str) -> NoReturn:
@@ -124,5 +121,6 @@ class SourceBudget:
         raise OverBudget(f"the sources are too large together: {what}", hint)
 
 
-def _bytes(size: int) -> str:
+def bytes_text(size: int) -> str:
+    """Return a limit as people read it."""
     return f"{size >> 20} MiB" if size >> 20 else f"{size >> 10} KiB"

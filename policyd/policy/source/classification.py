@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from policyd.json_types import object_in
 from policyd.policy.source.loaded_documents import Document
 
 # What the APIs of reports accept, the worst first.
@@ -26,14 +27,11 @@ def classification_of(document: Document) -> Classification:
 
 def description_of(document: Document) -> str:
     """Return the description of a policy: its own, or that of its annotations."""
-    spec = document.raw.get("spec")
-    own = spec.get("description") if isinstance(spec, dict) else None
+    own = document.spec.get("description")
     return str(own or "").strip() or _annotation(document, "description")
 
 
 def _annotation(document: Document, name: str) -> str:
-    metadata = document.raw.get("metadata")
-    given = metadata.get("annotations") if isinstance(metadata, dict) else None
-    annotations = given if isinstance(given, dict) else {}
+    annotations = object_in(document.raw, "metadata", "annotations")
     texts = (str(annotations.get(f"{prefix}/{name}") or "").strip() for prefix in _PREFIXES)
     return next(filter(None, texts), "")

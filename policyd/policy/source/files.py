@@ -14,7 +14,8 @@ from typing import BinaryIO, NamedTuple
 
 from policyd.errors import Problem
 from policyd.policy.source.background_pace import full_speed
-from policyd.policy.source.tree import WalkFault, shown, walk
+from policyd.policy.source.budget import bytes_text
+from policyd.policy.source.tree import shown, walk
 from policyd.regular_files import open_regular
 
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -182,11 +183,6 @@ def _bounded(file: BinaryIO | gzip.GzipFile, most: int, breathe: Callable[[], No
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-def bytes_text(size: int) -> str:
-    """Return a limit as people read it."""
-    return f"{size >> 20} MiB" if size >> 20 else f"{size >> 10} KiB"
-
-
 # Names: upper case counts as lower case, so that a policy in A.YAML is not left out without a word.
 
 
@@ -225,15 +221,12 @@ def _expand(path: str | Path, problems: list[Problem]) -> Iterator[str]:
         yield "-"
         return
     tree = walk(str(path))
-    problems += [_problem(fault) for fault in tree.faults]
+    for fault in tree.faults:
+        problems.append(Problem(fault.reason, file=shown(fault.path), rule="unreadable"))
     if tree.folders:
         yield from (file for file in tree.files if is_source(file.rpartition("/")[2]))
     else:
         yield from tree.files
-
-
-def _problem(fault: WalkFault) -> Problem:
-    return Problem(fault.reason, file=shown(fault.path), rule="unreadable")
 
 
 def unreadable(name: str, error: Exception) -> Problem:

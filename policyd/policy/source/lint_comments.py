@@ -199,7 +199,7 @@ def _ends_of_fields(lines: list[str], fields: set[int]) -> dict[int, int]:
     for number, line in enumerate(lines):
         if number not in fields and (not open_ or not _says(line)):
             continue
-        depth, item = _indent(line), line.lstrip().startswith("- ")
+        depth, item = len(line) - len(line.lstrip(" ")), line.lstrip().startswith("- ")
         while open_ and _says(line) and _ends(*open_[-1][1:], depth, item=item):
             ends[open_.pop()[0]] = number
         if number in fields:
@@ -210,7 +210,3 @@ def _ends_of_fields(lines: list[str], fields: set[int]) -> dict[int, int]:
 def _ends(depth: int, is_item: bool, at: int, *, item: bool) -> bool:
     """Whether a line at a column ends a field or item. A list may be at the column of its field."""
     return at < depth or (at == depth and (is_item or not item))
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip(" "))

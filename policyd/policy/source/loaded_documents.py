@@ -5,11 +5,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from policyd.errors import Fix, Problem, Severity
-from policyd.json_types import FieldPath
+from policyd.json_types import FieldPath, JSONObject, object_in
 from policyd.pattern.scalar_hints import UNQUOTED
 from policyd.policy.model.base import ModelError
 from policyd.policy.model.findings import FormProblem, path_text
-from policyd.policy.model.kinds import KINDS, MatchResources, PolicyModel
+from policyd.policy.model.kinds import KINDS, PolicyModel
+from policyd.policy.model.match import MatchResources
 from policyd.policy.source.lint_comments import LintComment
 from policyd.policy.source.places import Origin
 from policyd.versions import NEWEST, KubernetesVersion
@@ -59,17 +60,19 @@ class Document:
         return f"{self.kind} {prefix}{self.name}".rstrip()
 
     @property
+    def spec(self) -> JSONObject:
+        """Return the ``spec`` of the plain value; empty if there is none, or no object."""
+        return object_in(self.raw, "spec")
+
+    @property
     def failure_policy(self) -> str:
         """Return ``Ignore`` if the document sets it, else ``Fail``, despite any other problems."""
-        spec = self.raw.get("spec")
-        ignore = isinstance(spec, dict) and spec.get("failurePolicy") == "Ignore"
-        return "Ignore" if ignore else "Fail"
+        return "Ignore" if self.spec.get("failurePolicy") == "Ignore" else "Fail"
 
     @property
     def match_constraints(self) -> MatchResources | None:
         """Return ``spec.matchConstraints`` if valid, even of a document with problems elsewhere."""
-        spec = self.raw.get("spec")
-        match = spec.get("matchConstraints") if isinstance(spec, dict) else None
+        match = self.spec.get("matchConstraints")
         if not isinstance(match, dict) or any(
             problem.path.startswith("spec.matchConstraints") for problem in self.problems
         ):

@@ -15,7 +15,7 @@ from typing import Any
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import PolicySchemaError, Problem
 from policyd.json_types import is_deeper
-from policyd.policy.model.kinds import PolicyTest
+from policyd.policy.model.suite import PolicyTest
 from policyd.policy.source.background_pace import full_speed
 from policyd.policy.source.budget import MAX_DEPTH, POLICIES, OverBudget, SourceBudget
 from policyd.policy.source.files import Bundle, SourceFile, is_source, read, unreadable

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.tree import shown
 
 POLICIES, BINDINGS, OTHERS = "policies", "bindings", "documents"
@@ -24,18 +25,7 @@ class Holder(Protocol):
         """The classes of documents in each source file: POLICIES, BINDINGS, OTHERS."""
 
 
-class _Document(Protocol):
-    @property
-    def kind(self) -> str: ...
-    @property
-    def file(self) -> str: ...
-    @property
-    def is_policy(self) -> bool: ...
-    @property
-    def confined(self) -> str: ...
-
-
-def held(documents: Iterable[_Document]) -> dict[str, frozenset[str]]:
+def held(documents: Iterable[Document]) -> dict[str, frozenset[str]]:
     """Return the classes of documents in each file, by file name."""
     found: dict[str, set[str]] = {}
     for document in documents:

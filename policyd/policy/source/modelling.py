@@ -13,8 +13,9 @@ from policyd.json_types import FieldPath
 from policyd.policy.checks.document_checks import check
 from policyd.policy.checks.exceptions import check_scope
 from policyd.policy.model.base import Model, ModelError
+from policyd.policy.model.exceptions import PolicyException
 from policyd.policy.model.findings import FormProblem, schema_findings, words
-from policyd.policy.model.kinds import KINDS, PolicyException
+from policyd.policy.model.kinds import KINDS
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.mistakes.near_misses import near_miss
 from policyd.policy.source.yaml_text.rows import quoted, without_comment

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from policyd.errors import Fix, Problem
+from policyd.json_types import object_in
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.source.budget import MAX_DEPTH, TOO_LARGE, OverBudget, SourceBudget
 from policyd.policy.source.json_text import values as json_text
@@ -269,8 +270,7 @@ def _unrolled(value: Any, budget: SourceBudget) -> Iterator[tuple[str, Any, tupl
 
 
 def _document(raw: dict[str, Any], origin: Origin, index: int, root: str) -> Document:
-    metadata = raw.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
+    metadata = object_in(raw, "metadata")
     return Document(
         kind=_text(raw.get("kind")),
         api_version=_text(raw.get("apiVersion")),

@@ -18,8 +18,7 @@ from policyd.json_types import JSONObject
 from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.model.findings import path_text
-from policyd.policy.model.kinds import PolicyTest
-from policyd.policy.model.suite import Webhook
+from policyd.policy.model.suite import PolicyTest, Webhook
 from policyd.policy.model.suite_cases import SuiteCase, cases_of
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.suite.case_files import CaseError

@@ -5,6 +5,7 @@ cluster is configured. Decides nothing.
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from traceback import format_exception
 from typing import cast
@@ -52,55 +53,51 @@ RESTART_SECONDS = 5.0
 SHORTEST_TIMEOUT, LONGEST_TIMEOUT = 1, 30
 
 
+@dataclass(eq=False, repr=False)
 class ClusterControllers(ClusterView):
     """The controllers of one server. ``serve`` is called when there is another certificate."""
 
-    def __init__(
-        self,
-        connection: ClusterConnection,
-        settings: Settings,
-        store: Store,
-        certificates: Certificates,
-        *,
-        lifecycle: Lifecycle,
-        recorder: PrometheusRecorder,
-        log: Log,
-        serve: Callable[[], None],
-    ) -> None:
-        self._connection = connection
-        self._settings = settings
-        self._store = store
-        self._certificates = certificates
-        self._lifecycle = lifecycle
-        self._recorder = recorder
-        self._log = log
-        self._serve = serve
+    connection: ClusterConnection
+    settings: Settings
+    store: Store
+    certificates: Certificates
+    _: KW_ONLY
+    lifecycle: Lifecycle
+    recorder: PrometheusRecorder
+    log: Log
+    serve: Callable[[], None]
+
+    def __post_init__(self) -> None:
         self._defects: dict[str, str] = {}  # controllers that failed, and why
         self._configurations = WatchedConfigurations(
-            connection.objects, settings.webhook_name, connection.changes
+            self.connection.objects, self.settings.webhook_name, self.connection.changes
         )
-        self._mounted = None if settings.tls_cert is None else MountedBundle(settings.tls_cert, log)
+        self._mounted = (
+            None
+            if self.settings.tls_cert is None
+            else MountedBundle(self.settings.tls_cert, self.log)
+        )
         self._managed = self._managed_certificates()
         self._placed = self._placed_policies()
         self._registration = self._webhook_registration()
         self._reach = ReachWatch(
             self._reachable,
             self._configurations,
-            log,
-            registers=settings.register,
+            self.log,
+            registers=self.settings.register,
             wanted=self._wanted,
         )
         self._writer = self._placement_writer()
         self._events, self._ended = self._event_writer(), asyncio.Event()
         self._writing: asyncio.Task[None] | None = None  # the Events
-        recorder.unreached = lambda: self._reach.unreached
-        if connection.lease is not None:
-            recorder.leads = connection.holds_lease
+        self.recorder.unreached = lambda: self._reach.unreached
+        if self.connection.lease is not None:
+            self.recorder.leads = self.connection.holds_lease
         # Those that depend on the Lease, on certificates, or on what is stored.
         told = (self._managed, self._registration, self._reach, self._writer)
-        connection.changes.listeners += [each.changed for each in told if each is not None]
+        self.connection.changes.listeners += [each.changed for each in told if each is not None]
         documents = None if self._placed is None else self._placed.documents
-        every = (self._configurations, connection.lease, documents, self._placed, *told)
+        every = (self._configurations, self.connection.lease, documents, self._placed, *told)
         self.controllers: Sequence[Controller] = [each for each in every if each is not None]
 
     # What they know.
@@ -145,7 +142,7 @@ class ClusterControllers(ClusterView):
                 self._defects[name] = f"{type(error).__name__}: {error}"
                 trace = "".join(format_exception(error))
                 message = f"the controller of the {name} failed and starts again"
-                self._log.write("error", "defect", message, traceback=trace)
+                self.log.write("error", "defect", message, traceback=trace)
                 await until_any(stop, seconds=RESTART_SECONDS)
 
     async def close(self) -> None:
@@ -162,7 +159,7 @@ class ClusterControllers(ClusterView):
             "managed-certificates": self._managed,
         }
         noted = [(each, watches.add(name)) for name, each in health.items() if each is not None]
-        trouble = Trouble("watch", self._log)
+        trouble = Trouble("watch", self.log)
         while not stop.is_set():
             for each, watch in noted:
                 watch.succeeded()  # the state that was known last stays in use
@@ -170,7 +167,7 @@ class ClusterControllers(ClusterView):
                 found = self._defects.pop(each.name, "") or each.problem
                 if found:
                     watch.failed(found)
-            failing = self._configurations.problem if self._connection.lease is not None else ""
+            failing = self._configurations.problem if self.connection.lease is not None else ""
             if failing:
                 trouble.begin(f"cannot watch the webhook configurations for changes: {failing}")
             else:
@@ -180,7 +177,7 @@ class ClusterControllers(ClusterView):
     # How they are made.
 
     def _managed_certificates(self) -> ManagedCertificates | None:
-        connection, settings = self._connection, self._settings
+        connection, settings = self.connection, self.settings
         if connection.pair is None:
             return None
         namespace, url = connection.namespace, settings.webhook_url
@@ -196,32 +193,32 @@ class ClusterControllers(ClusterView):
             connection.objects,
             options,
             self._configurations,
-            self._log,
+            self.log,
             pair=connection.pair,
             clock=connection.clock,
             holds=connection.holds_lease,
             publishes=lambda: self._registration is not None and self._registration.active,
-            serve=self._serve,
+            serve=self.serve,
             noticed=connection.changes,
-            rotations=self._recorder.rotations,
-            writes=self._recorder.registrations,
+            rotations=self.recorder.rotations,
+            writes=self.recorder.registrations,
         )
 
     def _placed_policies(self) -> PlacedPolicies | None:
         """What the API server enforces itself, as this server follows it."""
-        if not self._settings.in_tree:
+        if not self.settings.in_tree:
             return None
         placed = PlacedPolicies(
             self._with_sources,
-            WatchedDocuments(self._connection.objects),
+            WatchedDocuments(self.connection.objects),
             self._render_options(),
-            cast(PlacementMode, self._settings.in_tree),
-            self._log,
-            clock=self._connection.clock,
-            noticed=self._connection.changes,
+            cast(PlacementMode, self.settings.in_tree),
+            self.log,
+            clock=self.connection.clock,
+            noticed=self.connection.changes,
         )
         placed.documents.listeners.append(placed.document_changed)
-        self._recorder.placed = lambda: [
+        self.recorder.placed = lambda: [
             (policy, webhook, engine) for _, policy, webhook, engine, _ in placed.places()
         ]
         return placed
@@ -230,38 +227,38 @@ class ClusterControllers(ClusterView):
         if self._placed is None or self._registration is None:
             return None
         writer = PlacementWriter(
-            self._connection.objects,
-            self._settings.webhook_name,
+            self.connection.objects,
+            self.settings.webhook_name,
             self._placed,
             self._registration,
-            self._log,
-            holds=self._connection.holds_lease,
-            writes=self._recorder.placements,
+            self.log,
+            holds=self.connection.holds_lease,
+            writes=self.recorder.placements,
         )
         self._placed.documents.listeners.append(lambda _: writer.changed())
         return writer
 
     def _webhook_registration(self) -> Registration | None:
-        if not self._settings.register:
+        if not self.settings.register:
             return None
         return Registration(
-            self._connection.objects,
+            self.connection.objects,
             self._render_options(),
             self._configurations,
-            self._log,
-            holds=self._connection.holds_lease,
+            self.log,
+            holds=self.connection.holds_lease,
             inputs=self._inputs,
-            writes=self._recorder.registrations,
+            writes=self.recorder.registrations,
         )
 
     def _event_writer(self) -> EventWriter | None:
-        if not self._settings.events:
+        if not self.settings.events:
             return None
-        recorder, lifecycle = self._recorder, self._lifecycle
+        recorder, lifecycle = self.recorder, self.lifecycle
         recorder.events = dict.fromkeys(RESULTS, 0)
         writer = EventWriter(
-            self._connection.objects,
-            self._log,
+            self.connection.objects,
+            self.log,
             recorder.events,
             draining=lambda: lifecycle.draining,
         )
@@ -269,7 +266,7 @@ class ClusterControllers(ClusterView):
         return writer
 
     def _render_options(self) -> RenderOptions:
-        settings, namespace = self._settings, self._connection.namespace
+        settings, namespace = self.settings, self.connection.namespace
         service = settings.webhook_service
         return RenderOptions(
             name=settings.webhook_name,
@@ -286,28 +283,28 @@ class ClusterControllers(ClusterView):
 
     def _with_sources(self) -> tuple[CompiledPolicySet, Sources] | None:
         """The policies in use, and the sources from which they can be exported."""
-        loaded = self._store.loaded_set if self._store.loaded else None
+        loaded = self.store.loaded_set if self.store.loaded else None
         if loaded is None or loaded.sources is None:
             return None
         return loaded.policies, loaded.sources
 
     def _reachable(self) -> CompiledPolicySet | None:
         """The policies that webhook rules have to reach."""
-        return self.evaluated(self._store.current) if self._store.loaded else None
+        return self.evaluated(self.store.current) if self.store.loaded else None
 
     def _wanted(self) -> Sequence[JSONObject] | None:
         """The webhook configurations that this replica keeps registered; None if another does."""
-        if self._registration is None or not self._connection.holds_lease():
+        if self._registration is None or not self.connection.holds_lease():
             return None
         return self._registration.wanted
 
     def _inputs(self) -> RegistrationInputs | str:
         """What to register, or why it is not to be registered now."""
-        if not self._lifecycle.listening or self._lifecycle.draining:
+        if not self.lifecycle.listening or self.lifecycle.draining:
             return "the server does not listen"
-        if self._store.unready:
-            return self._store.unready
-        pair = self._certificates.pair
+        if self.store.unready:
+            return self.store.unready
+        pair = self.certificates.pair
         if pair is None:
             return "there is no certificate"
         if self._managed is not None:
@@ -316,7 +313,7 @@ class ClusterControllers(ClusterView):
             bundle = self._mounted.bundle(pair)
         else:  # a self-signed certificate is its own authority
             bundle = pair.certificate
-        policies, left_out = self._store.current, frozenset[PolicyPart]()
+        policies, left_out = self.store.current, frozenset[PolicyPart]()
         if self._placed is not None:
             found = self._placed.left_out
             if found is None or found[0] is not policies:

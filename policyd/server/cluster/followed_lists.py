@@ -5,6 +5,7 @@ What is followed, and for what, belongs to the callers.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterator
+from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -78,23 +79,19 @@ class Following:
         return self.problem if self.reflector is None else self.reflector.problem
 
 
+@dataclass(eq=False, repr=False)
 class FollowedLists(Generic[Wanted]):
     """The lists of one cache. ``follow`` follows one until its Following is no longer wanted;
     ``instead`` says what happens without permission to follow.
     """
 
-    def __init__(
-        self,
-        name: str,
-        follow: Callable[[Wanted, Following], Awaitable[None]],
-        log: Log,
-        instead: str = "each is looked up when a request needs it",
-    ) -> None:
-        self.name = name
-        self._instead = instead
+    name: str
+    follow: Callable[[Wanted, Following], Awaitable[None]]
+    log: Log
+    instead: str = "each is looked up when a request needs it"
+
+    def __post_init__(self) -> None:
         self.wanted: frozenset[Wanted] = frozenset()
-        self._follow = follow
-        self._log = log
         self._lists: dict[Wanted, Following] = {}
         self._tasks: dict[Wanted, asyncio.Task[None]] = {}
         self._due = asyncio.Event()
@@ -149,7 +146,7 @@ class FollowedLists(Generic[Wanted]):
     def _begin(self) -> None:
         for each, following in self._lists.items():
             if each not in self._tasks:
-                self._tasks[each] = asyncio.ensure_future(self._follow(each, following))
+                self._tasks[each] = asyncio.ensure_future(self.follow(each, following))
 
     def _end(self) -> None:
         """Forget those that have ended; raises their defects."""
@@ -173,7 +170,7 @@ class FollowedLists(Generic[Wanted]):
         if not troubles:
             self._since = 0.0
             if self._logged:
-                self._log.write("info", "cluster", f"{self.name} are followed again")
+                self.log.write("info", "cluster", f"{self.name} are followed again")
             self._logged = ""
             return
         refused = [each for each in troubles if each.reflector and each.reflector.refused]
@@ -183,12 +180,12 @@ class FollowedLists(Generic[Wanted]):
         self._since = self._since or now
         meanwhile = "what is known of them stays in use"
         if refused:
-            meanwhile = f"{self._instead}; grant the permissions list and watch"
+            meanwhile = f"{self.instead}; grant the permissions list and watch"
         due = not self.muted and (refused or now - self._since >= LASTING_SECONDS)
         if due and self._logged != meanwhile:
             self._logged = meanwhile
             message = f"cannot follow {self.name} ({meanwhile}): {problem}"
-            self._log.write("error", "cluster", message)
+            self.log.write("error", "cluster", message)
 
     def _reflectors(self) -> "Iterator[Reflector]":
         for each in self._lists.values():

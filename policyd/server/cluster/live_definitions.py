@@ -6,6 +6,7 @@ so that changes load the policies again. Lookups for requests are in ``live_cach
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -31,39 +32,35 @@ SETTLE_SECONDS = 0.1
 VERSION_SECONDS = 60.0
 
 
+@dataclass(eq=False, repr=False)
 class LiveDefinitions:
     """The CustomResourceDefinitions of one cluster, for one store."""
 
-    def __init__(
-        self,
-        caches: LiveCaches,
-        timeout: float,
-        recorder: Recorder,
-        log: Log,
-        *,
-        follows_version: bool = True,
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
+    caches: LiveCaches
+    timeout: float
+    recorder: Recorder
+    log: Log
+    _: KW_ONLY
+    follows_version: bool = True
+    clock: Callable[[], float] = monotonic
+
+    def __post_init__(self) -> None:
         from policyd.cluster import open_definitions
 
-        self._recorder = recorder
-        self._log = log
-        self._follows_version = follows_version
         self._warned = ""
-        self._definitions = open_definitions(caches.client, timeout, self._count_lookup)
+        self._definitions = open_definitions(self.caches.client, self.timeout, self._count_lookup)
         self._logged_problem = ""
         self._reported = ""  # the version that the cluster reported last, such as v1.37.1
-        self._clock = clock
-        self._version_at = clock()  # when the version was last queried
+        self._version_at = self.clock()  # when the version was last queried
         self.fetch: Fetch = self._definitions.fetch
         self.fetch_more = self._definitions.fetch_more
-        self._objects = caches.objects
+        self._objects = self.caches.objects
         self._listed: Reflector | None = None
         self._changes = asyncio.Event()
         self._lists = FollowedLists(
             "CustomResourceDefinitions",
             self._follow,
-            log,
+            self.log,
             f"they are checked for changes every {PAUSE_SECONDS:g} s",
         )
 
@@ -86,7 +83,7 @@ class LiveDefinitions:
                 f"as in {NEWEST}"
             )
         if warning and warning != self._warned:
-            self._log.write("warning", "kubernetes-version", warning)
+            self.log.write("warning", "kubernetes-version", warning)
         self._reported, self._warned = reported, warning
         return version
 
@@ -148,9 +145,9 @@ class LiveDefinitions:
             changed = self._definitions.outdated(versions)
         else:
             changed = await asyncio.to_thread(self._definitions.changed)
-        due = not self._reported or self._clock() - self._version_at >= VERSION_SECONDS
-        if self._follows_version and due:
-            self._version_at = self._clock()
+        due = not self._reported or self.clock() - self._version_at >= VERSION_SECONDS
+        if self.follows_version and due:
+            self._version_at = self.clock()
             reported, _ = await asyncio.to_thread(self._definitions.kubernetes)
             changed = changed or bool(reported and reported != self._reported)
         return changed
@@ -162,11 +159,11 @@ class LiveDefinitions:
     def _log_problem(self, problem: str) -> None:
         """Log once when a problem begins, and once when it is over."""
         if problem and not self._logged_problem:
-            self._log.write("error", "cluster", f"cannot read CustomResourceDefinitions: {problem}")
+            self.log.write("error", "cluster", f"cannot read CustomResourceDefinitions: {problem}")
         elif self._logged_problem and not problem:
-            self._log.write("info", "cluster", "CustomResourceDefinitions can be read again")
+            self.log.write("info", "cluster", "CustomResourceDefinitions can be read again")
         self._logged_problem = problem
 
     def _count_lookup(self, answered: bool, nanoseconds: int) -> None:
         result: LookupResult = "success" if answered else "error"
-        self._recorder.lookup("definition", result, nanoseconds)
+        self.recorder.lookup("definition", result, nanoseconds)

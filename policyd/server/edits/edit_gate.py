@@ -7,6 +7,7 @@ for that could break every server that loads it.
 import asyncio
 import re
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from time import perf_counter_ns
 
@@ -50,27 +51,22 @@ def edit_selector(settings: Settings) -> str:
     return settings.policy_configmaps or ("" if settings.kubeconfig else MOUNTED)
 
 
+@dataclass(eq=False, repr=False)
 class EditGate(ReviewEvaluator):
     """Checks the edits that reach one server: those of ConfigMaps of its own namespace. ``count``
     counts results: accepted, refused, error.
     """
 
-    def __init__(
-        self,
-        check: CheckEdit,
-        finder: EditFinder,
-        log: Log,
-        count: Callable[[str], None],
-        *,
-        namespace: str,
-        selector: str = MOUNTED,
-    ) -> None:
-        self._check = check
-        self._finder = finder
-        self._log = log
-        self._count = count
-        self._namespace = namespace
-        self._selector = Selector(selector_terms(selector))
+    check: CheckEdit
+    finder: EditFinder
+    log: Log
+    count: Callable[[str], None]
+    _: KW_ONLY
+    namespace: str
+    selector: str = MOUNTED
+
+    def __post_init__(self) -> None:
+        self._selector = Selector(selector_terms(self.selector))
         self._lines = LineLimit(LOG_LINES, LOG_SECONDS)
         self._turn = asyncio.Lock()
         self._tasks: set[asyncio.Task[EditFindings | None]] = set()
@@ -114,10 +110,10 @@ class EditGate(ReviewEvaluator):
             message = f"the edit of ConfigMap {name} cannot be checked: {error}"
             return self._refused(request, message, traceback=error.trace or None)
         except Exception:
-            self._count("error")
+            self.count("error")
             raise
         if found is None:
-            self._count("accepted")
+            self.count("accepted")
             return _allowed(request, _not_read(name))
         return self._answer(request, name, found)
 
@@ -139,7 +135,7 @@ class EditGate(ReviewEvaluator):
 
     def _concerns(self, request: AdmissionRequest) -> bool:
         """Whether policyd may read the ConfigMap of a request."""
-        ours = request.namespace == self._namespace
+        ours = request.namespace == self.namespace
         return ours and request.resource == ("", "v1", "configmaps") and not request.sub_resource
 
     def _selected(self, config_map: JSONObject | None) -> JSONObject | None:
@@ -156,12 +152,12 @@ class EditGate(ReviewEvaluator):
                 raise TooLate
             try:
                 async with asyncio.timeout(left):
-                    edit = await self._finder.find(submitted)
+                    edit = await self.finder.find(submitted)
             except TimeoutError:
                 raise TooLate from None
             if edit is None:
                 return None
-            return await asyncio.to_thread(partial(self._check, edit, deadline))
+            return await asyncio.to_thread(partial(self.check, edit, deadline))
 
     def _done(self, task: "asyncio.Task[EditFindings | None]") -> None:
         self._tasks.discard(task)
@@ -172,7 +168,7 @@ class EditGate(ReviewEvaluator):
         self, request: AdmissionRequest, name: str, found: EditFindings
     ) -> AdmissionResponse:
         if not found.errors:
-            self._count("accepted")
+            self.count("accepted")
             return _allowed(request, *found.advice)
         # Never the texts: they show parts of the ConfigMap.
         return self._refused(request, denial(name, found), places=[*found.places])
@@ -185,13 +181,13 @@ class EditGate(ReviewEvaluator):
         reason: str = "Forbidden",
         **details: str | list[str] | None,
     ) -> AdmissionResponse:
-        self._count("refused")
+        self.count("refused")
         self._note(request, f"refused an edit of policies: {_head(message)}", **details)
         # kubectl prints the whole message of a Forbidden, and none of an Invalid without causes.
         return AdmissionResponse(request.uid, False, code, reason, message)
 
     def _unchecked(self, request: AdmissionRequest, why: str, cause: str = "") -> AdmissionResponse:
-        self._count("error")
+        self.count("error")
         message = f"the edit of ConfigMap {request.name} was not checked: {why}"
         self._note(request, message, error=cause or None)
         return _allowed(request, f"{message}; policyd loads it if it has no errors")
@@ -202,7 +198,7 @@ class EditGate(ReviewEvaluator):
         unsaid = self._lines.take("", request.uid[:MAX_UID])
         if unsaid is None:
             return
-        self._log.write(
+        self.log.write(
             "warning",
             "policy-edit",
             message,

@@ -139,7 +139,9 @@ def image_of(
         lines = [json.dumps({"form": _FORM_OF_BUNDLES})]
     for bundle in listed:
         if bundle.name == FILES:
-            lines += [json.dumps({"file": e.name, "text": _text(e.data)}) for e in bundle.files]
+            for each in bundle.files:
+                text = each.data.decode("utf-8", "surrogateescape")
+                lines.append(json.dumps({"file": each.name, "text": text}))
         else:
             lines.append(json.dumps({"configMap": config_map_of(bundle)}))
         breathe()
@@ -149,10 +151,6 @@ def image_of(
                 lines.append(json.dumps({"file": document.file, "object": document.raw}))
             breathe()
     return "".join(f"{line}\n" for line in lines).encode()
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
 
 
 class ImageContent(NamedTuple):

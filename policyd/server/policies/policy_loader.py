@@ -9,19 +9,21 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from time import thread_time
+from typing import TYPE_CHECKING
 
 from policyd.errors import PolicyError, Problem
 from policyd.gc_policy import exempting
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.kinds.wanted_definitions import Fetch, wanted, with_definitions
 from policyd.policy.source import loader
 from policyd.policy.source.background_pace import Pace, full_speed
 from policyd.policy.source.files import Bundle
 from policyd.policy.source.loaded_documents import Document, Sources
-from policyd.server.policies import last_good
 from policyd.server.policies.loaded_set import LoadedSet
 from policyd.versions import NEWEST, KubernetesVersion
+
+if TYPE_CHECKING:
+    from policyd.policy.kinds.wanted_definitions import Fetch
 
 # Seconds of processor time for all suites of a set, and what each case adds. Cases take
 # milliseconds; without a limit, a few lines keep a server from starting for hours.
@@ -47,7 +49,7 @@ class PolicyLoader:
     def load(
         self,
         given: Sequence[Path | Bundle],
-        definitions: Fetch | None = None,
+        definitions: "Fetch | None" = None,
         version: Callable[[], KubernetesVersion] = lambda: NEWEST,
         *,
         suites: bool = True,
@@ -82,11 +84,13 @@ class PolicyLoader:
     def restore(
         self,
         image: bytes,
-        definitions: Fetch | None = None,
+        definitions: "Fetch | None" = None,
         version: Callable[[], KubernetesVersion] = lambda: NEWEST,
     ) -> LoadedSet:
         """Compile the set of an image; raises PolicyError for any error."""
-        kept = last_good.content_of(image)
+        from policyd.server.policies.last_good import content_of
+
+        kept = content_of(image)
         sources = loader.load_saved(kept.objects, version=version())
         if kept.bundles:
             sources = loader.load(kept.bundles, version=version())
@@ -102,8 +106,10 @@ class PolicyLoader:
         return self._last
 
     def _image(self, sources: Sources, given: Sequence[Path | Bundle]) -> bytes:
+        from policyd.server.policies.last_good import image_of
+
         bundles = [each for each in given if isinstance(each, Bundle)]
-        return last_good.image_of(sources.documents, bundles, self._breathe)
+        return image_of(sources.documents, bundles, self._breathe)
 
     def _failures(self, policies: CompiledPolicySet, sources: Sources) -> tuple[Problem, ...]:
         """Return a problem for each failing case of the suites."""
@@ -116,11 +122,13 @@ class PolicyLoader:
         return tuple(failures(self._last_tested, self._breathe))
 
 
-def _defined(sources: Sources, definitions: Fetch | None) -> Sources:
+def _defined(sources: Sources, definitions: "Fetch | None") -> Sources:
     """Return the sources with the definitions that they need of a cluster."""
-    return (
-        sources if definitions is None else with_definitions(sources, definitions(wanted(sources)))
-    )
+    if definitions is None:
+        return sources
+    from policyd.policy.kinds.wanted_definitions import wanted, with_definitions
+
+    return with_definitions(sources, definitions(wanted(sources)))
 
 
 def _errors(policies: CompiledPolicySet) -> list[Problem]:

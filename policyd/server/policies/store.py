@@ -6,10 +6,10 @@ problems, the set in use stays. The function that compiles a set is an argument.
 
 import asyncio
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from time import monotonic, time
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from policyd.errors import PolicyError, Problem
 from policyd.gc_policy import settle
@@ -28,7 +28,6 @@ from policyd.server.policies.held_bundles import (
     states,
     step_by_step,
 )
-from policyd.server.policies.last_good import LastGoodPolicies
 from policyd.server.policies.loaded_set import LoadedSet
 from policyd.server.policies.policy_sources import (
     BundledFiles,
@@ -37,6 +36,9 @@ from policyd.server.policies.policy_sources import (
     Together,
     exists_in,
 )
+
+if TYPE_CHECKING:
+    from policyd.server.policies.last_good import LastGoodPolicies
 
 _Problems = tuple[Problem, ...]
 
@@ -49,6 +51,7 @@ RETRY_SECONDS = 5.0
 LONGEST_RETRY_SECONDS = 60.0
 
 
+@dataclass(eq=False, repr=False)
 class Store:
     """Holds the set in use and replaces it.
 
@@ -63,29 +66,23 @@ class Store:
     are kept for the next start.
     """
 
-    def __init__(
-        self,
-        paths: Sequence[Path],
-        load: Callable[[Sequence[Path | Bundle]], LoadedSet],
-        *,
-        live: PolicySource | None = None,
-        on_reload: Callable[[Reload], None] = lambda _: None,
-        mendable: Container[str] = (),
-        allow_empty: bool = False,
-        last_good: LastGoodPolicies | None = None,
-    ) -> None:
-        self.paths = tuple(paths)
-        self._source: PolicySource = Files(paths)
-        if live is not None:
-            self._source = Together([BundledFiles(paths), live])
+    paths: Sequence[Path]
+    load: Callable[[Sequence[Path | Bundle]], LoadedSet]
+    _: KW_ONLY
+    live: PolicySource | None = None
+    on_reload: Callable[[Reload], None] = lambda _: None
+    mendable: Container[str] = ()
+    allow_empty: bool = False
+    last_good: "LastGoodPolicies | None" = None
+
+    def __post_init__(self) -> None:
+        self.paths = tuple(self.paths)
+        self._source: PolicySource = Files(self.paths)
+        if self.live is not None:
+            self._source = Together([BundledFiles(self.paths), self.live])
         # The bundles of the set in use, and those that were read last.
         self._used: Mapping[str, Bundle] = {}
         self._latest: Mapping[str, Bundle] = {}
-        self._load = load
-        self._on_reload = on_reload
-        self._mendable = mendable
-        self._allow_empty = allow_empty
-        self._last_good = last_good
         self._retry = RETRY_SECONDS
         self._retry_at = 0.0
         self._loaded: LoadedSet | None = None
@@ -124,7 +121,7 @@ class Store:
             return self._waiting_for
         if self._loaded is None:
             return "no policies are loaded"
-        if not self.current.policies and not self._allow_empty:
+        if not self.current.policies and not self.allow_empty:
             return "the sources hold no policies, and --allow-empty is not set"
         return ""
 
@@ -150,8 +147,8 @@ class Store:
         self._retry_at = monotonic() + self._retry
         attempt = self._whole()
         former = None
-        if blocking(attempt.errors, ()) and self._last_good is not None:
-            former = self._last_good.restore()
+        if blocking(attempt.errors, ()) and self.last_good is not None:
+            former = self.last_good.restore()
         if former is not None:
             loaded = self._restore(former, attempt)
         elif attempt.loaded is not None:
@@ -169,7 +166,7 @@ class Store:
     def tell(self) -> None:
         """Report the last attempt to load."""
         if self.last is not None:
-            self._on_reload(self.last)
+            self.on_reload(self.last)
 
     def expect(self, why: str) -> None:
         """Be not ready for this reason, until ``start`` or ``start_without_sources`` succeeds."""
@@ -180,7 +177,7 @@ class Store:
         """Serve the last good set while the sources cannot be read; without one change nothing and
         return False. A reload follows when they can be read. The caller calls ``tell``.
         """
-        former = None if self._last_good is None else self._last_good.restore()
+        former = None if self.last_good is None else self.last_good.restore()
         if former is None:
             return False
         self._state = fingerprint(self.paths)
@@ -275,7 +272,7 @@ class Store:
             given = self._source.read()
             made: LoadedSet | PolicyError
             try:
-                made = self._load(given)
+                made = self.load(given)
             except PolicyError as error:
                 made = error
             after = self._source.fingerprint()
@@ -296,7 +293,7 @@ class Store:
     def _tried(self, given: Sequence[Path | Bundle]) -> tuple[LoadedSet | None, _Problems]:
         """Return the set of these bundles, and its errors."""
         try:
-            loaded = self._load(given)
+            loaded = self.load(given)
         except PolicyError as error:
             return None, _problems(error)
         return loaded, self._faults(loaded, given)
@@ -329,7 +326,7 @@ class Store:
 
     def _waiting(self) -> frozenset[Problem]:
         """Return the problems of the set in use that may disappear by themselves."""
-        return frozenset(each for each in self.current.problems if each.rule in self._mendable)
+        return frozenset(each for each in self.current.problems if each.rule in self.mendable)
 
     def _faults(self, loaded: LoadedSet, given: Sequence[Path | Bundle]) -> _Problems:
         """Return why a set must not replace another: errors in its sources, and failing suites."""
@@ -339,7 +336,7 @@ class Store:
         lost: list[str] = []
         if former is not None:
             lost += truncated(former, policies, exists_in(given))
-        if not self._allow_empty:
+        if not self.allow_empty:
             lost += emptied(former, policies)
         errors += (Problem(reason, rule=LOST) for reason in lost)
         return (*errors, *loaded.failures)
@@ -370,10 +367,10 @@ class Store:
 
     def _keep(self, loaded: LoadedSet | None) -> None:
         """Keep the set in use, as it was loaded, for the next start if it has no errors."""
-        if self._last_good is None or loaded is None or not loaded.image:
+        if self.last_good is None or loaded is None or not loaded.image:
             return
         if not self._accepted and not self.serves_last_good:
-            self._last_good.save(loaded.image)
+            self.last_good.save(loaded.image)
 
 
 class _Attempt(NamedTuple):

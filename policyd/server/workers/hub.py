@@ -40,22 +40,18 @@ class _Gathering:
     until: float
 
 
+@dataclass(eq=False, repr=False)
 class Hub:
     """The states, metrics and denials of the workers. ``own`` returns the metrics of the
     supervisor.
     """
 
-    def __init__(
-        self,
-        workers: int,
-        send: SendToWorker,
-        own: Callable[[], Iterable[MetricFamily]] = tuple,
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
-        self._send = send
-        self._own = own
-        self._clock = clock
-        self._workers = workers
+    workers: int
+    send: SendToWorker
+    own: Callable[[], Iterable[MetricFamily]] = tuple
+    clock: Callable[[], float] = monotonic
+
+    def __post_init__(self) -> None:
         self._sums = Sums()
         self._pages = RenderCache()
         self._denials: dict[int, RecentDenials] = {}
@@ -103,7 +99,7 @@ class Hub:
             return
         if "state" in message:
             self.states[worker] = WorkerState(**message["state"])
-            self.complete = self.complete or len(self.serving) == self._workers
+            self.complete = self.complete or len(self.serving) == self.workers
         if "metrics" in message:
             self._sums.take(worker, message["metrics"])
         if "denials" in message:
@@ -118,7 +114,7 @@ class Hub:
     @property
     def missing(self) -> list[str]:
         """Why the server is not ready. While workers are started again, the others decide."""
-        asked = self.serving if self.complete else range(self._workers)
+        asked = self.serving if self.complete else range(self.workers)
         reasons = [
             reason for worker in asked for reason in self.states.get(worker, WorkerState()).missing
         ]
@@ -133,7 +129,7 @@ class Hub:
 
     def expire(self) -> None:
         """Answer questions without the workers that do not respond."""
-        now = self._clock()
+        now = self.clock()
         for number, each in list(self._gatherings.items()):
             if each.until <= now:
                 self._finish(number)
@@ -141,10 +137,10 @@ class Hub:
     def _gather(self, asker: int, question: WorkerMessage) -> None:
         self._questions += 1
         waiting = {worker for worker in self.running if worker != asker}
-        until = self._clock() + GATHER_SECONDS
+        until = self.clock() + GATHER_SECONDS
         self._gatherings[self._questions] = _Gathering(asker, question, waiting, until)
         for worker in waiting:
-            self._send(worker, {"give": self._questions, "of": question["ask"]})
+            self.send(worker, {"give": self._questions, "of": question["ask"]})
         if not waiting:
             self._finish(self._questions)
 
@@ -176,9 +172,9 @@ class Hub:
         return min(self.serving, key=lambda worker: self.states[worker].began, default=None)
 
     def _families(self) -> Iterable[MetricFamily]:
-        yield from self._own()
+        yield from self.own()
         serving = len(self.serving)
-        rows = {"serving": serving, "starting": self._workers - serving}
+        rows = {"serving": serving, "starting": self.workers - serving}
         yield (
             "policyd_workers",
             "Worker processes, by state.",
@@ -196,4 +192,4 @@ class Hub:
             yield name, doc, kind, "", [(sample, {}, float(value))]
 
     def _answer(self, worker: int, question: WorkerMessage, **content: Any) -> None:
-        self._send(worker, {"answer": question["number"], **content})
+        self.send(worker, {"answer": question["number"], **content})

@@ -64,29 +64,20 @@ class RequestTarget:
         ``versions`` false: the version of this target is kept, whatever that of the other is.
         """
         version = _meet(self.version, other.version) if versions else self.version
-        parts = (
-            _meet(self.operation, other.operation),
-            _meet(self.group, other.group),
-            version,
-            _meet(self.resource, other.resource),
-            _meet(self.subresource, other.subresource),
-            _meet(self.scope, other.scope),
-        )
+        if (
+            (operation := _meet(self.operation, other.operation)) is None
+            or (group := _meet(self.group, other.group)) is None
+            or version is None
+            or (resource := _meet(self.resource, other.resource)) is None
+            or (subresource := _meet(self.subresource, other.subresource)) is None
+            or (scope := _meet(self.scope, other.scope)) is None
+        ):
+            return None
         names = self.names or other.names
         if self.names and other.names:
             names = tuple(name for name in self.names if name in other.names)
             if not names:
                 return None
-        operation, group, version, resource, subresource, scope = parts
-        if (
-            operation is None
-            or group is None
-            or version is None
-            or resource is None
-            or subresource is None
-            or scope is None
-        ):
-            return None
         return RequestTarget(operation, group, version, resource, subresource, scope, names)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 from policyd._core.match.equivalents import Equivalents
 from policyd._core.match.matcher import MatchRules
-from policyd.json_types import JSONObject
 from policyd.policy.compile.compiled import Binding, CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
@@ -155,17 +154,13 @@ def _need(
         tuple(excludes),
         namespaces,
         # An update may match one selector by its new labels and the other by its old ones.
-        next((each for each in map(_object_selection, written) if each), {}),
+        next(filter(None, (selection(each["objectSelector"]) for each in written)), {}),
         binding=binding.name,
         exact=policy.invoked_once
         and not rules.selects
         and not excludes
         and not any(target.names for target in found),
     )
-
-
-def _object_selection(written: JSONObject) -> LabelSelection:
-    return selection(written["objectSelector"])
 
 
 def _targets(rules: MatchRules) -> tuple[RequestTarget, ...]:
@@ -193,16 +188,12 @@ def _bound(
             loose = equivalent or binding.equivalent
             if loose and shared.may_be(target) and shared.may_be(other):
                 met = replace(target, group=ANY).meet(replace(other, group=ANY), versions=False)
-                if met is not None:
-                    yield replace(met, group=target.group)
-            elif not loose or (not binding.equivalent and target.version == ANY):
-                met = target.meet(other)
-                if met is not None:
-                    yield met
+                met = met and replace(met, group=target.group)
             else:
-                met = target.meet(other, versions=False)
-                if met is not None:
-                    yield met
+                versions = not loose or (not binding.equivalent and target.version == ANY)
+                met = target.meet(other, versions=versions)
+            if met is not None:
+                yield met
 
 
 def _without(

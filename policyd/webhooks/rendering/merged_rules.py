@@ -1,6 +1,7 @@
 """The rules of a webhook: targets, merged into the fewest rules that match the same requests."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from policyd.json_types import JSONObject
 from policyd.webhooks.needs.targets import ANY, OPERATIONS, RequestTarget, reduced
@@ -17,18 +18,11 @@ def rules_of(targets: Iterable[RequestTarget]) -> list[JSONObject]:
             frozenset({value})
             for value in (each.group, each.version, each.path, each.operation, each.scope)
         )
-        for each in reduced(_without_names(targets))
+        for each in reduced(replace(target, names=()) for target in targets)
     }
     for field in (_OPERATIONS, _VERSIONS, _RESOURCES, _GROUPS):
         rules = _merged(rules, field)
-    return [_written(rule) for rule in sorted(rules, key=_order)]
-
-
-def _without_names(targets: Iterable[RequestTarget]) -> Iterable[RequestTarget]:
-    for each in targets:
-        yield RequestTarget(
-            each.operation, each.group, each.version, each.resource, each.subresource, each.scope
-        )
+    return [_written(rule) for rule in sorted(rules, key=lambda rule: list(map(sorted, rule)))]
 
 
 def _merged(rules: Iterable[_Rule], field: int) -> set[_Rule]:
@@ -38,10 +32,6 @@ def _merged(rules: Iterable[_Rule], field: int) -> set[_Rule]:
         key = (*rule[:field], frozenset[str](), *rule[field + 1 :])
         joined[key] = joined.get(key, frozenset()) | rule[field]
     return {(*key[:field], values, *key[field + 1 :]) for key, values in joined.items()}
-
-
-def _order(rule: _Rule) -> list[list[str]]:
-    return [sorted(values) for values in rule]
 
 
 def _written(rule: _Rule) -> JSONObject:

@@ -66,11 +66,12 @@ def too_long(field: str, most: int) -> FieldProblem:
     return FieldProblem(field, "FieldValueTooLong", text)
 
 
-def unsupported(field: str, value: str, values: Sequence[str]) -> FieldProblem:
-    """Return the problem of a value that is none of those supported."""
-    listed = ", ".join(map(quoted, values))
-    text = f"Unsupported value: {as_json(value)}: supported values: {listed}"
-    return FieldProblem(field, "FieldValueNotSupported", text)
+def unsupported(field: str, value: str, values: Sequence[str]) -> Iterator[FieldProblem]:
+    """Yield the problem of a value that is none of those supported."""
+    if value not in values:
+        listed = ", ".join(map(quoted, values))
+        text = f"Unsupported value: {as_json(value)}: supported values: {listed}"
+        yield FieldProblem(field, "FieldValueNotSupported", text)
 
 
 def as_json(value: JSON) -> str:

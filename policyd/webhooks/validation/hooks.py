@@ -28,25 +28,20 @@ def check_webhook(
     yield from qualified_name(f"{path}.name", hook.get("name", ""))
     for index, rule in enumerate(hook.get("rules", ())):
         yield from check_rule(rule, f"{path}.rules[{index}]")
-    for field, values in (
-        ("failurePolicy", ("Fail", "Ignore")),
-        ("matchPolicy", ("Equivalent", "Exact")),
-    ):
-        if hook[field] not in values:
-            yield unsupported(f"{path}.{field}", hook[field], values)
+    yield from unsupported(f"{path}.failurePolicy", hook["failurePolicy"], ("Fail", "Ignore"))
+    yield from unsupported(f"{path}.matchPolicy", hook["matchPolicy"], ("Equivalent", "Exact"))
     if "sideEffects" not in hook:
         yield required(f"{path}.sideEffects", f"must specify one of {', '.join(NO_SIDE_EFFECTS)}")
-    elif hook["sideEffects"] not in NO_SIDE_EFFECTS:
-        yield unsupported(f"{path}.sideEffects", hook["sideEffects"], NO_SIDE_EFFECTS)
+    else:
+        yield from unsupported(f"{path}.sideEffects", hook["sideEffects"], NO_SIDE_EFFECTS)
     timeout = hook["timeoutSeconds"]
     if not 1 <= timeout <= MAX_TIMEOUT:
         wrong = f"the timeout value must be between 1 and {MAX_TIMEOUT} seconds"
         yield from invalid(f"{path}.timeoutSeconds", timeout, [wrong])
     for field in ("namespaceSelector", "objectSelector"):
         yield from check_selector(hook[field], f"{path}.{field}")
-    reinvocation, values = hook.get("reinvocationPolicy", "Never"), ("IfNeeded", "Never")
-    if reinvocation not in values:
-        yield unsupported(f"{path}.reinvocationPolicy", reinvocation, values)
+    reinvocation = hook.get("reinvocationPolicy", "Never")
+    yield from unsupported(f"{path}.reinvocationPolicy", reinvocation, ("IfNeeded", "Never"))
     yield from check_client(hook["clientConfig"], f"{path}.clientConfig")
     conditions = hook.get("matchConditions", [])
     yield from check_conditions(conditions, f"{path}.matchConditions", version)
@@ -95,15 +90,13 @@ def _check_url(url: str, path: str) -> Iterator[FieldProblem]:
         yield from invalid(path, found.scheme, [f"'https' is the only allowed URL scheme{_FORM}"])
     if not found.host:
         yield from invalid(path, "", [f"host must be specified{_FORM}"])
-    if found.user is not None:
-        wrong = "user information is not permitted in the URL"
-        yield from invalid(path, found.user, [wrong])
-    if found.fragment:
-        wrong = "fragments are not permitted in the URL"
-        yield from invalid(path, unquote(found.fragment), [wrong])
-    if found.raw_query:
-        wrong = "query parameters are not permitted in the URL"
-        yield from invalid(path, found.raw_query, [wrong])
+    for part, what in (
+        (found.user, "user information is"),
+        (unquote(found.fragment) or None, "fragments are"),
+        (found.raw_query or None, "query parameters are"),
+    ):
+        if part is not None:
+            yield from invalid(path, part, [f"{what} not permitted in the URL"])
 
 
 def _check_service(service: JSONObject, path: str) -> Iterator[FieldProblem]:

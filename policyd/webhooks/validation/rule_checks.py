@@ -24,8 +24,7 @@ def check_rule(rule: JSONObject, path: str) -> Iterator[FieldProblem]:
     operations = rule.get("operations", [])
     yield from _check_list(f"{path}.operations", operations, "operations")
     for index, operation in enumerate(operations):
-        if operation not in OPERATIONS:
-            yield unsupported(f"{path}.operations[{index}]", operation, OPERATIONS)
+        yield from unsupported(f"{path}.operations[{index}]", operation, OPERATIONS)
     yield from _check_list(f"{path}.apiGroups", rule.get("apiGroups", []), "API groups")
     versions = rule.get("apiVersions", [])
     yield from _check_list(f"{path}.apiVersions", versions, "API versions")
@@ -33,9 +32,7 @@ def check_rule(rule: JSONObject, path: str) -> Iterator[FieldProblem]:
         if not version:
             yield required(f"{path}.apiVersions[{index}]")
     yield from _check_resources(f"{path}.resources", rule.get("resources", []))
-    scope = rule.get("scope", "*")
-    if scope not in SCOPES:
-        yield unsupported(f"{path}.scope", scope, SCOPES)
+    yield from unsupported(f"{path}.scope", rule.get("scope", "*"), SCOPES)
 
 
 def _check_list(path: str, values: list[str], what: str) -> Iterator[FieldProblem]:

@@ -126,6 +126,6 @@ ROWS: list[tuple[str, list[JSONObject], list[tuple[str, str]]]] = [
 def test_advice(documents: list[JSONObject], expected: list[tuple[str, str]]) -> None:
     sources = loaded(*documents)
     assert sources.problems == ()
-    found = advise(LintRun(sources, TODAY))
+    found = list(advise(LintRun(sources, TODAY)))
     assert [(each.rule, each.path) for each in found] == expected
     assert all(each.severity == "advice" and each.line > 0 for each in found)

@@ -226,7 +226,7 @@ def test_which_policies_apply_together(one: JSONObject, other: JSONObject, toget
 
 def test_the_last_mutation_of_a_policy_counts() -> None:
     documents = [policy("a", mutations=PRIORITY), policy("b", mutations=PRIORITY[1:])]
-    assert overlapping(LintRun(loaded(*documents))) == []
+    assert list(overlapping(LintRun(loaded(*documents)))) == []
 
 
 def test_what_an_overlay_writes() -> None:

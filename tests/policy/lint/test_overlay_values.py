@@ -28,7 +28,7 @@ def found_in(overlay: str, *rules: JSONObject) -> list[Problem]:
     indented = "".join(f"      {line}\n" for line in overlay.splitlines())
     sources = load_text(HEAD % json.dumps(rules or [PODS]) + indented)
     assert sources.problems == ()
-    found = misfitting(LintRun(sources))
+    found = list(misfitting(LintRun(sources)))
     assert {(each.rule, each.severity) for each in found} <= {(RULE, "advice")}
     assert all(each.line > 8 for each in found)
     return found

@@ -22,7 +22,7 @@ def advised(
     made = policy(validations=list(validations), **constraints)
     sources = loader.load_text(yaml.safe_dump_all([made, *crds]))
     assert sources.problems == ()
-    found = misfitting(LintRun(sources))
+    found = list(misfitting(LintRun(sources)))
     assert {(each.rule, each.severity) for each in found} <= {(RULE, "advice")}
     assert all(each.line > 1 for each in found)
     return [

@@ -95,6 +95,6 @@ ROWS: list[tuple[str, list[JSONObject], list[tuple[str, str]]]] = [
 def test_advice_on_rollouts(documents: list[JSONObject], expected: list[tuple[str, str]]) -> None:
     sources = loaded(*documents)
     assert sources.problems == ()
-    found = advise_rollouts(LintRun(sources, TODAY))
+    found = list(advise_rollouts(LintRun(sources, TODAY)))
     assert [(each.rule, each.path) for each in found] == expected
     assert all(each.severity == "advice" and each.line > 0 for each in found)

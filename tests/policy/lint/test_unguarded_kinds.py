@@ -7,7 +7,7 @@ import pytest
 
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.tables import read_table
-from policyd.policy.kinds.object_types import NULLABLE
+from policyd.policy.kinds.object_types import go_fields
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.unguarded import unguarded
 from policyd.versions import NEWEST
@@ -133,7 +133,9 @@ def test_what_may_be_null_is_printed() -> None:
             time = member.get("go") in ("v1.Time", "v1.MicroTime") and not member.get("pointer")
             if nil or time:
                 printed.add((schema.get("go"), field))
-    assert {(go, field) for go, fields in NULLABLE.items() for field in fields} <= printed
+    assert {
+        (go, field) for go, fields in go_fields("nullable").items() for field in fields
+    } <= printed
 
 
 OLD = "oldObject.metadata.name != 'x'"

@@ -63,8 +63,8 @@ def test_what_an_expression_needs(text: str, wanted: list[tuple[str, str]]) -> N
 def test_what_is_newer_than_the_target_has_its_place() -> None:
     sources = load_text(POLICY, "named.yaml")
     expressions = list(checked_expressions(sources))
-    assert newer(LintRun(sources, target=KubernetesVersion(1, 37))) == []
-    found = newer(LintRun(sources, target=KubernetesVersion(1, 32)))
+    assert list(newer(LintRun(sources, target=KubernetesVersion(1, 37)))) == []
+    found = list(newer(LintRun(sources, target=KubernetesVersion(1, 32))))
     assert [(each.message, each.line, each.severity) for each in found] == [
         ("function semver() needs Kubernetes 1.33; the target is 1.32", 10, "error"),
         ("function major() needs Kubernetes 1.33; the target is 1.32", 10, "error"),
@@ -81,7 +81,7 @@ def test_policies_that_the_api_server_of_the_target_does_not_serve() -> None:
         "MutatingAdmissionPolicy v1beta1 is served since Kubernetes 1.34; the target is 1.33"
     )
     assert (found.rule, found.severity, found.line) == ("newer-policy-api", "advice", 1)
-    assert newer(LintRun(sources, target=KubernetesVersion(1, 34))) == []
+    assert list(newer(LintRun(sources, target=KubernetesVersion(1, 34)))) == []
 
 
 def test_lint_reports_what_is_newer_and_what_policies_need(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from policyd.policy.model import shapes
 from policyd.policy.model.base import Model, ModelError
-from policyd.policy.model.kinds import Exception_, MatchResources, Policy
+from policyd.policy.model.exceptions import Exception_
+from policyd.policy.model.kinds import Policy
+from policyd.policy.model.match import MatchResources
 from policyd.policy.model.suite import AuthorizerRule, PolicyTest, SuiteRequest
 
 RULE = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}

@@ -9,7 +9,7 @@ from typing import get_args
 
 from policyd._core.counting.counters import PolicyCounters
 from policyd.errors import Problem
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSON, JSONObject, object_in
 from policyd.policy.checks.match import check_match_resources
 from policyd.policy.compile.compiled import CompiledPolicy, PolicyKind
 from policyd.policy.compile.expressions import Expressions
@@ -44,9 +44,7 @@ def quarantined(
         return None
     if not bound:
         constraints = NOTHING
-    spec = document.raw.get("spec")
-    spec = spec if isinstance(spec, dict) else {}
-    controllers = spec.get("podControllers") not in (None, False)
+    controllers = document.spec.get("podControllers") not in (None, False)
     return CompiledPolicy(
         kind=_KINDS[document.kind],
         name=document.name,
@@ -56,7 +54,7 @@ def quarantined(
         controllers=controller_rules(constraints) if controllers else None,
         counters=counters,
         problem="; ".join(map(_shown, problems)) or "not usable",
-        broken_at=_WEBHOOKS.get(document.kind) or _of_policy(spec),
+        broken_at=_WEBHOOKS.get(document.kind) or _of_policy(document.spec),
     )
 
 
@@ -80,8 +78,7 @@ def readable_constraints(raw: JSONObject) -> JSONObject | None:
 
     None if they are not an object, or have no resourceRules: nothing says what the policy matches.
     """
-    spec = raw.get("spec")
-    given = spec.get("matchConstraints") if isinstance(spec, dict) else None
+    given = object_in(raw, "spec").get("matchConstraints")
     if not isinstance(given, dict):
         return None
     rules = _listed(given.get("resourceRules"))
@@ -101,7 +98,7 @@ def readable_constraints(raw: JSONObject) -> JSONObject | None:
 
 def _rule(given: JSON) -> JSONObject:
     """Return a resource rule, with a wildcard for each field that cannot be read."""
-    rule = given if isinstance(given, dict) else {}
+    rule = object_in(given)
     scope = rule.get("scope")
     return {
         "apiGroups": _words(rule.get("apiGroups"), lambda _: True) or [_EVERY],
@@ -151,10 +148,9 @@ def _valid(field: str, given: JSON) -> JSON:
 
 def expression_problems(document: Document, version: KubernetesVersion) -> list[Problem]:
     """Return the problems of the readable expressions of a document without a model."""
-    spec = document.raw.get("spec")
-    if not isinstance(spec, dict):
+    if not document.spec:
         return []
-    has_params = "params" in spec or "paramKind" in spec
+    has_params = "params" in document.spec or "paramKind" in document.spec
     expressions = Expressions(document, has_params=has_params, version=version)
     try:
         overlays = OverlayCompiler(document, expressions)

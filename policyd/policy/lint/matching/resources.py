@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from policyd._core.match.equivalents import BUILT_IN_GROUPS
 from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
-from policyd.policy.kinds.definitions import definitions
-from policyd.policy.kinds.served import REMOVED, Resource, Resources, known_resources
+from policyd.policy.kinds.served import REMOVED, Resource, Resources
 from policyd.policy.lint.run import LintRun
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.model.kinds import AnyBinding, AnyPolicy
-from policyd.policy.model.match import MatchResources, NamedRuleWithOperations
+from policyd.policy.model.kinds import match_of
+from policyd.policy.model.match import NamedRuleWithOperations
 from policyd.policy.source.loaded_documents import Document
 
 RULE = "no-such-resource"
@@ -29,24 +28,17 @@ _CORE = ("core", "v1", "api", "core/v1")
 
 def advise_rules(run: LintRun) -> list[Problem]:
     """Return the advice for all policies and bindings, in file order."""
-    known = known_resources(each.raw for each in definitions(run.sources).documents)
     return [
         document.problem(finding, "advice")
         for document in run.sources.documents
         for path, rule, exact in _rules(document)
-        for finding in _RuleAdvice(rule, path, known, exact).findings()
+        for finding in _RuleAdvice(rule, path, run.resources, exact).findings()
     ]
 
 
 def _rules(document: Document) -> Iterator[tuple[FieldPath, NamedRuleWithOperations, bool]]:
     """Yield each rule with its path, and whether it matches only the versions that it names."""
-    model = document.model
-    match: MatchResources | None = None
-    field = "matchConstraints"
-    if isinstance(model, AnyPolicy):
-        match = model.spec.match_constraints
-    elif isinstance(model, AnyBinding):
-        match, field = model.spec.match_resources, "matchResources"
+    field, match = match_of(document.model)
     if match is not None:
         exact = match.match_policy == "Exact"
         for index, rule in enumerate(match.resource_rules):

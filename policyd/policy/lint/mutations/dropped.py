@@ -15,9 +15,8 @@ from policyd.cel.syntax.source import Source
 from policyd.errors import CelSyntaxError, Problem
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import DIRECTIVE
-from policyd.pattern.marks import Mark, UnknownMark, split
-from policyd.policy.kinds.definitions import definitions
-from policyd.policy.kinds.served import Resources, known_resources
+from policyd.pattern.marks import Mark, split_if_known
+from policyd.policy.kinds.served import Resources
 from policyd.policy.kinds.subresources import ANY_STEP, Subresource, subresources_named
 from policyd.policy.lint.guards.forms import Place
 from policyd.policy.lint.mutations.parents import operations
@@ -86,9 +85,8 @@ class _Match:
 
 def dropped(run: LintRun) -> Iterator[Problem]:
     """Yield the advice for all policies, in file order."""
-    known = known_resources(each.raw for each in definitions(run.sources).documents)
     for document, policy in run.policies():
-        matches = list(dict.fromkeys(_matches(policy, known)))
+        matches = list(dict.fromkeys(_matches(policy, run.resources)))
         mutations = [(each, list(_writes(each))) for each in mutations_of(document.raw)]
         written = [write.place for _, writes in mutations for write in writes]
         if _only_mutates(document, policy):
@@ -186,10 +184,7 @@ def _of_object(node: Expr, place: Place) -> Iterator[_Write]:
 def _of_overlay(tree: Any, place: Place, path: FieldPath) -> Iterator[_Write]:
     if isinstance(tree, dict) and tree:
         for key, member in tree.items():
-            try:
-                mark, name = split(key)
-            except UnknownMark:
-                continue  # reported when the policy is compiled
+            mark, name = split_if_known(key)
             if mark in (Mark.NONE, Mark.ADD) and key != DIRECTIVE and not _is_identity(name, place):
                 yield from _of_overlay(member, (*place, name), (*path, key))
     elif isinstance(tree, list) and tree:

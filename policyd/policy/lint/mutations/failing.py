@@ -41,16 +41,14 @@ from policyd.policy.source.loaded_documents import Document
 FAILING, FRAGILE = "failing-mutation", "fragile-mutation"
 
 
-def failing(run: LintRun) -> list[Problem]:
-    """Return the errors and advice for all policies, in file order."""
+def failing(run: LintRun) -> Iterator[Problem]:
+    """Yield the errors and advice for all policies, in file order."""
     typed = run.typed
-    found: list[Problem] = []
     for document, policy in run.policies():
         subjects = _Subjects.of(policy, typed, run.schemas)
         for each in typed.expressions(policy):
             if each.role.patches and not subjects.untyped.issues(each.text):
-                found += subjects.problems(document, each)
-    return found
+                yield from subjects.problems(document, each)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from policyd._core.schema.types import Field, Relation
 from policyd.errors import Problem
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import directive_of
-from policyd.pattern.marks import Mark, UnknownMark, split
+from policyd.pattern.marks import Mark, split_if_known
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import kinds_of
 from policyd.policy.model.expressions import CONDITION, mutations_of
@@ -19,11 +19,11 @@ from policyd.policy.model.findings import FormProblem, path_text
 
 RULE = "replaced-list"
 _WHOLE = ("ALL", "*")  # of capabilities, verbs …: nothing is lost
+_WRITING = (None, Mark.NONE, Mark.ADD)  # of keys that are no conditions
 
 
-def replaced(run: LintRun) -> list[Problem]:
-    """Return the advice for all policies, in file order."""
-    found = []
+def replaced(run: LintRun) -> Iterator[Problem]:
+    """Yield the advice for all policies, in file order."""
     for document, policy in run.policies():
         conditions = [each.text for each in run.typed.expressions(policy) if each.role is CONDITION]
         rules = policy.spec.match_constraints.resource_rules
@@ -38,19 +38,17 @@ def replaced(run: LintRun) -> list[Problem]:
                 for path in _lists(mutation.held, kind.root, ())
                 if not any(str(path[-1]) in text for text in conditions)
             }
-            found += [
-                document.problem(_finding(mutation.path, place), "advice") for place in places
-            ]
-    return found
+            for place in places:
+                yield document.problem(_finding(mutation.path, place), "advice")
 
 
 def _lists(tree: dict[str, Any], at: Field, path: FieldPath) -> Iterator[FieldPath]:
     """Yield the paths of the lists of a map that are replaced."""
-    marks = [(key, *_split(key)) for key in tree]
-    looked_at = {name for _, mark, name in marks if mark not in (Mark.NONE, Mark.ADD)}
+    marks = [(key, *split_if_known(key)) for key in tree]
+    looked_at = {name for _, mark, name in marks if mark not in _WRITING}
     for key, mark, name in marks:
         below = at.type.fields.get(name, at.type.extra)
-        if mark is not Mark.NONE or name in looked_at or below is None:
+        if mark not in (None, Mark.NONE) or name in looked_at or below is None:
             continue
         value = tree[key]
         if isinstance(value, dict):
@@ -84,17 +82,10 @@ def _names(value: Any, field: str) -> bool:
 
 def _has_conditions(tree: dict[str, Any]) -> bool:
     return any(
-        _split(key)[0] not in (Mark.NONE, Mark.ADD)
+        split_if_known(key)[0] not in _WRITING
         or (isinstance(value, dict) and _has_conditions(value))
         for key, value in tree.items()
     )
-
-
-def _split(key: str) -> tuple[Mark, str]:
-    try:
-        return split(key)
-    except UnknownMark:  # reported when the policy is compiled
-        return Mark.NONE, key
 
 
 def _finding(overlay: FieldPath, place: FieldPath) -> FormProblem:

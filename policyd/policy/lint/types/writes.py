@@ -21,7 +21,7 @@ from policyd.mutation.overlays.tree import (
     expressions_in,
     global_conditions,
 )
-from policyd.pattern.marks import Mark, UnknownMark, split
+from policyd.pattern.marks import Mark, split_if_known
 
 WrittenPlace = tuple[str, ...]
 UNKNOWN = object()
@@ -111,7 +111,7 @@ def _of_object(node: Expr, place: WrittenPlace) -> Iterator[Write]:
 def _of_overlay(tree: Any, place: WrittenPlace, types: Sequence[SchemaType]) -> Iterator[Write]:
     if isinstance(tree, Mapping):
         for key, member in tree.items():
-            if key != DIRECTIVE and _mark(key) is Mark.NONE:
+            if key != DIRECTIVE and split_if_known(key)[0] is Mark.NONE:
                 below = [each.fields.get(key, each.extra) for each in types]
                 known = [each.type for each in below if each is not None]
                 yield from _of_overlay(member, (*place, str(key)), known)
@@ -158,16 +158,9 @@ def _step(item: Any) -> str:
 def _conditional(tree: Any) -> bool:
     """Whether a map has a condition; conditions in lists apply to their items only."""
     return isinstance(tree, Mapping) and any(
-        _mark(key) not in (Mark.NONE, Mark.ADD) or _conditional(member)
+        split_if_known(key)[0] not in (Mark.NONE, Mark.ADD) or _conditional(member)
         for key, member in tree.items()
     )
-
-
-def _mark(key: str) -> Mark | None:
-    try:
-        return split(key)[0]
-    except UnknownMark:
-        return None  # reported when the policy is compiled
 
 
 def fields_of(node: Expr) -> dict[str, Expr]:
@@ -182,7 +175,8 @@ def constant(node: Expr | None) -> Any:
     if isinstance(node, Literal):
         return node.value
     if isinstance(node, ListExpr) and not node.optional:
-        return _all_known([constant(item) for item in node.elements])
+        items = [constant(item) for item in node.elements]
+        return UNKNOWN if any(item is UNKNOWN for item in items) else items
     if isinstance(node, MapExpr):
         pairs = [(constant(each.key), constant(each.value)) for each in node.entries]
         known = all(isinstance(key, str) and value is not UNKNOWN for key, value in pairs)
@@ -193,10 +187,6 @@ def constant(node: Expr | None) -> Any:
     if isinstance(node, Call):
         return _called(node)
     return UNKNOWN
-
-
-def _all_known(items: list[Any]) -> Any:
-    return UNKNOWN if any(item is UNKNOWN for item in items) else items
 
 
 def _called(call: Call) -> Any:

@@ -86,7 +86,7 @@ def problem_at(
     message: str,
     *,
     rule: str,
-    severity: Severity,
+    severity: Severity = "advice",
     hint: str = "",
     fix: Fix | None = None,
 ) -> Problem:

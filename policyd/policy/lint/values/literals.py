@@ -36,15 +36,14 @@ _HINTS = {
 _BYTES = re.compile(r"([0-9.]+) ?([kKMGTPE])i?[bB]")
 
 
-def invalid_literals(run: LintRun) -> list[Problem]:
-    """Return the errors of all expressions, in order."""
-    found: list[Problem] = []
+def invalid_literals(run: LintRun) -> Iterator[Problem]:
+    """Yield the errors of all expressions, in order."""
     for document, expression, checked in run.expressions:
         for call, literal in _literals(checked.expr):
             why = _failure(call, literal, run.sources.version)
             if why:
                 function = _PARSERS[call.function]
-                problem = problem_at(
+                yield problem_at(
                     document,
                     expression,
                     literal.pos,
@@ -53,8 +52,6 @@ def invalid_literals(run: LintRun) -> list[Problem]:
                     severity="error",
                     hint=_hint(function, literal.value),
                 )
-                found.append(problem)
-    return found
 
 
 def _literals(root: Expr) -> Iterator[tuple[Call, Literal]]:

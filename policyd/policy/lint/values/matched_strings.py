@@ -15,7 +15,7 @@ from policyd.cel.syntax.ast import Call, Comprehension, Expr, Ident, ListExpr, L
 from policyd.cel.syntax.recursion import nodes
 from policyd.errors import Problem
 from policyd.json_types import FieldPath
-from policyd.pattern.marks import Mark, UnknownMark, split
+from policyd.pattern.marks import Mark, split_if_known
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.values.comparisons import problem_at
 from policyd.policy.model.expressions import VALIDATION
@@ -45,7 +45,6 @@ def globs(run: LintRun) -> Iterator[Problem]:
                     call.args[0].pos,
                     f"'{text}' is a glob: in a regular expression * repeats what is before it",
                     rule=GLOB_RULE,
-                    severity="advice",
                     hint=f"write {instead_of_glob(text, held(shown(call.target, 'x')))}",
                 )
 
@@ -61,7 +60,6 @@ def open_hosts(run: LintRun) -> Iterator[Problem]:
                     found.at.pos,
                     _MESSAGE.format(found.other),
                     rule=HOST_RULE,
-                    severity="advice",
                     hint=found.hint,
                 )
     for document in run.sources.documents:
@@ -153,10 +151,7 @@ def _in_pattern(tree: Any, path: FieldPath) -> Iterator[FormProblem]:
             yield from _in_pattern(item, (*path, index))
     elif isinstance(tree, dict):
         for key, value in tree.items():
-            try:
-                mark, name = split(key)
-            except UnknownMark:
-                continue  # an error of the policy
+            mark, name = split_if_known(key)
             if mark not in (Mark.NONE, Mark.IF_PRESENT, Mark.EXISTS):
                 continue
             if name == _IMAGE and isinstance(value, str):

@@ -13,7 +13,7 @@ from policyd._core.schema.types import Scalar, SchemaType
 from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
 from policyd.mutation.schemas.schemas import Schemas
-from policyd.pattern.marks import UnknownMark, split
+from policyd.pattern.marks import split_if_known
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import kinds_of
 from policyd.policy.model.expressions import mutations_of
@@ -30,18 +30,16 @@ _VERSION = re.compile(r"[1-9][0-9]*\.[0-9]*0")  # loses its last digit; 0.50 is 
 _Roots = Sequence[SchemaType]
 
 
-def unquoted(run: LintRun) -> list[Problem]:
-    """Return the advice for all documents, in file order."""
+def unquoted(run: LintRun) -> Iterator[Problem]:
+    """Yield the advice for all documents, in file order."""
     schemas = run.schemas
-    found: list[Problem] = []
     for document in run.sources.documents:
         for path, roots in _open_values(document, run, schemas):
             for each in document.origin.plain_scalars(path):
                 types = _types(roots, each.path[len(path) :])
                 finding = _advise(each, types, of_strings=path[0] in ("data", "metadata"))
                 if finding is not None:
-                    found.append(document.problem(finding, "advice"))
-    return found
+                    yield document.problem(finding, "advice")
 
 
 def _open_values(
@@ -76,19 +74,12 @@ def _types(roots: _Roots, path: FieldPath) -> list[SchemaType]:
         for each in here:
             whole = each.item.type if each.is_list and each.item and isinstance(step, int) else None
             if whole is None and isinstance(step, str):
-                field = each.fields.get(_name(step), each.extra)
+                field = each.fields.get(split_if_known(step)[1], each.extra)
                 whole = field.type if field is not None else None
             if whole is not None:
                 below.append(whole)
         here = below
     return here
-
-
-def _name(key: str) -> str:
-    try:
-        return split(key)[1]
-    except UnknownMark:
-        return key
 
 
 def _advise(each: PlainScalar, types: list[SchemaType], *, of_strings: bool) -> FormProblem | None:

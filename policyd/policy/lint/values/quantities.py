@@ -41,9 +41,7 @@ def compared_quantities(run: LintRun) -> Iterator[Problem]:
                     done.add(frozenset(nodes))
                     rule, message, hint = advice
                     pos = min(found[0].node.pos, found[0].other.pos)
-                    yield problem_at(
-                        document, each, pos, message, rule=rule, severity="advice", hint=hint
-                    )
+                    yield problem_at(document, each, pos, message, rule=rule, hint=hint)
 
 
 def _advise(found: Sequence[Comparison], text: str) -> tuple[str, str, str] | None:

@@ -12,7 +12,7 @@ from policyd.cel.syntax.ast import Call, Expr, Literal, Select
 from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.recursion import nodes
 from policyd.errors import CelSyntaxError, Problem
-from policyd.pattern.marks import UnknownMark, split
+from policyd.pattern.marks import split_if_known
 from policyd.policy.lint.run import LintRun
 from policyd.policy.model.expressions import VALIDATION, VARIABLE, expressions_of
 from policyd.policy.model.findings import FormProblem
@@ -123,11 +123,10 @@ def _selected(node: Expr) -> Iterator[str]:
 def _keys(tree: Any) -> Iterator[str]:
     if isinstance(tree, Mapping):
         for key, member in tree.items():
-            try:
-                yield split(key)[1]
-            except UnknownMark:
-                continue  # reported when the pattern is compiled
-            yield from _keys(member)
+            mark, name = split_if_known(key)
+            if mark is not None:
+                yield name
+                yield from _keys(member)
     elif isinstance(tree, list | tuple):
         for item in tree:
             yield from _keys(item)

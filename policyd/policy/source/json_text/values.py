@@ -35,7 +35,7 @@ class _Duplicate(ValueError):
 
 
 def is_json(text: str) -> bool:
-    """Whether a text may be JSON: it begins with an object or a list."""
+    """Whether a text may be JSON, or is YAML in brackets: it begins with an object or a list."""
     return text.lstrip()[:1] in ("{", "[")
 
 

@@ -96,8 +96,8 @@ def _about(document: Document) -> Iterator[tuple[str, str]]:
     if _is_policy(document):
         yield document.name, document.kind
         return
-    spec = document.raw.get("spec")
-    if not document.is_policy or not isinstance(spec, dict):
+    spec = document.spec
+    if not document.is_policy:
         return
     names = [spec.get("policyName")]
     if document.kind == "PolicyException":

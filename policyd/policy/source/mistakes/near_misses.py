@@ -64,10 +64,9 @@ def defined_kinds(documents: Iterable[Document]) -> frozenset[Defined]:
     found = set[Defined]()
     for document in documents:
         if document.kind == "CustomResourceDefinition":
-            spec = document.raw.get("spec")
-            names = spec.get("names") if isinstance(spec, dict) else None
-            if isinstance(spec, dict) and isinstance(names, dict):
-                found.add((str(spec.get("group")), str(names.get("kind"))))
+            names = document.spec.get("names")
+            if isinstance(names, dict):
+                found.add((str(document.spec.get("group")), str(names.get("kind"))))
     return frozenset(found)
 
 

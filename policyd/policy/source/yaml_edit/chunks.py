@@ -5,16 +5,11 @@ from collections.abc import Iterable, Sequence
 from policyd._core.json.equality import equal
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.json_types import JSONObject
+from policyd.policy.source.json_text.values import is_json
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.places import Chunk
 from policyd.policy.source.splitting import NOT_AN_OBJECT, split
-from policyd.policy.source.yaml_edit.edits import (
-    CannotEdit,
-    TextEdit,
-    applied,
-    is_flow,
-    with_breaks_of,
-)
+from policyd.policy.source.yaml_edit.edits import CannotEdit, TextEdit, applied, with_breaks_of
 from policyd.policy.source.yaml_edit.values import PLAIN, Style, ValueEditor
 
 _BOM = "\ufeff"
@@ -52,7 +47,7 @@ def with_chunks(text: str, chunks: Iterable[tuple[Chunk, str]]) -> str:
     edits = []
     for chunk, new in chunks:
         # Blanks stand for what precedes a JSON value on its line.
-        blanks = len(chunk.text) - len(chunk.text.lstrip(" ")) if is_flow(chunk.text) else 0
+        blanks = len(chunk.text) - len(chunk.text.lstrip(" ")) if is_json(chunk.text) else 0
         start = starts[chunk.line]
         edits.append(TextEdit(start + blanks, start + len(chunk.text), new[blanks:]))
     return applied(text, edits)

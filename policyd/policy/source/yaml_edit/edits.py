@@ -23,11 +23,6 @@ class TextEdit(NamedTuple):
     text: str
 
 
-def is_flow(text: str) -> bool:
-    """Whether a text is JSON, or YAML in braces."""
-    return text.lstrip()[:1] in ("{", "[")
-
-
 def with_breaks_of(text: str, new: str) -> str:
     """Return new text with the line breaks of a text, which may be those of Windows."""
     return new.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in text else new

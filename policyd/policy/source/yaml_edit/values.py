@@ -11,7 +11,8 @@ import yaml
 
 from policyd._core.json.equality import equal
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.source.yaml_edit.edits import CannotEdit, FromAlias, TextEdit, is_flow
+from policyd.policy.source.json_text.values import is_json
+from policyd.policy.source.yaml_edit.edits import CannotEdit, FromAlias, TextEdit
 from policyd.policy.source.yaml_output import dump
 
 _Entry = tuple[yaml.Node, yaml.Node]
@@ -32,7 +33,7 @@ class ValueEditor:
 
     def __init__(self, text: str, style: Style) -> None:
         self._text = text
-        self._json = is_flow(text)
+        self._json = is_json(text)
         self._style = style
 
     def edits(self, node: yaml.Node, before: JSON, after: JSON) -> Iterator[TextEdit]:
@@ -135,13 +136,7 @@ class ValueEditor:
 
     def _flow_entry(self, name: str, value: JSON, column: int | None) -> str:
         """Return ``name: value`` of a flow mapping; ``column``: JSON that has a line for each."""
-        if not self._json:
-            return f"{self._style.flow(name)}: {self._style.flow(value)}"
-        indent = None if column is None else 2
-        text = json.dumps(value, ensure_ascii=False, indent=indent)
-        if column is not None:
-            text = text.replace("\n", "\n" + " " * column)
-        return f"{json.dumps(name, ensure_ascii=False)}: {text}"
+        return f"{self._flow_item(name, None)}: {self._flow_item(value, column)}"
 
     # Sequences
 
@@ -322,10 +317,6 @@ def _canonical(value: JSON) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def _flow(value: JSON) -> str:
-    return dump([value], flow=True).rstrip("\n")[1:-1]
-
-
 def _lines(value: JSON, column: int) -> str:
     """Write a value with each line that is not blank indented."""
     indent = " " * column
@@ -333,4 +324,4 @@ def _lines(value: JSON, column: int) -> str:
     return "\n".join(indent + line if line.strip() else line for line in lines)
 
 
-PLAIN = Style(_flow, _lines)
+PLAIN = Style(lambda value: dump([value], flow=True).rstrip("\n")[1:-1], _lines)

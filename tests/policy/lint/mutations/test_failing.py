@@ -32,7 +32,7 @@ def found(text: str, *rules: JSONObject, **spec: object) -> list[Problem]:
         document = build("a", *rules, mutations=[mutation], **spec)
         sources = loaded(document, gadget_definition())
         assert sources.problems == ()
-        each.append(failing(LintRun(sources)))
+        each.append(list(failing(LintRun(sources))))
     for problem in each[0]:
         assert (problem.rule, problem.severity) in (ERROR, ADVICE)
         assert problem.line > 0

@@ -19,7 +19,7 @@ def told(tree: str, *rules: JSONObject, **spec: Any) -> list[str]:
     document = policy("p", *rules, mutations=[overlay(yaml.safe_load(tree))], **spec)
     sources = loaded(document, gadget_definition())
     assert compiler.compile_sources(sources).problems == ()
-    found = replaced(LintRun(sources))
+    found = list(replaced(LintRun(sources)))
     for each in found:
         assert (each.rule, each.severity) == ("replaced-list", "advice")
         assert "- $patch: append" in each.hint

@@ -54,4 +54,4 @@ def test_literals_that_parse_are_right(expression: str) -> None:
 def found_in(expression: str) -> list[Problem]:
     sources = loaded(policy(validations=[demand(expression, "no")]))
     assert sources.problems == ()
-    return invalid_literals(LintRun(sources))
+    return list(invalid_literals(LintRun(sources)))

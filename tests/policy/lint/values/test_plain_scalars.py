@@ -112,4 +112,4 @@ def test_a_boolean_or_number_in_place_of_a_string_can_be_corrected(
 def found_in(text: str) -> list[Problem]:
     sources = load_text(text, "t.yaml")
     assert not any(problem.rule == "syntax" for problem in sources.problems)
-    return unquoted(LintRun(sources))
+    return list(unquoted(LintRun(sources)))
