@@ -57,6 +57,8 @@ POD = (
     "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: a, image: b}]}\n"
 )
 FAIL = "  failurePolicy: Fail\n"
+MESSAGE = "message: the name x is taken"
+PARAM_KIND = "  paramKind: {apiVersion: v1, kind: ConfigMap}\n"
 
 # A document, what is replaced in it by what, the place that is named, and the remedy.
 DOCUMENTS = [
@@ -65,6 +67,22 @@ DOCUMENTS = [
     (POLICY, "{name: m}", "{name: My_Policy}", "3:18", "write my-policy"),
     (POLICY, "failurePolicy: Fail", "failurePolicy: Deny", "8:18", "write Fail"),
     (POLICY, "failurePolicy: Fail", "failurePolicy: open", "8:18", "write Ignore"),
+    (POLICY, FAIL, "  matchPolicy: Exact\n", "8:3", "move it to matchConstraints"),
+    (POLICY, FAIL, "  validationActions: [Warning]\n", "8:23", "write Warn"),
+    (POLICY, FAIL, "  validationActions: [Dney]\n", "8:23", "did you mean Deny?"),
+    (POLICY, "[CREATE, UPDATE]", "[CREAT]", "7:57", "did you mean CREATE?"),
+    (POLICY, FAIL, "  reinvocationPolicy: Always\n", "8:23", "write IfNeeded"),
+    (POLICY, MESSAGE, f"{MESSAGE}\n    reason: Unauthorized", "12:13", "write Forbidden"),
+    (POLICY, MESSAGE, f"{MESSAGE}\n    reason: Forbiden", "12:13", "did you mean Forbidden?"),
+    (POLICY, MESSAGE, f"{MESSAGE}\n    reason: BadRequest", "12:13", "write Invalid"),
+    (POLICY, MESSAGE, f"{MESSAGE}\n    reason: TooLarge", "12:13", "write RequestEntityTooLarge"),
+    (POLICY, FAIL, f"{PARAM_KIND}  paramRef: {{name: a, parameterNotFoundAction: Ignore}}\n",
+     "9:48", "write Allow"),
+    (POLICY, FAIL, PARAM_KIND.replace("ConfigMap", "configmap"), "8:37", "write ConfigMap"),
+    (POLICY, FAIL, PARAM_KIND.replace("ConfigMap", "ConfigMaps"), "8:37", "write ConfigMap"),
+    (POLICY, FAIL, PARAM_KIND.replace("ConfigMap", "Confgmap"), "8:37", "did you mean ConfigMap?"),
+    (POLICY, FAIL, PARAM_KIND.replace("ConfigMap", "Ingress"), "8:27", "write networking.k8s.io/v1"),
+    (POLICY, FAIL, PARAM_KIND.replace("v1", "core/v1"), "8:27", "write v1"),
     (POLICY, FAIL, "  validationActions: Deny\n", "8:22", "write [Deny]"),
     (POLICY, "[CREATE, UPDATE]", "'CREATE,UPDATE'", "7:57", "write [CREATE, UPDATE]"),
     (POLICY, "[CREATE, UPDATE]", "'*'", "7:57", 'write ["*"]'),
