@@ -3,7 +3,7 @@ cases of suites with ``--strict``.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.cli.shared.version import VERSION, version_option
 from policyd.errors import PolicyError, Problem
 from policyd.offline.suite_policies import SuitePolicies
+from policyd.pattern.scalar_hints import UNQUOTED
 from policyd.policy.compile import compiler
 from policyd.policy.compile.checked import checked_expressions
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -252,9 +253,26 @@ def _find(
     if not errors:
         advice += _no_policies(sources, paths)
     kept, unused = suppress([*errors, *advice], sources.lint_comments, disabled)
-    yield from kept
+    yield from _said_once(kept)
     if strict:
         yield from (each.unused() for each in unused if not any(map(refused, each.rules)))
+
+
+def _said_once(problems: Sequence[Problem]) -> Iterator[Problem]:
+    """Leave out what another problem of the same field says: that a value has to be in quotes; and
+    the hint at the type of an expression whose operands do not fit each other, which is a guess.
+    """
+    unquoted = {_field(each) for each in problems if each.hint == UNQUOTED}
+    misfits = {_field(each) for each in problems if "no matching overload" in each.message}
+    for each in problems:
+        if each.rule == "unquoted-value" and _field(each) in unquoted:
+            continue
+        guess = each.message.startswith("must evaluate to ") and _field(each) in misfits
+        yield replace(each, hint="") if guess else each
+
+
+def _field(problem: Problem) -> tuple[str, str, str]:
+    return problem.file, problem.document, problem.path
 
 
 def _no_policies(sources: Sources, paths: Sequence[Path]) -> Iterator[Problem]:
