@@ -58,7 +58,7 @@ def misfitting(run: LintRun) -> list[Problem]:
     found: list[Problem] = []
     for document in run.sources.documents:
         if isinstance(document.model, Policy):
-            kinds = kinds_of(document.model.spec.match_constraints.resource_rules, resources)
+            kinds = kinds_of(document.model, resources)
             if not kinds and matches_any(document.model, resources):
                 kinds = [ANY_KIND]
             found += _advise(document, document.model, kinds, schemas, resources)

@@ -57,7 +57,7 @@ def _open_values(
     if not isinstance(policy, Policy):
         return
     yield ("spec", "params"), ()
-    kinds = kinds_of(policy.spec.match_constraints.resource_rules, run.typed.schemas)
+    kinds = kinds_of(policy, run.typed.schemas)
     roots = [found.root.type for gvk in kinds if (found := schemas.lookup(*gvk)) is not None]
     for index, validation in enumerate(policy.spec.validations):
         yield ("spec", "validations", index, "pattern"), roots
