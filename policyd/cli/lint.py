@@ -18,7 +18,6 @@ from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.cli.shared.version import VERSION, version_option
 from policyd.errors import PolicyError, Problem
 from policyd.offline.suite_policies import SuitePolicies
-from policyd.pattern.scalar_hints import UNQUOTED
 from policyd.policy.compile import compiler
 from policyd.policy.compile.checked import checked_expressions
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -259,20 +258,21 @@ def _find(
 
 
 def _said_once(problems: Sequence[Problem]) -> Iterator[Problem]:
-    """Leave out what another problem of the same field says: that a value has to be in quotes; and
-    the hint at the type of an expression whose operands do not fit each other, which is a guess.
+    """Leave out what another problem says: that a value at fault has to be in quotes; and the hint
+    at the type of an expression whose operands do not fit each other, which is a guess.
     """
-    unquoted = {_field(each) for each in problems if each.hint == UNQUOTED}
-    misfits = {_field(each) for each in problems if "no matching overload" in each.message}
+    faulty = {(each.file, each.line, each.column) for each in problems if each.severity == "error"}
+    misfits = {
+        (each.file, each.document, each.path)
+        for each in problems
+        if "no matching overload" in each.message
+    }
     for each in problems:
-        if each.rule == "unquoted-value" and _field(each) in unquoted:
+        if each.rule == "unquoted-value" and (each.file, each.line, each.column) in faulty:
             continue
-        guess = each.message.startswith("must evaluate to ") and _field(each) in misfits
-        yield replace(each, hint="") if guess else each
-
-
-def _field(problem: Problem) -> tuple[str, str, str]:
-    return problem.file, problem.document, problem.path
+        guess = each.message.startswith("must evaluate to ")
+        known = guess and (each.file, each.document, each.path) in misfits
+        yield replace(each, hint="") if known else each
 
 
 def _no_policies(sources: Sources, paths: Sequence[Path]) -> Iterator[Problem]:
