@@ -53,6 +53,14 @@ spec:
   policyName: m
   validationActions: [Deny]
 """
+ROLLOUT = """\
+apiVersion: policyd.dev/v1
+kind: Rollout
+metadata: {name: r}
+spec:
+  policyName: m
+  enforce: {percent: 25}
+"""
 POD = (
     "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: a, image: b}]}\n"
 )
@@ -121,6 +129,10 @@ DOCUMENTS = [
     (EXCEPTION, "reason: legacy", "match: {}", "6:3", "write resources, a list of {kinds, "),
     (EXCEPTION, "[Pod]", "[pods]", "8:14", "write Pod"),
     (EXCEPTION, "[Pod]", "[apps/deployment]", "8:14", "write apps/Deployment"),
+    (POLICY, FAIL, "  exceptions: [{name: e, reason: r, validations: [length]}]\n", "8:51",
+     "named validations: none"),
+    (ROLLOUT, "policyName: m", "policyName: mm", "5:15", "did you mean m?"),
+    (EXCEPTION, "[{name: m}]", "[{name: mm}]", "5:21", "did you mean m?"),
     (BINDING, "  policyName: m", "  policyName: m\n  namespaceSelector: {}", "6:3",
      "move it to matchResources"),
 ]  # fmt: skip

@@ -142,6 +142,14 @@ def _unsupported_value(path: FieldPath, value: object, supported: str) -> FormPr
     return FormProblem(path, message, f"did you mean {folded[near[0]]}?" if near else "")
 
 
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the hint at the nearest of the known names; empty if none is near."""
+    import difflib  # only for what is misspelled
+
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"did you mean {near[0]}?" if near else ""
+
+
 def words(text: str) -> list[str]:
     """Return the words of a message, such as the fields that it names."""
     return "".join(char if char.isalnum() else " " for char in text).split()
