@@ -18,6 +18,7 @@ from policyd.json_types import JSONObject
 _COLOURS: Mapping[ImportState, str] = {
     "imported": "green",
     "with remarks": "green",
+    "in part": "yellow",
     "not imported": "red",
 }
 
