@@ -1,5 +1,5 @@
 """Limits for strings that are made from requests, removal of characters that encoders refuse, and
-the text of a cause.
+the text of a cause or finding.
 
 Messages of policies go into responses, the log, captures and audit annotations, and an error may
 quote a key of a megabyte. Nothing here depends on the meaning of a string.
@@ -34,6 +34,14 @@ def few(names: Sequence[str], most: int) -> str:
 def cause_text(cause: Mapping[str, Any]) -> str:
     """A cause of a Status as kubectl prints it: the field, if it is known, before the message."""
     return ": ".join(cause[key] for key in ("field", "message") if cause.get(key))
+
+
+def with_field(field: str, message: str) -> str:
+    """Return a message with the field that it is about, unless it names it, as those of patterns
+    do.
+    """
+    named = not field or message.startswith(field) or f"({field}" in message
+    return message if named else f"{field}: {message}"
 
 
 def encodable(string: str) -> str:

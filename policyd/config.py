@@ -357,13 +357,14 @@ def resolve(
     environment: Mapping[str, str] = os.environ,
     document: Mapping[str, object] | None = None,
     file: str = "",
+    lines: Mapping[str, int] | None = None,
 ) -> Settings:
     """Settings from flags (by field name; None: not set), environment and a config file.
 
-    ``document`` is the content of the config file, ``file`` its name for messages. An unknown key
-    in it is an error; an unknown ``POLICYD_*`` variable is not, because Kubernetes sets some.
+    ``document`` is the content of the config file; ``file`` and the ``lines`` of its keys are for
+    messages. An unknown key is an error; an unknown ``POLICYD_*`` variable may be of Kubernetes.
     """
-    by_field = entries_by_field(document or {}, file, [each.name for each in fields(Settings)])
+    by_field = entries_by_field(document or {}, file, lines or {}, Settings)
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
     for each in fields(Settings):
@@ -373,8 +374,7 @@ def resolve(
         elif environment.get(variable, "") != "":
             value, source = environment[variable], variable
         elif each.name in by_field:
-            key, value = by_field[each.name]
-            source = f"{file}: {key}"
+            source, value = by_field[each.name]
         else:
             continue
         values[each.name] = read_value(value, source, each.metadata)

@@ -2,8 +2,9 @@
 entries of a config file.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from collections.abc import Callable, Mapping
+from dataclasses import field, fields
+from pathlib import Path
 from typing import Any
 
 from policyd.errors import ConfigError
@@ -33,27 +34,45 @@ def read_value(value: object, source: str, how: Mapping[str, Any]) -> Any:
 def _read_one(value: object, source: str, read: Callable[[str], Any]) -> Any:
     if not isinstance(value, str | int | float):
         raise ConfigError(f"{source}: expected a string or a number, got {value!r}")
+    unquoted = isinstance(value, bool | float)
+    kind = "boolean" if isinstance(value, bool) else "number"
+    hint = f"; YAML reads it as a {kind}: put it in quotes" if unquoted else ""
     try:
-        return read(str(value))
+        found = read(str(value))
     except ValueError as error:
-        raise ConfigError(f"{source}: expected {error}, got {value!r}") from None
+        raise ConfigError(f"{source}: expected {error}, got {value!r}{hint}") from None
+    if unquoted and isinstance(found, str | Path):
+        raise ConfigError(f"{source}: expected a string, got {value!r}{hint}")
+    return found
 
 
 def entries_by_field(
-    document: Mapping[str, object], file: str, fields: Iterable[str]
+    document: Mapping[str, object], file: str, lines: Mapping[str, int], settings: type
 ) -> dict[str, tuple[str, object]]:
-    """The entries of a config file by the name of one of these fields; ``maxInFlight`` and
-    ``max-in-flight`` are the same.
+    """The places and values of a config file by the name of a field of ``settings``;
+    ``maxInFlight`` and ``max-in-flight`` are the same. ``lines`` are those of the keys, if known.
     """
-    names = {each.replace("_", ""): each for each in fields}
+    names = {each.name.replace("_", ""): each.name for each in fields(settings)}
+    keys: dict[str, str] = {}
     found: dict[str, tuple[str, object]] = {}
     for key, value in document.items():
-        name = names.get(str(key).replace("-", "").replace("_", "").lower())
+        place = f"{file}:{lines[key]}" if key in lines else file
+        plain = str(key).replace("-", "").replace("_", "").lower()
+        name = names.get(plain)
         if name is None:
-            known = ", ".join(sorted(map(camel, names.values())))
-            raise ConfigError(f"{file}: unknown key {key!r}; expected one of {known}")
-        if name in found:
-            raise ConfigError(f"{file}: {found[name][0]!r} and {key!r} are the same setting")
+            raise ConfigError(f"{place}: unknown key {key!r}; {_instead(plain, names)}")
+        if name in keys:
+            raise ConfigError(f"{place}: {keys[name]!r} and {key!r} are the same setting")
+        keys[name] = str(key)
         if value is not None:
-            found[name] = (str(key), value)
+            found[name] = (f"{place}: {key}", value)
     return found
+
+
+def _instead(key: str, names: Mapping[str, str]) -> str:
+    import difflib  # only for what is misspelled
+
+    near = difflib.get_close_matches(key, names, n=1)
+    if near:
+        return f"did you mean {camel(names[near[0]])}?"
+    return f"expected one of {', '.join(sorted(map(camel, names.values())))}"

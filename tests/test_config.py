@@ -231,7 +231,16 @@ def test_lists_come_from_flags_files_and_commas() -> None:
     ("document", "message"),
     [
         ({"timeOut": "1s", "time-out": "2s"}, "'timeOut' and 'time-out' are the same setting"),
-        ({"tiemout": "1s"}, "f.yaml: unknown key 'tiemout'; expected one of adminBind, adminHost"),
+        ({"nothing": "1s"}, "f.yaml: unknown key 'nothing'; expected one of adminBind, adminHost"),
+        ({"tiemout": "1s"}, "f.yaml: unknown key 'tiemout'; did you mean timeout?"),
+        ({"maxInflght": 3}, "f.yaml: unknown key 'maxInflght'; did you mean maxInFlight?"),
+        (
+            {"kubernetesVersion": 1.3},
+            "f.yaml: kubernetesVersion: expected a Kubernetes version, 1.30 to 1.38, got 1.3; YAML "
+            "reads it as a number: put it in quotes",
+        ),
+        ({"namespace": True}, "expected a string, got True; YAML reads it as a boolean: put it in"),
+        ({"webhookName": 1.1}, "expected a string, got 1.1; YAML reads it as a number: put it in"),
         ({"timeout": ["1s"]}, "f.yaml: timeout: expected a string or a number"),
         ({"policies": 7}, "f.yaml: policies: expected a list, got 7"),
     ],

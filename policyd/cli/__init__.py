@@ -135,6 +135,7 @@ def main(arguments: Sequence[str] | None = None, command: click.Command = policy
     except click.Abort:
         sys.exit(INTERRUPTED)
     except PolicydError as error:
-        echo_wrapped(f"Error: {error}", err=True)
+        notes = getattr(error, "__notes__", ())
+        echo_wrapped("\n".join((f"Error: {error}", *notes)), err=True)
         sys.exit(error.exit_code)
     sys.exit(status)

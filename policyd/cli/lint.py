@@ -3,7 +3,7 @@ cases of suites with ``--strict``.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -252,9 +252,27 @@ def _find(
     if not errors:
         advice += _no_policies(sources, paths)
     kept, unused = suppress([*errors, *advice], sources.lint_comments, disabled)
-    yield from kept
+    yield from _said_once(kept)
     if strict:
         yield from (each.unused() for each in unused if not any(map(refused, each.rules)))
+
+
+def _said_once(problems: Sequence[Problem]) -> Iterator[Problem]:
+    """Leave out what another problem says: that a value at fault has to be in quotes; and the hint
+    at the type of an expression whose operands do not fit each other, which is a guess.
+    """
+    faulty = {(each.file, each.line, each.column) for each in problems if each.severity == "error"}
+    misfits = {
+        (each.file, each.document, each.path)
+        for each in problems
+        if "no matching overload" in each.message
+    }
+    for each in problems:
+        if each.rule == "unquoted-value" and (each.file, each.line, each.column) in faulty:
+            continue
+        guess = each.message.startswith("must evaluate to ")
+        known = guess and (each.file, each.document, each.path) in misfits
+        yield replace(each, hint="") if known else each
 
 
 def _no_policies(sources: Sources, paths: Sequence[Path]) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ import click
 
 from policyd.cli.shared.settings import FILE, SectionedCommand, settings_options
 from policyd.config import PREFIX, Settings, resolve
-from policyd.errors import ConfigError, file_errors
+from policyd.errors import ConfigError
 from policyd.gc_policy import collect_as_usual
 from policyd.server import signals
 
@@ -48,7 +48,8 @@ def command(config: Path | None, **flags: Any) -> None:
     signals.ignore()
     if config is None and os.environ.get(PREFIX + "CONFIG"):
         config = Path(os.environ[PREFIX + "CONFIG"])
-    settings = resolve(flags, os.environ, _document(config), str(config))
+    document, lines = _document(config)
+    settings = resolve(flags, os.environ, document, str(config), lines)
     _check(settings)
     # Imported here because --help and invalid settings do not need it.
     from policyd.tls.certificates import self_signed
@@ -72,19 +73,14 @@ def command(config: Path | None, **flags: Any) -> None:
     server.run()
 
 
-def _document(config: Path | None) -> dict[str, Any]:
-    """Read the config file."""
+def _document(config: Path | None) -> tuple[dict[str, Any], dict[str, int]]:
+    """Return the config file and the lines of its keys."""
     if config is None:
-        return {}
-    from policyd.policy.source.loader import read_one
+        return {}, {}
+    from policyd.cli.shared.project import read_object
 
-    with file_errors(config):
-        document = read_one(config.read_bytes(), str(config))
-    if document is None:
-        return {}
-    if not isinstance(document, dict):
-        raise ConfigError(f"{config}: expected an object of settings, got {document!r}")
-    return document
+    document, origin = read_object(config, "settings")
+    return document, {key: origin.find(key, at_key=True)[0] for key in document}
 
 
 def _check(settings: Settings) -> None:

@@ -50,11 +50,11 @@ def open_reader(
     is sent when ``before`` has returned.
     """
     try:
-        from policyd.cluster.kubeconfig import configuration
+        from policyd.cluster.kubeconfig import configuration, current
         from policyd.cluster.reader import ClusterReader
     except ModuleNotFoundError as error:
         raise missing(error) from None
-    return ClusterReader(configuration(kubeconfig, context), timeout, before)
+    return ClusterReader(current(configuration(kubeconfig, context)), timeout, before)
 
 
 def missing(error: ModuleNotFoundError) -> Exception:

@@ -5,6 +5,7 @@ this file configures it. The modules beside it implement the lookups and limit t
 """
 
 import asyncio
+import os
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
@@ -185,6 +186,10 @@ class ClusterClient:
         for connections in (self._of_access, self._of_namespaces, self._of_params):
             await connections.aclose()
 
+    def _describe(self, error: Exception) -> str:
+        """What went wrong, for a denial: without the address, which is not for its users."""
+        return describe(error)
+
     async def _query(self, send: Callable[[], Awaitable[Answer]]) -> Answer | Failure:
         """The result of ``send``, which is sent again after errors that may be temporary."""
         pauses = iter(PAUSES)
@@ -195,7 +200,7 @@ class ClusterClient:
                     try:
                         return await send()
                     except PROBLEMS as error:
-                        last = Failure(describe(error))
+                        last = Failure(self._describe(error))
                         wait = passing(error, next(pauses, None))
                     if wait is None:
                         return last
@@ -261,6 +266,28 @@ def passing(error: Exception, pause: float | None) -> float | None:
 def describe(error: Exception) -> str:
     """What went wrong, for a denial."""
     return _describe(error)[:_LONGEST]
+
+
+def describe_for_operator(error: Exception, server: str) -> str:
+    """What went wrong, with the address and the cause of a connection that failed."""
+    if isinstance(error, httpx2.TransportError) and not isinstance(
+        error, httpx2.LocalProtocolError
+    ):
+        return f"the API server cannot be reached at {server}: {_cause(error)}"[:_LONGEST]
+    return describe(error)
+
+
+def _cause(error: BaseException) -> str:
+    """Why a connection failed, as the system says it."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, ssl.SSLCertVerificationError):
+            return f"its certificate is not accepted: {seen.verify_message}"
+        if isinstance(seen, OSError) and seen.errno:
+            return os.strerror(seen.errno) if seen.errno > 0 else str(seen.strerror)
+        several = seen.exceptions if isinstance(seen, BaseExceptionGroup) else ()
+        seen = several[0] if several else seen.__cause__ or seen.__context__
+    return str(error) or type(error).__name__
 
 
 def _describe(error: Exception) -> str:

@@ -26,10 +26,10 @@ def open_objects(
     """
     try:
         from policyd.cluster import bounds, client, objects
-        from policyd.cluster.kubeconfig import configuration
+        from policyd.cluster.kubeconfig import configuration, current
     except ModuleNotFoundError as error:
         raise missing(error) from None
-    config = configuration(kubeconfig, context)
+    config = current(configuration(kubeconfig, context))
     pauses = client.PAUSES if retries else ()
     made = objects.ObjectClient(config, timeout, bounds.MAX_PAGE_BYTES, pauses)
     with asyncio.Runner() as runner:

@@ -4,9 +4,14 @@ Lightkube reads both. What it would not heed is refused here, because a request 
 proxy, or be sent by another user than kubectl's. Sends nothing.
 """
 
+import base64
 import json
-from collections.abc import Iterator, Mapping
+import shutil
+import ssl
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
+from time import time
 from typing import Any
 
 import httpx2
@@ -18,6 +23,8 @@ from lightkube.core.exceptions import ConfigError as KubeConfigError
 from policyd.errors import ConfigError, PolicySchemaError
 from policyd.json_types import JSONObject
 from policyd.policy.source.loader import read_one
+from policyd.tls.keys import mistake_in_key
+from policyd.tls.pem import KeyPair, as_files, certificates_in, load_pair, validity
 
 _IGNORED = {
     "cluster": ("proxy-url", "tls-server-name"),
@@ -41,7 +48,9 @@ def configuration(kubeconfig: Path | None, context: str | None = None) -> Single
         if kubeconfig is None:
             found = KubeConfig.from_service_account().get()
         else:
-            document = read_one(kubeconfig.read_bytes(), str(kubeconfig))
+            document = _document(kubeconfig)
+            for problem in _context_problems(document, context):
+                raise ConfigError(f"{flag}: {problem}")
             found = KubeConfig.from_dict(document, fname=kubeconfig).get(context)
     except KubeConfigError as error:
         if kubeconfig is not None:
@@ -65,6 +74,79 @@ def configuration(kubeconfig: Path | None, context: str | None = None) -> Single
     for problem in _problems(found, found.user, _entries(document, found)):
         raise ConfigError(f"{flag}: {problem}")
     return found
+
+
+def current(found: SingleConfig) -> SingleConfig:
+    """Return a configuration whose client certificate has not expired; raises ConfigError."""
+    user = found.user or User()
+    certificate = _content(found, user.client_cert, user.client_cert_data)
+    ends = validity(certificate)[1] if certificate else time() + 1
+    if ends <= time():
+        raise ConfigError(
+            f"--kubeconfig {found.fname}: the client certificate of the context "
+            f"{found.context_name!r} expired at {datetime.fromtimestamp(ends, UTC).isoformat()}: "
+            "renew it"
+        )
+    return found
+
+
+def _document(kubeconfig: Path) -> JSONObject:
+    """Return the content of a file; raises ValueError if it is not that of a kubeconfig."""
+    document = read_one(kubeconfig.read_bytes(), str(kubeconfig))
+    if document is None:
+        raise ValueError("the file is empty")
+    if not isinstance(document, dict):
+        raise ValueError("the file has no fields")
+    kind = document.get("kind", "Config")
+    if kind != "Config":
+        raise ValueError(f"the file has an object of kind {kind}")
+    return document
+
+
+def _context_problems(document: JSONObject, context: str | None) -> Iterator[str]:
+    """Yield what is wrong with the names of the context, its cluster and its user."""
+    clusters, contexts, users = (
+        _by_name(document, each) for each in ("cluster", "context", "user")
+    )
+    name = context or document.get("current-context")
+    if not name:
+        yield f"current-context is not set; {_instead('', 'context', contexts)}"
+    elif name not in contexts:
+        yield f"there is no context {name!r}; {_instead(name, 'context', contexts)}"
+    else:
+        for kind, known in (("cluster", clusters), ("user", users)):
+            named = contexts[name].get(kind)
+            if not named:
+                yield f"the context {name!r} has no {kind}; {_instead('', kind, known)}"
+            elif named not in known:
+                wrong = f"the context {name!r}: there is no {kind} {named!r}"
+                yield f"{wrong}; {_instead(named, kind, known)}"
+        cluster = contexts[name]["cluster"]
+        if "server" not in clusters[cluster]:
+            yield f"the cluster {cluster!r} has no server"
+
+
+def _by_name(document: JSONObject, kind: str) -> dict[str, JSONObject]:
+    """Return the clusters, contexts or users; raises ValueError if their list is none."""
+    field = f"{kind}s"
+    if kind != "user" and field not in document:
+        raise ValueError(f"{field} is missing")
+    listed = document.get(field) or ()
+    if not isinstance(listed, list | tuple) or not all(
+        isinstance(each, dict)
+        and isinstance(each.get("name"), str)
+        and type(each.get(kind)) is dict
+        for each in listed
+    ):
+        raise ValueError(f"{field} is not a list of {{name: …, {kind}: …}}")
+    return {each["name"]: each[kind] for each in listed}
+
+
+def _instead(name: object, kind: str, known: Iterable[str]) -> str:
+    import difflib  # only for what is misspelled
+
+    near = difflib.get_close_matches(str(name), known, n=1)
+    return f"did you mean {near[0]}?" if near else f"{kind}s: {', '.join(known) or 'none'}"
 
 
 def _entries(document: JSONObject, found: SingleConfig) -> dict[str, JSONObject]:
@@ -98,12 +180,61 @@ def _problems(
     )
     if bool(certificate) is not bool(key):
         yield f"client-certificate{_DATA} and client-key{_DATA}, or the files, need each other"
+    yield from _certificate_problems(found, user)
     if user.token_file:
         user.token_file = str(found.abs_file(user.token_file))
     user.token = user.token or None
     if user.exec is not None:
         wants_cluster = written["user"]["exec"].get("provideClusterInfo") is True
         yield from _plugin(found, user.exec, wants_cluster)
+
+
+def _certificate_problems(found: SingleConfig, user: User) -> Iterator[str]:
+    """Yield what OpenSSL refuses of certificates and keys: it names neither field nor content."""
+    cluster, context = found.cluster, ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # The order of lightkube: it prefers the file of the authority, and the data of the others.
+    authority_data = None if cluster.certificate_auth else cluster.certificate_auth_data
+    read: dict[str, bytes | None] = {}
+    for field, path, data in (
+        ("certificate-authority", cluster.certificate_auth, authority_data),
+        ("client-certificate", user.client_cert, user.client_cert_data),
+        ("client-key", user.client_key, user.client_key_data),
+    ):
+        try:
+            read[field] = _content(found, path, data)
+        except (OSError, ValueError) as error:
+            yield f"{field}: {error}"
+            return
+    authority, certificate, key = read.values()
+    if authority is not None:
+        try:
+            with as_files(authority) as (file,):
+                context.load_verify_locations(file)
+        except OSError as error:
+            yield f"certificate-authority: {_mistake(authority) or error}"
+    if certificate is not None and key is not None:
+        pair = KeyPair(certificate, key)
+        try:
+            load_pair(context, pair)
+        except (OSError, ValueError) as error:
+            wrong = _mistake(certificate)
+            key_problem = f"client-key: {mistake_in_key(pair, error) or error}"
+            yield f"client-certificate: {wrong}" if wrong else key_problem
+
+
+def _mistake(certificate: bytes) -> str:
+    try:
+        certificates_in(certificate)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _content(found: SingleConfig, path: str | None, data: str | None) -> bytes | None:
+    """Return what a field holds as base64, or else the file that another field names."""
+    if data:
+        return base64.b64decode(data)
+    return Path(found.abs_file(path)).read_bytes() if path else None
 
 
 def _address(server: str) -> Iterator[str]:
@@ -135,3 +266,6 @@ def _plugin(found: SingleConfig, plugin: UserExec, wants_cluster: bool) -> Itera
     plugin.apiVersion = _KNOWN_PLUGIN
     if "/" in plugin.command:
         plugin.command = str(found.abs_file(plugin.command))
+    folders = next((each.value for each in plugin.env if each.name == "PATH"), None)
+    if shutil.which(plugin.command, path=folders) is None:
+        yield f"exec.command: there is no program {plugin.command}"

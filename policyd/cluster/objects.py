@@ -24,7 +24,7 @@ from policyd.cluster.client import (
     PAUSES,
     PROBLEMS,
     SocketOption,
-    describe,
+    describe_for_operator,
     plain,
     trusted,
 )
@@ -210,7 +210,9 @@ class ObjectClient:
         except TimeoutError:
             raise _late("WATCH", path) from None
         except PROBLEMS as error:
-            raise ObjectError(f"WATCH {_url(path)}: {describe(error)}") from None
+            raise ObjectError(
+                f"WATCH {_url(path)}: {describe_for_operator(error, self.server)}"
+            ) from None
         else:
             yield response.aiter_raw()
         finally:
@@ -242,9 +244,8 @@ class ObjectClient:
                     except AnswerTooLarge:
                         raise
                     except PROBLEMS as error:
-                        last = ObjectError(
-                            f"{request.method} {_url(request.path)}: {describe(error)}"
-                        )
+                        why = describe_for_operator(error, self.server)
+                        last = ObjectError(f"{request.method} {_url(request.path)}: {why}")
                         always = request.retry == "always"
                         again = isinstance(error, httpx2.TransportError if always else _NOT_BEGUN)
                     pause = next(pauses, None)

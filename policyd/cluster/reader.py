@@ -16,7 +16,7 @@ from policyd._core.lib.authorization import AccessDecision, Attributes, Failure
 from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.cluster import bounds
 from policyd.cluster.bounds import AnswerTooLarge, InvalidAnswer
-from policyd.cluster.client import PASSING, ClusterClient
+from policyd.cluster.client import PASSING, ClusterClient, describe_for_operator
 from policyd.cluster.listing import ApiReadError
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.served_resource import Served
@@ -36,6 +36,9 @@ class _Client(ClusterClient):
         large, and nothing else.
         """
         return await self._query(lambda: self._get(path, query))
+
+    def _describe(self, error: Exception) -> str:
+        return describe_for_operator(error, self.config.cluster.server)
 
     async def _get(self, path: str, query: Mapping[str, str]) -> httpx2.Response:
         try:

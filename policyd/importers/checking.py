@@ -53,4 +53,5 @@ def _refused(imported: Imported, what: str, problems: Iterable[Problem]) -> Chec
     reasons = tuple(
         ImportRemark("", f"what it became {what}: {each.path}: {each.text}") for each in problems
     )
-    return CheckedImport(replace(imported, documents=(), rules={}, reasons=reasons))
+    reasons = (*imported.reasons, *reasons)
+    return CheckedImport(replace(imported, documents=(), rules={}, reasons=reasons, left_out=()))

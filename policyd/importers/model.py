@@ -9,7 +9,7 @@ from policyd.errors import CelSyntaxError
 from policyd.json_types import FieldPath, JSONObject
 from policyd.policy.source.loaded_documents import Document
 
-ImportState = Literal["imported", "with remarks", "not imported"]
+ImportState = Literal["imported", "with remarks", "in part", "not imported"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class ImportRemark:
 
 
 class Refused(Exception):
-    """Raised for what cannot be said in policyd's language; refuses the whole source policy."""
+    """Raised for what cannot be said in policyd's language; refuses a source policy, or a rule."""
 
     def __init__(self, path: str, message: str) -> None:
         super().__init__(f"{path}: {message}" if path else message)
@@ -69,11 +69,12 @@ class ImportedDocument:
 class Imported:
     """One policy of the source with what came of it.
 
-    ``documents`` is empty exactly if there are ``reasons``: a policy is imported whole or not at
-    all. ``rules`` names the policies that came of each rule of the source, by the names that the
-    tests of the source use (``""``: the source policy has no rules of its own). ``kind_of_rule`` is
-    what a statistic counts by: ``pattern``, ``deny``, ``foreach``, ``cel``, ``patchStrategicMerge``
-    and so on. ``base`` is what the names of the documents begin with.
+    ``reasons`` say why ``documents`` is empty or, if it is not, why the rules ``left_out`` are not
+    among them: the others are decided as by the source without these. ``rules`` names the policies
+    that came of each rule of the source, by the names that the tests of the source use (``""``: the
+    source policy has no rules of its own). ``kind_of_rule`` is what a statistic counts by:
+    ``pattern``, ``deny``, ``foreach``, ``cel``, ``patchStrategicMerge`` and so on. ``base`` is what
+    the names of the documents begin with.
     """
 
     source: Document
@@ -83,12 +84,13 @@ class Imported:
     rules: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kind_of_rule: tuple[str, ...] = ()
     base: str = ""
+    left_out: tuple[str, ...] = ()
 
     @property
     def state(self) -> ImportState:
         """Return how it went."""
         if self.reasons:
-            return "not imported"
+            return "in part" if self.documents else "not imported"
         return "with remarks" if self.remarks else "imported"
 
     @property

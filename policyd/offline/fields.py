@@ -114,9 +114,24 @@ def _of_visit(visit: Visit, manifest: JSON) -> Iterator[tuple[Finding, str]]:
     for step in within:
         manifest = _held(manifest, step)
     for finding in (*visit.findings, *visit.ignored):
-        reads = next((each.root.reads for each in _expressions(finding, visit)), NOTHING)
-        path = in_manifest(visit.fields.about(reads), visit.fields.root, manifest)
-        yield finding, path_text((*within, *path) if reads else ())
+        path = _path(finding, visit)
+        path = None if path is None else in_manifest(path, visit.fields.root, manifest)
+        yield finding, "" if path is None else path_text((*within, *path))
+
+
+def field_of(finding: Finding, visit: Visit) -> str:
+    """Return the field that a finding of a visit is about, in the object of the request; empty if
+    it is not known.
+    """
+    path = None if _is_of_pattern(finding) else _path(finding, visit)
+    within = filter(None, visit.within.split("."))
+    return finding.field if path is None else path_text((*within, *path))
+
+
+def _path(finding: Finding, visit: Visit) -> FieldPath | None:
+    """Return the same in the object that the policy sees; None if it is not known."""
+    reads = next((each.root.reads for each in _expressions(finding, visit)), NOTHING)
+    return visit.fields.about(reads) if reads else None
 
 
 def _expressions(finding: Finding, visit: Visit) -> Iterator[Steps]:

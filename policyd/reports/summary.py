@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from policyd.bounded_text import with_field
+
 ResultWord = Literal["fail", "error", "warn", "skip", "pass"]
 # The worst comes first, as in columns and filters.
 RESULTS: tuple[ResultWord, ...] = ("fail", "error", "warn", "skip", "pass")
@@ -65,8 +67,14 @@ class ReportedFinding:
     category: str
     severity: str
     message: str
+    field: str
     rollout: str
     exception: str
+
+    @property
+    def text(self) -> str:
+        """The message with the field."""
+        return with_field(self.field, self.message)
 
 
 @dataclass(frozen=True, slots=True)

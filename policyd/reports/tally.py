@@ -105,6 +105,7 @@ def _finding(reported: ReportedObject, result: ReportResult) -> ReportedFinding:
         category=result.category,
         severity=result.severity,
         message=result.message,
+        field=result.property_of("field"),
         rollout=result.property_of("rollout"),
         exception=result.property_of("exception"),
     )

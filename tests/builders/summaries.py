@@ -30,6 +30,7 @@ def finding(**changes: Any) -> ReportedFinding:
         category="Labels",
         severity="high",
         message="metadata.labels must have the key team",
+        field="",
         rollout="",
         exception="",
     )

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -62,6 +63,23 @@ def test_error_of_the_operator_ends_with_2_and_no_traceback(
     assert done.returncode == 2
     assert done.stderr.startswith(message)
     assert "Traceback" not in done.stderr
+
+
+CONFIG_ERRORS = [
+    ("policies: [p]\nmaxInflght: 3\n", ":2: unknown key 'maxInflght'; did you mean maxInFlight?"),
+    ("# of the server\nkubernetesVersion: 1.30\n", ":2: kubernetesVersion: expected a Kubernetes"),
+    ("- timeout: 1s\n", ": expected one object: settings"),
+    ("timeout: [\n", ":1:10: the [ of line 1 is never closed"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), CONFIG_ERRORS)
+def test_a_mistake_in_the_config_file_has_its_line(text: str, message: str, tmp_path: Path) -> None:
+    config = tmp_path / "server.yaml"
+    config.write_text(text)
+    done = run("serve", "--config", str(config))
+    assert done.returncode == 2
+    assert f"{config}{message}" in done.stderr
 
 
 @pytest.mark.parametrize("name", CONTEXTS)

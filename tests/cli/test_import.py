@@ -94,6 +94,35 @@ def test_documents_go_to_one_stream_and_the_summary_to_the_other(folder: Path) -
     assert lines[-1] == "2 policies: 1 imported, 1 not imported"
 
 
+def test_a_rule_that_cannot_be_imported_is_named(folder: Path) -> None:
+    verified = {"name": "made", "match": {"any": [{"resources": {"kinds": ["Pod"]}}]}}
+    made = cluster_policy(
+        pattern({"metadata": {"name": "good"}}, name="named"),
+        {**verified, "generate": {"kind": "ConfigMap", "name": "a"}},
+        name="named",
+    )
+    rows = kyverno_test(("good", "pass"), ("bad", "fail"), ("bad", "pass"), ("good", "pass"))
+    for row, rule_name in zip(rows["results"], ("named", "named", "made", ""), strict=True):
+        del row["isValidatingPolicy"]
+        row["rule"] = rule_name
+    test = "part/a/.kyverno-test/kyverno-test.yaml"
+    pods = [small_pod("good"), small_pod("bad")]
+    write(folder, {"part/a/p.yaml": made, "part/a/pods.yaml": pods, test: rows})
+    told = "spec.rules[1].generate: the rule made is left out: policyd does not create objects"
+    done = run("part", "-o", "out", "--verify")
+    assert done.exit_code == 0, done.stdout
+    lines = " ".join(done.stdout.split())
+    assert lines.startswith("in part ClusterPolicy named part/a/p.yaml:")
+    assert told in lines
+    assert "1 policy: 1 in part" in lines
+    assert lines.count("not run: ClusterPolicy named") == 2
+    assert lines.count("not imported: the rule made") == 2
+    assert lines.endswith("2 of 2 rows of the tests of imported policies agree")
+    (written,) = Path("out/a").glob("named.yaml")
+    assert f"remark: {told}" in " ".join(written.read_text().replace("\n#", "").split())
+    assert run("part", "--strict").exit_code == 1
+
+
 def test_yaml_has_the_reasons_in_comments(folder: Path) -> None:
     done = run("in", "--format", "yaml")
     assert done.stdout.startswith("# Not imported: ConstraintTemplate k8srequiredlabels, in/b/rego")

@@ -54,6 +54,47 @@ def test_a_good_policy_is_silent(tmp_path: Path) -> None:
     assert "1 document: 0 errors, 0 advice" in result.stderr
 
 
+# A policy, how the messages about it begin, and their hints.
+ONCE = {
+    "operands that do not fit": (
+        sound(validations=[{**VALIDATION, "messageExpression": "object.metadata.name + 1"}]),
+        ["must evaluate to string but got int", "v1 Pod: found no matching overload"],
+        ["", "write object.metadata.name + string(1)"],
+    ),
+    "a condition whose operands do not fit": (
+        sound(validations=[{"expression": "object.metadata.name + 1", "message": "no"}]),
+        ["must evaluate to bool but got int", "v1 Pod: found no matching overload"],
+        ["", "write object.metadata.name + string(1)"],
+    ),
+    "a type and a field": (
+        sound(validations=[{**VALIDATION, "messageExpression": "object.metadata.nam"}]),
+        ["must evaluate to string but got dyn", "v1 Pod: undefined field 'nam'"],
+        ["the checker cannot know the type: convert it with string(...)", "did you mean name?"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("document", "messages", "hints"), ONCE.values(), ids=ONCE)
+def test_hints_do_not_contradict_each_other(
+    document: JSONObject, messages: list[str], hints: list[str], tmp_path: Path
+) -> None:
+    arguments = [write(tmp_path, document), "--format", "json", "--disable", "missing-message"]
+    found = orjson.loads(CliRunner().invoke(command, arguments).stdout)
+    assert [each["hint"] for each in found] == hints
+    assert all(map(str.startswith, (each["message"] for each in found), messages))
+
+
+@pytest.mark.parametrize("value", ["yes", "on", "off", "true", "1", "0x1"])
+def test_a_value_that_has_to_be_in_quotes_is_one_finding(value: str, tmp_path: Path) -> None:
+    overlay = f"metadata: {{labels: {{a: {value}}}}}"
+    file = tmp_path / "policy.yaml"
+    mutations = f"  mutations: [{{patchType: Overlay, overlay: {{{overlay}}}}}]\n"
+    file.write_text(BAD[: BAD.index("  variables:")] + mutations)
+    (found,) = orjson.loads(CliRunner().invoke(command, [str(file), "--format", "json"]).stdout)
+    assert found["path"] == "spec.mutations[0].overlay.metadata.labels.a"
+    assert found["hint"].endswith("put it in quotes")
+
+
 def test_all_errors_and_advice_are_told_with_places_and_carets(tmp_path: Path) -> None:
     file = tmp_path / "bad.yaml"
     file.write_text(BAD)

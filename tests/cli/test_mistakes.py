@@ -53,10 +53,20 @@ spec:
   policyName: m
   validationActions: [Deny]
 """
+ROLLOUT = """\
+apiVersion: policyd.dev/v1
+kind: Rollout
+metadata: {name: r}
+spec:
+  policyName: m
+  enforce: {percent: 25}
+"""
 POD = (
     "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: a, image: b}]}\n"
 )
 FAIL = "  failurePolicy: Fail\n"
+MESSAGE = "message: the name x is taken"
+PARAM_KIND = "  paramKind: {apiVersion: v1, kind: ConfigMap}\n"
 
 # A document, what is replaced in it by what, the place that is named, and the remedy.
 DOCUMENTS = [
@@ -65,6 +75,22 @@ DOCUMENTS = [
     (POLICY, "{name: m}", "{name: My_Policy}", "3:18", "write my-policy"),
     (POLICY, "failurePolicy: Fail", "failurePolicy: Deny", "8:18", "write Fail"),
     (POLICY, "failurePolicy: Fail", "failurePolicy: open", "8:18", "write Ignore"),
+    (POLICY, FAIL, "  matchPolicy: Exact\n", "8:3", "move it to matchConstraints"),
+    (POLICY, FAIL, "  validationActions: [Warning]\n", "8:23", "write Warn"),
+    (POLICY, FAIL, "  validationActions: [Dney]\n", "8:23", "did you mean Deny?"),
+    (POLICY, "[CREATE, UPDATE]", "[CREAT]", "7:57", "did you mean CREATE?"),
+    (POLICY, FAIL, "  reinvocationPolicy: Always\n", "8:23", "write IfNeeded"),
+    (POLICY, MESSAGE, f"{MESSAGE}\n    reason: Unauthorized", "12:13", "write Forbidden"),
+    (POLICY, MESSAGE, f"{MESSAGE}\n    reason: Forbiden", "12:13", "did you mean Forbidden?"),
+    (POLICY, MESSAGE, f"{MESSAGE}\n    reason: BadRequest", "12:13", "write Invalid"),
+    (POLICY, MESSAGE, f"{MESSAGE}\n    reason: TooLarge", "12:13", "write RequestEntityTooLarge"),
+    (POLICY, FAIL, f"{PARAM_KIND}  paramRef: {{name: a, parameterNotFoundAction: Ignore}}\n",
+     "9:48", "write Allow"),
+    (POLICY, FAIL, PARAM_KIND.replace("ConfigMap", "configmap"), "8:37", "write ConfigMap"),
+    (POLICY, FAIL, PARAM_KIND.replace("ConfigMap", "ConfigMaps"), "8:37", "write ConfigMap"),
+    (POLICY, FAIL, PARAM_KIND.replace("ConfigMap", "Confgmap"), "8:37", "did you mean ConfigMap?"),
+    (POLICY, FAIL, PARAM_KIND.replace("ConfigMap", "Ingress"), "8:27", "write networking.k8s.io/v1"),
+    (POLICY, FAIL, PARAM_KIND.replace("v1", "core/v1"), "8:27", "write v1"),
     (POLICY, FAIL, "  validationActions: Deny\n", "8:22", "write [Deny]"),
     (POLICY, "[CREATE, UPDATE]", "'CREATE,UPDATE'", "7:57", "write [CREATE, UPDATE]"),
     (POLICY, "[CREATE, UPDATE]", "'*'", "7:57", 'write ["*"]'),
@@ -83,6 +109,17 @@ DOCUMENTS = [
     (POLICY, FAIL, "  mutations: [{patchType: JSONPatch, jsonPatch: [{op: add}]}]\n", "8:49",
      "write expression: '[JSONPatch{op: \"add\""),
     (POLICY, FAIL, "  mutations: [{patchType: MergePatch}]\n", "8:27", "write Overlay"),
+    (POLICY, "  resourceRules:", "  objectSelector: {matchLabels: {y: a}}\n    resourceRules:", "6:36",
+     'matchLabels.y: YAML reads y as true [unquoted-value]'),
+    (POLICY, "  resourceRules:", "  objectSelector: {matchLabels: {1.10: a}}\n    resourceRules:",
+     "6:36", 'write "1.10", in quotes'),
+    (POLICY, "  resourceRules:", "  objectSelector: {matchLabels: {no: {}}}\n    resourceRules:", "6:40",
+     "matchLabels.no: expected a string, got an object"),
+    (POLICY, "{name: m}", "{name: m, labels: {on: a b}}", "3:34", "labels.on: Invalid value"),
+    (POLICY, "{name: m}", "{name: m, labels: {on: 1}}", "3:30", 'write "on", in quotes'),
+    (POLICY, "{name: m}", "{name: m, labels: {y: a, on: b}}", "3:36", "put on in quotes"),
+    (POLICY, FAIL, "  off: Fail\n", "8:3", 'unknown field "off"'),
+    (SUITE, "name: web", "name: web, labels: {y: a}", "8:72", 'write "y", in quotes'),
     (POLICY, "the name x is taken", "|\n      one\n      two", "12:7", "write >- instead of |"),
     (SUITE, "[policy.yaml]", "policy.yaml", "4:11", "write [policy.yaml]"),
     (SUITE, "object: {", "manifest: {", "8:5", "write object"),
@@ -92,6 +129,10 @@ DOCUMENTS = [
     (EXCEPTION, "reason: legacy", "match: {}", "6:3", "write resources, a list of {kinds, "),
     (EXCEPTION, "[Pod]", "[pods]", "8:14", "write Pod"),
     (EXCEPTION, "[Pod]", "[apps/deployment]", "8:14", "write apps/Deployment"),
+    (POLICY, FAIL, "  exceptions: [{name: e, reason: r, validations: [length]}]\n", "8:51",
+     "named validations: none"),
+    (ROLLOUT, "policyName: m", "policyName: mm", "5:15", "did you mean m?"),
+    (EXCEPTION, "[{name: m}]", "[{name: mm}]", "5:21", "did you mean m?"),
     (BINDING, "  policyName: m", "  policyName: m\n  namespaceSelector: {}", "6:3",
      "move it to matchResources"),
 ]  # fmt: skip

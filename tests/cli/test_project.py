@@ -126,6 +126,7 @@ def test_policies_in_a_file_of_that_name_are_not_skipped(project: Path) -> None:
     assert "apiVersion is missing" in run("--no-project", "lint", str(project))[1]
 
 
+QUOTES = "put it in quotes"
 WRONG = {
     "unknown command": ("lnt: {}", "policyd.yaml:1:1: lnt: unknown field", "did you mean lint?"),
     "unknown option": ("lint: {strct: true}", "1:8: lint.strct: unknown", "did you mean strict?"),
@@ -146,6 +147,13 @@ WRONG = {
     "a path that does not exist": ("policies: nowhere\ntest: {}", "", ""),
     "settings of the server": ("serve: {}", "serve: unknown field", "see --config"),
     "version": ("kubernetesVersion: '1.3'", "kubernetesVersion: expected", ""),
+    "version without quotes": ("kubernetesVersion: 1.30", "1:20: kubernetesVersion: expected", QUOTES),
+    "option of lint without quotes": ("lint: {target: 1.30}", "lint.target: expected", QUOTES),
+    "unknown rule": (
+        "lint:\n  disable: [wildcrad]", "policyd.yaml:2:12: lint.disable: there is no rule 'wildcrad'",
+        "did you mean wildcard?"),
+    "rule that cannot be disabled": (
+        "lint: {disable: 'wildcard,invalid'}", "1:18: lint.disable: invalid is an error", ""),
 }  # fmt: skip
 
 

@@ -65,24 +65,52 @@ def test_outside_of_a_pod_the_flag_says_what_to_give() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "expected a kubeconfig"),
-        ("[]", "expected a kubeconfig"),
+        ("", "expected a kubeconfig: the file is empty"),
+        ("# nothing yet", "expected a kubeconfig: the file is empty"),
+        ("[]", "expected a kubeconfig: the file has no fields"),
+        ("apiVersion: v1\nkind: Pod", "expected a kubeconfig: the file has an object of kind Pod"),
         ("{a: [", "did not find expected"),
-        ("{}", "clusters is missing"),
-        ("{clusters: [], contexts: []}", "No current context set"),
-        ("{clusters: [], contexts: [], current-context: a}", "Context 'a' not found"),
+        ("{}", "expected a kubeconfig: clusters is missing"),
+        ("{clusters: []}", "expected a kubeconfig: contexts is missing"),
+        ("{clusters: [], contexts: {a: b}}", "contexts is not a list of {name: …, context: …}"),
+        ("{clusters: [], contexts: [a]}", "contexts is not a list of {name: …, context: …}"),
+        ("{clusters: [], contexts: []}", "current-context is not set; contexts: none"),
         (
-            "{clusters: [], contexts: [{name: a, context: {cluster: c}}], current-context: a}",
-            "c is missing",
+            "{clusters: [], contexts: [{name: a, context: {}}, {name: b, context: {}}]}",
+            "current-context is not set; contexts: a, b",
+        ),
+        ("{clusters: [], contexts: [], current-context: a}", "there is no context 'a'; contexts: "),
+        (
+            "{clusters: [], contexts: [{name: prod, context: {}}], current-context: prd}",
+            "there is no context 'prd'; did you mean prod?",
+        ),
+        (
+            "{clusters: [{name: d, cluster: {}}], contexts: [{name: a, context: {cluster: c}}],"
+            " current-context: a}",
+            "the context 'a': there is no cluster 'c'; clusters: d",
+        ),
+        (
+            "{clusters: [], contexts: [{name: a, context: {user: u}}], current-context: a}",
+            "the context 'a' has no cluster; clusters: none",
         ),
         (
             "{clusters: [{name: c, cluster: {server: 'https://x'}}],"
             " contexts: [{name: a, context: {cluster: c}}], current-context: a}",
-            "the context has no user",
+            "the context 'a' has no user; users: none",
         ),
         (
-            "{clusters: [{name: c, cluster: {server: 3}}],"
-            " contexts: [{name: a, context: {cluster: c}}], current-context: a}",
+            "{clusters: [{name: c, cluster: {server: 'https://x'}}], users: [{name: u, user: {}}],"
+            " contexts: [{name: a, context: {cluster: c, user: v}}], current-context: a}",
+            "the context 'a': there is no user 'v'; users: u",
+        ),
+        (
+            "{clusters: [{name: c, cluster: {}}], users: [{name: u, user: {}}],"
+            " contexts: [{name: a, context: {cluster: c, user: u}}], current-context: a}",
+            "the cluster 'c' has no server",
+        ),
+        (
+            "{clusters: [{name: c, cluster: {server: 3}}], users: [{name: u, user: {}}],"
+            " contexts: [{name: a, context: {cluster: c, user: u}}], current-context: a}",
             "expected a kubeconfig: Expected `str`, got `int`",
         ),
         (

@@ -8,11 +8,14 @@ import pytest
 
 from policyd._core.lib.authorization import AccessDecision, Attributes
 from policyd.cluster import connect, open_reader
+from policyd.cluster.commands import open_objects
 from policyd.cluster.kubeconfig import configuration
 from policyd.cluster.listing import ApiReadError
+from policyd.cluster.objects import ObjectError
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from tests.cluster.fake import TOKEN, ApiServer
+from tests.tls.pki import issue, pem
 
 PLUGIN = "client.authentication.k8s.io"
 
@@ -55,6 +58,22 @@ def write(folder: Path, cluster: JSONObject, user: JSONObject) -> Path:
         ({}, {"tokenFile": "gone"}, "tokenFile: there is no file"),
         ({}, {"tokenFile": "/dev/zero"}, "tokenFile: there is no file"),
         ({}, {"exec": {"apiVersion": f"{PLUGIN}/v9", "command": "x"}}, "exec.apiVersion: expected"),
+        (
+            {},
+            {"exec": {"apiVersion": f"{PLUGIN}/v1", "command": "no-such-plugin"}},
+            "exec.command: there is no program no-such-plugin",
+        ),
+        (
+            {"certificate-authority-data": "YQ=="},
+            {},
+            "certificate-authority: expected a certificate as PEM, got none",
+        ),
+        ({"certificate-authority-data": "a"}, {}, "certificate-authority: Invalid base64"),
+        (
+            {},
+            {"client-certificate-data": "YQ==", "client-key-data": "YQ=="},
+            "client-certificate: expected a certificate as PEM, got none",
+        ),
     ],
 )
 def test_what_is_refused(
@@ -64,6 +83,47 @@ def test_what_is_refused(
     with pytest.raises(ConfigError) as error:
         connect(file, 5.0)
     assert str(error.value).startswith(f"--kubeconfig {file}: {message}")
+
+
+def test_a_key_of_another_certificate(tmp_path: Path) -> None:
+    (certificate, _), (_, key) = (issue(name).write(tmp_path) for name in ("bob", "alice"))
+    pair = {"client-certificate": str(certificate), "client-key": str(key)}
+    with pytest.raises(
+        ConfigError, match="client-key: expected the EC key of the certificate, got"
+    ):
+        configuration(write(tmp_path, {}, pair))
+
+
+def test_commands_refuse_a_client_certificate_that_has_expired(tmp_path: Path) -> None:
+    certificate, key = issue("bob", days=-1).write(tmp_path)
+    file = write(tmp_path, {}, {"client-certificate": str(certificate), "client-key": str(key)})
+    connect(file, 5.0)  # a server starts, and applies failurePolicy
+    expired = "certificate of the context 'a' expired at 20"
+    with pytest.raises(ConfigError, match=expired), open_reader(file, None, 5.0):
+        pass
+    with pytest.raises(ConfigError, match=expired), open_objects(file, None, 5.0):
+        pass
+
+
+def test_commands_name_the_server_that_they_cannot_reach(tmp_path: Path) -> None:
+    file = write(tmp_path, {"server": "https://127.0.0.1:1"}, {"token": "t"})
+    why = "the API server cannot be reached at https://127.0.0.1:1: Connection refused"
+    with open_reader(file, None, 5.0) as reader, pytest.raises(ApiReadError, match=why):
+        reader.get("/version")
+    with open_objects(file, None, 5.0) as objects, pytest.raises(ObjectError, match=why):
+        objects.get("/version")
+
+
+def test_commands_say_why_a_certificate_of_the_server_is_not_accepted(
+    server: ApiServer, tmp_path: Path
+) -> None:
+    (tmp_path / "ca.crt").write_bytes(pem(issue("another")))
+    file = write(
+        tmp_path, {"server": server.url, "certificate-authority": "ca.crt"}, {"token": "t"}
+    )
+    with open_reader(file, None, 5.0) as reader, pytest.raises(ApiReadError) as error:
+        reader.get("/version")
+    assert f"at {server.url}: its certificate is not accepted: self-signed" in str(error.value)
 
 
 def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from policyd.bounded_text import few
+from policyd.bounded_text import few, with_field
 from policyd.cli.apply.checked import CheckedObject, ReportOptions, Tally
 from policyd.cli.shared.output import colored_diff, diff_lines, echo_json, shortest, styled
-from policyd.cli.shared.reports import ReportEntry, ReportLevel, echo_report, with_field
+from policyd.cli.shared.reports import ReportEntry, ReportLevel, echo_report
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.errors import Problem
 from policyd.json_types import JSONObject

@@ -11,7 +11,7 @@ from types import ModuleType
 import click
 
 from policyd.cli.eval.completion import completions
-from policyd.cli.eval.session import Session
+from policyd.cli.eval.session import COMMANDS, Session
 from policyd.cli.shared.output import styled
 
 HISTORY_LINES = 2000
@@ -32,7 +32,7 @@ def repl(session: Session) -> None:
     click.echo(styled(welcome, dim=True))
     try:
         while not session.done:
-            text = _read()
+            text = read()
             if text is None:
                 break
             try:
@@ -45,8 +45,10 @@ def repl(session: Session) -> None:
             _save(readline, history)
 
 
-def _read() -> str | None:
-    """Read one expression of one or more lines; None at the end of the input."""
+def read() -> str | None:
+    """Read a command, or one expression of one or more lines; None at the end of the input. A
+    command ends an open expression, which may have one bracket too many.
+    """
     lines: list[str] = []
     while True:
         try:
@@ -58,6 +60,9 @@ def _read() -> str | None:
             click.echo()
             lines = []
             continue
+        if lines and line.strip().partition(" ")[0] in COMMANDS:
+            click.echo(styled(f"not evaluated: {lines[0]} …", dim=True))
+            return line
         lines.append(line.removesuffix("\\"))
         text = "\n".join(lines)
         # An empty line ends an open expression; the parser then reports what is missing.

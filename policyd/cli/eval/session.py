@@ -157,7 +157,8 @@ class Session:
         yield styled(f"null: {', '.join(unset)}", dim=True)
 
     def _help(self, _: str) -> Lines:
-        yield "Enter a CEL expression. Tab completes; an open bracket continues on the next line."
+        yield "Enter a CEL expression. Tab completes; an open bracket continues on the next line,"
+        yield "and an empty line or a command ends it."
         for name, (usage, _command) in COMMANDS.items():
             head, _, what = usage.partition("  ")
             yield f"  {f'{name} {head}'.rstrip():<24} {what}"

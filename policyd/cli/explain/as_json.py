@@ -8,6 +8,7 @@ from policyd.admission.decision import Finding
 from policyd.cel.trace.steps import Step, Steps
 from policyd.cli.shared.values import to_json
 from policyd.json_types import JSONObject
+from policyd.offline.fields import field_of
 from policyd.offline.matching import MatchReason
 from policyd.offline.stories import PolicyStory, Visit, WebhookStory
 
@@ -35,8 +36,8 @@ def _policy(story: PolicyStory) -> JSONObject:
         "outcome": story.outcome,
         "matched": story.matched,
         "match": _reason(story.reason),
-        "findings": [_finding(each) for each in story.findings],
-        "ignored": [_finding(each) for each in story.ignored],
+        "findings": [_finding(each, each.field) for each in story.findings],
+        "ignored": [_finding(each, each.field) for each in story.ignored],
         "exceptions": list(story.exceptions),
         "bindings": [{"name": name, **_reason(each)} for name, each in story.bindings],
         "params": [{"binding": name, "found": count} for name, count in story.params],
@@ -54,10 +55,10 @@ def _reason(reason: MatchReason) -> JSONObject:
     return {each: getattr(reason, each) for each in ("applies", "place", "text", "more")}
 
 
-def _finding(finding: Finding) -> JSONObject:
+def _finding(finding: Finding, field: str) -> JSONObject:
     names = ("message", "reason", "index", "actions", "error")
     optional = ("rollout",) if finding.rollout else ()
-    return {each: getattr(finding, each) for each in (*names, *optional)}
+    return {**{each: getattr(finding, each) for each in (*names, *optional)}, "field": field}
 
 
 def _visit(visit: Visit) -> JSONObject:
@@ -78,8 +79,8 @@ def _visit(visit: Visit) -> JSONObject:
             }
             for each in visit.mutations
         ],
-        "findings": [_finding(each) for each in visit.findings],
-        "ignored": [_finding(each) for each in visit.ignored],
+        "findings": [_finding(each, field_of(each, visit)) for each in visit.findings],
+        "ignored": [_finding(each, field_of(each, visit)) for each in visit.ignored],
     }
 
 

@@ -4,7 +4,7 @@ the others. Evaluates nothing.
 
 from collections.abc import Iterator, Sequence
 
-from policyd.bounded_text import cause_text
+from policyd.bounded_text import cause_text, with_field
 from policyd.cli.explain.visits import VisitText, title, unenforced
 from policyd.cli.shared.output import counted, styled
 from policyd.cli.shared.tree import TreeStyle
@@ -175,8 +175,9 @@ def policy_lines(story: PolicyStory, style: TreeStyle) -> Iterator[str]:
     yield f"{outcome}: {policy.kind} {styled(policy.name, bold=True)}  {source}"
     yield from _reasons(story)
     for finding in story.findings:
-        yield f"    {styled('error', fg='red')}: {finding.message}{unenforced(finding, story)}"
+        message = with_field(finding.field, finding.message)
+        yield f"    {styled('error', fg='red')}: {message}{unenforced(finding, story)}"
     for finding in story.ignored:
-        yield f"    {styled('ignored', fg='yellow')}: {finding.message}"
+        yield f"    {styled('ignored', fg='yellow')}: {with_field(finding.field, finding.message)}"
     for visit in story.visits:
         yield from VisitText(visit, story, style).lines()

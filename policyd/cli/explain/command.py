@@ -48,7 +48,7 @@ How to read the output:
   denies: Policy require-limits  limits.yaml:4   the policy, result and place
       match: resourceRules[0] matches            why the policy was evaluated
     x validations[0] = false  (cost 12)          + true, x false, ! an error
-        message: every container needs a memory limit
+        message: spec.containers[1].resources.limits: no memory limit
         | object.spec.containers.all(c, has(c.resources.limits))
         object.spec.containers = [{"name": "we…  the value of a subexpression
       > [1] c = {"name": "log"}                  > is the deciding iteration

@@ -4,11 +4,13 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 
 from policyd.admission.decision import Finding
+from policyd.bounded_text import with_field
 from policyd.cel.trace.steps import Step, Steps
 from policyd.cli.shared.output import styled
 from policyd.cli.shared.tree import TreeStyle, tree, value_line
 from policyd.cli.shared.values import cut, shown
 from policyd.json_types import JSON
+from policyd.offline.fields import field_of
 from policyd.offline.stories import Applied, PolicyStory, Visit, is_about
 
 MAX_TREE = 24  # lines per expression, unless everything is shown
@@ -40,9 +42,9 @@ class VisitText:
             yield from self._applied(applied)
         for finding in self._unshown:
             word = styled("error" if finding.error else "fails", fg="red")
-            yield f"  {word}: {finding.message}{unenforced(finding, self._story)}"
+            yield f"  {word}: {self._text(finding)}{unenforced(finding, self._story)}"
         for finding in visit.ignored:
-            yield f"  {styled('ignored (failurePolicy)', fg='yellow')}: {finding.message}"
+            yield f"  {styled('ignored (failurePolicy)', fg='yellow')}: {self._text(finding)}"
 
     def _head(self) -> Iterator[str]:
         visit, heads = self._visit, []
@@ -85,7 +87,10 @@ class VisitText:
 
     def _message(self, finding: Finding) -> str:
         why = unenforced(finding, self._story)
-        return f"      {styled('message', bold=True)}: {finding.message}{why}"
+        return f"      {styled('message', bold=True)}: {self._text(finding)}{why}"
+
+    def _text(self, finding: Finding) -> str:
+        return with_field(field_of(finding, self._visit), finding.message)
 
     def _lifted(self, each: Steps) -> str:
         validation = each.label.startswith("spec.validations")

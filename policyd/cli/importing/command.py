@@ -39,10 +39,11 @@ Examples:
 What the summary says:
   imported      decides alike
   with remarks  so, too; what else is different is below it
+  in part       so, too, except for the rules below it: keep those in Kyverno
   not imported  would decide differently; the fields at fault are below it
 
-Exit status: 0 on success, 1 if a policy is not imported or has a remark (with --strict) or a row of
-a test disagrees (with --verify), 2 if a source or an option is invalid.
+Exit status: 0 on success, 1 if a policy or rule is not imported or has a remark (with --strict) or
+a row of a test disagrees (with --verify), 2 if a source or an option is invalid.
 """
 _NOTHING = (
     "policyd imports policies of Kyverno (kyverno.io, policies.kyverno.io), Gatekeeper "
@@ -107,7 +108,9 @@ def command(
     """Import policies of Kyverno and Gatekeeper, and those of the API server itself.
 
     A policy that means the same as a Policy of policyd becomes one, with its messages word for
-    word. Any other is not imported, and the summary lists every reason, with file and line.
+    word. Any other is not imported, and the summary lists every reason, with file and line. If only
+    some rules of a policy of Kyverno mean the same, the others are left out, unless that changes
+    what the policies decide.
 
     PATHS are files and directories, or - for standard input. Documents that are no policies, such
     as the manifests beside tests, are passed over. The documents are printed, and the summary goes

@@ -19,6 +19,7 @@ from policyd.json_types import JSONObject
 COLOURS: Mapping[str, str] = {
     "imported": "green",
     "with remarks": "green",
+    "in part": "yellow",
     "not imported": "red",
 }
 

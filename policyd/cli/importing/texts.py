@@ -21,10 +21,13 @@ class NotWritten(AssertionError):
 
 
 def policy_text(one: ReportedImport) -> str:
-    """Return the policies that one source policy became, below a comment with the remarks."""
+    """Return the policies that one source policy became, below a comment with the remarks and with
+    the reasons for rules that are left out.
+    """
     file = relative_file(one.imported.source)
     head = f"Imported from {one.imported.source.label}{f', {file}' if file else ''}"
-    remarks = [f"remark: {found_text(each)}" for each in one.imported.remarks]
+    found = (*one.imported.reasons, *one.imported.remarks)
+    remarks = [f"remark: {found_text(each)}" for each in found]
     texts = [document_text(each) for each in one.imported.documents]
     return comment("\n".join((head, *remarks))) + SEPARATOR.join(texts)
 

@@ -9,6 +9,7 @@ import click
 
 from policyd.errors import ConfigError, PolicySchemaError, Problem
 from policyd.json_types import JSON, JSONObject
+from policyd.pattern.scalar_hints import UNQUOTED
 from policyd.policy.source.files import read_bytes
 from policyd.policy.source.places import Origin
 from policyd.policy.source.splitting import read_located
@@ -29,7 +30,7 @@ def defaults(
     Raises ConfigError if the file cannot be read, and PolicySchemaError with every problem: for
     fields that no command has, and for values of a wrong type that concern this command.
     """
-    document, origin = _read(file)
+    document, origin = read_object(file, "options by command")
     fields = _Fields(file, origin, command)
     top = {*SHARED, *root.list_commands(click.Context(root))} - {*WITHOUT}
     for name, value in document.items():
@@ -50,7 +51,8 @@ def defaults(
     return fields.values
 
 
-def _read(file: Path) -> tuple[JSONObject, Origin]:
+def read_object(file: Path, what: str) -> tuple[JSONObject, Origin]:
+    """Return the object in a file of ``what``, with its place; raises as ``defaults`` does."""
     try:
         values, problems = read_located(str(file), read_bytes(file))
     except (OSError, ValueError) as error:
@@ -59,7 +61,7 @@ def _read(file: Path) -> tuple[JSONObject, Origin]:
         raise PolicySchemaError(problems)
     document, origin = values[0] if values else ({}, Origin())
     if len(values) > 1 or not isinstance(document, dict):
-        raise ConfigError(f"{file}: expected one object: options by command")
+        raise ConfigError(f"{file}: expected one object: {what}")
     return document, origin
 
 
@@ -70,7 +72,7 @@ class _Fields:
         self._folder = file.parent
         self._shown = os.path.relpath(file)
         self._origin = origin
-        self._context = click.Context(command)
+        self._context = click.Context(command, resilient_parsing=True)  # --explain prints nothing
         self.parameters = _settable(command)
         self.values: dict[str, Any] = {}
         self.problems: list[Problem] = []
@@ -97,11 +99,14 @@ class _Fields:
         parameter = self.parameters.get(name)
         if parameter is None:
             return
+        unquoted = isinstance(value, float)
         try:
             given = self._given(parameter, value)
-            parameter.type_cast_value(self._context, given)
+            found = parameter.process_value(self._context, given)
+            if unquoted and isinstance(found, str | Path):
+                raise click.BadParameter(f"expected a string, got {value}")
         except click.BadParameter as error:
-            self.problem(error.message, path)
+            self.problem(error.message, path, UNQUOTED if unquoted else "")
         else:
             self.values[str(parameter.name)] = given
 

@@ -19,6 +19,7 @@ from xml.etree import ElementTree
 import click
 
 from policyd import __version__
+from policyd.bounded_text import with_field
 from policyd.cli.shared.output import echo_json, warn
 
 MAX_RESULTS = 25_000  # of a run; GitHub rejects the file if there are more
@@ -61,14 +62,6 @@ class ReportEntry:
     def text(self) -> str:
         """The message, with the field."""
         return with_field(self.field, self.message)
-
-
-def with_field(field: str, message: str) -> str:
-    """Return a message with the field that it is about, unless it names it, as those of patterns
-    do.
-    """
-    named = not field or message.startswith(field) or f"({field}" in message
-    return message if named else f"{field}: {message}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ from policyd.cli.shared.version import version_option
 from policyd.cli.test.foreign import load_tested, run_foreign
 from policyd.cli.test.last_failed import failed_before, note_failures
 from policyd.cli.test.output import FORMATS, write
-from policyd.cli.test.run import RunOptions, SuiteResults, run, suites_of
+from policyd.cli.test.run import NOT_RUN, RunOptions, SuiteResults, run, suites_of
 from policyd.cli.test.update import drafted
 from policyd.cli.test.update import update as write_expectations
-from policyd.errors import ConfigError, Problem
+from policyd.errors import ConfigError, PolicyError, Problem
 from policyd.importers.reading import read_tests
 from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.source.loader import load, require
@@ -177,14 +177,18 @@ def command(
         "--coverage": observed,
     }
     _require_plain(loaded.foreign, given)
-    if update:
-        options = _update(paths, sources, options, last_failed)
-        sources, last_failed = load(paths, version=version), False
-    sources = require(sources)
-    suites = suites_of(sources, paths, options, foreign=bool(loaded.foreign))
-    if last_failed:
-        options = _only_failed(suites, options)
-    results = _run(sources, suites, options, loaded.foreign)
+    try:
+        if update:
+            options = _update(paths, sources, options, last_failed)
+            sources, last_failed = load(paths, version=version), False
+        sources = require(sources)
+        suites = suites_of(sources, paths, options, foreign=bool(loaded.foreign))
+        if last_failed:
+            options = _only_failed(suites, options)
+        results = _run(sources, suites, options, loaded.foreign)
+    except PolicyError as error:
+        error.add_note(NOT_RUN)
+        raise
     note_failures(results)
     _echo_assumed(results)
     write(form, results, verbose)

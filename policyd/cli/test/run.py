@@ -21,6 +21,8 @@ from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.suite import runner
 from policyd.versions import NEWEST, KubernetesVersion
 
+NOT_RUN = "no case was run"  # what is broken is reported, before cases fail because of it
+
 
 @dataclass(frozen=True, slots=True)
 class CaseRun:

@@ -18,8 +18,8 @@ from policyd.cli.shared.output import counted, styled
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.test.last_failed import note_failures
 from policyd.cli.test.output import text
-from policyd.cli.test.run import RunOptions, SuiteResults, SuiteRun, run, suites_of
-from policyd.errors import ConfigError, PolicydError
+from policyd.cli.test.run import NOT_RUN, RunOptions, SuiteResults, SuiteRun, run, suites_of
+from policyd.errors import ConfigError, PolicydError, PolicyError
 from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.source.loader import fixture_names, load, named_policies, require
 from policyd.server.policies.file_watch import Fingerprint, changed, fingerprint
@@ -83,6 +83,8 @@ class SuiteWatcher:
         except PolicydError as error:
             self._status = _BROKEN
             echo_wrapped(f"Error: {error}")
+            if isinstance(error, PolicyError):
+                click.echo(NOT_RUN)
         click.echo(styled("watching for changes; press Ctrl-C to stop", dim=True))
         sys.stdout.flush()
 

@@ -1,6 +1,7 @@
 """ClusterPolicy and Policy of kyverno.io, as Policies of policyd: one for each rule."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from policyd.importers import policies
 from policyd.importers.kyverno import settings, shape
@@ -17,7 +18,8 @@ _GENERATED = "left out, as Kyverno does: it generates rules whose names begin wi
 def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     """Convert a ClusterPolicy or Policy; ``others`` are all documents of the sources.
 
-    A policy is imported whole or not at all: if rules cannot be, the reasons of all are reported.
+    A rule that cannot be converted is left out and reported, unless the others see what it changes:
+    then the policy is not imported.
     """
     try:
         policy = shape.checked(document.raw)
@@ -29,26 +31,71 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     policy = {**policy, "spec": {**spec, "rules": usable}}
     kinds = tuple(dict.fromkeys(map(kind_of, usable)))
     reasons: list[ImportRemark] = []
-    converted: list[list[ConvertedRule]] = []
+    converted: list[_Rule] = []
     remarks: list[ImportRemark] = []
     try:
         common, remarks = settings.settings(spec)
         converter = RuleConverter(policy, common, others)
         for index, rule in enumerate(rules):
-            try:
-                if isinstance(rule, ImportRemark):
-                    reasons.append(rule)
-                elif converter.is_generated(rule):
-                    remarks.append(ImportRemark(f"spec.rules[{index}].name", _GENERATED))
-                else:
-                    converted.append(converter.convert(rule, f"spec.rules[{index}]"))
-            except Refused as refusal:
-                reasons.append(refusal.finding)
+            if isinstance(rule, ImportRemark):
+                converted.append(_Rule({}, reason=rule))
+            elif converter.is_generated(rule):
+                remarks.append(ImportRemark(f"spec.rules[{index}].name", _GENERATED))
+            else:
+                converted.append(_converted(converter, rule, f"spec.rules[{index}]"))
     except Refused as refusal:
         reasons.append(refusal.finding)
-    if reasons:
+    left_out = [each for each in converted if each.reason is not None]
+    if reasons or len(left_out) == len(converted) > 0 or any(map(_decides_all, left_out)):
+        depends = len(left_out) < len(converted)
+        reasons = [*(_reason(each, depends=depends) for each in left_out), *reasons]
         return [Imported(document, reasons=tuple(reasons), kind_of_rule=kinds)]
-    return [_imported(document, policy, converted, remarks, kinds)]
+    return [_imported(document, policy, converted, remarks)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """A rule with what it became, or the ``reason`` why nothing; ``raw`` is empty if it has not the
+    form of a rule.
+    """
+
+    raw: JSONObject
+    made: Sequence[ConvertedRule] = ()
+    reason: ImportRemark | None = None
+
+    @property
+    def name(self) -> str:
+        return str(self.raw.get("name", ""))
+
+
+def _converted(converter: RuleConverter, rule: JSONObject, path: str) -> _Rule:
+    try:
+        return _Rule(rule, converter.convert(rule, path))
+    except Refused as refusal:
+        return _Rule(rule, reason=refusal.finding)
+
+
+def _decides_all(rule: _Rule) -> bool:
+    """Return whether the other rules cannot do without a rule: Kyverno refuses a policy with one
+    that has another form.
+    """
+    return not rule.raw or _changes_objects(rule.raw)
+
+
+def _changes_objects(raw: JSONObject) -> bool:
+    """Return whether other rules see what a rule changes: a mutation of the object of the request,
+    or the digests that verifyImages writes.
+    """
+    return "verifyImages" in raw or ("mutate" in raw and kind_of(raw) != "targets")
+
+
+def _reason(rule: _Rule, *, depends: bool) -> ImportRemark:
+    """Return why a rule is not imported and, if others depend on it, why they are not."""
+    assert rule.reason is not None
+    if not (depends and _changes_objects(rule.raw)):
+        return rule.reason
+    others = "the other rules see what it changes, so they are not imported either"
+    return replace(rule.reason, message=f"{rule.reason.message}; {others}")
 
 
 def _rule(rule: JSONObject, path: str) -> JSONObject | ImportRemark:
@@ -62,22 +109,22 @@ def _rule(rule: JSONObject, path: str) -> JSONObject | ImportRemark:
 def _imported(
     document: Document,
     policy: JSONObject,
-    rules: Sequence[Sequence[ConvertedRule]],
+    rules: Sequence[_Rule],
     remarks: Sequence[ImportRemark],
-    kinds: tuple[str, ...],
 ) -> Imported:
     metadata, description = settings.metadata(policy)
     # Category and severity first, whose names are those of policyd.
     kept = metadata["annotations"]
     ours = {key: kept[key] for key in settings.RENAMED.values() if key in kept}
     metadata["annotations"] = ours | kept
-    ordered = any("mutations" in rule.spec for made in rules for rule in made)
-    names = policy_names(document.name, [made[0].name for made in rules], ordered=ordered)
+    ordered = any("mutations" in rule.spec for each in rules for rule in each.made)
+    # Those left out count, too: whoever writes one by hand renames no other.
+    names = policy_names(document.name, [each.name for each in rules], ordered=ordered)
     results = []
     by_rule: dict[str, tuple[str, ...]] = {}
     found = list(remarks)
-    for made, name in zip(rules, names, strict=True):
-        for rule in made:
+    for each_rule, name in zip(rules, names, strict=True):
+        for rule in each_rule.made:
             written = [
                 _document(rule, name, action, metadata, description) for action in rule.actions
             ]
@@ -85,7 +132,24 @@ def _imported(
             found += (each for each in rule.remarks if each not in found)
             for each in rule.names:
                 by_rule[each] = (*by_rule.get(each, ()), *(one.name for one in written))
-    return Imported(document, tuple(results), (), tuple(found), by_rule, kinds)
+    missing = [each for each in rules if each.reason is not None]
+    reasons = [
+        replace(each.reason, message=f"the rule {each.name} is left out: {each.reason.message}")
+        for each in missing
+        if each.reason is not None
+    ]
+    kept_rules = [
+        raw for raw in policy["spec"]["rules"] if all(raw is not each.raw for each in missing)
+    ]
+    return Imported(
+        document,
+        tuple(results),
+        tuple(reasons),
+        tuple(found),
+        by_rule,
+        tuple(dict.fromkeys(map(kind_of, kept_rules))),
+        left_out=tuple(each.name for each in missing),
+    )
 
 
 def policy_names(policy: str, rules: Sequence[str], *, ordered: bool) -> list[str]:

@@ -77,6 +77,10 @@ class _KyvernoRun:
             imported = one.imported
             if one.policies is None:
                 raise TestUnusable("not imported")
+            about = result.rules if result.rule else imported.left_out
+            missing = [each for each in imported.left_out if each in about]
+            if missing:
+                raise TestUnusable(f"not imported: the rule {', '.join(missing)}")
             names = _meant(imported, result)
             if not names:
                 reason = f"the policy has no rule {result.rule}: it has {', '.join(imported.rules)}"

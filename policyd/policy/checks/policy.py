@@ -18,7 +18,7 @@ from policyd.policy.checks.match import (
 )
 from policyd.policy.model import names
 from policyd.policy.model.exceptions import Exception_
-from policyd.policy.model.findings import FormProblem
+from policyd.policy.model.findings import FormProblem, did_you_mean
 from policyd.policy.model.kinds import Policy, PolicyValidation
 from policyd.policy.model.match import Variable, matches_pods
 from policyd.policy.model.rollout import PolicyRollout, Rollout
@@ -99,11 +99,11 @@ def _check_exceptions(
             yield from check_selector(exception.object_selector, (*at, "objectSelector"))
         for number, name in enumerate(exception.validations or ()):
             if not name or name not in validation_names:
-                known = ", ".join(filter(None, validation_names)) or "none"
+                known = list(filter(None, validation_names))
                 yield FormProblem(
                     (*at, "validations", number),
                     f'Not found: "{name}": no validation has this name',
-                    f"named validations: {known}",
+                    did_you_mean(name, known) or f"named validations: {', '.join(known) or 'none'}",
                 )
 
 

@@ -23,7 +23,7 @@ from policyd.policy.model.exceptions import (
     PolicyException,
 )
 from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
-from policyd.policy.model.findings import FormProblem
+from policyd.policy.model.findings import FormProblem, did_you_mean
 from policyd.policy.model.kinds import (
     AnyBinding,
     AnyPolicy,
@@ -193,7 +193,8 @@ def _dangling(
         yield FormProblem(
             (*path, "name"),
             f"no policy has the name {entry.name!r}: it exempts nothing from it",
-            "correct the name, or check the policies together with their exceptions",
+            did_you_mean(entry.name, (each.name for each in policies))
+            or "correct the name, or check the policies together with their exceptions",
             rule="dangling-exception",
         )
         return
@@ -203,11 +204,12 @@ def _dangling(
     for number, validation in enumerate(entry.validations or ()):
         if validation not in known:
             what = f"index {validation}" if isinstance(validation, int) else f"name {validation!r}"
-            names = ", ".join(sorted(each for each in known if isinstance(each, str))) or "none"
+            names = sorted(each for each in known if isinstance(each, str))
             yield FormProblem(
                 (*path, "validations", number),
                 f"no policy that {entry.name!r} names has a validation with the {what}",
-                f"named validations: {names}",
+                did_you_mean(str(validation), names)
+                or f"named validations: {', '.join(names) or 'none'}",
                 rule="dangling-exception",
             )
 
@@ -259,6 +261,7 @@ def _dangling_bindings(sources: Sources) -> Iterator[Problem]:
                 finding = FormProblem(
                     ("spec", "policyName"),
                     f"{kind} {name!r} does not exist: the binding has no effect",
+                    did_you_mean(name, (known for of, known in policies if of == kind)),
                     rule="dangling-binding",
                 )
                 yield document.problem(finding, "advice")

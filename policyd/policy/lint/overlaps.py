@@ -73,14 +73,14 @@ def _writers(run: LintRun) -> Iterator[_Writer]:
         policy = document.model
         if not isinstance(policy, MutatingAdmissionPolicy | Policy) or not policy.spec.mutations:
             continue
-        rules = policy.spec.match_constraints.resource_rules
-        schemas = (run.schemas.lookup(*gvk) for gvk in kinds_of(rules, run.typed.schemas))
+        schemas = (run.schemas.lookup(*gvk) for gvk in kinds_of(policy, run.typed.schemas))
         roots = [each.root.type for each in schemas if each is not None]
         last: dict[WrittenPlace, tuple[int, Write]] = {}
         for mutation in mutations_of(document.raw):
             for write in writes(mutation.kind, mutation.held, roots):
                 last[write.place] = (mutation.index, write)
         if last:
+            rules = policy.spec.match_constraints.resource_rules
             yield _Writer(document, rules, _narrowing(policy), last)
 
 

@@ -45,7 +45,7 @@ def misfitting(run: LintRun) -> Iterator[Problem]:
 
 def _advise(document: Document, policy: Policy, run: LintRun) -> Iterator[Problem]:
     types = ObjectTypes(run.typed.schemas, Structs(ADMISSION))
-    kinds = kinds_of(policy.spec.match_constraints.resource_rules, run.typed.schemas)
+    kinds = kinds_of(policy, run.typed.schemas)
     roots = {gvk: schema.root.type for gvk in kinds if (schema := run.schemas.lookup(*gvk))}
     for mutation in mutations_of(document.raw):
         if mutation.kind.mutator is not None:

@@ -58,7 +58,7 @@ def misfitting(run: LintRun) -> Iterator[Problem]:
 
 def _advise(document: Document, policy: Policy, run: LintRun) -> Iterator[Problem]:
     resources, schemas = run.typed.schemas, run.schemas
-    kinds = kinds_of(policy.spec.match_constraints.resource_rules, resources)
+    kinds = kinds_of(policy, resources)
     if not kinds and matches_any(policy, resources):
         kinds = [ANY_KIND]
     types = ObjectTypes(resources, Structs(ADMISSION))

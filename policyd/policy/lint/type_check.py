@@ -69,9 +69,8 @@ def type_errors(run: LintRun) -> Iterator[TypeErrors]:
     """
     typed = run.typed
     for document, policy in run.policies():
-        rules = policy.spec.match_constraints.resource_rules
         untyped = typed.of(policy, None)
-        kinds = [typed.of(policy, gvk) for gvk in kinds_of(rules, typed.schemas)]
+        kinds = [typed.of(policy, gvk) for gvk in kinds_of(policy, typed.schemas)]
         others = typed.of(policy, ANY_KIND) if matches_any(policy, typed.schemas) else None
         subjects = (*kinds, *([] if others is None else [others]))
         for each in typed.expressions(policy):

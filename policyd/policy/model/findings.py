@@ -61,6 +61,8 @@ _POLICY_ONLY = {
     "pattern": "validations",
     "anyPattern": "validations",
 }
+# The lowest ratio of difflib for a misspelt value: READ is not meant as CREATE.
+_CLOSE_VALUE = 0.7
 _WRITE_POLICY = "write a policyd.dev/v1 Policy: only that kind has {}"
 
 _EXPECTED = {
@@ -123,14 +125,29 @@ def _unsupported_value(path: FieldPath, value: object, supported: str) -> FormPr
     if path[-1] == "operator":
         message = f"Invalid value: {quoted(value)}: not a valid selector operator"
     words = [word.strip('" ') for word in supported.split(",")]
-    folded = {word.lower(): word for word in words}
-    near = folded.get(value.lower()) if isinstance(value, str) else None
-    if path[-1] == "patchType" and isinstance(value, str) and value in _OWN_KINDS:
+    if not isinstance(value, str):
+        return FormProblem(path, message)
+    if path[-1] == "patchType" and value in _OWN_KINDS:
         return FormProblem(path, message, _WRITE_POLICY.format(_OWN_KINDS[value]))
-    fix = Fix(value, near) if near and isinstance(value, str) else None
-    write = near or (value_instead(path, value) if isinstance(value, str) else "")
-    write = write if write in words else ""
-    return FormProblem(path, message, f"write {write}" if write else "", fix=fix)
+    folded = {word.lower(): word for word in words}
+    same = folded.get(value.lower())
+    write = same or value_instead(path, value)
+    if write in words:
+        return FormProblem(
+            path, message, f"write {write}", fix=Fix(value, write) if write == same else None
+        )
+    import difflib  # only for what is misspelled
+
+    near = difflib.get_close_matches(value.lower(), folded, n=1, cutoff=_CLOSE_VALUE)
+    return FormProblem(path, message, f"did you mean {folded[near[0]]}?" if near else "")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the hint at the nearest of the known names; empty if none is near."""
+    import difflib  # only for what is misspelled
+
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"did you mean {near[0]}?" if near else ""
 
 
 def words(text: str) -> list[str]:

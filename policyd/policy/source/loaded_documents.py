@@ -115,10 +115,13 @@ class Document:
 
     def problem(self, finding: FormProblem, severity: Severity = "error") -> Problem:
         """Return the problem with its place in the file and, where it helps, a marked excerpt."""
-        path = path_text(finding.path)
+        written = self.origin.written(finding.path)
+        path, message = path_text(written), finding.message
+        if finding.rule == "unknown-field":
+            message = message.replace(f'"{finding.path[-1]}"', f'"{written[-1]}"')
         line, column = self.origin.find(path, at_key=finding.at_key)
         return Problem(
-            message=finding.message,
+            message=message,
             file=self.file,
             line=line,
             column=column,

@@ -9,7 +9,13 @@ import yaml
 
 from policyd.json_types import FieldPath
 from policyd.policy.source.json_text.surrogates import without_surrogates
-from policyd.policy.source.yaml_nodes import YamlError, compose, scalar
+from policyd.policy.source.yaml_nodes import (
+    YamlError,
+    compose,
+    is_plain_string,
+    key_text,
+    scalar,
+)
 from policyd.policy.source.yaml_text.scalar_places import after_properties, character_place
 from policyd.policy.source.yaml_text.tags import TaggedValue, may_have_tags, tagged_values
 from policyd.source_excerpt import marked
@@ -165,6 +171,21 @@ class Origin:
             node = step[1] if step is not None else None
         return node
 
+    def written(self, path: FieldPath) -> FieldPath:
+        """Return a path with its keys as they are written: YAML reads ``y`` as true."""
+        if self.chunk.line == NO_TEXT or all(
+            isinstance(part, int) or is_plain_string(part) for part in path
+        ):
+            return path
+        node = self.node()
+        found: list[str | int] = []
+        for part in path:
+            step = _child(node, str(part)) if node is not None else None
+            key, node = step if step is not None else (None, None)
+            is_key = isinstance(part, str) and isinstance(key, yaml.ScalarNode)
+            found.append(key.value if is_key and key is not None else part)
+        return tuple(found)
+
     def _step(self, path: str) -> tuple[yaml.Node | None, yaml.Node | None]:
         """Return key (None: no such field) and node at ``path``, or the nearest parent node."""
         roots = _nodes(self.chunk)
@@ -281,12 +302,17 @@ def _ends(node: yaml.SequenceNode) -> list[int]:
 def _fields(
     node: yaml.MappingNode,
 ) -> tuple[dict[str, tuple[yaml.Node, yaml.Node]], list[yaml.Node]]:
-    """Return the fields of a mapping by their names, as key and value node, and what it merges."""
+    """Return the fields of a mapping by their names, as key and value node, and what it merges. A
+    name that YAML reads as a boolean or number has two: as it is written, and as it is read.
+    """
     fields: dict[str, tuple[yaml.Node, yaml.Node]] = {}
     merged = []
     for key, value in node.value:
         if isinstance(key, yaml.ScalarNode):
             fields.setdefault(key.value, (key, value))
+            read = scalar(key)[1] if key.tag == "?" else key.value
+            if isinstance(read, bool | int | float):
+                fields.setdefault(key_text(key, read), (key, value))
             if key.value == "<<" and scalar(key)[0].endswith(":merge"):
                 merged.append(value)
     return fields, merged

@@ -222,11 +222,14 @@ class _Constructor:
             if tag == MERGE:
                 merged.update(self._merged(value_node))
                 continue
-            name = key if type(key) is str else _key_text(key_node, key)
+            name = key if type(key) is str else key_text(key_node, key)
             name = self._names.setdefault(name, name)
             if name in places:
-                first = places[name].start_mark.line + 1
-                explanation = Explanation("", duplicate_hint(name, key_node), (first,))
+                first = places[name]
+                misread = [each.value for each in (key_node, first) if each.value != name]
+                what = f"YAML reads {misread[0]} as {name}" if misread else ""
+                hint = f"put {misread[0]} in quotes" if misread else duplicate_hint(name, key_node)
+                explanation = Explanation(what, hint, (first.start_mark.line + 1,))
                 raise _error(key_node, f'duplicate key "{name}"', explanation)
             places[name] = key_node
             own[name] = self.build(value_node)
@@ -307,7 +310,7 @@ def _json_number(node: yaml.Node, value: Any) -> Any:
     return value
 
 
-def _key_text(node: yaml.Node, key: Any) -> str:
+def key_text(node: yaml.Node, key: Any) -> str:
     """Return a mapping key as a string, which JSON needs."""
     if key is None:
         raise _error(node, "a key must not be null", _QUOTE)

@@ -173,7 +173,7 @@ def _finding(finding: ReportedFinding) -> _Cells:
         f"<small>{_name(finding.api_version)}</small></th>",
         "policy": f'<td class="name">{policy}{rule}</td>',
         "severity": _severity(finding.severity),
-        "message": f'<td class="message">{escape(printable(finding.message, _MESSAGE))}{note}</td>',
+        "message": f'<td class="message">{escape(printable(finding.text, _MESSAGE))}{note}</td>',
     }
 
 

@@ -77,7 +77,7 @@ def _findings(summary: Summary) -> Iterator[str]:
                 each.policy,
                 each.rule or "-",
                 each.severity or "-",
-                f"{each.message}{why}",
+                f"{each.text}{why}",
             )
         )
     yield from _table(_FINDING_HEADS, rows, 0)

@@ -331,7 +331,7 @@ def test_a_cluster_that_cannot_be_asked(run: Run, server: ApiServer) -> None:
 
 def test_which_cluster(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     done = run(teams(), flags=("--context", "elsewhere"))
-    assert "Context 'elsewhere' not found" in str(done.exception)
+    assert "there is no context 'elsewhere'; did you mean here?" in str(done.exception)
     (tmp_path / ".kube").mkdir()
     (tmp_path / "kubeconfig").rename(tmp_path / ".kube/config")
     (tmp_path / "ca.crt").rename(tmp_path / ".kube/ca.crt")

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from policyd.cli.eval.completion import completions
-from policyd.cli.eval.repl import is_open
+from policyd.cli.eval.repl import is_open, read
 from policyd.cli.eval.session import COMMANDS, Session
 from tests.cli.terminal import Interactive
 from tests.shared import ROOT
@@ -157,6 +157,25 @@ OPEN = [
 @pytest.mark.parametrize(("text", "want"), OPEN)
 def test_expressions_that_go_on(text: str, want: bool) -> None:
     assert is_open(text) is want
+
+
+READ = [
+    (["1 +", "2"], ["1 +\n2"]),
+    (["[1, 2].all(i,", ":quit"], [":quit"]),
+    (["(1", "  :type 1 "], ["  :type 1 "]),
+    (["(1", ":nothing", ")"], ["(1\n:nothing\n)"]),
+    (["(a ? b", ":vars)"], ["(a ? b\n:vars)"]),
+    (["(1", "", "2"], ["(1\n", "2"]),
+]
+
+
+@pytest.mark.parametrize(("lines", "wanted"), READ)
+def test_what_is_read_of_lines(
+    lines: list[str], wanted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = iter(lines)
+    monkeypatch.setattr("builtins.input", lambda _: next(given))
+    assert [read() for _ in wanted] == wanted
 
 
 def started(state: Path, *arguments: str) -> Interactive:

@@ -69,7 +69,7 @@ denies: Policy tagged  policies.yaml:4
     match: resourceRules[0] matches
   + matchConditions[0] no-jobs = true  (cost 5)
   x validations[0] = false  (cost 13)
-      message: images need a tag
+      message: spec.containers: images need a tag
       | variables.images.all(i, i.contains(':'))
     > [1] i = "b"
         i.contains(":") = false
@@ -96,6 +96,35 @@ def test_a_denial_is_told_from_the_decision_down_to_the_value(folder: Path) -> N
     assert done.stderr.startswith("warning: namespace shop: labels (read by only-production) are")
     found = done.stdout.replace(f"{folder}/", "")
     assert found == DENIED
+
+
+FIELDS = [
+    ("object.spec.containers.all(c, c.image.contains(':'))", "spec.containers[1].image"),
+    ("'team' in object.metadata.?labels.orValue({})", "metadata.labels.team"),
+    ("object.spec.containers[1].name == 'a'", "spec.containers[1].name"),
+    ("object.spec.nodeName == 'a'", "spec.nodeName"),  # an error
+    ("request.userInfo.username == 'a'", ""),
+]
+
+
+@pytest.mark.parametrize(("expression", "field"), FIELDS)
+@pytest.mark.parametrize("action", ["Deny", "Warn"])
+def test_a_finding_has_the_field_that_apply_shows(
+    expression: str, field: str, action: str, folder: Path
+) -> None:
+    made = policy(
+        validations=[{"expression": expression, "message": "no"}], validationActions=[action]
+    )
+    (folder / "policies.yaml").write_text(json.dumps(made))
+    (folder / "pod.yaml").write_text(json.dumps(POD))
+    given = ("-p", "policies.yaml", "pod.yaml", "--format", "json")
+    (checked,) = json.loads(run("apply", *given, cwd=folder).stdout)
+    assert [each["field"] for each in checked["findings"]] == [field]
+    webhooks = json.loads(run("explain", *given, cwd=folder).stdout)["webhooks"]
+    visits = [each for hook in webhooks for one in hook["policies"] for each in one["visits"]]
+    assert [each["field"] for visit in visits for each in visit["findings"]] == [field]
+    shown = run("explain", *given[:3], cwd=folder).stdout
+    assert not field or "nodeName" in field or f"message: {field}: no\n" in shown
 
 
 def test_one_policy_is_told_in_full(folder: Path) -> None:

@@ -11,7 +11,7 @@ from policyd.cli import main
 from policyd.cli.test.command import command
 from policyd.json_types import JSONObject
 from tests.builders.objects import pod
-from tests.builders.policies import json_patch, labelling, policy, rule, suite
+from tests.builders.policies import json_patch, labelling, policy, policy_exception, rule, suite
 
 NO_X: JSONObject = policy(
     "no-x",
@@ -149,7 +149,34 @@ def test_broken_sources_exit_with_2(
     with pytest.raises(SystemExit) as caught:
         main(["test", folder])
     assert caught.value.code == 2
-    assert message in capsys.readouterr().err
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert printed.out == ""
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        policy("q", validations=[{"expression": "nowhere"}]),
+        policy("q", validation=[]),
+        {**policy("q"), "kind": "Polcy"},
+        {**policy("q"), "apiVersion": "policyd.dev/v1beta1"},
+        policy_exception("e", "p", reason=None),
+    ],
+    ids=["expression", "field", "kind", "version", "exception"],
+)
+def test_no_case_fails_beside_a_broken_policy(
+    broken: JSONObject, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = {"name": "a", "request": {"object": pod()}, "expect": {"allowed": False}}
+    folder = write(tmp_path, policy=NO_X, broken=broken, suite=suite(cases=[wrong]))
+    with pytest.raises(SystemExit) as caught:
+        main(["test", folder, "--format", form])
+    printed = capsys.readouterr()
+    assert (caught.value.code, printed.out) == (2, "")
+    assert "broken.json" in printed.err
+    assert printed.err.endswith("\nno case was run\n")
 
 
 def test_a_missing_fixture_fails_its_case(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Advice: what is right in form and probably not meant."""
 
 from datetime import date
+from typing import Any
 
 import pytest
 
@@ -129,3 +130,28 @@ def test_advice(documents: list[JSONObject], expected: list[tuple[str, str]]) ->
     found = list(advise(LintRun(sources, TODAY)))
     assert [(each.rule, each.path) for each in found] == expected
     assert all(each.severity == "advice" and each.line > 0 for each in found)
+
+
+LIMITS = policy("memory-limits", validations=[{**VALIDATION, "name": "requests"}])
+OTHERWISE = "correct the name, or check the policies together with their exceptions"
+HINTS = [
+    ("memory-limit", [], "did you mean memory-limits?"),
+    ("memory-limt*", [], "did you mean memory-limits?"),
+    ("q", [], OTHERWISE),
+    ("memory-limits", ["request"], "did you mean requests?"),
+    ("memory-limits", [7], "named validations: requests"),
+]
+
+
+@pytest.mark.parametrize(("name", "validations", "hint"), HINTS)
+def test_an_exception_of_a_similar_name(name: str, validations: list[Any], hint: str) -> None:
+    entry = {"name": name, **({"validations": validations} if validations else {})}
+    (found,) = advise(LintRun(loaded(LIMITS, policy_exception("e", entry, **OF_LEGACY)), TODAY))
+    assert (found.rule, found.hint) == ("dangling-exception", hint)
+
+
+def test_a_binding_of_a_similar_name() -> None:
+    found = advise(LintRun(loaded(vap("replicas"), vap_binding(policyName="replica")), TODAY))
+    assert [(each.rule, each.hint) for each in found if each.rule == "dangling-binding"] == [
+        ("dangling-binding", "did you mean replicas?")
+    ]

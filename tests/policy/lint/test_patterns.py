@@ -14,12 +14,15 @@ POD = "v1 Pod: "
 
 
 def advised(
-    *validations: Any, rules: list[Any] | None = None, crds: tuple[Any, ...] = ()
+    *validations: Any,
+    rules: list[Any] | None = None,
+    crds: tuple[Any, ...] = (),
+    controllers: bool = False,
 ) -> list[str]:
     constraints: dict[str, Any] = (
         {} if rules is None else {"matchConstraints": {"resourceRules": rules}}
     )
-    made = policy(validations=list(validations), **constraints)
+    made = policy(validations=list(validations), podControllers=controllers, **constraints)
     sources = loader.load_text(yaml.safe_dump_all([made, *crds]))
     assert sources.problems == ()
     found = list(misfitting(LintRun(sources)))
@@ -97,6 +100,13 @@ def test_a_condition_may_tell_kinds_apart() -> None:
     assert advised({"pattern": {"(kind)": "Pod", **pattern}}, rules=rules) == []
     assert advised({"anyPattern": [pattern, {"spec": {"ports": "?*"}}]}, rules=rules) == []
     assert len(advised({"pattern": {"(kind)": "Pod", "spek": {}}}, rules=rules)) == 1
+
+
+def test_a_controller_has_the_fields_of_its_pod() -> None:
+    rules = [rule(), rule(apiGroups=["apps"], resources=["deployments"])]
+    pattern = {"spec": {"containers": [{"image": "*:*"}]}}
+    assert len(advised({"pattern": pattern}, rules=rules)) == 1
+    assert advised({"pattern": pattern}, rules=rules, controllers=True) == []
 
 
 def test_custom_resources_and_kinds_that_nobody_knows() -> None:

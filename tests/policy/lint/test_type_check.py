@@ -168,10 +168,28 @@ def test_kinds(rules: list[JSONObject], expected: list[str]) -> None:
     sources = loaded(policy(matchConstraints={"resourceRules": rules}))
     model = sources.documents[0].model
     assert isinstance(model, Policy)
-    found = kinds_of(
-        model.spec.match_constraints.resource_rules, KindSchemas([gadget_definition()])
-    )
+    found = kinds_of(model, KindSchemas([gadget_definition()]))
     assert [str(gvk) for gvk in found] == expected
+
+
+SEEN = [
+    (True, ["CREATE", "UPDATE"], ["Pod"]),
+    (True, ["UPDATE"], ["Pod"]),
+    (True, ["CREATE", "DELETE"], ["Pod", "Deployment"]),  # of a DELETE, oldObject
+    (True, ["*"], ["Pod", "Deployment"]),
+    (False, ["CREATE", "UPDATE"], ["Pod", "Deployment"]),
+]
+
+
+@pytest.mark.parametrize(("controllers", "operations", "kinds"), SEEN)
+def test_a_controller_is_seen_as_its_pod(
+    controllers: bool, operations: list[str], kinds: list[str]
+) -> None:
+    named = [rule(), {**DEPLOYMENTS, "operations": operations}]
+    made = policy(matchConstraints={"resourceRules": named}, podControllers=controllers)
+    model = loaded(made).documents[0].model
+    assert isinstance(model, Policy)
+    assert [gvk.kind for gvk in kinds_of(model, KindSchemas([]))] == kinds
 
 
 def test_at_most_ten_kinds() -> None:
@@ -182,7 +200,7 @@ def test_at_most_ten_kinds() -> None:
     sources = loaded(policy(matchConstraints={"resourceRules": [many, DEPLOYMENTS]}))
     model = sources.documents[0].model
     assert isinstance(model, Policy)
-    found = kinds_of(model.spec.match_constraints.resource_rules, KindSchemas([]))
+    found = kinds_of(model, KindSchemas([]))
     # The tenth is the Event of events.k8s.io, which the rule does not match.
     assert [gvk.kind for gvk in found] == [
         "Binding", "ConfigMap", "Endpoints", "Event", "LimitRange", "Namespace", "Node", "Pod",
@@ -199,7 +217,7 @@ def test_kinds_of_all_groups_are_among_the_ten_of_the_core_group() -> None:
     rules = [rule(apiGroups=groups, resources=names.split())]
     model = loaded(policy(matchConstraints={"resourceRules": rules})).documents[0].model
     assert isinstance(model, Policy)
-    found = kinds_of(model.spec.match_constraints.resource_rules, KindSchemas([]))
+    found = kinds_of(model, KindSchemas([]))
     assert [gvk.kind for gvk in found] == [
         "ConfigMap", "Endpoints", "Pod", "Secret", "DaemonSet", "Deployment", "ReplicaSet",
         "CronJob", "Job", "Ingress",

@@ -67,6 +67,7 @@ def test_the_whole() -> None:
                 "category": "Labels",
                 "severity": "medium",
                 "message": "metadata.labels must have the key team",
+                "field": "",
                 "rollout": "namespace stage is not in the 25 percent (its number is 61)",
                 "exception": "",
             }

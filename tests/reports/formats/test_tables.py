@@ -48,6 +48,20 @@ def test_the_whole() -> None:
     assert tables_text(summary()) == WHOLE
 
 
+FIELDS = [
+    ("", "no tag", "no tag"),
+    ("spec.containers[0].image", "no tag", "spec.containers[0].image: no tag"),
+    ("spec.a", "no tag (spec.a: expected *:*)", "no tag (spec.a: expected *:*)"),
+    ("spec.a", "spec.a must be set", "spec.a must be set"),
+]
+
+
+@pytest.mark.parametrize(("field", "message", "shown"), FIELDS)
+def test_a_finding_names_its_field_once(field: str, message: str, shown: str) -> None:
+    found = finding(field=field, message=message)
+    assert tables_text(summary(findings=(found,))).count(f"  {shown}\n") == 1
+
+
 def test_a_run_without_findings_is_short() -> None:
     clean = summary(
         findings=(),

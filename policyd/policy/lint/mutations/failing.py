@@ -64,7 +64,7 @@ class _Subjects:
 
     @classmethod
     def of(cls, policy: Checkable, typed: TypedPolicies, merging: Schemas) -> "_Subjects":
-        named = kinds_of(policy.spec.match_constraints.resource_rules, typed.schemas)
+        named = kinds_of(policy, typed.schemas)
         kinds = []
         for gvk in named:
             schema = merging.lookup(*gvk)

@@ -26,8 +26,7 @@ def replaced(run: LintRun) -> Iterator[Problem]:
     """Yield the advice for all policies, in file order."""
     for document, policy in run.policies():
         conditions = [each.text for each in run.typed.expressions(policy) if each.role is CONDITION]
-        rules = policy.spec.match_constraints.resource_rules
-        kinds = [run.schemas.lookup(*gvk) for gvk in kinds_of(rules, run.typed.schemas)]
+        kinds = [run.schemas.lookup(*gvk) for gvk in kinds_of(policy, run.typed.schemas)]
         for mutation in mutations_of(document.raw):
             if mutation.kind.mutator is not None:
                 continue

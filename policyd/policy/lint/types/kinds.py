@@ -17,8 +17,10 @@ from policyd.cel.types.structs import ADMISSION, VARIABLES, Structs
 from policyd.cel.types.types import DYN, Kind, Type
 from policyd.errors import CelSyntaxError
 from policyd.mutation.schemas.schemas import Gvk
+from policyd.policy.kinds.controllers import CONTROLLERS, controller_rules
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.object_types import KindSchemas, ObjectTypes
+from policyd.policy.kinds.plural import plural
 from policyd.policy.kinds.subresources import Subresource, subresources_named
 from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
 from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy, ValidatingAdmissionPolicy
@@ -35,13 +37,32 @@ _parsed = functools.lru_cache(maxsize=64)(parse)  # each expression is checked f
 Checkable = ValidatingAdmissionPolicy | MutatingAdmissionPolicy | Policy
 
 
-def kinds_of(rules: Iterable[NamedRuleWithOperations], schemas: KindSchemas) -> list[Gvk]:
-    """Return the kinds with schemas that match rules name, sorted: of resources, chosen as the API
-    server does, and of subresources.
+def kinds_of(policy: Checkable, schemas: KindSchemas) -> list[Gvk]:
+    """Return the kinds with schemas of the objects that a policy sees, sorted: of the resources
+    that its rules name, chosen as the API server does, and of subresources.
     """
-    rules = list(rules)
+    rules = policy.spec.match_constraints.resource_rules
     found = {gvk for rule in rules for gvk, _ in subresource_kinds(rule, schemas)}
-    return sorted(found.union(resource_kinds(rules, schemas)))
+    named = resource_kinds(rules, schemas)
+    if isinstance(policy, Policy) and policy.spec.pod_controllers:
+        named = {gvk for gvk in named if not _is_seen_as_pod(gvk, rules)}
+    return sorted(found | named)
+
+
+def _is_seen_as_pod(gvk: Gvk, rules: Sequence[NamedRuleWithOperations]) -> bool:
+    """Whether ``podControllers`` gives a policy the Pod of a template in place of each controller
+    that its rules name.
+    """
+    resource = plural(gvk.kind)
+    if CONTROLLERS.get(resource) != gvk.group:
+        return False
+    derived = controller_rules(rule.plain() for rule in rules)
+    as_pods = {operation for rule in derived for operation in rule["operations"]}
+    return all(
+        as_pods.issuperset(rule.operations)
+        for rule in rules
+        if gvk.group in rule.api_groups and resource in rule.resources
+    )
 
 
 def resource_kinds(rules: Sequence[NamedRuleWithOperations], schemas: KindSchemas) -> set[Gvk]:

@@ -2,7 +2,7 @@
 
 Kubernetes reads YAML 1.1: ``on``, ``y`` and ``no`` are booleans, ``0644`` is 420, ``1.20`` is 1.2.
 Checked are the parts of documents that hold any value: params, patterns, overlays, and the data and
-labels of ConfigMaps and other parameters.
+labels of ConfigMaps and other parameters; and all keys of policies, such as those of matchLabels.
 In other fields a boolean in place of a string is an error (``invalid``).
 """
 
@@ -34,28 +34,41 @@ def unquoted(run: LintRun) -> Iterator[Problem]:
     """Yield the advice for all documents, in file order."""
     schemas = run.schemas
     for document in run.sources.documents:
+        told: set[FieldPath] = set()
         for path, roots in _open_values(document, run, schemas):
             for each in document.origin.plain_scalars(path):
+                if not path and not each.is_key:
+                    continue
                 types = _types(roots, each.path[len(path) :])
-                finding = _advise(each, types, of_strings=path[0] in ("data", "metadata"))
-                if finding is not None:
+                finding = _advise(each, types, of_strings=path[:1] in (("data",), ("metadata",)))
+                if finding is not None and each.path not in told:
+                    told.add(each.path)
                     yield document.problem(finding, "advice")
 
 
 def _open_values(
     document: Document, run: LintRun, schemas: Schemas
 ) -> Iterator[tuple[FieldPath, _Roots]]:
-    """Yield the paths of fields that hold any value, each with the types it may have."""
+    """Yield the paths of fields that hold any value, each with the types it may have; and that of a
+    whole policy, of which only the keys are checked.
+    """
     if document.kind == "ConfigMap" and not document.group:
         yield ("data",), ()
     if not document.is_policy:
         yield ("metadata", "labels"), ()
         yield ("metadata", "annotations"), ()
     policy = document.model
-    if not isinstance(policy, Policy):
-        return
+    if isinstance(policy, Policy):
+        yield from _of_policy(document, policy, run, schemas)
+    if document.is_policy:
+        yield (), ()
+
+
+def _of_policy(
+    document: Document, policy: Policy, run: LintRun, schemas: Schemas
+) -> Iterator[tuple[FieldPath, _Roots]]:
     yield ("spec", "params"), ()
-    kinds = kinds_of(policy.spec.match_constraints.resource_rules, run.typed.schemas)
+    kinds = kinds_of(policy, run.typed.schemas)
     roots = [found.root.type for gvk in kinds if (found := schemas.lookup(*gvk)) is not None]
     for index, validation in enumerate(policy.spec.validations):
         yield ("spec", "validations", index, "pattern"), roots
