@@ -229,8 +229,8 @@ def check_param_ref(ref: ParamRef | None) -> Iterator[FormProblem]:
     if ref.selector is not None:
         yield from check_selector(ref.selector, (*path, "selector"))
         if ref.name:
-            yield FormProblem((*path, "name"), exclusive)
-            yield FormProblem((*path, "selector"), exclusive)
+            yield FormProblem((*path, "name"), exclusive, "remove one of them")
+            yield FormProblem((*path, "selector"), exclusive, "remove one of them")
     elif not ref.name:
         yield required(path, "one of name or selector must be specified")
     if not ref.given("parameter_not_found_action"):

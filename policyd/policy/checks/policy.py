@@ -44,7 +44,8 @@ def check_policy(policy: Policy) -> Iterator[FormProblem]:
                     at_key=True,
                 )
     elif spec.param_ref is not None and spec.param_kind is None:
-        yield required(("spec", "paramKind"), "must be specified with paramRef")
+        hint = "write paramKind, such as {apiVersion: v1, kind: ConfigMap}"
+        yield required(("spec", "paramKind"), "must be specified with paramRef", hint)
     timeout = spec.timeout_seconds
     if timeout is not None and not (math.isfinite(timeout) and 0 < timeout <= MAX_TIMEOUT):
         wrong = f"must be more than 0 and at most {MAX_TIMEOUT} seconds"
