@@ -94,6 +94,10 @@ DOCUMENTS = [
     (EXCEPTION, "[Pod]", "[apps/deployment]", "8:14", "write apps/Deployment"),
     (BINDING, "  policyName: m", "  policyName: m\n  namespaceSelector: {}", "6:3",
      "move it to matchResources"),
+    (POLICY, "object.metadata.name != 'x'", "authorizer.check('get', 'pods')", "10:33",
+     "write authorizer.group('apps').resource('deployments').check('get').allowed()"),
+    (POLICY, "object.metadata.name != 'x'", "\"'${object.metadata.name}' != 'x'\"", "10:18",
+     "nothing is replaced in a string: write object.metadata.name without quotes"),
     (BINDING, "\n  validationActions: [Deny]", "", "5:3", "write validationActions: [Deny]"),
     (POLICY, "- expression: object", "  expression: object", "10:5",
      "write '- ' before its first field: - expression: …"),
@@ -180,6 +184,14 @@ def test_a_mistake_in_a_document(
 def test_a_misspelt_field_is_not_missing_as_well(old: str, new: str) -> None:
     Path("policy.yaml").write_text(POLICY.replace(old, new))
     assert "Required value" not in CliRunner().invoke(policyd, ["lint", "policy.yaml"]).output
+
+
+def test_variables_that_cannot_be_read_are_not_undeclared_as_well() -> None:
+    for variables in ("{a: object.kind}", "[{nam: a, expression: object.kind}]"):
+        text = POLICY.replace(FAIL, f"  variables: {variables}\n")
+        Path("policy.yaml").write_text(text.replace("object.metadata.name", "variables.a"))
+        found = CliRunner().invoke(policyd, ["lint", "policy.yaml"]).output
+        assert "undeclared" not in found and "undefined" not in found and "variables" in found
 
 
 @pytest.mark.parametrize("command, message", COMMANDS)

@@ -178,7 +178,8 @@ def _lists(o: OperatorUse) -> str:
         return o.write(1, f"dyn({o.texts[1]})") if o.sign == "+" else ""
     if o.sign == "+":
         return o.write(1 - at, f"[{o.texts[1 - at]}]")
-    return o.write(at, f"size({o.texts[at]})") if o.call.function in ORDERED else ""
+    counted = o.call.function in ORDERED or o.types[1 - at] in NUMBERS
+    return o.write(at, f"size({o.texts[at]})") if counted else ""
 
 
 def _others(o: OperatorUse) -> str:

@@ -158,8 +158,11 @@ def _every_item(s: SourcePieces, at: int, after: int, what: str) -> Mistake:
     name = path.rpartition(".")[2][:1].lower()
     name = name if name.isalpha() else "x"
     item = name + short(s.path_after(after), "")
-    hint = f"write {path}.all({name}, {item} …) for all items, .exists({name}, …) for any"
-    hint = f"{hint}, .map({name}, {item}) for a list of values"
+    called = name + short(s.value_after(after), "")
+    condition = called if called.endswith(")") else f"{item} …"
+    values = item.rpartition(".")[0] if called.startswith(f"{item}(") else item
+    hint = f"write {path}.all({name}, {condition}) for all items, .exists({name}, …) for any"
+    hint = f"{hint}, .map({name}, {values}) for a list of values"
     return Mistake(s[at].pos, what, hint, s[after].pos)
 
 
@@ -183,6 +186,17 @@ def dot(s: SourcePieces, at: int) -> Mistake | None:
 
 def _path(s: SourcePieces, at: int) -> str:
     return short(s.path_before(at), "a")
+
+
+def colon(s: SourcePieces, at: int) -> Mistake | None:
+    """``list.map(x: …)``."""
+    if s.text(at - 2) != "(" or s[at - 1].kind != "IDENTIFIER" or s[at - 3].kind != "IDENTIFIER":
+        return None
+    name, method = s.text(at - 1), s.text(at - 3)
+    body = short(s.between(at + 1, s.end_of_part(at + 1)), "…")
+    call = f"{short(s.path_before(at - 4), 'list')}.{_METHODS.get(method, method)}"
+    what = "a ':' cannot follow the variable of a macro"
+    return Mistake(s[at].pos, what, f"write {call}({name}, {body})")
 
 
 def comma(s: SourcePieces, at: int) -> Mistake | None:
@@ -237,7 +251,8 @@ def membership(s: SourcePieces, at: int) -> Mistake | None:
 def not_in(s: SourcePieces, at: int, after: int) -> str:
     """Return ``!(x in y)`` with the operands before and after."""
     left = s.path_before(at) or s.text(at - 1)
-    right = s.text(after) + s.path_after(after + 1)
+    close = s.partner(after) if s.text(after) in ("[", "(") else None
+    right = s.between(after, close + 1) if close else s.text(after) + s.path_after(after + 1)
     return f"!({short(left, 'x')} in {short(right, 'list')})"
 
 
@@ -319,6 +334,7 @@ OPERATORS: MistakeRules = {
     "[": (bracket,),
     ".": (dot,),
     ",": (comma,),
+    ":": (colon,),
     "<": (less, operator),
     "-": (minus,),
     "/": (slash, operator),

@@ -26,6 +26,7 @@ from policyd.cel.types.types import (
 
 _SIGNATURES = 3
 _CIDR = "net.CIDR"
+_AUTHORIZER = "kubernetes.authorization.Authorizer"
 
 _OF_A_QUANTITY = {
     "int": "write {0}.asInteger()",
@@ -185,7 +186,7 @@ def _style(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> str:
     own = _other_function(call, texts, types)
     if own:
         return own
-    if any(map(is_optional, types[:1])):
+    if any(map(is_optional, types[:1])) and not any(map(is_optional, _receivers(same))):
         return f"write {held(texts[0])}.orValue(…).{name}({', '.join(texts[1:])})" if member else ""
     for overload in same:
         if len(overload.args) == len(types):
@@ -196,10 +197,16 @@ def _style(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> str:
     given = len(types) - member
     if counts and given not in counts:
         noun = "argument" if counts == [1] else "arguments"
-        return f"{name} takes {' or '.join(map(str, counts))} {noun}, not {given}"
+        signatures = _signatures(tree, same)
+        takes = f"{name} takes {' or '.join(map(str, counts))} {noun}, not {given}"
+        return f"{takes}: {signatures}" if signatures else takes
     if not name[0].isalpha():
         return ""
     return alias(name, texts) or _signatures(tree, [*same, *other])
+
+
+def _receivers(overloads: Sequence[OverloadDecl]) -> list[Type]:
+    return [each.args[0] for each in overloads if each.member and each.args]
 
 
 def _other_function(call: Call, texts: list[str], types: list[Type]) -> str:
@@ -218,6 +225,12 @@ def _other_function(call: Call, texts: list[str], types: list[Type]) -> str:
             return f"write {texts[1]}.join({texts[0]})"
         case "int" | "uint" | "double", 1 if first == BOOL:
             return f"write {texts[0]} ? 1 : 0"
+        case "startsWith" | "endsWith" | "contains" | "matches" as name, 2 if (
+            types[1].kind is Kind.LIST and first in (STRING, DYN) and call.target is not None
+        ):
+            return f"write {texts[1]}.exists(x, {held(texts[0])}.{name}(x))"
+        case "check", _ if first.name == _AUTHORIZER:
+            return "write authorizer.group('apps').resource('deployments').check('get').allowed()"
         case "format", count if first == STRING and count >= 2:
             return f"write {held(texts[0])}.format([{', '.join(texts[1:])}])"
     return ""

@@ -46,6 +46,15 @@ MISTAKES = [
     ("has(object.a) »OR has(object.b)", "no operator 'OR'", "write ||"),
     ("»not has(object.a)", "no operator 'not'", "write !(…)"),
     ("»not object.spec.hostNetwork", "no operator 'not'", "write !object.spec.hostNetwork"),
+    ("'a' »not in ['a', 'b']", "no operator 'not in'", "write !('a' in ['a', 'b'])"),
+    (
+        "object.list»[*].image.startsWith('a')",
+        "no index [*]",
+        "write object.list.all(l, l.image.startsWith('a')) for all items, .exists(l, …) for any, "
+        ".map(l, l.image) for",
+    ),
+    ("object.list.map(c»: c.a).size() > 0", "a ':' cannot follow", "write object.list.map(c, c.a)"),
+    ("object.list.every(c»: c.a == 1)", "cannot follow", "write object.list.all(c, c.a == 1)"),
     ("'a' »not in object.list", "no operator 'not in'", "write !('a' in object.list)"),
     ("object.a »is null", "no operator 'is'", "write =="),
     ("object.a »is not null", "no operator 'is not'", "write !="),
