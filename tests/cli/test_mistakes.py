@@ -151,7 +151,92 @@ COMMANDS = [
     ("apply --output json -p policy.yaml pod.yaml", "Did you mean '--format'?"),
     ("apply --nothing", "No such option '--nothing'."),
     ("replay pod.yaml -p policy.yaml", "pod.yaml:1: not JSON at column 1: unexpected character"),
+    (
+        "apply policy.yaml --resource pod.yaml",
+        "hint: policies are given with -p: policyd apply -p policy.yaml pod.yaml",
+    ),
+    ("apply -p 'a/*.yaml' pod.yaml", "a shell expands wildcards outside of quotes only"),
+    ("lint 'a/*.yaml'", "a shell expands wildcards outside of quotes only"),
+    (
+        "eval pod.yaml object.kind",
+        "the expression comes before the file: policyd eval object.kind pod.yaml",
+    ),
+    ("eval object.kind 'size(object)' pod.yaml", "there is one expression: combine several in a"),
+    ("webhooks match", "kubectl get validatingwebhookconfigurations"),
+    ("webhooks match -f policy.yaml pod.yaml", "kubectl get validatingwebhookconfigurations"),
+    ("eval 1 --authorizer policy.yaml", "policy.yaml:1:1: expected a list of rules, got a Policy"),
     ("replay pod.yaml -p policy.yaml", "hint: give files of policyd serve --capture"),
+]
+
+
+# What a file holds, a command, and what is said.
+POLICIES = "policies: [policy.yaml]\n"
+FILES = [
+    ("policyd.yaml", "policies: []\n", "lint", "policyd.yaml:1:11: policies: expected a path"),
+    ("policyd.yaml", "policies: [a]\n", "lint", "policyd.yaml:1:12: policies[0]: a: no such file"),
+    ("policyd.yaml", "policies: a\n", "apply pod.yaml", "policyd.yaml:1:11: policies: a: no such"),
+    (
+        "policyd.yaml",
+        f"{POLICIES}lint: {{strict: 'yes'}}\n",
+        "lint",
+        "write true, without quotes",
+    ),
+    ("policyd.yaml", f"{POLICIES}color: true\n", "lint", "write one of auto, always, never"),
+    (
+        "policyd.yaml",
+        f"{POLICIES}kubernetesVersion: 1.30\n",
+        "lint",
+        "hint: YAML reads this as the number 1.3: put it in quotes",
+    ),
+    (
+        "policyd.yaml",
+        f"{POLICIES}lint: {{disable: [wildcards]}}\n",
+        "lint",
+        "policyd.yaml:2:17: lint.disable: there is no rule 'wildcards'; did you mean wildcard?",
+    ),
+    ("a.yaml", POD.encode("utf-16"), "apply -p policy.yaml a.yaml", "UTF-16 is not read"),
+    ("a.yaml", POD.encode("utf-16"), "apply -p policy.yaml a.yaml", "Out-File -Encoding utf8"),
+    ("a.yaml", "# \xfc".encode("latin-1"), "lint a.yaml", "hint: save the file as UTF-8"),
+    ("a.yaml.gz", POD, "apply -p policy.yaml a.yaml.gz", "with gzip, or rename it to a.yaml"),
+    (
+        "a.yaml",
+        "image: a\n",
+        "apply -p policy.yaml a.yaml",
+        "hint: leave out files of other programs",
+    ),
+    (
+        "a.yaml",
+        "NAME READY\n",
+        "apply -p policy.yaml a.yaml",
+        "as kubectl prints them with -o yaml",
+    ),
+    ("a.yaml", "kind: Pod\n", "apply -p policy.yaml a.yaml", "hint: write apiVersion: v1 for the"),
+    ("a.yaml", "# a\n", "apply -p policy.yaml a.yaml", "--skip-no-objects skips such files"),
+    (
+        "a.yaml",
+        "apiVersion: v1\nkind: Deployment\nmetadata: {name: a}\n",
+        "apply -p policy.yaml a.yaml",
+        "hint: write apiVersion: apps/v1",
+    ),
+    (
+        "a.yaml",
+        "apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: a}\n",
+        "apply -p policy.yaml a.yaml",
+        "hint: write apiVersion: networking.k8s.io/v1",
+    ),
+    (
+        "a.json",
+        '{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}',
+        "review -p policy.yaml a.json",
+        "a.json: request is missing\n  hint: give an AdmissionReview as the API server sends it",
+    ),
+    ("s.yaml", SUITE, "test s.yaml policy.yaml --run b", "matches no case; there are: s/a"),
+    (
+        "s.yaml",
+        SUITE.replace("  expect:", "  table: [{name: b, set: {/spec/a: 1}}]\n  expect:"),
+        "test s.yaml policy.yaml",
+        "hint: write spec.a",
+    ),
 ]
 
 
@@ -199,6 +284,14 @@ def test_a_mistake_in_a_command(command: str, message: str) -> None:
     done = CliRunner().invoke(policyd, shlex.split(command))
     assert done.exit_code != 0
     assert message in f"{done.output}{done.exception}"
+
+
+@pytest.mark.parametrize("file, content, command, message", FILES)
+def test_a_mistake_in_a_file(file: str, content: str | bytes, command: str, message: str) -> None:
+    Path(file).write_bytes(content.encode() if isinstance(content, str) else content)
+    done = CliRunner().invoke(policyd, shlex.split(command))
+    assert message in f"{done.output}{done.exception}"
+    assert f"{done.output}{done.exception}".count(message) == 1
 
 
 def test_values_of_options_may_be_in_lower_case() -> None:

@@ -72,12 +72,13 @@ def _list_hint(value: object, path: FieldPath, fields: frozenset[str]) -> str:
 
 def _owner_hint(value: list[Any] | tuple[Any, ...], expected: type[Model] | None) -> str:
     """Return the remedy for a list where an object is expected: one of its fields may be meant."""
-    item = value[0] if value else None
-    for field in expected.fields.values() if expected and isinstance(item, dict) and item else ():
+    item: object = value[0] if value else None
+    names = frozenset(item) if isinstance(item, dict) else frozenset[str]()
+    for field in expected.fields.values() if expected and names else ():
         inner = next(
             (e for e in shapes.inner_types(field.annotation) if issubclass(e, Model)), None
         )
-        if inner and aliases(inner).issuperset(item):
+        if inner and aliases(inner).issuperset(names):
             return f"write {field.alias}: before the list"
     return "write its fields without '- '"
 

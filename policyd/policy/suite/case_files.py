@@ -20,7 +20,10 @@ def one_object(suite: Document, name: str) -> JSONObject:
     """Return the object of a file; raises CaseError unless it has exactly one."""
     found = objects(suite, name)
     if len(found) != 1:
-        raise CaseError(f"{_shown(suite, name)}: expected one object, got {len(found)}")
+        raise CaseError(
+            f"{_shown(suite, name)}: expected one object, got {len(found)}: "
+            "write a file and a case, or a row of a table, for each"
+        )
     return found[0]
 
 

@@ -67,6 +67,5 @@ def _changed(obj: JSONObject, case: SuiteCase, suite: Document) -> JSONObject:
         at_key = error.path in case.changes
         line, column = suite.origin.find(path_text(path_of(case, error)), at_key=at_key)
         hint = f"; {error.hint}" if error.hint else ""
-        raise CaseError(
-            f"{suite.file}:{line}:{column}: {error.path}: {error.message}{hint}"
-        ) from None
+        path = "" if error.message.startswith(f"{error.path}: ") else f"{error.path}: "
+        raise CaseError(f"{suite.file}:{line}:{column}: {path}{error.message}{hint}") from None
