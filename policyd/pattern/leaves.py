@@ -55,6 +55,18 @@ def leaf(value: str | bool | int | float | None) -> PatternCheck:
     return StringLeaf(value, _alternatives(value))
 
 
+def is_text(value: str) -> bool:
+    """Whether no number, quantity or duration matches a string of a pattern."""
+    return all(any(map(_is_word, each.split("&"))) for each in value.split("|"))
+
+
+def _is_word(term: str) -> bool:
+    text = term.strip()
+    if text.startswith((*_OPERATORS, *_MISTAKEN)) or "*" in text or "?" in text:
+        return False
+    return amount_of(text) is None and _RANGE.fullmatch(text) is None
+
+
 def _is_foreign(text: str) -> bool:
     return "}}" in text.partition("{{")[2] or _REFERENCE.search(text) is not None
 

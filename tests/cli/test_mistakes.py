@@ -123,6 +123,9 @@ DOCUMENTS = [
     (POLICY, FAIL, "  exceptions: [{name: a, reason: b, resources: []}]\n", "8:37",
      "write namespaces and names here"),
     (POLICY, "  validations:", "validations:", "9:1", "indent it: it belongs below spec"),
+    (POLICY, "  validations:", "\u00a0\u00a0validations:", "9:1",
+     "write blanks for the invisible character U+00A0"),
+    (POLICY, "    message", "    \u200bmessage", "11:5", "the invisible character U+200B"),
     (EXCEPTION, "{name: m}", "{name: m, validations: 0}", "5:37", "write [0]"),
     (EXCEPTION, "  reason", "  subjects: [alice]\n  reason", "6:14",
      'write {kind: User, name: "alice"}'),
@@ -265,9 +268,11 @@ def test_a_mistake_in_a_document(
                                       ("validations:", "validation:"),
                                       ("resourceRules:", "rules:"),
                                       ("  validations:", "validations:"),
+                                      ("  validations:", "\u00a0\u00a0validations:"),
                                       ("resources: [pods]", "kinds: [Pod]")])  # fmt: skip
 def test_a_misspelt_field_is_not_missing_as_well(old: str, new: str) -> None:
     Path("policy.yaml").write_text(POLICY.replace(old, new))
+    assert Path("policy.yaml").read_text() != POLICY
     assert "Required value" not in CliRunner().invoke(policyd, ["lint", "policy.yaml"]).output
 
 

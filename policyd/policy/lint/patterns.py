@@ -16,9 +16,11 @@ from policyd.cel.types.structs import ADMISSION, Structs
 from policyd.cel.types.types import BOOL, Kind, Type
 from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
+from policyd.mutation.schemas.leaves import quantity
 from policyd.mutation.schemas.schemas import ANY_KIND, Gvk, Schemas
 from policyd.pattern.compiler import compile_pattern
 from policyd.pattern.faults import PatternError
+from policyd.pattern.leaves import is_text
 from policyd.pattern.marks import Mark, split
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.object_types import KindSchemas, ObjectTypes
@@ -133,8 +135,10 @@ def misfits(
 
 
 def _misfits(tree: Any, schema: SchemaType, path: FieldPath) -> Iterator[PlacedMisfit]:
-    if schema.scalar == Scalar.UNTYPED:
-        return  # a quantity, or a value that the schema does not restrict
+    if schema.scalar == Scalar.UNTYPED:  # a quantity, or a value that the schema does not restrict
+        if schema.leaf is quantity and isinstance(tree, str):
+            yield from _unfit_amount(tree, "a quantity", path)
+        return
     if isinstance(tree, dict):
         if schema.is_map:
             yield from _misfits_of_keys(tree, schema, path)
@@ -182,12 +186,24 @@ def _misfit_of_leaf(value: Any, schema: SchemaType, path: FieldPath) -> Iterator
             hint = f'write "{str(value).lower()}", in quotes' if schema.scalar else ""
             what = f"the field is {form}, but the pattern is a boolean"
             yield path, Misfit(what, hint, unquoted=schema.scalar == Scalar.STRING)
+    elif isinstance(value, str) and schema.scalar == Scalar.NUMERIC:
+        yield from _unfit_amount(value, "a number", path)
     elif isinstance(value, int | float) and schema.scalar == Scalar.BOOLEAN:
         what = "the field is a boolean, but the pattern is a number"
         yield path, Misfit(what, "write true or false")
     elif schema.is_map:
         hint = 'only "*" and "?*" match maps'
         yield path, Misfit("the field is a map, but the pattern is a scalar", hint)
+
+
+def _unfit_amount(value: str, form: str, path: FieldPath) -> Iterator[PlacedMisfit]:
+    if is_text(value):
+        what = f'the field is {form}, and "{value}" fits none'
+        ends = value.split("..")
+        hint = "write >=1, <=5, 1-5 or 1 | 5, with units for quantities"
+        if len(ends) == 2 and not any(map(is_text, ends)):
+            hint = f"write {'-'.join(ends)}"
+        yield path, Misfit(what, hint)
 
 
 def _unfit_strings(

@@ -8,7 +8,7 @@ to write instead; the nearest of misspelt names is found here.
 
 import functools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,8 +23,8 @@ from policyd.policy.model.value_hints import EXPRESSIONS, type_hint
 @dataclass(frozen=True, slots=True)
 class FormProblem:
     """``path`` leads to the field; ``at_key``: the name of the field is at fault, not its value.
-    ``meant``: the fields of that object that an unknown one probably stands for; its own name, if
-    it belongs below ``spec``.
+    ``meant``: the fields that an unknown one probably stands for, of that object or of the one in
+    its field ``within``.
     """
 
     path: FieldPath
@@ -34,6 +34,7 @@ class FormProblem:
     rule: str = "invalid"
     fix: Fix | None = None
     meant: frozenset[str] = frozenset()
+    within: str = ""
 
 
 def path_text(path: Iterable[str | int]) -> str:
@@ -63,6 +64,8 @@ _POLICY_ONLY = {
     "anyPattern": "validations",
 }
 _WRITE_POLICY = "write a policyd.dev/v1 Policy: only that kind has {}"
+
+_INDENT = "indent it: it belongs below spec"
 
 _EXPECTED = {
     shapes.STRING: "a string",
@@ -98,35 +101,43 @@ def _translate(fault: shapes.ShapeFault, model: type[Model]) -> FormProblem:
 
 
 def _unknown_field(path: FieldPath, model: type[Model]) -> FormProblem:
-    name, meant = str(path[-1]), frozenset[str]()
+    written = str(path[-1])
+    name = "".join(filter(str.isprintable, written)).strip()
     known = sorted(_fields_at(model, path[:-1]))
+    hint = _instead(name, path, model, known)
+    within = "spec" if hint == _INDENT else ""
+    meant = frozenset((name,)) if within or name in known else frozenset[str]()
+    if hint.startswith(("did you mean ", "write ")):
+        meant = frozenset(known).intersection(words(hint))
+    if not written.isprintable():
+        sign = next(each for each in written if not each.isprintable())
+        hint = f"write blanks for the invisible character U+{ord(sign):04X}"
+    message = f'unknown field "{written}"'
+    return FormProblem(path, message, hint, True, "unknown-field", None, meant, within)
+
+
+def _instead(name: str, path: FieldPath, model: type[Model], known: Sequence[str]) -> str:
+    """Return the remedy for an unknown field of an object that has the ``known`` ones."""
     import difflib  # only for what is misspelled
 
     near = difflib.get_close_matches(name, known, n=1)
     if path[:2] == ("spec", _POLICY_ONLY.get(name)):
-        hint = _WRITE_POLICY.format(name)
-    elif instead := field_instead(model.__name__, path):
-        hint = instead
-    elif any(sign in name for sign in "()[]{}"):  # the rest of an expression
-        hint = "YAML ends the value before it at ',' between { and }: put that value in quotes"
-    elif near:
-        hint = f"did you mean {near[0]}?"
-    elif len(path) == 1 and name in _fields_at(model, ("spec",)):
-        hint, meant = "indent it: it belongs below spec", frozenset((name,))
-    elif "." in name and "set" in known:
-        hint = f"write set: {{{name}: …}}"
-    elif known == ["expression"]:
-        hint = EXPRESSIONS.get(str(path[-2]), "write expression: …")
-    elif known == ["matchExpressions", "matchLabels"]:
-        hint = f"write matchLabels: {{{name}: …}}"
-    elif known:
-        hint = "known fields: " + ", ".join(known)
-    else:
-        hint = ""
-    if hint.startswith(("did you mean ", "write ")):
-        meant = frozenset(known).intersection(words(hint))
-    message = f'unknown field "{name}"'
-    return FormProblem(path, message, hint, at_key=True, rule="unknown-field", meant=meant)
+        return _WRITE_POLICY.format(name)
+    if instead := field_instead(model.__name__, path):
+        return instead
+    if any(sign in name for sign in "()[]{}"):  # the rest of an expression
+        return "YAML ends the value before it at ',' between { and }: put that value in quotes"
+    if near:
+        return f"did you mean {near[0]}?"
+    if len(path) == 1 and name in _fields_at(model, ("spec",)):
+        return _INDENT
+    if "." in name and "set" in known:
+        return f"write set: {{{name}: …}}"
+    if known == ["expression"]:
+        return EXPRESSIONS.get(str(path[-2]), "write expression: …")
+    if known == ["matchExpressions", "matchLabels"]:
+        return f"write matchLabels: {{{name}: …}}"
+    return "known fields: " + ", ".join(known) if known else ""
 
 
 def _unsupported_value(path: FieldPath, value: object, supported: str) -> FormProblem:

@@ -89,11 +89,10 @@ def _without_misspelt(raw: dict[str, Any], findings: list[FormProblem]) -> list[
     meant: dict[FieldPath, set[str]] = {}
     for each in findings:
         if each.meant:
-            outside = each.path[-1] in each.meant  # it belongs below spec
-            path = (*each.path[:-1], "spec") if outside else each.path[:-1]
+            path = (*each.path[:-1], each.within) if each.within else each.path[:-1]
             parent: Any = raw
             for step in path:
-                parent = parent.get(step) if outside else parent[step]
+                parent = parent.get(step) if step == each.within else parent[step]
             meant.setdefault(path, set()).update(each.meant.difference(parent or ()))
 
     def follows(each: FormProblem) -> bool:
