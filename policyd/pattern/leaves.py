@@ -20,7 +20,7 @@ from policyd._core.pattern.strings import amount_of
 
 _OPERATORS = (">=", "<=", ">", "<", "!")
 # What people write in place of an operator.
-_MISTAKEN = {"=<": "<=", "=>": ">=", "==": "", "≤": "<=", "≥": ">=", "≠": "!"}
+_MISTAKEN = {"=<": "<=", "=>": ">=", "==": "", "!=": "!", "≤": "<=", "≥": ">=", "≠": "!"}
 _NUMBERLIKE = r"[+-]?\d++(?:\.\d++)?[A-Za-zµ]*+(?:\d++(?:\.\d++)?[A-Za-zµ]++)*+"
 _RANGE = re.compile(rf"({_NUMBERLIKE})\s*(!?)-\s*({_NUMBERLIKE})")
 # Kyverno's variables and its references to other fields, which would be plain strings here.

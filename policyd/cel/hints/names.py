@@ -107,6 +107,8 @@ def _macro_hint(tree: Tree, call: Call, texts: list[str]) -> str:
         return f"write {texts[0]}.{call.function}({', '.join(texts[1:])})"
     if call.target is None and len(call.args) == 2:
         return f"write {texts[0]}.{call.function}(x, …)"
+    if call.target is not None and len(call.args) == 1 and isinstance(call.args[0], Literal):
+        return f"write {texts[1]} in {texts[0]}" if call.function == "exists" else f"write {form}"
     if call.target is not None and len(call.args) == 1:
         name, body = _first_name(call.args[0]), shown(call.args[0], "…")
         body = "…" if isinstance(call.args[0], Ident) else body

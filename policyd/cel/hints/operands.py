@@ -19,6 +19,7 @@ from policyd.cel.types.types import (
     is_optional,
 )
 
+_TYPES = frozenset(("bool", "bytes", "double", "int", "list", "map", "string", "uint"))
 SEMVER = "kubernetes.Semver"
 _AMOUNTS = ("memory", "cpu", "storage")  # fields with quantities
 _COMPARISONS = frozenset((*ORDERED, "_==_", "_!=_"))
@@ -131,6 +132,8 @@ def _strings(o: OperatorUse) -> str:
     other, plain = 1 - at, o.texts[at].strip("\"'")
     quoted = plain != o.texts[at]
     t, text = o.types[other], o.texts[other]
+    if t.kind is Kind.TYPE and plain in _TYPES:
+        return o.write(at, plain, ", without quotes")
     if o.sign == "%" and at == 0:
         return f"write {held(o.texts[0])}.format([{o.texts[1]}])"
     if o.sign == "+":

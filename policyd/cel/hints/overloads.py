@@ -214,6 +214,8 @@ def _other_function(call: Call, texts: list[str], types: list[Type]) -> str:
     first = types[0] if types else DYN
     if first.name == QUANTITY and call.function in _OF_A_QUANTITY and len(types) == 1:
         return _OF_A_QUANTITY[call.function].format(held(texts[0]))
+    if first.kind is Kind.TYPE and call.target is not None and len(types) > 1:
+        return f"write {held(texts[1])}.{call.function}({', '.join(texts[2:])})"
     match call.function, len(types):
         case "string", 1 if first.kind is Kind.LIST:
             return f"write {held(texts[0])}.join(', ')"

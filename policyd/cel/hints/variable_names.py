@@ -99,6 +99,9 @@ def _misspelt(unknown: _Unknown) -> str:
     close = near(unknown.name, [each for each in unknown.declared if "." not in each])
     if close:
         return f"did you mean {close}?"
+    close = near(unknown.name, [each for each in unknown.tree.macro_variables() if each.isalnum()])
+    if close:
+        return f"did you mean {close}?"
     close = near(unknown.name, unknown.own)
     return f"did you mean variables.{close}?" if close else ""
 

@@ -74,7 +74,9 @@ def check_labels(labels: dict[str, str], path: FieldPath) -> Iterator[FormProble
     """Check keys and values of labels, also of a selector's matchLabels."""
     for key, value in labels.items():
         yield from invalid((*path, key), key, key_errors(key))
-        yield from invalid((*path, key), value, value_errors(value))
+        wild = "*" in value or "?" in value
+        hint = "labels have no wildcards: write matchExpressions, operator: In and each value"
+        yield from invalid((*path, key), value, value_errors(value), hint if wild else "")
 
 
 def check_selector(selector: LabelSelector, path: FieldPath) -> Iterator[FormProblem]:
@@ -85,11 +87,15 @@ def check_selector(selector: LabelSelector, path: FieldPath) -> Iterator[FormPro
         if not requirement.given("operator"):
             yield required((*at, "operator"), "one of In, NotIn, Exists, DoesNotExist")
         elif requirement.operator in ("In", "NotIn") and not requirement.values:
-            yield required((*at, "values"), "must be specified when `operator` is 'In' or 'NotIn'")
+            wrong = "must be specified when `operator` is 'In' or 'NotIn'"
+            instead = "Exists" if requirement.operator == "In" else "DoesNotExist"
+            hint = f"write values: [VALUE], or operator: {instead} for any value"
+            yield required((*at, "values"), wrong, hint)
         elif requirement.operator in ("Exists", "DoesNotExist") and requirement.values:
             yield FormProblem(
                 (*at, "values"),
                 "Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+                f"write operator: {'In' if requirement.operator == 'Exists' else 'NotIn'}",
             )
         yield from invalid((*at, "key"), requirement.key, key_errors(requirement.key))
         for number, value in enumerate(requirement.values):
@@ -173,7 +179,7 @@ def check_match_conditions(conditions: Sequence[MatchCondition]) -> Iterator[For
             yield required((*at, "name"))
         else:
             wrongs = key_errors(condition.name)
-            yield from invalid((*at, "name"), condition.name, wrongs)
+            yield from invalid((*at, "name"), condition.name, wrongs, _name_hint(condition.name))
     yield from duplicates(path, (condition.name for condition in conditions), "name")
 
 

@@ -52,7 +52,8 @@ def check_policy(policy: Policy) -> Iterator[FormProblem]:
         given = int(timeout) if timeout.is_integer() else timeout
         yield from invalid(("spec", "timeoutSeconds"), given, [wrong])
     rules = spec.match_constraints.resource_rules
-    if spec.pod_controllers and not any(matches_pods(rule.plain()) for rule in rules):
+    matched = [matches_pods(rule.plain()) for rule in rules]  # none: that is another problem
+    if spec.pod_controllers and matched and not any(matched):
         wrong = "no resource rule matches pods, so podControllers has no effect"
         hint = "write apiGroups: [''], apiVersions: [v1], resources: [pods] in a rule"
         yield FormProblem(("spec", "podControllers"), f"Invalid value: true: {wrong}", hint)

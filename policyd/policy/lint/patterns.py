@@ -21,7 +21,7 @@ from policyd.mutation.schemas.schemas import ANY_KIND, Gvk, Schemas
 from policyd.pattern.compiler import compile_pattern
 from policyd.pattern.faults import PatternError
 from policyd.pattern.leaves import is_text
-from policyd.pattern.marks import Mark, split
+from policyd.pattern.marks import Mark, UnknownMark, split
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.object_types import KindSchemas, ObjectTypes
 from policyd.policy.lint.guards.cases import matches_any
@@ -121,9 +121,15 @@ def has_condition(tree: Any) -> bool:
     if isinstance(tree, list):
         return any(map(has_condition, tree))
     return isinstance(tree, dict) and any(
-        split(key)[0] in (Mark.CONDITION, Mark.GLOBAL) or has_condition(value)
-        for key, value in tree.items()
+        _is_condition(key) or has_condition(value) for key, value in tree.items()
     )
+
+
+def _is_condition(key: str) -> bool:
+    try:
+        return split(key)[0] in (Mark.CONDITION, Mark.GLOBAL)
+    except UnknownMark:
+        return False  # an error of the overlay
 
 
 def misfits(
@@ -186,6 +192,10 @@ def _misfit_of_leaf(value: Any, schema: SchemaType, path: FieldPath) -> Iterator
             hint = f'write "{str(value).lower()}", in quotes' if schema.scalar else ""
             what = f"the field is {form}, but the pattern is a boolean"
             yield path, Misfit(what, hint, unquoted=schema.scalar == Scalar.STRING)
+    elif isinstance(value, str) and (value.startswith(("^", ".*")) or value.endswith("$")):
+        glob = value.removeprefix("^").removesuffix("$").replace(".*", "*").replace("\\", "")
+        what = f'"{value}" is no regular expression in a pattern'
+        yield path, Misfit(what, f'write "{glob}", or expression with matches()')
     elif isinstance(value, str) and schema.scalar == Scalar.NUMERIC:
         yield from _unfit_amount(value, "a number", path)
     elif isinstance(value, int | float) and schema.scalar == Scalar.BOOLEAN:

@@ -65,7 +65,8 @@ _POLICY_ONLY = {
 }
 _WRITE_POLICY = "write a policyd.dev/v1 Policy: only that kind has {}"
 
-_INDENT = "indent it: it belongs below spec"
+_WITHIN = ("spec", "metadata")
+_INDENT = "indent it: it belongs below {}"
 
 _EXPECTED = {
     shapes.STRING: "a string",
@@ -105,7 +106,7 @@ def _unknown_field(path: FieldPath, model: type[Model]) -> FormProblem:
     name = "".join(filter(str.isprintable, written)).strip()
     known = sorted(_fields_at(model, path[:-1]))
     hint = _instead(name, path, model, known)
-    within = "spec" if hint == _INDENT else ""
+    within = next((each for each in _WITHIN if hint == _INDENT.format(each)), "")
     meant = frozenset((name,)) if within or name in known else frozenset[str]()
     if hint.startswith(("did you mean ", "write ")):
         meant = frozenset(known).intersection(words(hint))
@@ -127,10 +128,12 @@ def _instead(name: str, path: FieldPath, model: type[Model], known: Sequence[str
         return instead
     if any(sign in name for sign in "()[]{}"):  # the rest of an expression
         return "YAML ends the value before it at ',' between { and }: put that value in quotes"
+    if len(path) == 1:
+        inner = (each for each in _WITHIN if name in _fields_at(model, (each,)))
+        if field := next(inner, ""):
+            return _INDENT.format(field)
     if near:
         return f"did you mean {near[0]}?"
-    if len(path) == 1 and name in _fields_at(model, ("spec",)):
-        return _INDENT
     if "." in name and "set" in known:
         return f"write set: {{{name}: …}}"
     if known == ["expression"]:

@@ -127,7 +127,9 @@ def _map_hint(value: object) -> str:
         return "write NAME: VALUE, one per line, without '- '"
     if not isinstance(value, str):
         return "write NAME: VALUE, one per line"
-    path, colon, text = value.partition(": ")
+    if "\n" in value.strip() or value.rstrip().endswith("}"):
+        return "write its fields without '|' and quotes"
+    path, colon, text = value.strip().partition(": ")
     if colon and path.replace(".", "").isalnum():
         parts = path.split(".")
         return "write " + "".join(f"{{{part}: " for part in parts) + text + "}" * len(parts)

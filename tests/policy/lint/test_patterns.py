@@ -56,6 +56,9 @@ def advised(
         ({"spec": {"containers": [{"resources": {"limits": {"memory": "1Gi..4Gi"}}}]}},
          "pattern.spec.containers[0].resources.limits.memory: the field is a quantity, and "
          '"1Gi..4Gi" fits none | write 1Gi-4Gi'),
+        ({"spec": {"containers": [{"image": "^registry\\.io/.*$"}]}},
+         'pattern.spec.containers[0].image: "^registry\\.io/.*$" is no regular expression in a pattern | '
+         'write "registry.io/*", or expression with matches()'),
         ({"spec": {"hostPID": 0}},
          "pattern.spec.hostPID: the field is a boolean, but the pattern is a number | write true or false"),
         ({"spec": {"=(hostPID)": ">= 5"}},
