@@ -53,6 +53,14 @@ spec:
   policyName: m
   validationActions: [Deny]
 """
+ROLLOUT = """\
+apiVersion: policyd.dev/v1
+kind: Rollout
+metadata: {name: r}
+spec:
+  policyName: m
+  enforce: {percent: 5}
+"""
 POD = (
     "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: a, image: b}]}\n"
 )
@@ -152,6 +160,23 @@ DOCUMENTS = [
      "did you mean item?"),
     (POLICY, "object.metadata.name != 'x'", "object.metadata.labels.exists('a')", "10:46",
      "write 'a' in object.metadata.labels"),
+    (POLICY, FAIL, "  exceptions: [{name: [a], reason: b, namespaces: [c]}]\n", "8:23",
+     "write a, without [ ] and '- '"),
+    (POLICY, FAIL, "  exceptions: [{name: a, reason: b, validations: [0]}]\n", "8:51",
+     "write the name of a validation; only a PolicyException takes indexes"),
+    (POLICY, FAIL, "  paramKind: v1/ConfigMap\n", "8:14", "write {apiVersion: v1, kind: ConfigMap}"),
+    (POLICY, FAIL, "  paramKind: {group: '', kind: ConfigMap}\n", "8:15",
+     "write apiVersion: GROUP/VERSION, or v1 for the core group"),
+    (POLICY, FAIL, "  paramKind: {apiVersion: v1, kind: ConfigMap}\n"
+     "  paramRef: {name: a, parameterNotFoundAction: Fail}\n", "9:48", "write Deny"),
+    (BINDING, "policyName: m", "policyName: m\n  # the kind needs none", "5:15",
+     "remove it: a Policy has no binding"),
+    (ROLLOUT, "policyName: m", "policyName: mm", "5:15", "did you mean m?"),
+    (ROLLOUT, "spec:\n  policyName: m\n  enforce", "policyName: m\nenforce", "4:1", "indent it: "),
+    (SUITE, "policies: [policy.yaml]", "spec: {policies: [policy.yaml]}", "4:1",
+     "write cases and policies beside metadata"),
+    (SUITE, "  request:", "  request:\n    resource: pods", "8:15",
+     'write {group: "", version: v1, resource: pods}'),
     (POLICY, "  validations:", "\u00a0\u00a0validations:", "9:1",
      "write blanks for the invisible character U+00A0"),
     (POLICY, "    message", "    \u200bmessage", "11:5", "the invisible character U+200B"),
@@ -196,6 +221,7 @@ COMMANDS = [
     ("eval object.kind 'size(object)' pod.yaml", "there is one expression: combine several in a"),
     ("webhooks match", "kubectl get validatingwebhookconfigurations"),
     ("webhooks match -f policy.yaml pod.yaml", "kubectl get validatingwebhookconfigurations"),
+    ("eval object.kind", "hint: object is null: its content is that of FILE"),
     ("eval 1 --authorizer policy.yaml", "policy.yaml:1:1: expected a list of rules, got a Policy"),
     ("replay pod.yaml -p policy.yaml", "hint: give files of policyd serve --capture"),
 ]
@@ -261,6 +287,22 @@ FILES = [
         '{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}',
         "review -p policy.yaml a.json",
         "a.json: request is missing\n  hint: give an AdmissionReview as the API server sends it",
+    ),
+    (
+        "s.yaml",
+        SUITE.replace(
+            "object: {apiVersion: v1, kind: Pod, metadata: {name: web}}", "objectFile: pood.yaml"
+        ),
+        "test s.yaml policy.yaml",
+        "pood.yaml: No such file or directory: did you mean pod.yaml?",
+    ),
+    (
+        "s.yaml",
+        SUITE.replace(
+            "object: {apiVersion: v1, kind: Pod, metadata: {name: web}}", "objectFile: pod.yaml"
+        ).replace("  expect:", "  table: [{name: b, remove: [metadata.labels]}]\n  expect:"),
+        "test s.yaml policy.yaml",
+        "    s.yaml:9: metadata.labels: labels: the object has no such field; it has name",
     ),
     ("s.yaml", SUITE, "test s.yaml policy.yaml --run b", "matches no case; there are: s/a"),
     (

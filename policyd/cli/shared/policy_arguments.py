@@ -90,7 +90,7 @@ def _hint(
             given.remove(word)
             words.append("-p")
         words.append(word)
-    if "-p" not in words:
+    if words == list(arguments):
         if not isinstance(error, click.MissingParameter) or not arguments:
             return None
         words = ["-p", "POLICIES", *arguments]

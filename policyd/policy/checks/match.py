@@ -205,7 +205,7 @@ def check_param_kind(kind: ParamKind | None) -> Iterator[FormProblem]:
     at: FieldPath = ("spec", "paramKind", "apiVersion")
     group, slash, version = kind.api_version.rpartition("/")
     if not kind.api_version:
-        yield required(at)
+        yield required(at, hint="write apiVersion: GROUP/VERSION, or v1 for the core group")
     elif "/" in group:
         wrong = f"unexpected GroupVersion string: {kind.api_version}"
         yield from invalid(at, kind.api_version, [wrong])

@@ -100,11 +100,11 @@ def _check_exceptions(
             yield from check_selector(exception.object_selector, (*at, "objectSelector"))
         for number, name in enumerate(exception.validations or ()):
             if not name or name not in validation_names:
-                known = ", ".join(filter(None, validation_names)) or "none"
+                known = ", ".join(filter(None, validation_names))
                 yield FormProblem(
                     (*at, "validations", number),
                     f'Not found: "{name}": no validation has this name',
-                    f"named validations: {known}",
+                    f"named validations: {known}" if known else f"write name: {name} in it",
                 )
 
 

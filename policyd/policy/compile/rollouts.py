@@ -18,6 +18,7 @@ from policyd.policy.model.rollout import PolicyRollout, Rollout
 from policyd.policy.source.loaded_documents import Document, Sources
 
 KIND = "Rollout"
+_MOST_NAMES = 10  # that a hint lists
 _POLICIES = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy")
 _WHOLE = 100
 _HASHED_BYTES = 8
@@ -126,7 +127,15 @@ class PolicyRollouts:
         for number, document in enumerate(named):
             wrong = _wrong(name, policy, named[0] if number else None)
             if wrong and document.model is not None:
-                yield document, document.problem(FormProblem(("spec", "policyName"), wrong))
+                hint = "" if policy else self._nearest(name)
+                yield document, document.problem(FormProblem(("spec", "policyName"), wrong, hint))
+
+    def _nearest(self, name: str) -> str:
+        import difflib  # only for what is misspelled
+
+        near = difflib.get_close_matches(name, self._policies, n=1)
+        there = ", ".join(sorted(self._policies)[:_MOST_NAMES]) or "none"
+        return f"did you mean {near[0]}?" if near else f"there are: {there}"
 
 
 def rollout_of(policy: Document, documents: list[Document]) -> CompiledRollout | None:

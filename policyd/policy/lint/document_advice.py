@@ -38,8 +38,14 @@ _HIDING_NAMES = ("object", "variables", "_")
 _FOREIGN = {
     "kyverno.io": "a Kyverno policy",
     "policies.kyverno.io": "a Kyverno policy",
+    "constraints.gatekeeper.sh": "a Gatekeeper constraint",
+    "mutations.gatekeeper.sh": "a Gatekeeper mutation",
     "templates.gatekeeper.sh": "a Gatekeeper template",
 }
+
+
+_FOREIGN_HINT = "convert it with policyd import, or rewrite it as a policyd.dev/v1 Policy"
+_MOST_NAMES = 10  # that a hint lists
 
 
 def advise(run: LintRun) -> list[Problem]:
@@ -47,8 +53,17 @@ def advise(run: LintRun) -> list[Problem]:
     sources, found = run.sources, list[Problem]()
     labels = _known_labels(sources)
     bound = set(_bound(sources))
+    params = {
+        (kind.api_version, kind.kind)
+        for each in sources.documents
+        if isinstance(each.model, AnyPolicy) and (kind := each.model.spec.param_kind)
+    }
     for document in sources.documents:
-        findings = [*_advise_document(document, run.today), *_selectors(document, labels)]
+        is_param = (document.api_version, document.kind) in params
+        findings = [
+            *_advise_document(document, run.today, is_param=is_param),
+            *_selectors(document, labels),
+        ]
         if document.kind in _NEEDS_BINDING and (document.kind, document.name) not in bound:
             findings.append(
                 FormProblem(
@@ -64,14 +79,12 @@ def advise(run: LintRun) -> list[Problem]:
     return found
 
 
-def _advise_document(document: Document, today: date) -> Iterator[FormProblem]:
+def _advise_document(document: Document, today: date, *, is_param: bool) -> Iterator[FormProblem]:
     policy = document.model
-    if document.group in _FOREIGN:
+    if document.group in _FOREIGN and not is_param:
         what = _FOREIGN[document.group]
         message = f"policyd does not evaluate {what}: it can only be used as params"
-        yield FormProblem(
-            ("kind",), message, "rewrite it as a policyd.dev/v1 Policy", rule="foreign-policy"
-        )
+        yield FormProblem(("kind",), message, _FOREIGN_HINT, rule="foreign-policy")
     if isinstance(policy, PolicyException):
         yield from _policy_exception(policy, today)
     if not isinstance(policy, AnyPolicy):
@@ -249,6 +262,22 @@ def _bound(sources: Sources) -> Iterator[tuple[str, str]]:
                 yield kind, str(spec.get("policyName"))
 
 
+def _bound_instead(sources: Sources, kind: str, name: str) -> str:
+    """Return the remedy for the binding of a policy that does not exist."""
+    same = next((each.kind for each in sources.of_kind("Policy", *_NEEDS_BINDING)
+                 if each.name == name), "")  # fmt: skip
+    if same == "Policy":
+        return "remove it: a Policy has no binding; its match rules and actions are its own"
+    if same:
+        return f"write kind: {same}Binding"
+    import difflib  # only for what is misspelled
+
+    names = [each.name for each in sources.of_kind(kind)]
+    near = difflib.get_close_matches(name, names, n=1)
+    there = ", ".join(sorted(names)[:_MOST_NAMES]) or "none"
+    return f"did you mean {near[0]}?" if near else f"there are: {there}"
+
+
 def _dangling_bindings(sources: Sources) -> Iterator[Problem]:
     """Report bindings of missing policies: the API server accepts them, but they have no effect."""
     policies = {(each.kind, each.name): each.model for each in sources.of_kind(*_NEEDS_BINDING)}
@@ -272,6 +301,7 @@ def _dangling_bindings(sources: Sources) -> Iterator[Problem]:
                 finding = FormProblem(
                     ("spec", "policyName"),
                     f"{kind} {name!r} does not exist: the binding has no effect",
+                    _bound_instead(sources, kind, name),
                     rule="dangling-binding",
                 )
                 yield document.problem(finding, "advice")

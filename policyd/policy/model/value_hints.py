@@ -31,8 +31,12 @@ def type_hint(
     file = f"{path[-1]}File" if path else ""
     if isinstance(value, str) and value.endswith(_FILES) and file in siblings:
         return f"write {file}: {_plain(value)}"
+    if kind == shapes.STRING and path[-2:-1] == ("validations",):
+        return "write the name of a validation; only a PolicyException takes indexes"
     if kind == shapes.STRING and isinstance(value, bool | int | float):
         return UNQUOTED
+    if kind == shapes.STRING and isinstance(value, list) and len(value) == 1:
+        return f"write {_plain(str(value[0]))}, without [ ] and '- '"
     if kind == shapes.STRING and isinstance(value, dict | list):
         signs = "{ … } as an object" if isinstance(value, dict) else "[ … ] as a list"
         return f"YAML reads {signs}: put the value in quotes, or on its own lines after '|'"
@@ -90,6 +94,11 @@ def _object_hint(value: object, path: FieldPath, fields: frozenset[str]) -> str:
     if isinstance(value, str) and value:
         if fields == {"matchLabels", "matchExpressions"}:
             return _selector_hint(value)
+        if fields == {"apiVersion", "kind"}:
+            version, _, kind = value.rpartition("/")
+            return f"write {{apiVersion: {version or 'v1'}, kind: {kind}}}"
+        if fields == {"group", "version", "resource"}:
+            return f'write {{group: "", version: v1, resource: {_plain(value)}}}, with its group'
         if {"kind", "name", "apiGroup"} <= fields:
             return f"write {{{_subject(value)}}}"
         if name := next((each for each in ("name", "username") if each in fields), ""):
