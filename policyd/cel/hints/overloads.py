@@ -121,6 +121,9 @@ def _in(texts: list[str], types: list[Type]) -> str:
         return f"write {text}.exists(x, {item} == {converted('quantity', 'x', whole.params[0])})"
     if is_optional(whole):
         return f"write {item} in {text}.orValue([])"
+    if whole == STRING and _is_quoted(text) and "," in text:
+        words = [f"'{each.strip()}'" for each in text[1:-1].split(",")]
+        return f"write {item} in [{', '.join(words)}]"
     if whole == STRING and _is_quoted(text) and not _is_quoted(item):
         return f"write {item} == {text}, or {item} in [{text}] for one of several values"
     if whole == STRING:
@@ -217,6 +220,8 @@ def _other_function(call: Call, texts: list[str], types: list[Type]) -> str:
     if first.kind is Kind.TYPE and call.target is not None and len(types) > 1:
         return f"write {held(texts[1])}.{call.function}({', '.join(texts[2:])})"
     match call.function, len(types):
+        case "duration", 1 if first in NUMBERS:
+            return f"write duration(string({texts[0]}) + 's')"
         case "string", 1 if first.kind is Kind.LIST:
             return f"write {held(texts[0])}.join(', ')"
         case "sum", 1 if first.kind is Kind.LIST and first.params[0].name == QUANTITY:
@@ -252,6 +257,8 @@ def _arguments(texts: list[str], types: list[Type], wanted: tuple[Type, ...]) ->
             made.append(text)
         elif want == STRING and given in (*NUMBERS, BOOL):
             made.append(f"'{text}'" if text.isdigit() else f"string({text})")
+        elif want in (INT, DOUBLE) and given == STRING and _is_quoted(text):
+            return None
         elif want in (INT, DOUBLE) and given in (STRING, INT, UINT, DOUBLE):
             made.append(f"{want.name}({text})")
         elif given in NUMBERS and want.name == QUANTITY:

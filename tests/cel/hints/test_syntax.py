@@ -72,6 +72,11 @@ MISTAKES = [
     ("»namespace == 'x'", "'namespace' is a word", "write request.namespace"),
     # Lambdas, loops, pipes
     ("object.list.all(c »=> c.a != '')", "written with =>", "write list.all(c, c.a != '')"),
+    ("object.list.all((c) »=> c.a != '')", "written with =>", "write list.all(c, c.a != '')"),
+    ("object.list.reduce((a, b) »=> a + b)", "written with =>", "sum(), min(), max() or join()"),
+    ("object.list.any(»|c| c.a != '')", "written with | |", "write list.exists(c, c.a != '')"),
+    ("object.a »between 1 and 5", "no operator 'between'", "write object.a >= 1 && object.a <= 5"),
+    ("object.a.»in(['b', 'c'])", "in is an operator", "write object.a in ['b', 'c']"),
     ("object.list.every(c »=> c.a)", "written with =>", "write list.all(c, c.a)"),
     ("object.list.some(c »-> c.a)", "written with ->", "write list.exists(c, c.a)"),
     ("[c.image »for c in object.list]", "with for", "write object.list.map(c, c.image)"),
