@@ -83,7 +83,7 @@ def _hint(
         return None
     words: list[str] = []
     given = [each for each in _positional(context, arguments) if _holds_policies(each)]
-    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=False):
         if word == "--resource" and Path(following).exists():
             continue  # as for kyverno apply
         if word in given:
