@@ -111,9 +111,18 @@ def command(
         given = GivenReview(body if isinstance(body, dict) else _decoded(body, request), None)
     namespace = request.namespace(given, policies.namespaces)
     known = policies if namespace is None else policies.with_namespace(namespace)
-    answer = PolicySet(known).review(body, webhook, authorizer=authorizer)
+    try:
+        answer = PolicySet(known).review(body, webhook, authorizer=authorizer)
+    except ReviewError as error:
+        raise ReviewError(f"{source.name}: {error}\n  hint: {_REVIEW_HINT}") from None
     request.namespaces.echo_unknown(policies, [body])
     click.echo(orjson.dumps(answer))
+
+
+_REVIEW_HINT = (
+    "give an AdmissionReview as the API server sends it, with apiVersion, kind and request; or a "
+    "manifest"
+)
 
 
 def _decoded(body: bytes, request: RequestOptions) -> JSONObject:

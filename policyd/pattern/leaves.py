@@ -20,7 +20,7 @@ from policyd._core.pattern.strings import amount_of
 
 _OPERATORS = (">=", "<=", ">", "<", "!")
 # What people write in place of an operator.
-_MISTAKEN = {"=<": "<=", "=>": ">=", "==": "", "≤": "<=", "≥": ">=", "≠": "!"}
+_MISTAKEN = {"=<": "<=", "=>": ">=", "==": "", "!=": "!", "≤": "<=", "≥": ">=", "≠": "!"}
 _NUMBERLIKE = r"[+-]?\d++(?:\.\d++)?[A-Za-zµ]*+(?:\d++(?:\.\d++)?[A-Za-zµ]++)*+"
 _RANGE = re.compile(rf"({_NUMBERLIKE})\s*(!?)-\s*({_NUMBERLIKE})")
 # Kyverno's variables and its references to other fields, which would be plain strings here.
@@ -53,6 +53,18 @@ def leaf(value: str | bool | int | float | None) -> PatternCheck:
     if value == "?*":
         return Something()
     return StringLeaf(value, _alternatives(value))
+
+
+def is_text(value: str) -> bool:
+    """Whether no number, quantity or duration matches a string of a pattern."""
+    return all(any(map(_is_word, each.split("&"))) for each in value.split("|"))
+
+
+def _is_word(term: str) -> bool:
+    text = term.strip()
+    if text.startswith((*_OPERATORS, *_MISTAKEN)) or "*" in text or "?" in text:
+        return False
+    return amount_of(text) is None and _RANGE.fullmatch(text) is None
 
 
 def _is_foreign(text: str) -> bool:

@@ -16,7 +16,8 @@ def unquoted_hint(value: object, *, number: bool) -> str:
     if not number:
         instead = _BOOLEANS.get(value.strip().lower(), "")
         return f"write {instead}, without quotes" if instead else "write true or false"
-    text = value.strip().removesuffix("%").rstrip()
+    unit = next((each for each in ("%", "s") if value.strip().endswith(each)), "")
+    text = value.strip().removesuffix(unit).rstrip()
     if not text.lstrip("-").replace(".", "", 1).isdigit():
-        return "write a number, without quotes"
-    return f"write {text}, without {'% and ' if '%' in value else ''}quotes"
+        return "write a number, without unit and quotes"
+    return f"write {text}, without {f'{unit} and ' if unit else ''}quotes"

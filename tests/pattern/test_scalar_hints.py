@@ -11,7 +11,9 @@ HINTS = [
     (3, False, ""),
     ("25%", True, "write 25, without % and quotes"),
     ("-1.5", True, "write -1.5, without quotes"),
-    ("high", True, "write a number, without quotes"),
+    ("10s", True, "write 10, without s and quotes"),
+    ("500ms", True, "write a number, without unit and quotes"),
+    ("high", True, "write a number, without unit and quotes"),
     (True, True, ""),
 ]
 

@@ -107,6 +107,8 @@ def _macro_hint(tree: Tree, call: Call, texts: list[str]) -> str:
         return f"write {texts[0]}.{call.function}({', '.join(texts[1:])})"
     if call.target is None and len(call.args) == 2:
         return f"write {texts[0]}.{call.function}(x, …)"
+    if call.target is not None and len(call.args) == 1 and isinstance(call.args[0], Literal):
+        return f"write {texts[1]} in {texts[0]}" if call.function == "exists" else f"write {form}"
     if call.target is not None and len(call.args) == 1:
         name, body = _first_name(call.args[0]), shown(call.args[0], "…")
         body = "…" if isinstance(call.args[0], Ident) else body
@@ -230,9 +232,11 @@ def _takes_name(call: Call) -> bool:
     """Whether a call of an unknown function is probably meant as a macro."""
     if call.function in _MACRO_NAMES:
         return True
-    if call.target is None or not call.args or not isinstance(call.args[0], Ident):
+    name = call.args[1:2] if call.target is None else call.args[:1]
+    if not name or not isinstance(name[0], Ident) or (call.target is None and len(call.args) != 3):
         return False
-    written = alias(call.function, ("x", *("…" for _ in call.args)))
+    rest = call.args if call.target is not None else call.args[1:]
+    written = alias(call.function, ("x", *("…" for _ in rest)))
     return "(…, …)" in written or bool(near(call.function, MACROS))
 
 

@@ -19,6 +19,7 @@ from policyd.cel.types.types import (
     is_optional,
 )
 
+_TYPES = frozenset(("bool", "bytes", "double", "int", "list", "map", "string", "uint"))
 SEMVER = "kubernetes.Semver"
 _AMOUNTS = ("memory", "cpu", "storage")  # fields with quantities
 _COMPARISONS = frozenset((*ORDERED, "_==_", "_!=_"))
@@ -131,6 +132,8 @@ def _strings(o: OperatorUse) -> str:
     other, plain = 1 - at, o.texts[at].strip("\"'")
     quoted = plain != o.texts[at]
     t, text = o.types[other], o.texts[other]
+    if t.kind is Kind.TYPE and plain in _TYPES:
+        return o.write(at, plain, ", without quotes")
     if o.sign == "%" and at == 0:
         return f"write {held(o.texts[0])}.format([{o.texts[1]}])"
     if o.sign == "+":
@@ -178,7 +181,8 @@ def _lists(o: OperatorUse) -> str:
         return o.write(1, f"dyn({o.texts[1]})") if o.sign == "+" else ""
     if o.sign == "+":
         return o.write(1 - at, f"[{o.texts[1 - at]}]")
-    return o.write(at, f"size({o.texts[at]})") if o.call.function in ORDERED else ""
+    counted = o.call.function in ORDERED or o.types[1 - at] in NUMBERS
+    return o.write(at, f"size({o.texts[at]})") if counted else ""
 
 
 def _others(o: OperatorUse) -> str:

@@ -9,6 +9,7 @@ _SLICE = "write list.slice(1, 3) (Kubernetes 1.34), or string.substring(1, 3)"
 _ONE_VALUE = "an expression is one value: combine conditions with &&, or write several validations"
 # How the operators of CEL are called that begin no expression and end none.
 _BINARY = frozenset(("&&", "||", "==", "!=", "<", "<=", ">", ">=", "+", "*", "/", "%", "in"))
+_FOLDS = "write list.map(x, VALUE) with sum(), min(), max() or join(): CEL has no fold"
 _METHODS = {"every": "all", "some": "exists", "any": "exists", "find": "filter", "forEach": "all"}
 # What follows a | in templates and in jq.
 _FILTERS = frozenset((
@@ -81,17 +82,20 @@ def arrow(s: SourcePieces, at: int) -> Mistake | None:
     sign = s.text(at) + s.text(at + 1)
     if not s.glued(at + 1):
         return None
+    begin = (s.partner(at - 1) if s.text(at - 1) == ")" else None) or at - 1
     opened = s.text(at - 2) == "(" or s.text(at - 1) == ")"
     if sign == "=>" and s[at + 2].kind.startswith("NUM"):
         return replaced(s[at].pos, "CEL has no operator =>", "=>", ">=")
     if sign == "=>" and not opened:  # or an implication
         return Mistake(s[at].pos, "CEL has no operator =>", "write >=")
-    name = s.text(at - 1) if s[at - 1].kind == "IDENTIFIER" else "x"
-    method = s.text(at - 3) if s.text(at - 2) == "(" else ""
+    names = [s.text(n) for n in range(begin, at) if s[n].kind == "IDENTIFIER"]
+    method = s.text(begin - 2) if s.text(begin - 1) == "(" else ""
+    what = f"CEL has no functions written with {sign}"
+    if len(names) > 1:
+        return Mistake(s[at].pos, what, _FOLDS)
     method = _METHODS.get(method, method or "all")
     body = short(s.between(at + 2, s.end_of_part(at + 2)), "…")
-    what = f"CEL has no functions written with {sign}"
-    return Mistake(s[at].pos, what, f"write list.{method}({name}, {body})")
+    return Mistake(s[at].pos, what, f"write list.{method}({names[0] if names else 'x'}, {body})")
 
 
 def ampersand(s: SourcePieces, at: int) -> Mistake | None:
@@ -100,6 +104,11 @@ def ampersand(s: SourcePieces, at: int) -> Mistake | None:
 
 def bar(s: SourcePieces, at: int) -> Mistake | None:
     word = s.text(at + 1)
+    if s.text(at - 1) == "(" and s.text(at + 2) == "|" and s[at + 1].kind == "IDENTIFIER":
+        method = _METHODS.get(s.text(at - 2), s.text(at - 2) or "all")
+        body = short(s.between(at + 3, s.end_of_part(at + 3)), "…")
+        what = "CEL has no functions written with | |"
+        return Mistake(s[at].pos, what, f"write list.{method}({word}, {body})", s[at + 2].pos + 1)
     if word not in _FILTERS:
         return Mistake(s[at].pos, "CEL has no operator |", "write || for a logical or")
     if word in ("length", "size", "count"):
@@ -158,8 +167,11 @@ def _every_item(s: SourcePieces, at: int, after: int, what: str) -> Mistake:
     name = path.rpartition(".")[2][:1].lower()
     name = name if name.isalpha() else "x"
     item = name + short(s.path_after(after), "")
-    hint = f"write {path}.all({name}, {item} …) for all items, .exists({name}, …) for any"
-    hint = f"{hint}, .map({name}, {item}) for a list of values"
+    called = name + short(s.value_after(after), "")
+    condition = called if called.endswith(")") else f"{item} …"
+    values = item.rpartition(".")[0] if called.startswith(f"{item}(") else item
+    hint = f"write {path}.all({name}, {condition}) for all items, .exists({name}, …) for any"
+    hint = f"{hint}, .map({name}, {values}) for a list of values"
     return Mistake(s[at].pos, what, hint, s[after].pos)
 
 
@@ -171,6 +183,9 @@ def dot(s: SourcePieces, at: int) -> Mistake | None:
         return Mistake(
             s[at].pos, "a field is not in quotes", f"write {_path(s, at)}[{following.text}]"
         )
+    if following.text == "in" and (close := s.partner(at + 2)) and s.text(at + 2) == "(":
+        items = short(s.between(at + 3, close), "LIST")
+        return Mistake(following.pos, "in is an operator", f"write {_path(s, at)} in {items}")
     if following.text in ("in", "true", "false", "null"):
         what = f"'{following.text}' is a keyword of CEL"
         return Mistake(following.pos, what, f"write {_path(s, at)}['{following.text}']")
@@ -183,6 +198,17 @@ def dot(s: SourcePieces, at: int) -> Mistake | None:
 
 def _path(s: SourcePieces, at: int) -> str:
     return short(s.path_before(at), "a")
+
+
+def colon(s: SourcePieces, at: int) -> Mistake | None:
+    """``list.map(x: …)``."""
+    if s.text(at - 2) != "(" or s[at - 1].kind != "IDENTIFIER" or s[at - 3].kind != "IDENTIFIER":
+        return None
+    name, method = s.text(at - 1), s.text(at - 3)
+    body = short(s.between(at + 1, s.end_of_part(at + 1)), "…")
+    call = f"{short(s.path_before(at - 4), 'list')}.{_METHODS.get(method, method)}"
+    what = "a ':' cannot follow the variable of a macro"
+    return Mistake(s[at].pos, what, f"write {call}({name}, {body})")
 
 
 def comma(s: SourcePieces, at: int) -> Mistake | None:
@@ -237,7 +263,8 @@ def membership(s: SourcePieces, at: int) -> Mistake | None:
 def not_in(s: SourcePieces, at: int, after: int) -> str:
     """Return ``!(x in y)`` with the operands before and after."""
     left = s.path_before(at) or s.text(at - 1)
-    right = s.text(after) + s.path_after(after + 1)
+    close = s.partner(after) if s.text(after) in ("[", "(") else None
+    right = s.between(after, close + 1) if close else s.text(after) + s.path_after(after + 1)
     return f"!({short(left, 'x')} in {short(right, 'list')})"
 
 
@@ -319,6 +346,7 @@ OPERATORS: MistakeRules = {
     "[": (bracket,),
     ".": (dot,),
     ",": (comma,),
+    ":": (colon,),
     "<": (less, operator),
     "-": (minus,),
     "/": (slash, operator),

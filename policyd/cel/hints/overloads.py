@@ -26,6 +26,7 @@ from policyd.cel.types.types import (
 
 _SIGNATURES = 3
 _CIDR = "net.CIDR"
+_AUTHORIZER = "kubernetes.authorization.Authorizer"
 
 _OF_A_QUANTITY = {
     "int": "write {0}.asInteger()",
@@ -120,6 +121,9 @@ def _in(texts: list[str], types: list[Type]) -> str:
         return f"write {text}.exists(x, {item} == {converted('quantity', 'x', whole.params[0])})"
     if is_optional(whole):
         return f"write {item} in {text}.orValue([])"
+    if whole == STRING and _is_quoted(text) and "," in text:
+        words = [f"'{each.strip()}'" for each in text[1:-1].split(",")]
+        return f"write {item} in [{', '.join(words)}]"
     if whole == STRING and _is_quoted(text) and not _is_quoted(item):
         return f"write {item} == {text}, or {item} in [{text}] for one of several values"
     if whole == STRING:
@@ -185,7 +189,7 @@ def _style(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> str:
     own = _other_function(call, texts, types)
     if own:
         return own
-    if any(map(is_optional, types[:1])):
+    if any(map(is_optional, types[:1])) and not any(map(is_optional, _receivers(same))):
         return f"write {held(texts[0])}.orValue(…).{name}({', '.join(texts[1:])})" if member else ""
     for overload in same:
         if len(overload.args) == len(types):
@@ -196,10 +200,16 @@ def _style(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> str:
     given = len(types) - member
     if counts and given not in counts:
         noun = "argument" if counts == [1] else "arguments"
-        return f"{name} takes {' or '.join(map(str, counts))} {noun}, not {given}"
+        signatures = _signatures(tree, same)
+        takes = f"{name} takes {' or '.join(map(str, counts))} {noun}, not {given}"
+        return f"{takes}: {signatures}" if signatures else takes
     if not name[0].isalpha():
         return ""
     return alias(name, texts) or _signatures(tree, [*same, *other])
+
+
+def _receivers(overloads: Sequence[OverloadDecl]) -> list[Type]:
+    return [each.args[0] for each in overloads if each.member and each.args]
 
 
 def _other_function(call: Call, texts: list[str], types: list[Type]) -> str:
@@ -207,7 +217,11 @@ def _other_function(call: Call, texts: list[str], types: list[Type]) -> str:
     first = types[0] if types else DYN
     if first.name == QUANTITY and call.function in _OF_A_QUANTITY and len(types) == 1:
         return _OF_A_QUANTITY[call.function].format(held(texts[0]))
+    if first.kind is Kind.TYPE and call.target is not None and len(types) > 1:
+        return f"write {held(texts[1])}.{call.function}({', '.join(texts[2:])})"
     match call.function, len(types):
+        case "duration", 1 if first in NUMBERS:
+            return f"write duration(string({texts[0]}) + 's')"
         case "string", 1 if first.kind is Kind.LIST:
             return f"write {held(texts[0])}.join(', ')"
         case "sum", 1 if first.kind is Kind.LIST and first.params[0].name == QUANTITY:
@@ -218,6 +232,12 @@ def _other_function(call: Call, texts: list[str], types: list[Type]) -> str:
             return f"write {texts[1]}.join({texts[0]})"
         case "int" | "uint" | "double", 1 if first == BOOL:
             return f"write {texts[0]} ? 1 : 0"
+        case "startsWith" | "endsWith" | "contains" | "matches" as name, 2 if (
+            types[1].kind is Kind.LIST and first in (STRING, DYN) and call.target is not None
+        ):
+            return f"write {texts[1]}.exists(x, {held(texts[0])}.{name}(x))"
+        case "check", _ if first.name == _AUTHORIZER:
+            return "write authorizer.group('apps').resource('deployments').check('get').allowed()"
         case "format", count if first == STRING and count >= 2:
             return f"write {held(texts[0])}.format([{', '.join(texts[1:])}])"
     return ""
@@ -237,6 +257,8 @@ def _arguments(texts: list[str], types: list[Type], wanted: tuple[Type, ...]) ->
             made.append(text)
         elif want == STRING and given in (*NUMBERS, BOOL):
             made.append(f"'{text}'" if text.isdigit() else f"string({text})")
+        elif want in (INT, DOUBLE) and given == STRING and _is_quoted(text):
+            return None
         elif want in (INT, DOUBLE) and given in (STRING, INT, UINT, DOUBLE):
             made.append(f"{want.name}({text})")
         elif given in NUMBERS and want.name == QUANTITY:

@@ -118,6 +118,9 @@ def mismatch_hint(tree: Tree, pos: int, wanted: str, found: str) -> str:
         if tree.type(node).display() != found:
             continue
         parent = above[0] if above else None
+        keys = [each.key for each in parent.entries] if isinstance(parent, MapExpr) else []
+        if {"op", "path"} <= {each.value for each in keys if isinstance(each, Literal)}:
+            return "write JSONPatch{op: 'add', path: …, value: …} in place of the map"
         if isinstance(parent, ListExpr | MapExpr):
             return f"all items must have one type: write dyn({shown(node)}), or convert it"
         if wanted == "bool":
@@ -163,6 +166,8 @@ def selection_hint(tree: Tree, pos: int) -> str:
             return f"write {shown(whole)}.{field}()"
         if found.name == "kubernetes.Quantity":
             return f"write {shown(whole)}.asInteger(), .asApproximateFloat() or .compareTo(…)"
+        if shown(whole) == "request.namespace":
+            return "write namespaceObject.metadata"
         if found == STRING or is_optional(found):
             keyed = _keyed(shown(whole, ""), field)
             if keyed:

@@ -111,6 +111,19 @@ class SourcePieces:
             end += 2
         return self.between(index, end)
 
+    def value_after(self, index: int) -> str:
+        """Return the path that begins with a piece, with its calls and indexes."""
+        end = index
+        while end < index + _LONGEST:
+            close = self.partner(end) if self.text(end) in ("(", "[") else None
+            if self.text(end) == "." and self[end + 1].kind == "IDENTIFIER":
+                end += 2
+            elif close is not None and close > end and self.glued(end):
+                end = close + 1
+            else:
+                break
+        return self.between(index, end)
+
     def between(self, start: int, end: int) -> str:
         """Return the source from one piece to another, the latter excluded."""
         if start >= end:

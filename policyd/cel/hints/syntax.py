@@ -151,6 +151,11 @@ def infix(s: SourcePieces, at: int) -> Mistake | None:
         return Mistake(s[at].pos, "CEL has no operator 'is not'", "write !=")
     if key == "if":
         return _conditional(s, at)
+    if key == "between":
+        low, high = short(s.text(after), "LOW"), short(s.text(after + 2), "HIGH")
+        return Mistake(
+            s[at].pos, what, f"write {left} >= {low} && {left} <= {high}", s[after + 2].pos
+        )
     if key == "for":
         return _comprehension(s, at)
     if key not in INFIX:

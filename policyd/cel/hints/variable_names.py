@@ -11,6 +11,9 @@ from policyd.cel.types.structs import VARIABLES
 from policyd.cel.types.types import Kind
 
 _OF_OBJECT = frozenset(("spec", "metadata", "status", "kind", "apiVersion", "data", "labels"))
+_OF_SPEC = frozenset(
+    ("containers", "initContainers", "hostNetwork", "replicas", "template", "volumes")
+)
 _INPUT = {
     "object": "object",
     "request": "request",
@@ -79,6 +82,8 @@ def _known_elsewhere(unknown: _Unknown) -> str:
         return _UNSEEN[name]
     if name in unknown.tree.macro_variables():
         return f"{name} is the variable of a macro: it is known only in its arguments"
+    if name in _OF_SPEC:
+        return f"write object.spec.{name}"
     return f"write object.{name}" if name in _OF_OBJECT else ""
 
 
@@ -97,6 +102,9 @@ def _aliased(unknown: _Unknown) -> str:
 
 def _misspelt(unknown: _Unknown) -> str:
     close = near(unknown.name, [each for each in unknown.declared if "." not in each])
+    if close:
+        return f"did you mean {close}?"
+    close = near(unknown.name, [each for each in unknown.tree.macro_variables() if each.isalnum()])
     if close:
         return f"did you mean {close}?"
     close = near(unknown.name, unknown.own)

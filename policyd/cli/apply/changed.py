@@ -33,8 +33,9 @@ def _commit(ref: str) -> str:
     if not ref.startswith("-"):
         with suppress(ConfigError):
             return _git("rev-parse", "--verify", ref + "^{commit}").decode().strip()
-    hint = f"\n  hint: --changed HEAD {ref}" if Path(ref).exists() else ""
-    raise ConfigError(f"--changed {ref}: no such commit{hint}")
+    hint = "fetch it, such as by git fetch origin; in CI clone with the history (fetch-depth: 0)"
+    hint = f"--changed HEAD {ref}" if Path(ref).exists() else hint
+    raise ConfigError(f"--changed {ref}: no such commit\n  hint: {hint}")
 
 
 def _git(*arguments: str) -> bytes:

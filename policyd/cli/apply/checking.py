@@ -14,6 +14,7 @@ from policyd.cli.apply.explain_hint import explain_hint
 from policyd.cli.apply.output import write
 from policyd.cli.apply.rewriting import Rewritten, RewrittenFiles
 from policyd.cli.shared.manifests import (
+    NO_MANIFESTS_HINT,
     Manifests,
     OldObjects,
     Requester,
@@ -92,7 +93,8 @@ def check_manifests(options: ManifestOptions, run: ApplyRun) -> int:
     echo_skipped(manifests.skipped)
     if not manifests.documents and not options.skips and options.changed is None:
         manifests.required()
-        raise ConfigError(f"no manifests {within(options.resources)}")
+        missing = f"no manifests {within(options.resources)}"
+        raise ConfigError(f"{missing}\n  hint: {NO_MANIFESTS_HINT}")
     old = read_manifests(options.old, options.excluded).required()
     requester.require_one_kind(manifests.documents)
     known = [*unchanged.documents, *manifests.documents]

@@ -45,7 +45,8 @@ def _key_hint(key: str, values: Iterable[Step]) -> str:
         held = each.value if each.round and isinstance(each.value, list) else [each.value]
         for value in held:
             if value is None:
-                return f"{each.text} is null"
+                of_file = ": its content is that of FILE" if each.text == "object" else ""
+                return f"{each.text} is null{of_file}"
             if not isinstance(value, dict) or key in value:
                 continue
             keys = [name for name in value if isinstance(name, str)]

@@ -30,8 +30,11 @@ _RESOURCE_HINT = "name the resource, as in --resource apps/v1/deployments"
 _UNUSED = "this CustomResourceDefinition is not used: "
 # Groups of documents that a program on the author's machine reads, and what makes objects of them.
 _READ_BY: Mapping[str, str] = {
-    "kustomize.config.k8s.io": "kustomize build DIR | policyd apply -",
+    "kustomize.config.k8s.io": "kustomize build DIR | policyd apply -p POLICIES -",
 }
+NO_MANIFESTS_HINT = (
+    "there is nothing but blanks or comments: see what made it; --skip-no-objects skips such files"
+)
 _TEMPLATE_HINT = "policyd reads no templates: render the chart first, with helm template"
 
 

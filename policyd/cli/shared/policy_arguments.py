@@ -4,6 +4,7 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 import click
 
@@ -36,6 +37,8 @@ def corrected(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
     """
     context = error.ctx
     hint = None if context is None else _hint(error, context, arguments)
+    if hint is None and context is not None and context.command.name == "eval":
+        hint = _expression_first(error, arguments)
     if context is None:
         return error
     if hint is None:
@@ -47,6 +50,23 @@ def corrected(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
     reason, words = hint
     command = shlex.join([*context.command_path.split(), *words])
     return click.UsageError(f"{error.format_message()}\n  hint: {reason}: {command}", context)
+
+
+def _expression_first(
+    error: click.UsageError, arguments: Sequence[str]
+) -> tuple[str, list[str]] | None:
+    """Return the arguments of eval with its file after one expression."""
+    places = [at for at, word in enumerate(arguments) if Path(word).is_file()]
+    if not isinstance(error, click.BadParameter) or len(places) != 1:
+        return None
+    file = arguments[places[0]]
+    others = [word for at, word in enumerate(arguments) if at != places[0]]
+    if len(others) > 1 and not any(word.startswith("-") for word in others):
+        return "there is one expression: combine several in a list", [
+            f"[{', '.join(others)}]",
+            file,
+        ]
+    return "the expression comes before the file", [*others, file]
 
 
 def _hint(
@@ -63,12 +83,14 @@ def _hint(
         return None
     words: list[str] = []
     given = [each for each in _positional(context, arguments) if _holds_policies(each)]
-    for word in arguments:
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=False):
+        if word == "--resource" and Path(following).exists():
+            continue  # as for kyverno apply
         if word in given:
             given.remove(word)
             words.append("-p")
         words.append(word)
-    if len(words) == len(arguments):
+    if words == list(arguments):
         if not isinstance(error, click.MissingParameter) or not arguments:
             return None
         words = ["-p", "POLICIES", *arguments]

@@ -1,5 +1,6 @@
 """The content of ``policyd.yaml``: a project's defaults for options of commands. Finds no file."""
 
+import json
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ import click
 
 from policyd.errors import ConfigError, PolicySchemaError, Problem
 from policyd.json_types import JSON, JSONObject
-from policyd.pattern.scalar_hints import UNQUOTED
+from policyd.pattern.scalar_hints import unquoted_hint
 from policyd.policy.source.files import read_bytes
 from policyd.policy.source.places import Origin
 from policyd.policy.source.splitting import read_located
@@ -99,26 +100,40 @@ class _Fields:
         parameter = self.parameters.get(name)
         if parameter is None:
             return
-        unquoted = isinstance(value, float)
+        if parameter.name == "paths" and not self._exist(path, value):
+            return
         try:
             given = self._given(parameter, value)
             found = parameter.process_value(self._context, given)
-            if unquoted and isinstance(found, str | Path):
+            if isinstance(value, float) and isinstance(found, str | Path):
                 raise click.BadParameter(f"expected a string, got {value}")
         except click.BadParameter as error:
-            self.problem(error.message, path, UNQUOTED if unquoted else "")
+            self.problem(error.message, path, _hint(parameter, value))
         else:
             self.values[str(parameter.name)] = given
+
+    def _exist(self, path: str, value: JSON) -> bool:
+        """Report paths that do not exist, or that there are none."""
+        listed = value if isinstance(value, list) else [value]
+        if not listed:
+            self.problem("expected a path, got []", path, f"write {path}: [policies/]")
+        before = len(self.problems)
+        for index, each in enumerate(listed):
+            if isinstance(each, str) and each != "-" and not (self._folder / each).exists():
+                place = f"{path}[{index}]" if isinstance(value, list) else path
+                hint = f"paths are relative to the folder of {self._shown}"
+                self.problem(f"{each}: no such file or directory", place, hint)
+        return bool(listed) and len(self.problems) == before
 
     def _given(self, parameter: click.Parameter, value: JSON) -> Any:
         """Return a value in the form in which click expects defaults."""
         if isinstance(parameter, click.Option) and parameter.is_flag:
             if isinstance(value, bool):
                 return value
-            raise click.BadParameter("expected true or false")
+            raise click.BadParameter(f"expected true or false, got {json.dumps(value)}")
         listed = value if isinstance(value, list) else [value]
         if any(isinstance(each, bool | dict | list | None) for each in listed):
-            raise click.BadParameter("expected a string or a number")
+            raise click.BadParameter(f"expected a string or a number, got {json.dumps(value)}")
         texts = [self._text(parameter, each) for each in listed]
         if parameter.multiple or parameter.nargs == -1:
             return texts
@@ -147,6 +162,17 @@ class _Fields:
         line, column = self._origin.find(path, at_key=at_key)
         excerpt = self._origin.chunk.excerpt(line, column)
         self.problems.append(Problem(message, self._shown, line, column, path, hint, excerpt))
+
+
+def _hint(parameter: click.Parameter, value: JSON) -> str:
+    """Return the remedy for a value that an option does not take."""
+    if isinstance(parameter, click.Option) and parameter.is_flag:
+        return unquoted_hint(value, number=False)
+    if isinstance(value, float):
+        return f"YAML reads this as the number {value}: put it in quotes"
+    if isinstance(parameter.type, click.Choice) and not isinstance(value, str):
+        return f"write one of {', '.join(map(str, parameter.type.choices))}"
+    return ""
 
 
 def _settable(command: click.Command) -> dict[str, click.Parameter]:

@@ -27,6 +27,7 @@ from policyd.policy.suite.reviews import Assumption
 from policyd.policy.suite.runner import selected
 from policyd.versions import KubernetesVersion
 
+_SHOWN_CASES = 10  # of those that --run may name
 _EPILOG = """\b
 Examples:
   policyd test
@@ -253,7 +254,10 @@ def _run(
         ran = (*results.suites, *run_foreign(foreign, sources, options))
         results = replace(results, suites=ran)
     if options.select is not None and not any(each.cases for each in results.suites):
-        raise ConfigError(f"--run {options.select.pattern!r} matches no case")
+        known = [f"{each.name}/{case.name}" for each in suites for case in selected(each)]
+        there = f"; there are: {', '.join(known[:_SHOWN_CASES])}" if known else ""
+        more = ", …" if len(known) > _SHOWN_CASES else ""
+        raise ConfigError(f"--run {options.select.pattern!r} matches no case{there}{more}")
     return results
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import click
 
 from policyd.cli.shared.manifests import place_of, read_manifests
-from policyd.cli.shared.output import echo_json, format_option, styled, within
+from policyd.cli.shared.output import echo_json, format_option, styled
 from policyd.cli.shared.policy_options import loaded, policies_option
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
-from policyd.cli.webhooks.options import VERBOSE, files_option
+from policyd.cli.webhooks.options import VERBOSE, files_option, no_configurations
 from policyd.cli.webhooks.reach_output import all_reached, reach_json, reach_text
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
@@ -64,7 +64,7 @@ def _configurations(files: tuple[Path, ...]) -> list[JSONObject]:
     documents = read_manifests(files).required().documents
     chosen = [each for each in documents if each.kind in RESOURCES]
     if not chosen:
-        raise ConfigError(f"no webhook configurations {within(files)}")
+        raise no_configurations(files)
     wrong = [
         f"{styled(place_of(each), bold=True)}: {each.label}: {problem}"
         for each in chosen

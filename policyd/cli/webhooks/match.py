@@ -16,13 +16,12 @@ from policyd.cli.shared.manifests import (
     place_of,
     read_manifests,
 )
-from policyd.cli.shared.output import echo_json, format_option, styled, warn, within
+from policyd.cli.shared.output import echo_json, format_option, styled, warn
 from policyd.cli.shared.request import RequestOptions, name_of, read_source, webhook_request_options
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.version import version_option
-from policyd.cli.webhooks.options import files_option
+from policyd.cli.webhooks.options import files_option, no_configurations
 from policyd.defaulting.defaults import Defaults
-from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.compile.params import Namespaces
@@ -131,7 +130,7 @@ def _configurations(
     """Return the configurations of files, with a warning for each of their problems."""
     found = [each for each in documents if each.kind in CONFIGURATIONS]
     if not found:
-        raise ConfigError(f"no webhook configurations {within(files)}")
+        raise no_configurations(files)
     for each in found:
         for problem in problems(each.raw, version=version):
             warn(f"the API server refuses {each.label}: {problem}", place_of(each))

@@ -1,13 +1,15 @@
 """The options of the commands about configurations. Renders nothing."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG
+from policyd.cli.shared.output import within
 from policyd.cli.shared.policy_options import policies_option
-from policyd.cli.shared.settings import EXISTING_OR_STDIN, FILE, AddOption, OptionValue, grouped
+from policyd.cli.shared.settings import FILE, AddOption, OptionValue, grouped
 from policyd.errors import ConfigError, file_errors
 from policyd.placement.placement import MODES, PlacementMode
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
@@ -29,6 +31,26 @@ FORCE = click.option(
 )
 
 
+_PRINTED = (
+    "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations -o yaml prints them"
+)
+
+
+class _ConfigurationsPath(click.Path):
+    """A file or directory of webhook configurations."""
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
+        return f"Name a file or directory of webhook configurations: {_PRINTED}."
+
+
+_CONFIGURATIONS = _ConfigurationsPath(exists=True, path_type=Path, allow_dash=True)
+
+
+def no_configurations(files: Iterable[Path]) -> ConfigError:
+    """Return the error that files hold no webhook configurations."""
+    return ConfigError(f"no webhook configurations {within(files)}\n  hint: {_PRINTED}")
+
+
 def files_option(contents: str) -> AddOption:
     """``-f``, the argument ``files``: where ``contents`` are read from."""
     return click.option(
@@ -37,7 +59,7 @@ def files_option(contents: str) -> AddOption:
         "files",
         multiple=True,
         required=True,
-        type=EXISTING_OR_STDIN,
+        type=_CONFIGURATIONS,
         help=f"Read {contents} from this file or directory; - is standard input. May be repeated.",
     )
 

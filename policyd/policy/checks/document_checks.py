@@ -129,7 +129,8 @@ def check_validation_actions(actions: Sequence[str]) -> Iterator[FormProblem]:
     """Check ``spec.validationActions``."""
     path: FieldPath = ("spec", "validationActions")
     if not actions:
-        yield required(path, "at least one validation action is required")
+        wrong = "at least one validation action is required"
+        yield required(path, wrong, "write validationActions: [Deny], [Warn] or [Audit]")
     yield from duplicates(path, actions)
     if "Deny" in actions and "Warn" in actions:
         wrong = (
@@ -188,7 +189,9 @@ def check_mutations(mutations: Sequence[Mutation]) -> Iterator[FormProblem]:
             own = OWN_KINDS if isinstance(mutation, PolicyMutation) else ()
             names = " or ".join(kind.patch_type for kind in KUBERNETES_KINDS)
             detail = names + "".join(f", or {kind.patch_type}" for kind in own)
-            yield required((*at, "patchType"), detail)
+            held = [kind.patch_type for kind in KINDS.values() if mutation.held(kind) is not None]
+            hint = f"write patchType: {held[0]}" if len(held) == 1 else ""
+            yield required((*at, "patchType"), detail, hint)
             continue
         for name, kind in KINDS.items():
             holder, path = mutation.held(kind), (*at, kind.field)

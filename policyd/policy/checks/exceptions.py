@@ -82,7 +82,9 @@ def _check_subject(subject: ExceptionSubject, path: FieldPath) -> Iterator[FormP
             hint = "the group system:serviceaccounts:NAMESPACE has all accounts of a namespace"
             yield FormProblem((*path, field), message, hint)
     if account and not subject.namespace:
-        yield required((*path, "namespace"), "the namespace of the ServiceAccount")
+        namespace, colon, name = subject.name.removeprefix("system:serviceaccount:").partition(":")
+        hint = f"write namespace: {namespace}, name: {name}" if colon else ""
+        yield required((*path, "namespace"), "the namespace of the ServiceAccount", hint)
     if subject.kind is not None and not account and subject.namespace:
         message = f"Invalid value: {quoted(subject.namespace)}: a {subject.kind} has no namespace"
         yield FormProblem((*path, "namespace"), message)

@@ -74,7 +74,9 @@ def check_labels(labels: dict[str, str], path: FieldPath) -> Iterator[FormProble
     """Check keys and values of labels, also of a selector's matchLabels."""
     for key, value in labels.items():
         yield from invalid((*path, key), key, key_errors(key))
-        yield from invalid((*path, key), value, value_errors(value))
+        wild = "*" in value or "?" in value
+        hint = "labels have no wildcards: write matchExpressions, operator: In and each value"
+        yield from invalid((*path, key), value, value_errors(value), hint if wild else "")
 
 
 def check_selector(selector: LabelSelector, path: FieldPath) -> Iterator[FormProblem]:
@@ -85,11 +87,15 @@ def check_selector(selector: LabelSelector, path: FieldPath) -> Iterator[FormPro
         if not requirement.given("operator"):
             yield required((*at, "operator"), "one of In, NotIn, Exists, DoesNotExist")
         elif requirement.operator in ("In", "NotIn") and not requirement.values:
-            yield required((*at, "values"), "must be specified when `operator` is 'In' or 'NotIn'")
+            wrong = "must be specified when `operator` is 'In' or 'NotIn'"
+            instead = "Exists" if requirement.operator == "In" else "DoesNotExist"
+            hint = f"write values: [VALUE], or operator: {instead} for any value"
+            yield required((*at, "values"), wrong, hint)
         elif requirement.operator in ("Exists", "DoesNotExist") and requirement.values:
             yield FormProblem(
                 (*at, "values"),
                 "Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+                f"write operator: {'In' if requirement.operator == 'Exists' else 'NotIn'}",
             )
         yield from invalid((*at, "key"), requirement.key, key_errors(requirement.key))
         for number, value in enumerate(requirement.values):
@@ -173,7 +179,7 @@ def check_match_conditions(conditions: Sequence[MatchCondition]) -> Iterator[For
             yield required((*at, "name"))
         else:
             wrongs = key_errors(condition.name)
-            yield from invalid((*at, "name"), condition.name, wrongs)
+            yield from invalid((*at, "name"), condition.name, wrongs, _name_hint(condition.name))
     yield from duplicates(path, (condition.name for condition in conditions), "name")
 
 
@@ -199,7 +205,7 @@ def check_param_kind(kind: ParamKind | None) -> Iterator[FormProblem]:
     at: FieldPath = ("spec", "paramKind", "apiVersion")
     group, slash, version = kind.api_version.rpartition("/")
     if not kind.api_version:
-        yield required(at)
+        yield required(at, hint="write apiVersion: GROUP/VERSION, or v1 for the core group")
     elif "/" in group:
         wrong = f"unexpected GroupVersion string: {kind.api_version}"
         yield from invalid(at, kind.api_version, [wrong])
@@ -229,8 +235,8 @@ def check_param_ref(ref: ParamRef | None) -> Iterator[FormProblem]:
     if ref.selector is not None:
         yield from check_selector(ref.selector, (*path, "selector"))
         if ref.name:
-            yield FormProblem((*path, "name"), exclusive)
-            yield FormProblem((*path, "selector"), exclusive)
+            yield FormProblem((*path, "name"), exclusive, "remove one of them")
+            yield FormProblem((*path, "selector"), exclusive, "remove one of them")
     elif not ref.name:
         yield required(path, "one of name or selector must be specified")
     if not ref.given("parameter_not_found_action"):

@@ -45,14 +45,16 @@ def check_policy(policy: Policy) -> Iterator[FormProblem]:
                     at_key=True,
                 )
     elif spec.param_ref is not None and spec.param_kind is None:
-        yield required(("spec", "paramKind"), "must be specified with paramRef")
+        hint = "write paramKind, such as {apiVersion: v1, kind: ConfigMap}"
+        yield required(("spec", "paramKind"), "must be specified with paramRef", hint)
     timeout = spec.timeout_seconds
     if timeout is not None and not (math.isfinite(timeout) and 0 < timeout <= MAX_TIMEOUT):
         wrong = f"must be more than 0 and at most {MAX_TIMEOUT} seconds"
         given = int(timeout) if timeout.is_integer() else timeout
         yield from invalid(("spec", "timeoutSeconds"), given, [wrong])
     rules = spec.match_constraints.resource_rules
-    if spec.pod_controllers and not any(matches_pods(rule.plain()) for rule in rules):
+    matched = [matches_pods(rule.plain()) for rule in rules]  # none: that is another problem
+    if spec.pod_controllers and matched and not any(matched):
         wrong = "no resource rule matches pods, so podControllers has no effect"
         hint = "write apiGroups: [''], apiVersions: [v1], resources: [pods] in a rule"
         yield FormProblem(("spec", "podControllers"), f"Invalid value: true: {wrong}", hint)
@@ -100,10 +102,11 @@ def _check_exceptions(
         for number, name in enumerate(exception.validations or ()):
             if not name or name not in validation_names:
                 known = list(filter(None, validation_names))
+                listed = f"named validations: {', '.join(known)}"
                 yield FormProblem(
                     (*at, "validations", number),
                     f'Not found: "{name}": no validation has this name',
-                    did_you_mean(name, known) or f"named validations: {', '.join(known) or 'none'}",
+                    did_you_mean(name, known) or (listed if known else f"write name: {name} in it"),
                 )
 
 

@@ -12,7 +12,7 @@ from policyd.errors import Problem
 from policyd.json_types import JSONObject
 from policyd.policy.compile.bindings import of_policy, policy_name, problems_of
 from policyd.policy.compile.match_rules import match_rules
-from policyd.policy.model.findings import FormProblem, did_you_mean
+from policyd.policy.model.findings import FormProblem, nearest_or_listed
 from policyd.policy.model.kinds import Policy
 from policyd.policy.model.rollout import PolicyRollout, Rollout
 from policyd.policy.source.loaded_documents import Document, Sources
@@ -126,7 +126,7 @@ class PolicyRollouts:
         for number, document in enumerate(named):
             wrong = _wrong(name, policy, named[0] if number else None)
             if wrong and document.model is not None:
-                hint = did_you_mean(name, self._policies) if policy is None else ""
+                hint = nearest_or_listed(name, self._policies) if policy is None else ""
                 yield document, document.problem(FormProblem(("spec", "policyName"), wrong, hint))
 
 

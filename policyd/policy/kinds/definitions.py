@@ -17,6 +17,8 @@ from policyd.policy.source.loaded_documents import Document, Sources
 KIND = "CustomResourceDefinition"
 _GROUP = "apiextensions.k8s.io"
 API_VERSION = f"{_GROUP}/v1"
+_SCOPES = ("Cluster", "Namespaced")
+_VERSION = "{name: v1, served: true, storage: true, schema: {openAPIV3Schema: …}}"
 _DEEPEST = 200  # levels of a schema
 
 
@@ -68,7 +70,9 @@ def usable(crd: JSONObject) -> bool:
 
 def _check(raw: dict[str, Any]) -> Iterator[FormProblem]:
     if raw.get("apiVersion") != API_VERSION:
-        yield FormProblem(("apiVersion",), f"only {API_VERSION} is understood of a {KIND}")
+        message = f"only {API_VERSION} is understood of a {KIND}"
+        hint = f"write {API_VERSION}, and the schema in each of versions"
+        yield FormProblem(("apiVersion",), message, hint)
         return
     spec = raw.get("spec")
     if not isinstance(spec, dict):
@@ -81,13 +85,16 @@ def _check(raw: dict[str, Any]) -> Iterator[FormProblem]:
         yield from _text(names, "plural", ("spec", "names"))
     else:
         yield _wrong(("spec", "names"), "an object")
-    if spec.get("scope", "Cluster") not in ("Cluster", "Namespaced"):
-        yield _wrong(("spec", "scope"), "Namespaced or Cluster")
+    scope = spec.get("scope", "Cluster")
+    if scope not in _SCOPES:
+        near = str(scope).capitalize()
+        hint = f"write {near}" if near in _SCOPES else ""
+        yield FormProblem(("spec", "scope"), "expected Namespaced or Cluster", hint)
     if not isinstance(spec.get("conversion"), dict | None):
         yield _wrong(("spec", "conversion"), "an object")
     versions = spec.get("versions")
     if not isinstance(versions, list):
-        yield _wrong(("spec", "versions"), "a list")
+        yield FormProblem(("spec", "versions"), "expected a list", f"write [{_VERSION}]")
         return
     for index, version in enumerate(versions):
         yield from _version(version, ("spec", "versions", index))
@@ -95,7 +102,7 @@ def _check(raw: dict[str, Any]) -> Iterator[FormProblem]:
 
 def _version(version: Any, at: FieldPath) -> Iterator[FormProblem]:
     if not isinstance(version, dict):
-        yield _wrong(at, "an object")
+        yield FormProblem(at, "expected an object", f"write {_VERSION}")
         return
     yield from _text(version, "name", at)
     for field in ("served", "storage"):

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from policyd._core.eval.layout import Layout
 from policyd.cel.plan.planner import plan
 from policyd.cel.syntax.ast import Checked, Literal
+from policyd.cel.syntax.recursion import nodes
 from policyd.errors import BudgetExceeded, CelCompileError, Problem
 from policyd.policy.lint.run import LintRun
 from policyd.policy.model.expressions import CONDITION, VALIDATION
@@ -20,7 +21,18 @@ def constant(run: LintRun) -> Iterator[Problem]:
         if outcome is not None:
             word = str(outcome).lower()
             message = f"is always {word} and does not depend on the request"
-            yield document.advice(expression.at, RULE, message, f"write {word} if this is intended")
+            hint = _uninterpolated(checked) or f"write {word} if this is intended"
+            yield document.advice(expression.at, RULE, message, hint)
+
+
+def _uninterpolated(checked: Checked) -> str:
+    """Return the remedy for ``${object.x}`` in a string, which other languages replace."""
+    texts = (str(node.value) for node in nodes(checked.expr) if isinstance(node, Literal))
+    for _, opened, rest in (text.partition("${") for text in texts):
+        inner = rest.partition("}")[0].strip()
+        if opened and inner:
+            return f"nothing is replaced in a string: write {inner} without quotes"
+    return ""
 
 
 def outcome_of(checked: Checked) -> bool | None:

@@ -23,7 +23,7 @@ from policyd.policy.model.exceptions import (
     PolicyException,
 )
 from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
-from policyd.policy.model.findings import FormProblem, did_you_mean
+from policyd.policy.model.findings import FormProblem, did_you_mean, nearest_or_listed
 from policyd.policy.model.kinds import (
     AnyBinding,
     AnyPolicy,
@@ -41,8 +41,13 @@ _HIDING_NAMES = ("object", "variables", "_")
 _FOREIGN = {
     "kyverno.io": "a Kyverno policy",
     "policies.kyverno.io": "a Kyverno policy",
+    "constraints.gatekeeper.sh": "a Gatekeeper constraint",
+    "mutations.gatekeeper.sh": "a Gatekeeper mutation",
     "templates.gatekeeper.sh": "a Gatekeeper template",
 }
+
+
+_FOREIGN_HINT = "convert it with policyd import, or rewrite it as a policyd.dev/v1 Policy"
 
 
 def advise(run: LintRun) -> Iterator[Problem]:
@@ -50,8 +55,17 @@ def advise(run: LintRun) -> Iterator[Problem]:
     sources = run.sources
     labels = {key for each in sources.of_kind("Namespace") for key in labels_of(each.raw)}
     bound = set(_bound(sources))
+    params = {
+        (kind.api_version, kind.kind)
+        for each in sources.documents
+        if isinstance(each.model, AnyPolicy) and (kind := each.model.spec.param_kind)
+    }
     for document in sources.documents:
-        findings = [*_advise_document(document, run.today), *_selectors(document, labels)]
+        is_param = (document.api_version, document.kind) in params
+        findings = [
+            *_advise_document(document, run.today, is_param=is_param),
+            *_selectors(document, labels),
+        ]
         if document.kind in _NEEDS_BINDING and (document.kind, document.name) not in bound:
             findings.append(
                 FormProblem(
@@ -67,14 +81,12 @@ def advise(run: LintRun) -> Iterator[Problem]:
     yield from _dangling_exceptions(sources)
 
 
-def _advise_document(document: Document, today: date) -> Iterator[FormProblem]:
+def _advise_document(document: Document, today: date, *, is_param: bool) -> Iterator[FormProblem]:
     policy = document.model
-    if document.group in _FOREIGN:
+    if document.group in _FOREIGN and not is_param:
         what = _FOREIGN[document.group]
         message = f"policyd does not evaluate {what}: it can only be used as params"
-        yield FormProblem(
-            ("kind",), message, "rewrite it as a policyd.dev/v1 Policy", rule="foreign-policy"
-        )
+        yield FormProblem(("kind",), message, _FOREIGN_HINT, rule="foreign-policy")
     if isinstance(policy, PolicyException):
         yield from _policy_exception(policy, today)
     if not isinstance(policy, AnyPolicy):
@@ -238,6 +250,17 @@ def _bound(sources: Sources) -> Iterator[tuple[str, str]]:
             yield kind, str(document.spec.get("policyName"))
 
 
+def _bound_instead(sources: Sources, kind: str, name: str) -> str:
+    """Return the remedy for the binding of a policy that does not exist."""
+    same = next((each.kind for each in sources.of_kind("Policy", *_NEEDS_BINDING)
+                 if each.name == name), "")  # fmt: skip
+    if same == "Policy":
+        return "remove it: a Policy has no binding; its match rules and actions are its own"
+    if same:
+        return f"write kind: {same}Binding"
+    return nearest_or_listed(name, (each.name for each in sources.of_kind(kind)))
+
+
 def _dangling_bindings(sources: Sources) -> Iterator[Problem]:
     """Report bindings of missing policies: the API server accepts them, but they have no effect."""
     policies = {(each.kind, each.name): each.model for each in sources.of_kind(*_NEEDS_BINDING)}
@@ -261,7 +284,7 @@ def _dangling_bindings(sources: Sources) -> Iterator[Problem]:
                 finding = FormProblem(
                     ("spec", "policyName"),
                     f"{kind} {name!r} does not exist: the binding has no effect",
-                    did_you_mean(name, (known for of, known in policies if of == kind)),
+                    _bound_instead(sources, kind, name),
                     rule="dangling-binding",
                 )
                 yield document.problem(finding, "advice")

@@ -16,10 +16,12 @@ from policyd.cel.types.structs import ADMISSION, Structs
 from policyd.cel.types.types import BOOL, Kind, Type
 from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
+from policyd.mutation.schemas.leaves import quantity
 from policyd.mutation.schemas.schemas import ANY_KIND, Gvk
 from policyd.pattern.compiler import compile_pattern
 from policyd.pattern.faults import PatternError
-from policyd.pattern.marks import Mark, split
+from policyd.pattern.leaves import is_text
+from policyd.pattern.marks import Mark, UnknownMark, split
 from policyd.policy.kinds.object_types import ObjectTypes
 from policyd.policy.lint.guards.cases import matches_any
 from policyd.policy.lint.run import LintRun
@@ -108,9 +110,15 @@ def has_condition(tree: Any) -> bool:
     if isinstance(tree, list):
         return any(map(has_condition, tree))
     return isinstance(tree, dict) and any(
-        split(key)[0] in (Mark.CONDITION, Mark.GLOBAL) or has_condition(value)
-        for key, value in tree.items()
+        _is_condition(key) or has_condition(value) for key, value in tree.items()
     )
+
+
+def _is_condition(key: str) -> bool:
+    try:
+        return split(key)[0] in (Mark.CONDITION, Mark.GLOBAL)
+    except UnknownMark:
+        return False  # an error of the overlay
 
 
 def misfits(
@@ -122,8 +130,10 @@ def misfits(
 
 
 def _misfits(tree: Any, schema: SchemaType, path: FieldPath) -> Iterator[PlacedMisfit]:
-    if schema.scalar == Scalar.UNTYPED:
-        return  # a quantity, or a value that the schema does not restrict
+    if schema.scalar == Scalar.UNTYPED:  # a quantity, or a value that the schema does not restrict
+        if schema.leaf is quantity and isinstance(tree, str):
+            yield from _unfit_amount(tree, "a quantity", path)
+        return
     if isinstance(tree, dict):
         if schema.is_map:
             yield from _misfits_of_keys(tree, schema, path)
@@ -171,12 +181,28 @@ def _misfit_of_leaf(value: Any, schema: SchemaType, path: FieldPath) -> Iterator
             hint = f'write "{str(value).lower()}", in quotes' if schema.scalar else ""
             what = f"the field is {form}, but the pattern is a boolean"
             yield path, Misfit(what, hint, unquoted=schema.scalar == Scalar.STRING)
+    elif isinstance(value, str) and (value.startswith(("^", ".*")) or value.endswith("$")):
+        glob = value.removeprefix("^").removesuffix("$").replace(".*", "*").replace("\\", "")
+        what = f'"{value}" is no regular expression in a pattern'
+        yield path, Misfit(what, f'write "{glob}", or expression with matches()')
+    elif isinstance(value, str) and schema.scalar == Scalar.NUMERIC:
+        yield from _unfit_amount(value, "a number", path)
     elif isinstance(value, int | float) and schema.scalar == Scalar.BOOLEAN:
         what = "the field is a boolean, but the pattern is a number"
         yield path, Misfit(what, "write true or false")
     elif schema.is_map:
         hint = 'only "*" and "?*" match maps'
         yield path, Misfit("the field is a map, but the pattern is a scalar", hint)
+
+
+def _unfit_amount(value: str, form: str, path: FieldPath) -> Iterator[PlacedMisfit]:
+    if is_text(value):
+        what = f'the field is {form}, and "{value}" fits none'
+        ends = value.split("..")
+        hint = "write >=1, <=5, 1-5 or 1 | 5, with units for quantities"
+        if len(ends) == 2 and not any(map(is_text, ends)):
+            hint = f"write {'-'.join(ends)}"
+        yield path, Misfit(what, hint)
 
 
 def _unfit_strings(

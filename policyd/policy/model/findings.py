@@ -8,22 +8,23 @@ to write instead; the nearest of misspelt names is found here.
 
 import functools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from policyd.errors import Fix
 from policyd.json_types import FieldPath
 from policyd.mutation import KINDS
-from policyd.pattern.scalar_hints import UNQUOTED, unquoted_hint
 from policyd.policy.model import shapes
 from policyd.policy.model.base import Model, ModelError, aliases
+from policyd.policy.model.value_hints import EXPRESSIONS, type_hint
 
 
 @dataclass(frozen=True, slots=True)
 class FormProblem:
     """``path`` leads to the field; ``at_key``: the name of the field is at fault, not its value.
-    ``meant``: the fields of that object that an unknown one probably stands for.
+    ``meant``: the fields that an unknown one probably stands for, of that object or of the one in
+    its field ``within``.
     """
 
     path: FieldPath
@@ -33,6 +34,7 @@ class FormProblem:
     rule: str = "invalid"
     fix: Fix | None = None
     meant: frozenset[str] = frozenset()
+    within: str = ""
 
 
 def path_text(path: Iterable[str | int]) -> str:
@@ -63,7 +65,11 @@ _POLICY_ONLY = {
 }
 # The lowest ratio of difflib for a misspelt value: READ is not meant as CREATE.
 _CLOSE_VALUE = 0.7
+_MOST_NAMES = 10  # that a hint lists
 _WRITE_POLICY = "write a policyd.dev/v1 Policy: only that kind has {}"
+
+_WITHIN = ("spec", "metadata")
+_INDENT = "indent it: it belongs below {}"
 
 _EXPECTED = {
     shapes.STRING: "a string",
@@ -91,33 +97,53 @@ def _translate(fault: shapes.ShapeFault, model: type[Model]) -> FormProblem:
         return FormProblem(path, "Required value")
     if kind in _EXPECTED:
         message = f"expected {_EXPECTED[kind]}, got {_named(value)}"
-        fields = _model_at(model, path) if kind == shapes.MODEL else frozenset()
-        return FormProblem(path, message, _type_hint(kind, value, path, fields))
+        known = value_instead(path, value) if isinstance(value, str) else ""
+        siblings = _fields_at(model, path[:-1])
+        hint = type_hint(kind, value, path, _model_at(model, path), siblings)
+        return FormProblem(path, message, f"write {known}" if known else hint)
     return FormProblem(path, f"Invalid value: {quoted(value)}: {fault.detail}")
 
 
 def _unknown_field(path: FieldPath, model: type[Model]) -> FormProblem:
-    name = str(path[-1])
-    known = sorted(_model_at(model, path[:-1]))
+    written = str(path[-1])
+    name = "".join(filter(str.isprintable, written)).strip()
+    known = sorted(_fields_at(model, path[:-1]))
+    hint = _instead(name, path, model, known)
+    within = next((each for each in _WITHIN if hint == _INDENT.format(each)), "")
+    meant = frozenset((name,)) if within or name in known else frozenset[str]()
+    if hint.startswith(("did you mean ", "write ")):
+        meant = frozenset(known).intersection(words(hint))
+    if not written.isprintable():
+        sign = next(each for each in written if not each.isprintable())
+        hint = f"write blanks for the invisible character U+{ord(sign):04X}"
+    message = f'unknown field "{written}"'
+    return FormProblem(path, message, hint, True, "unknown-field", None, meant, within)
+
+
+def _instead(name: str, path: FieldPath, model: type[Model], known: Sequence[str]) -> str:
+    """Return the remedy for an unknown field of an object that has the ``known`` ones."""
     import difflib  # only for what is misspelled
 
     near = difflib.get_close_matches(name, known, n=1)
     if path[:2] == ("spec", _POLICY_ONLY.get(name)):
-        hint = _WRITE_POLICY.format(name)
-    elif instead := field_instead(model.__name__, path):
-        hint = instead
-    elif near:
-        hint = f"did you mean {near[0]}?"
-    elif known == ["matchExpressions", "matchLabels"]:
-        hint = f"write matchLabels: {{{name}: …}}"
-    elif known:
-        hint = "known fields: " + ", ".join(known)
-    else:
-        hint = ""
-    named = hint.startswith(("did you mean ", "write "))
-    meant = frozenset(known).intersection(words(hint)) if named else frozenset()
-    message = f'unknown field "{name}"'
-    return FormProblem(path, message, hint, at_key=True, rule="unknown-field", meant=meant)
+        return _WRITE_POLICY.format(name)
+    if instead := field_instead(model.__name__, path):
+        return instead
+    if any(sign in name for sign in "()[]{}"):  # the rest of an expression
+        return "YAML ends the value before it at ',' between { and }: put that value in quotes"
+    if len(path) == 1:
+        inner = (each for each in _WITHIN if name in _fields_at(model, (each,)))
+        if field := next(inner, ""):
+            return _INDENT.format(field)
+    if near:
+        return f"did you mean {near[0]}?"
+    if "." in name and "set" in known:
+        return f"write set: {{{name}: …}}"
+    if known == ["expression"]:
+        return EXPRESSIONS.get(str(path[-2]), "write expression: …")
+    if known == ["matchExpressions", "matchLabels"]:
+        return f"write matchLabels: {{{name}: …}}"
+    return "known fields: " + ", ".join(known) if known else ""
 
 
 def _unsupported_value(path: FieldPath, value: object, supported: str) -> FormProblem:
@@ -136,6 +162,9 @@ def _unsupported_value(path: FieldPath, value: object, supported: str) -> FormPr
         return FormProblem(
             path, message, f"write {write}", fix=Fix(value, write) if write == same else None
         )
+    parts = [folded.get(each.strip().lower(), "") for each in value.split(",")]
+    if all(parts):
+        return FormProblem(path, message, f"write {', '.join(parts)}, each as an item of the list")
     import difflib  # only for what is misspelled
 
     near = difflib.get_close_matches(value.lower(), folded, n=1, cutoff=_CLOSE_VALUE)
@@ -148,6 +177,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
     near = difflib.get_close_matches(name, list(known), n=1)
     return f"did you mean {near[0]}?" if near else ""
+
+
+def nearest_or_listed(name: str, known: Iterable[str]) -> str:
+    """Return the hint at the nearest of the known names, or at all of them."""
+    names = sorted(known)
+    listed = ", ".join(names[:_MOST_NAMES]) or "none"
+    return did_you_mean(name, names) or f"there are: {listed}"
 
 
 def words(text: str) -> list[str]:
@@ -166,51 +202,20 @@ def _named(value: object) -> str:
     return quoted(value)
 
 
-def _type_hint(kind: str, value: object, path: FieldPath, fields: Iterable[str]) -> str:
-    """Return the remedy for a value of a wrong type; ``fields``: those of the object expected."""
-    if kind == shapes.STRING and isinstance(value, bool | int | float):
-        return UNQUOTED
-    if kind == shapes.STRING and isinstance(value, dict | list):
-        signs = "{ … } as an object" if isinstance(value, dict) else "[ … ] as a list"
-        return f"YAML reads {signs}: put the value in quotes, or on its own lines after '|'"
-    glued = next((key for key in value if key.startswith("-")), "") if type(value) is dict else ""
-    if kind == shapes.LIST and glued:
-        return f"write a blank after the '-': - {glued[1:]}: …"
-    if kind == shapes.LIST and path[-1] == "variables" and isinstance(value, dict):
-        name = next(iter(value), "NAME")
-        return f"write a list of variables: - {{name: {name}, expression: …}}"
-    if kind == shapes.MODEL and path[-2:-1] in (("matchConditions",), ("validations",)):
-        name = "name: NAME, " if path[-2] == "matchConditions" else ""
-        return f"write {{{name}expression: …}}"
-    if kind == shapes.MODEL and path[-1] == "jsonPatch":
-        return "write expression: '[JSONPatch{op: \"add\", path: …, value: …}]'"
-    if kind == shapes.MODEL and "name" in fields and isinstance(value, str):
-        return f"write {{name: {quoted(value)}}}"
-    if kind == shapes.MAP and isinstance(value, list | tuple):
-        return "write NAME: VALUE, one per line, without '- '"
-    if kind == shapes.LIST and isinstance(value, str) and value:
-        return f"write [{', '.join(_plain(each.strip()) for each in value.split(','))}]"
-    if kind == shapes.LIST:
-        return "write [a, b], or one item per line after '- '"
-    if kind == shapes.BOOLEAN:
-        return unquoted_hint(value, number=False)
-    return unquoted_hint(value, number=True) if kind in (shapes.INTEGER, shapes.NUMBER) else ""
-
-
-def _plain(text: str) -> str:
-    """Return a string as YAML may have it, in quotes if it has unusual characters."""
-    usual = text.replace("-", "").replace(".", "").replace("/", "").isalnum()
-    return text if usual and text[0].isalpha() else quoted(text)
-
-
-def _model_at(model: type[Model], path: FieldPath) -> frozenset[str]:
+def _fields_at(model: type[Model], path: FieldPath) -> frozenset[str]:
     """Return the field names of the model at ``path`` below ``model``; empty if unknown."""
+    here = _model_at(model, path)
+    return aliases(here) if here else frozenset()
+
+
+def _model_at(model: type[Model], path: FieldPath) -> type[Model] | None:
+    """Return the model at ``path`` below ``model``, or of the items of a list there."""
     here: type[Model] | None = model
     for part in path:
         if isinstance(part, int):
             continue
         here = _field_model(here, part) if here else None
-    return aliases(here) if here else frozenset()
+    return here
 
 
 def _field_model(model: type[Model], alias: str) -> type[Model] | None:

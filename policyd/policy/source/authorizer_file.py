@@ -34,12 +34,12 @@ def load_rules(data: bytes, name: str) -> tuple[AuthorizerRule, ...]:
         raise PolicySchemaError(problems)
     value, origin = values[0]
     alone = isinstance(value, list)
-    raw: dict[str, Any] = {"authorizer": value} if alone else value
+    raw: Any = {"authorizer": value} if alone else value
     document = Document("", "", "", "", name, 0, {}, origin=origin)
-    if not isinstance(raw, dict):
-        raise PolicySchemaError(
-            [document.problem(FormProblem((), "expected a list of rules", _HINT))]
-        )
+    if not isinstance(raw, dict) or "kind" in raw:
+        given = f", got a {raw['kind']}" if isinstance(raw, dict) else ""
+        wrong = FormProblem((), f"expected a list of rules{given}", _HINT)
+        raise PolicySchemaError([document.problem(wrong)])
     try:
         return _Rules.validated(raw).authorizer
     except ModelError as error:

@@ -20,6 +20,8 @@ from policyd.regular_files import open_regular
 
 SUFFIXES = (".yaml", ".yml", ".json")
 _PACKED = ".gz"
+WILDCARDS = "*?["
+NO_MATCH = "no file matches; a shell expands wildcards outside of quotes only"
 # Bytes, decompressed, of one file; real sources have a few MiB. A server reads no more in one set.
 MAX_BYTES = 64 * 2**20
 # Bytes of a file of a ConfigMap, decompressed, and of all files of one: a ConfigMap has at most
@@ -222,7 +224,8 @@ def _expand(path: str | Path, problems: list[Problem]) -> Iterator[str]:
         return
     tree = walk(str(path))
     for fault in tree.faults:
-        problems.append(Problem(fault.reason, file=shown(fault.path), rule="unreadable"))
+        hint = NO_MATCH if any(sign in fault.path for sign in WILDCARDS) else ""
+        problems.append(Problem(fault.reason, file=shown(fault.path), hint=hint, rule="unreadable"))
     if tree.folders:
         yield from (file for file in tree.files if is_source(file.rpartition("/")[2]))
     else:
@@ -232,4 +235,7 @@ def _expand(path: str | Path, problems: list[Problem]) -> Iterator[str]:
 def unreadable(name: str, error: Exception) -> Problem:
     """Return the problem of a file that cannot be read."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return Problem(f"cannot be read: {reason}", file=shown(name), rule="unreadable")
+    hint = ""
+    if isinstance(error, gzip.BadGzipFile | EOFError | zlib.error):
+        hint = f"compress it with gzip, or rename it to {without_packing(shown(name))}"
+    return Problem(f"cannot be read: {reason}", file=shown(name), hint=hint, rule="unreadable")

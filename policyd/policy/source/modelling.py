@@ -90,10 +90,11 @@ def _without_misspelt(raw: dict[str, Any], findings: list[FormProblem]) -> list[
     meant: dict[FieldPath, set[str]] = {}
     for each in findings:
         if each.meant:
+            path = (*each.path[:-1], each.within) if each.within else each.path[:-1]
             parent: Any = raw
-            for step in each.path[:-1]:
-                parent = parent[step]
-            meant.setdefault(each.path[:-1], set()).update(each.meant.difference(parent))
+            for step in path:
+                parent = parent.get(step) if step == each.within else parent[step]
+            meant.setdefault(path, set()).update(each.meant.difference(parent or ()))
 
     def follows(each: FormProblem) -> bool:
         steps = enumerate(each.path)

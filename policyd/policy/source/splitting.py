@@ -1,5 +1,6 @@
 """Split the bytes of one source file into documents without models; Lists are unrolled."""
 
+import codecs
 import re
 from collections.abc import Iterator
 from hashlib import sha256
@@ -81,7 +82,10 @@ def _values(name: str, data: bytes, budget: SourceBudget) -> _Split:
         _read(Chunk(name, text, 0), found, budget)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        return _Split([], [Problem("not valid UTF-8", name, line, 1, rule="syntax")])
+        wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        wrong = "UTF-16 is not read" if wide else "not valid UTF-8"
+        hint = "save the file as UTF-8" + (", in PowerShell: Out-File -Encoding utf8" * wide)
+        return _Split([], [Problem(wrong, name, line, 1, hint=hint, rule="syntax")])
     except OverBudget as error:
         return _Split([], [*found.problems, over_budget(name, error)])
     return found
@@ -289,6 +293,12 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+_NAMELESS_HINT = (
+    "leave out files of other programs; of a cluster, give objects as kubectl prints them with "
+    "-o yaml"
+)
+
+
 def _nameless(document: Document, value: object) -> Problem:
     """Return the problem of a document that is not an object with kind and apiVersion."""
     if isinstance(value, dict):
@@ -300,5 +310,11 @@ def _nameless(document: Document, value: object) -> Problem:
     words = isinstance(value, dict) and any(
         isinstance(value.get(field), bool) for field in ("apiVersion", "kind")
     )
-    hint = "YAML reads y, n, yes, no, on and off as booleans: put it in quotes" if words else ""
+    hint = _NAMELESS_HINT
+    if words:
+        hint = "YAML reads y, n, yes, no, on and off as booleans: put it in quotes"
+    elif isinstance(value, dict) and isinstance(value.get("kind"), str):
+        hint = "write apiVersion: v1 for the core group, or GROUP/VERSION"
+    elif isinstance(value, dict) and "apiVersion" in value:
+        hint = "write kind: the name of its kind, such as Pod"
     return document.problem(FormProblem((), message, hint, rule=NOT_AN_OBJECT))

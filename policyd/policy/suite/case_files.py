@@ -10,17 +10,25 @@ from policyd.policy.source.files import read_bytes
 from policyd.policy.source.fixtures import inside, read_beside
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.splitting import read_values
+from policyd.policy.suite.missing_policies import nearest_file
 
 
 class CaseError(Exception):
-    """A case cannot be run; the message is the reason."""
+    """A case cannot be run; the message is the reason. ``line``: in the suite; 0: the case's."""
+
+    def __init__(self, message: str, line: int = 0) -> None:
+        super().__init__(message)
+        self.line = line
 
 
 def one_object(suite: Document, name: str) -> JSONObject:
     """Return the object of a file; raises CaseError unless it has exactly one."""
     found = objects(suite, name)
     if len(found) != 1:
-        raise CaseError(f"{_shown(suite, name)}: expected one object, got {len(found)}")
+        raise CaseError(
+            f"{_shown(suite, name)}: expected one object, got {len(found)}: "
+            "write a file and a case, or a row of a table, for each"
+        )
     return found[0]
 
 
@@ -30,8 +38,11 @@ def objects(suite: Document, name: str) -> list[JSONObject]:
     try:
         data = _content(suite, name, shown)
         values, problems = read_values(shown, data, SourceBudget(FIXTURE))
+    except FileNotFoundError as error:
+        hint = nearest_file(suite, Path(suite.file).parent / name)
+        raise CaseError(f"{shown}: {error.strerror}: {hint}") from None
     except (ValueError, EOFError, zlib.error) as error:  # the last two of a broken .gz
-        raise CaseError(f"{shown}: {error}") from None
+        raise CaseError(f"{shown}: {str(error).removeprefix(f'{name}: ')}") from None
     if problems:
         raise CaseError(f"{shown}: {PolicySchemaError(problems)}")
     if not all(isinstance(value, dict) for value in values):

@@ -65,8 +65,7 @@ def _changed(obj: JSONObject, case: SuiteCase, suite: Document) -> JSONObject:
         return changed_object(obj, case)
     except PathError as error:
         at_key = error.path in case.changes
-        line, column = suite.origin.find(path_text(path_of(case, error)), at_key=at_key)
+        line, _ = suite.origin.find(path_text(path_of(case, error)), at_key=at_key)
         hint = f"; {error.hint}" if error.hint else ""
-        raise CaseError(
-            f"{suite.file}:{line}:{column}: {error.path}: {error.message}{hint}"
-        ) from None
+        path = "" if error.message.startswith(f"{error.path}: ") else f"{error.path}: "
+        raise CaseError(f"{path}{error.message}{hint}", line) from None

@@ -20,7 +20,9 @@ def missing_policies(suite: Document) -> Iterator[Problem]:
         if not there:
             message = f"Not found: {quoted(name)}: no such file or directory"
             where = ("policies", index)
-            yield suite.problem(FormProblem(where, message, _hint(suite, path), rule="suite"))
+            yield suite.problem(
+                FormProblem(where, message, nearest_file(suite, path), rule="suite")
+            )
 
 
 def _exists(path: Path) -> bool:
@@ -32,7 +34,7 @@ def _exists(path: Path) -> bool:
         return True
 
 
-def _hint(suite: Document, path: Path) -> str:
+def nearest_file(suite: Document, path: Path) -> str:
     """Return the nearest name in the folder, or what names are relative to."""
     names = sorted(suite.beside or ())
     if suite.beside is None:

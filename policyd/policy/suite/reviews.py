@@ -179,7 +179,13 @@ def assumption(
     group = api_version.rpartition("/")[0]
     import difflib  # only for what is misspelled
 
-    near = difflib.get_close_matches(kind, mapper.kinds_of(group), n=1)
+    near = difflib.get_close_matches(kind, mapper.kinds_of(group), n=1, cutoff=0.8)
+    homes = [each for each in mapper.of_kind(kind) if not each.doubt]
+    if homes and not near:
+        home = next((each for each in homes if each.version == "v1"), homes[-1])
+        version = f"{home.group}/{home.version}" if home.group else home.version
+        return Assumption(text, f"write apiVersion: {version}")
+    near = near or difflib.get_close_matches(kind, mapper.kinds_of(group), n=1)
     return Assumption(text, f"did you mean {near[0]}?" if near else "")
 
 

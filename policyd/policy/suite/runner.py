@@ -105,7 +105,7 @@ def run_case(
     start = perf_counter_ns()
     answer: CaseAnswer | None = None
     mismatches: tuple[Mismatch, ...] = ()
-    error, assumed = "", None
+    error, assumed, line = "", None, 0
     try:
         if case.expect is None:
             raise CaseError("the case expects nothing")
@@ -120,12 +120,12 @@ def run_case(
         answer = _answer(review, (case.webhook,) if case.webhook else BOTH, call)
         mismatches = (*compare(case.expect, answer), *_run_again(case, review, answer, call))
     except (CaseError, PolicydError, OSError) as wrong:
-        error = str(wrong)
+        error, line = str(wrong), wrong.line if isinstance(wrong, CaseError) else 0
     return CaseResult(
         suite=document.name,
         name=case.name,
         file=document.file,
-        line=document.place(path_text(case.path))[0],
+        line=line or document.place(path_text(case.path))[0],
         mismatches=mismatches,
         error=error,
         seconds=(perf_counter_ns() - start) / 1e9,

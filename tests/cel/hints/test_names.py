@@ -34,6 +34,10 @@ HINTS = [
     ("variables.containers.count()", "write size(variables.containers)"),
     ("variables.containers.count(c, c.tty)", "write size(variables.containers.filter(c, c.tty))"),
     ("object.list.any(c, c.a == 1)", "write object.list.exists(c, c.a == 1)"),
+    ("url(object.a).host() == 'b'", "write url(object.a).getHost()"),
+    ("any(object.list, c, c.a == 1)", "write object.list.exists(c, c.a == 1)"),
+    ("containers.all(c, c.a)", "write variables.containers"),
+    ("initContainers.all(c, c.a)", "write object.spec.initContainers"),
     ("object.list.forEach(c, c.a)", "write object.list.all(c, c.a)"),
     ("object.list.every(c, c.a)", "write object.list.all(c, c.a)"),
     ("object.name.match('a')", "write object.name.matches('a')"),
@@ -134,3 +138,8 @@ def test_a_function_of_a_newer_version_names_it(expression: str, hint: str) -> N
 def test_without_variables_the_hint_says_where_they_are_declared() -> None:
     (only,) = problems("variables.a == 1", PLAIN)
     assert only.hint == "declare spec.variables; matchConditions cannot use them"
+
+
+def test_the_variable_of_an_unknown_macro_is_no_other_problem() -> None:
+    for expression in ("any(object.list, c, c.a == 1)", "object.list.any(c, c.a == 1)"):
+        assert len(problems(expression)) == 1

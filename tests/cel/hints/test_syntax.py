@@ -46,6 +46,15 @@ MISTAKES = [
     ("has(object.a) »OR has(object.b)", "no operator 'OR'", "write ||"),
     ("»not has(object.a)", "no operator 'not'", "write !(…)"),
     ("»not object.spec.hostNetwork", "no operator 'not'", "write !object.spec.hostNetwork"),
+    ("'a' »not in ['a', 'b']", "no operator 'not in'", "write !('a' in ['a', 'b'])"),
+    (
+        "object.list»[*].image.startsWith('a')",
+        "no index [*]",
+        "write object.list.all(l, l.image.startsWith('a')) for all items, .exists(l, …) for any, "
+        ".map(l, l.image) for",
+    ),
+    ("object.list.map(c»: c.a).size() > 0", "a ':' cannot follow", "write object.list.map(c, c.a)"),
+    ("object.list.every(c»: c.a == 1)", "cannot follow", "write object.list.all(c, c.a == 1)"),
     ("'a' »not in object.list", "no operator 'not in'", "write !('a' in object.list)"),
     ("object.a »is null", "no operator 'is'", "write =="),
     ("object.a »is not null", "no operator 'is not'", "write !="),
@@ -63,6 +72,11 @@ MISTAKES = [
     ("»namespace == 'x'", "'namespace' is a word", "write request.namespace"),
     # Lambdas, loops, pipes
     ("object.list.all(c »=> c.a != '')", "written with =>", "write list.all(c, c.a != '')"),
+    ("object.list.all((c) »=> c.a != '')", "written with =>", "write list.all(c, c.a != '')"),
+    ("object.list.reduce((a, b) »=> a + b)", "written with =>", "sum(), min(), max() or join()"),
+    ("object.list.any(»|c| c.a != '')", "written with | |", "write list.exists(c, c.a != '')"),
+    ("object.a »between 1 and 5", "no operator 'between'", "write object.a >= 1 && object.a <= 5"),
+    ("object.a.»in(['b', 'c'])", "in is an operator", "write object.a in ['b', 'c']"),
     ("object.list.every(c »=> c.a)", "written with =>", "write list.all(c, c.a)"),
     ("object.list.some(c »-> c.a)", "written with ->", "write list.exists(c, c.a)"),
     ("[c.image »for c in object.list]", "with for", "write object.list.map(c, c.image)"),

@@ -164,8 +164,8 @@ def test_mistakes_are_placed(
     ("text", "message"),
     [
         ("set: {spec.containers.4.image: a}",
-         "suite.yaml:12:11: spec.containers.4.image: [4]: the list has 1 item"),
-        ("remove: [spec.volumes]", "suite.yaml:12:14: spec.volumes: volumes: the object has no such"),
+         "suite.yaml:12: spec.containers.4.image: [4]: the list has 1 item"),
+        ("remove: [spec.volumes]", "suite.yaml:12: spec.volumes: volumes: the object has no such"),
     ],
 )  # fmt: skip
 def test_a_wrong_path_into_a_file_fails_the_row(tmp_path: Path, text: str, message: str) -> None:

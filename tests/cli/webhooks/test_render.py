@@ -171,7 +171,9 @@ def test_check_refuses_invalid_configurations(folder: Path) -> None:
     done = run("check", "-p", "policies.yaml", "-f", "-", sent=text)
     assert "the timeout value must be between 1 and 30 seconds" in str(done.exception)
     none = run("check", "-p", "policies.yaml", "-f", "policies.yaml")
-    assert str(none.exception) == "no webhook configurations in policies.yaml"
+    missing, hint = str(none.exception).split("\n")
+    assert missing == "no webhook configurations in policies.yaml"
+    assert "kubectl get validatingwebhookconfigurations," in hint
 
 
 def test_the_library_is_rendered_and_reached(folder: Path) -> None:

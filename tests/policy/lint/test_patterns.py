@@ -51,6 +51,17 @@ def advised(
          'write "true", in quotes'),
         ({"metadata": {"labels": {"a": True}}},
          'pattern.metadata.labels.a: the field is a string, but the pattern is a boolean | write "true", in quotes'),
+        ({"spec": {"priority": "1..3"}},
+         'pattern.spec.priority: the field is a number, and "1..3" fits none | write 1-3'),
+        ({"spec": {"priority": "low | <5 & high"}},
+         'pattern.spec.priority: the field is a number, and "low | <5 & high" fits none | '
+         "write >=1, <=5, 1-5 or 1 | 5, with units for quantities"),
+        ({"spec": {"containers": [{"resources": {"limits": {"memory": "1Gi..4Gi"}}}]}},
+         "pattern.spec.containers[0].resources.limits.memory: the field is a quantity, and "
+         '"1Gi..4Gi" fits none | write 1Gi-4Gi'),
+        ({"spec": {"containers": [{"image": "^registry\\.io/.*$"}]}},
+         'pattern.spec.containers[0].image: "^registry\\.io/.*$" is no regular expression in a pattern | '
+         'write "registry.io/*", or expression with matches()'),
         ({"spec": {"hostPID": 0}},
          "pattern.spec.hostPID: the field is a boolean, but the pattern is a number | write true or false"),
         ({"spec": {"=(hostPID)": ">= 5"}},

@@ -38,6 +38,20 @@ def test_texts_that_are_no_path(path: str) -> None:
         parts_of(path)
 
 
+@pytest.mark.parametrize(
+    ("pointer", "path"),
+    [
+        ("/spec/containers/0/image", "spec.containers.0.image"),
+        ("/metadata/labels/app.kubernetes.io~1name", "metadata.labels['app.kubernetes.io/name']"),
+        ("/spec/containers/-", "spec.containers[+]"),
+    ],
+)
+def test_a_json_pointer_is_written_as_a_path(pointer: str, path: str) -> None:
+    with pytest.raises(PathError, match="is a path of a JSON Patch") as raised:
+        parts_of(pointer)
+    assert raised.value.hint == f"write {path}"
+
+
 SET: list[tuple[str, Any, tuple[str | int, ...]]] = [
     ("spec.replicas", 3, ("spec", "replicas")),
     ("spec.containers[2].image", "z", ("spec", "containers", 2, "image")),

@@ -160,4 +160,17 @@ def expression_problems(document: Document, version: KubernetesVersion) -> list[
     finally:
         expressions.close()
     reported = {problem.path for problem in document.problems}
-    return [problem for problem in expressions.problems if problem.path not in reported]
+    unread = any(path.startswith("spec.variables") for path in reported)
+    return [
+        problem
+        for problem in expressions.problems
+        if problem.path not in reported and not (unread and _of_variables(problem))
+    ]
+
+
+def _of_variables(problem: Problem) -> bool:
+    """Whether a variable is missing: that follows if the variables cannot be read."""
+    what, _, name = problem.message.partition("'")
+    name = name.partition("'")[0]
+    undefined = what == "undefined field " and f"variables.{name}" in problem.excerpt
+    return undefined or (what == "undeclared reference to " and name == "variables")

@@ -130,7 +130,7 @@ class _RuleAdvice:
                 where = " and ".join(group or "the core group" for group in self.rule.api_groups)
                 message = f"resource {name!r} does not exist in {where}"
                 hint = f"write {fix.new}: rules name the plural" if fix else ""
-                hint = hint or self._resource_hint(name)
+                hint = hint or self._resource_hint(resource)
                 yield self._finding("resources", index, message, hint, fix=fix)
         elif sub not in ("", "*", *subresources):
             hint = f"it has {', '.join(subresources)}" if subresources else "it has none"
@@ -217,12 +217,15 @@ class _RuleAdvice:
         }
         return Fix(name, found.pop()) if len(found) == 1 else None
 
-    def _resource_hint(self, name: str) -> str:
+    def _resource_hint(self, named: str) -> str:
+        name, _, last = named.partition("/")
+        last = last.rpartition("/")[2]
         for (group, plural), resource in sorted(self.known.items()):
             if name in resource.subresources and group in self.rule.api_groups:
                 return f"write {plural}/{name}" if plural == "pods" else ""
-            if name == f"{plural}.{group}":
-                return f"write {plural}; the group belongs in apiGroups: [{group}]"
+            prefixed = plural == last and name in (group, group.partition(".")[0] or "v1")
+            if prefixed or name == f"{plural}.{group}":
+                return f"write {plural}; the group belongs in apiGroups: [{_written(group)}]"
         here = [each for group, each in self.known if group in self.rule.api_groups]
         for (group, plural), resource in sorted(self.known.items()):
             if plural not in here and name.lower() in resource.aliases:
@@ -251,8 +254,12 @@ class _RuleAdvice:
 
 def _named(group: str) -> str:
     """Name a group as people do, and as rules do."""
-    name, written = (f"the group {group}", group) if group else ("the core group", '""')
-    return f"{name} (apiGroups: [{written}])"
+    name = f"the group {group}" if group else "the core group"
+    return f"{name} (apiGroups: [{_written(group)}])"
+
+
+def _written(group: str) -> str:
+    return group or '""'
 
 
 def _group_fix(group: str, known: Iterable[str]) -> Fix | None:

@@ -1,4 +1,5 @@
-"""Errors of literals that never parse: ``quantity('1Gb')``, ``ip('10.0.0')``, ``semver('1.2')``.
+"""Errors of literals that never parse: ``quantity('1Gb')``, ``ip('10.0.0')``, ``semver('1.2')``;
+and of indexes that no list has: ``list[-1]``.
 
 The run-time library parses them, so lint and evaluation always agree. Numbers, durations,
 timestamps and regular expressions are checked when the expression is compiled.
@@ -11,9 +12,10 @@ from policyd._core.eval.layout import Layout
 from policyd._core.values.errors import CelError
 from policyd.cel.env import Environment
 from policyd.cel.plan.planner import plan
-from policyd.cel.syntax.ast import Call, Expr, Literal
+from policyd.cel.syntax.ast import Call, Checked, Expr, Literal
 from policyd.cel.syntax.recursion import nodes
 from policyd.cel.syntax.unparse import unparse
+from policyd.cel.types.types import Kind
 from policyd.errors import BudgetExceeded, CelCompileError, Problem
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.values.comparisons import problem_at
@@ -52,6 +54,24 @@ def invalid_literals(run: LintRun) -> Iterator[Problem]:
                     severity="error",
                     hint=_hint(function, literal.value),
                 )
+        for whole, index, pos in _negative_indexes(checked):
+            message = f"the index {index} is always an error: indexes count from 0"
+            text = unparse(whole)
+            hint = f"write {text}[size({text}) - {-index}]"
+            yield problem_at(
+                document, expression, pos, message, rule=RULE, severity="error", hint=hint
+            )
+
+
+def _negative_indexes(checked: Checked) -> Iterator[tuple[Expr, int, int]]:
+    """Yield what is indexed, with a negative index and its offset."""
+    for node in nodes(checked.expr):
+        if not isinstance(node, Call) or node.function != "_[_]":
+            continue
+        whole, index = node.args
+        value = index.value if isinstance(index, Literal) else None
+        if type(value) is int and value < 0 and checked.types[whole.id].kind is not Kind.MAP:
+            yield whole, value, index.pos
 
 
 def _literals(root: Expr) -> Iterator[tuple[Call, Literal]]:

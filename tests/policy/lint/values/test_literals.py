@@ -22,8 +22,12 @@ WRONG = [
     ("url('example').getHost() == ''", "invalid URI", "absolute URL"),
     ("semver('1.2').major() == 1", "No Major.Minor.Patch", "semver('1.2.0')"),
     ("object.metadata.name == 'x' || quantity('1Gb').isInteger()", "quantity(\"1Gb\")", "1Gi"),
+    ("object.metadata.name.split('-')[-1] == 'x'", "the index -1 is always an error",
+     'write object.metadata.name.split("-")[size(object.metadata.name.split("-")) - 1]'),
 ]  # fmt: skip
 RIGHT = [
+    "{-1: 'a'}[-1] == 'a'",
+    "object.metadata.name.split('-')[1 - 1] == 'x'",
     "quantity('1Gi').isGreaterThan(quantity('1e3'))",
     "isQuantity('1Gb')",
     "ip('::1').family() == 6",

@@ -1,0 +1,40 @@
+"""Advice on CustomResourceDefinitions that are read, and that no API server accepts: another name
+than that of their resource, and a schema where it was in v1beta1.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from policyd.errors import Problem
+from policyd.policy.kinds.definitions import definitions
+from policyd.policy.lint.run import LintRun
+from policyd.policy.model.findings import FormProblem
+
+RULE = "refused-definition"
+_SCHEMA_HINT = "write schema: {openAPIV3Schema: …} in each of versions"
+
+
+def refused_definitions(run: LintRun) -> Iterator[Problem]:
+    """Yield the advice for all definitions, in file order."""
+    for document in definitions(run.sources).documents:
+        for finding in _refused(document.raw):
+            yield document.problem(finding, "advice")
+
+
+def _refused(raw: dict[str, Any]) -> Iterator[FormProblem]:
+    spec = raw["spec"]
+    name = (raw.get("metadata") or {}).get("name")
+    wanted = f"{spec['names']['plural']}.{spec['group']}"
+    if name and name != wanted:
+        message = "the API server accepts only the name PLURAL.GROUP of spec"
+        yield FormProblem(("metadata", "name"), message, f"write {wanted}", rule=RULE)
+    if "validation" in spec:
+        yield _schemaless(("spec", "validation"))
+    for index, version in enumerate(spec["versions"]):
+        if "validation" in version and not version.get("schema"):
+            yield _schemaless(("spec", "versions", index, "validation"))
+
+
+def _schemaless(path: tuple[str | int, ...]) -> FormProblem:
+    message = "validation was the schema in v1beta1: policyd and the API server do not read it"
+    return FormProblem(path, message, _SCHEMA_HINT, at_key=True, rule=RULE)
