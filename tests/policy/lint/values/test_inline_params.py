@@ -2,8 +2,8 @@
 
 import pytest
 
-from policyd.policy.lint.inline_params import RULE, missing_params
 from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.values.inline_params import RULE, missing_params
 from tests.builders.policies import policy
 from tests.policy_sets import loaded
 
