@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from policyd.errors import ConfigError, PolicySchemaError, Problem
+from policyd.errors import ConfigError, PolicySchemaError, Problem, file_errors
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.files import read_bytes
 from policyd.policy.source.places import Origin
@@ -51,10 +51,8 @@ def defaults(
 
 
 def _read(file: Path) -> tuple[JSONObject, Origin]:
-    try:
+    with file_errors(file):
         values, problems = read_located(str(file), read_bytes(file))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{file}: {getattr(error, 'strerror', None) or error}") from None
     if problems:
         raise PolicySchemaError(problems)
     document, origin = values[0] if values else ({}, Origin())
