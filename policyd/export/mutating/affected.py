@@ -10,7 +10,7 @@ from policyd.cel.types.types import is_optional
 from policyd.export.mutating.defaults import FIELDS, FOLLOWING, NAMES, POD_RESOURCES
 from policyd.export.mutating.overlays.places import is_always_there
 from policyd.export.mutating.overlays.values import member_of
-from policyd.json_types import JSONObject
+from policyd.json_types import JSONObject, keys_in
 from policyd.mutation.overlays.tree import List, Map, OverlayLeaf, OverlayNode, Template
 from policyd.mutation.overlays.tree import conditions as conditions_of
 from policyd.mutation.schemas.schemas import KindSchema
@@ -51,7 +51,7 @@ class Affected:
             properties: dict[str, JSONObject] = schema.get("properties") or {}
             for name, below in properties.items():
                 if "default" in below:
-                    found |= {name, *_keys(below["default"])}
+                    found |= {name, *keys_in(below["default"])}
                 stack.append(below)
             stack += (schema[word] for word in ("items", "additionalProperties") if word in schema)
         return frozenset(found)
@@ -235,13 +235,3 @@ def _outermost(node: Expr) -> Iterator[StructExpr | MapExpr]:
         return
     for child in children(node):
         yield from _outermost(child)
-
-
-def _keys(value: object) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, each in value.items():
-            yield key
-            yield from _keys(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _keys(each)
