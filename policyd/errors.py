@@ -1,5 +1,6 @@
 """All exception classes of policyd, one family for each cause. Imports nothing of the package."""
 
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -72,13 +73,14 @@ class ConfigError(PolicydError):
 
 @contextmanager
 def file_errors(file: object, option: str = "") -> Iterator[None]:
-    """Raise ConfigError where the system refuses a file, with the ``option`` that named it. It is
-    ``file`` unless the system names another one.
+    """Raise ConfigError for a file that cannot be read, unpacked or written, with the ``option``
+    that named it. It is ``file`` unless the system names another one.
     """
     try:
         yield
-    except OSError as error:
-        raise ConfigError(f"{option}{error.filename or file}: {error.strerror}") from None
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        name, reason = getattr(error, "filename", None), getattr(error, "strerror", None)
+        raise ConfigError(f"{option}{name or file}: {reason or error}") from None
 
 
 class PolicyError(PolicydError):

@@ -1,5 +1,8 @@
-"""Types of JSON values for signatures, the objects in a value, and how deep it is."""
+"""Types of JSON values for signatures, and what every reader of them asks: the objects in a value,
+all strings, all keys, how deep it is.
+"""
 
+from collections.abc import Iterator
 from typing import Any
 
 JSON = Any  # a decoded JSON value: dict, list, str, int, float, bool or None
@@ -34,3 +37,23 @@ def is_deeper(value: Any, levels: int) -> bool:
             for below in (each.values() if isinstance(each, dict) else each)
         ]
     return bool(level)
+
+
+def strings_in(value: JSON) -> Iterator[str]:
+    """Yield every string of a value; keys are none."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from strings_in(each)
+
+
+def keys_in(value: JSON) -> Iterator[str]:
+    """Yield the keys of all objects of a value."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield key
+            yield from keys_in(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from keys_in(each)

@@ -37,13 +37,11 @@ class ImportSources:
 
 def read_sources(paths: Sequence[Path]) -> ImportSources:
     """Read files and folders, and ``-`` for standard input; never raises for their content."""
-    files, problems = read(paths)
-    known = {each.real for each in files}
-    hidden, more = read([each for each in _hidden_tests(paths) if each not in known])
+    files, problems, more = _read(paths)
     documents: list[Document] = []
     tests: list[Document] = []
     problems += more
-    for file in [*files, *hidden]:
+    for file in files:
         found, wrong = documents_of(file)
         for each in found:
             (tests if is_test(each) else documents).append(each)
@@ -55,17 +53,23 @@ def read_tests(paths: Sequence[Path]) -> tuple[list[Document], list[Problem]]:
     """Return the tests of other engines in files and folders, hidden ones included, and problems of
     the files that Kyverno would look for. Other files are not checked.
     """
-    visible, _ = read(paths)
-    known = {each.real for each in visible}
-    hidden, problems = read([each for each in _hidden_tests(paths) if each not in known])
+    files, _, problems = _read(paths)
     tests: list[Document] = []
-    for file in [*visible, *hidden]:
+    for file in files:
         is_kyverno = _is_kyverno_test(file)
         if is_kyverno or GATEKEEPER_TESTS.encode() in file.data:
             found, wrong = documents_of(file)
             tests += filter(is_test, found)
             problems += wrong if is_kyverno else []
     return tests, problems
+
+
+def _read(paths: Sequence[Path]) -> tuple[list[SourceFile], list[Problem], list[Problem]]:
+    """Return the files, hidden tests last, and the problems of those that are named and hidden."""
+    files, problems = read(paths)
+    known = {each.real for each in files}
+    hidden, more = read([each for each in _hidden_tests(paths) if each not in known])
+    return [*files, *hidden], problems, more
 
 
 def documents_of(file: SourceFile) -> tuple[list[Document], list[Problem]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from policyd.errors import ConfigError
+from policyd.errors import file_errors
 from policyd.policy.source.files import captures_in, read_bytes
 
 
@@ -13,11 +13,8 @@ def capture_lines(paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
     """
     for path in paths:
         for file in captures_in(path) if path.is_dir() else [path]:
-            try:
+            with file_errors(file):
                 data = read_bytes(file, pipes=file == path)
-            except (OSError, EOFError, ValueError) as error:
-                reason = error.strerror if isinstance(error, OSError) else str(error)
-                raise ConfigError(f"{file}: {reason}") from None
             for number, line in enumerate(data.splitlines(), 1):
                 if line.strip():
                     yield f"{file}:{number}", line

@@ -30,7 +30,7 @@ from policyd.reports.stored_reports import (
     report_path,
     stored_reports,
 )
-from policyd.reports.summary import MOST_PROBLEMS, Summary
+from policyd.reports.summary import MOST_PROBLEMS, ReportWrites, Summary
 from policyd.reports.tally import ReportTally
 from policyd.reports.writing import ReportWriter, ScanCoverage
 
@@ -89,9 +89,8 @@ class ReportRun:
         self._tally = ReportTally()
         self._known = KnownReports()
         self._api = served_api(requests, options.api)
-        self._writer = ReportWriter(
-            requests, self._known, self._tally.note, announce, options.dry_run
-        )
+        writes = ReportWrites(dry_run=options.dry_run)
+        self._writer = ReportWriter(requests, self._known, self._tally.note, announce, writes)
         self._idle = frozenset[PolicyKey]()
 
     def run(self, advance: ScanProgress) -> Summary:

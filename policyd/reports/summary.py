@@ -77,18 +77,18 @@ class ReportedFinding:
         return with_field(self.field, self.message)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ReportWrites:
     """What happened to reports. With ``dry_run``: what would have happened; nothing was changed.
 
     ``failed``: reports that could not be written or deleted; ``Summary.problems`` says why.
     """
 
-    written: int
-    unchanged: int
-    deleted: int
-    failed: int
-    dry_run: bool
+    written: int = 0
+    unchanged: int = 0
+    deleted: int = 0
+    failed: int = 0
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)

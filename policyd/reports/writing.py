@@ -43,20 +43,16 @@ class ScanCoverage:
 
 @dataclass(slots=True)
 class ReportWriter:
-    """Writes and deletes reports, and counts. ``note`` gets each problem; ``announce`` each change
-    that a dry run does not make.
+    """Writes and deletes reports, and counts in ``writes``. ``note`` gets each problem;
+    ``announce`` each change that a dry run does not make.
     """
 
     requests: ReportRequests
     known: KnownReports
     note: Callable[[str], None]
     announce: Callable[[str], None]
-    dry_run: bool = False
+    writes: ReportWrites
     now: Callable[[], datetime] = _now
-    written: int = 0
-    unchanged: int = 0
-    deleted: int = 0
-    failed: int = 0
     # Where writing is forbidden: the resource of reports and the namespace.
     _forbidden: set[tuple[str, str]] = field(default_factory=set)
 
@@ -64,18 +60,18 @@ class ReportWriter:
         """Write a report, unless the cluster has it already."""
         namespace, name = report.object.namespace, report.name
         if self.known.keep(namespace, name, report.content_hash):
-            self.unchanged += 1
+            self.writes.unchanged += 1
             return
-        if self.dry_run:
+        if self.writes.dry_run:
             counts = ", ".join(f"{count} {word}" for word, count in report.counts.items() if count)
             about = f"{report.object.kind} {_place(namespace, report.object.name)}"
             served = report.api.resource(namespace).label
             self.announce(f"would write {served} {_place(namespace, name)}: {about}: {counts}")
-            self.written += 1
+            self.writes.written += 1
             return
         at = (report.api.resource(namespace).resource, namespace)
         if at in self._forbidden:
-            self.failed += 1
+            self.writes.failed += 1
             return
         try:
             path = report_path(report.api, namespace, name)
@@ -86,7 +82,7 @@ class ReportWriter:
                 if error.status == HTTPStatus.FORBIDDEN:
                     self._forbidden.add(at)
         else:
-            self.written += 1
+            self.writes.written += 1
 
     def clean_up(
         self,
@@ -110,9 +106,9 @@ class ReportWriter:
             advance(examined)
 
     def _delete(self, report: StoredReport, path: str) -> None:
-        if self.dry_run:
+        if self.writes.dry_run:
             self.announce(f"would delete {path.lstrip('/')}")
-            self.deleted += 1
+            self.writes.deleted += 1
             return
         try:
             self.requests.delete(path, report.uid, report.version)
@@ -121,18 +117,13 @@ class ReportWriter:
             if error.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
                 self._fail(error)
         else:
-            self.deleted += 1
+            self.writes.deleted += 1
 
     def _fail(self, error: ObjectError) -> None:
         """Note a problem. A request that an interruption prevented is none."""
         if error.status or not self.requests.interrupted:
-            self.failed += 1
+            self.writes.failed += 1
             self.note(str(error))
-
-    @property
-    def writes(self) -> ReportWrites:
-        """What happened so far."""
-        return ReportWrites(self.written, self.unchanged, self.deleted, self.failed, self.dry_run)
 
 
 def _is_leaving(error: ObjectError) -> bool:

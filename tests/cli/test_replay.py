@@ -108,6 +108,10 @@ BAD = [
         ["pod.jsonl", "-p", "new", "--against", "old"],
         "pod.jsonl:1: expected an AdmissionReview with",
     ),
+    (
+        ["broken.jsonl.gz", "-p", "new", "--against", "old"],
+        "broken.jsonl.gz: Error -3 while decompressing",
+    ),
 ]
 
 
@@ -115,6 +119,7 @@ BAD = [
 def test_bad_input_is_told_with_its_place(arguments: list[str], message: str, folder: Path) -> None:
     (folder / "bad.jsonl").write_text(json.dumps(build_review(of_team("a"))) + "\n{\n")
     (folder / "pod.jsonl").write_text(json.dumps(pod()))
+    (folder / "broken.jsonl.gz").write_bytes(gzip.compress(b"")[:10] + b"\xff")
     done = run(*arguments, text="")
     assert message in done.output + str(done.exception)
     assert done.exception is not None and not isinstance(done.exception, SystemExit)

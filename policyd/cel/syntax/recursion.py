@@ -83,6 +83,19 @@ def nodes(*roots: Expr) -> Iterator[Expr]:
         stack += reversed(children(node))
 
 
+def operands(expr: Expr, operator: str) -> Iterator[Expr]:
+    """Yield the operands of a chain of one operator, whose grouping does not matter: those of
+    ``a && b && c``.
+    """
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Call) and node.function == operator:
+            stack += reversed(node.args)
+        else:
+            yield node
+
+
 def depth_of(expr: Expr | None) -> int:
     """Return the number of levels of a tree, without recursion."""
     deepest = 0

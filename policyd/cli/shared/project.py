@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from policyd.errors import ConfigError, PolicySchemaError, Problem
+from policyd.errors import ConfigError, PolicySchemaError, Problem, file_errors
 from policyd.json_types import JSON, JSONObject
 from policyd.pattern.scalar_hints import unquoted_hint
 from policyd.policy.source.files import read_bytes
@@ -54,10 +54,8 @@ def defaults(
 
 def read_object(file: Path, what: str) -> tuple[JSONObject, Origin]:
     """Return the object in a file of ``what``, with its place; raises as ``defaults`` does."""
-    try:
+    with file_errors(file):
         values, problems = read_located(str(file), read_bytes(file))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{file}: {getattr(error, 'strerror', None) or error}") from None
     if problems:
         raise PolicySchemaError(problems)
     document, origin = values[0] if values else ({}, Origin())

@@ -3,7 +3,6 @@ options.
 """
 
 import json
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +28,7 @@ from policyd.cli.shared.namespaces import (
 from policyd.cli.shared.output import echo_skipped, within
 from policyd.cli.shared.policy_options import documents
 from policyd.cli.shared.settings import EXISTING, grouped
-from policyd.errors import ConfigError, PolicySchemaError, ReviewError
+from policyd.errors import ConfigError, PolicySchemaError, ReviewError, file_errors
 from policyd.json_types import JSONObject
 from policyd.policy.compile.params import Namespaces
 from policyd.policy.kinds.mapping import ResourceMapper
@@ -331,11 +330,8 @@ def holds_manifests(file: SourceFile) -> bool:
 def content(file: BinaryIO) -> bytes:
     """Read a whole file, decompressed if its name ends in ``.gz``. Raises ConfigError."""
     name = name_of(file)
-    try:
+    with file_errors(name):
         return read_bytes(name) if is_packed(name) else file.read()
-    except (OSError, EOFError, zlib.error, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ConfigError(f"{name}: {reason}") from None
 
 
 def read_object(body: bytes, name: str) -> JSONObject:

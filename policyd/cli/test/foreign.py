@@ -14,7 +14,7 @@ from policyd.importers.proof.imports import ImportedBefore
 from policyd.importers.proof.proving import prove_one
 from policyd.importers.proof.rows import Proof
 from policyd.importers.reading import KYVERNO_FILES, read_tests
-from policyd.json_types import JSON
+from policyd.json_types import strings_in
 from policyd.policy.model.suite import SuiteRequest
 from policyd.policy.model.suite_cases import SuiteCase
 from policyd.policy.source.files import SourceFile, read
@@ -98,14 +98,6 @@ def _files_of(test: Document) -> Iterator[str]:
     """Yield the real paths of a test and of everything that it may name."""
     yield os.path.realpath(test.file)
     folder = Path(os.path.realpath(test.file)).parent
-    for text in _texts(test.raw):
+    for text in strings_in(test.raw):
         if "\0" not in text and len(text) < os.pathconf("/", "PC_PATH_MAX"):
             yield os.path.realpath(folder / text)
-
-
-def _texts(value: JSON) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator
 
 from policyd._core.schema.types import Decoding, Field, SchemaType
-from policyd.cel.syntax.ast import Call, Expr, ListExpr, Literal, MapExpr, StructExpr
+from policyd.cel.syntax.ast import Expr, ListExpr, Literal, MapExpr, StructExpr
 from policyd.cel.syntax.parser import parse
-from policyd.cel.syntax.recursion import children, nodes
+from policyd.cel.syntax.recursion import children, nodes, operands
 from policyd.cel.types.types import is_optional
 from policyd.export.mutating.defaults import FIELDS, FOLLOWING, NAMES, POD_RESOURCES
 from policyd.export.mutating.overlays.places import is_always_there
 from policyd.export.mutating.overlays.values import member_of
-from policyd.json_types import JSONObject
+from policyd.json_types import JSONObject, keys_in
 from policyd.mutation.overlays.tree import List, Map, OverlayLeaf, OverlayNode, Template
 from policyd.mutation.overlays.tree import conditions as conditions_of
 from policyd.mutation.schemas.schemas import KindSchema
@@ -51,7 +51,7 @@ class Affected:
             properties: dict[str, JSONObject] = schema.get("properties") or {}
             for name, below in properties.items():
                 if "default" in below:
-                    found |= {name, *_keys(below["default"])}
+                    found |= {name, *keys_in(below["default"])}
                 stack.append(below)
             stack += (schema[word] for word in ("items", "additionalProperties") if word in schema)
         return frozenset(found)
@@ -199,7 +199,7 @@ def _step(at: Field, segment: str) -> Field | None:
 def _segments(path: Expr | None) -> list[str] | None:
     """Return the segments of a path; None if its beginning is computed."""
     text = ""
-    for part in _parts(path):
+    for part in () if path is None else operands(path, "_+_"):
         known = isinstance(part, Literal) and isinstance(part.value, str)
         text += str(part.value) if known and isinstance(part, Literal) else _COMPUTED
     if not text.startswith("/"):
@@ -208,14 +208,6 @@ def _segments(path: Expr | None) -> list[str] | None:
     if any(_COMPUTED in each and each != _COMPUTED for each in found):
         return None
     return [each.replace("~1", "/").replace("~0", "~") for each in found]
-
-
-def _parts(path: Expr | None) -> Iterator[Expr | None]:
-    if isinstance(path, Call) and path.function == "_+_":
-        for each in path.args:
-            yield from _parts(each)
-    else:
-        yield path
 
 
 def _entries(value: StructExpr | MapExpr) -> Iterator[tuple[str | None, Expr, bool]]:
@@ -235,13 +227,3 @@ def _outermost(node: Expr) -> Iterator[StructExpr | MapExpr]:
         return
     for child in children(node):
         yield from _outermost(child)
-
-
-def _keys(value: object) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, each in value.items():
-            yield key
-            yield from _keys(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _keys(each)

@@ -1,7 +1,6 @@
 """The names of the fields that expressions and overlays read."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from policyd._core.schema.types import Field
 from policyd.cel.syntax.ast import Call, Expr, ListExpr, Literal, MapExpr, Select, StructExpr
@@ -9,6 +8,7 @@ from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.recursion import nodes
 from policyd.export.mutating.overlays.reading import ExpressionSource, ReadOverlay, WrittenCondition
 from policyd.export.mutating.overlays.values import member_of
+from policyd.json_types import JSON, keys_in
 from policyd.mutation.overlays.tree import APPEND, PREPEND, List, Map, OverlayNode, Template
 from policyd.mutation.overlays.tree import conditions as conditions_of
 from policyd.pattern.marks import split
@@ -77,12 +77,6 @@ def _of_node(
                 yield from read_by(part.text, version)
 
 
-def _names(tree: Any) -> Iterator[str]:
+def _names(tree: JSON) -> Iterator[str]:
     """Yield the names of all keys of a condition."""
-    if isinstance(tree, dict):
-        for key, value in tree.items():
-            yield split(key)[1]
-            yield from _names(value)
-    elif isinstance(tree, list):
-        for each in tree:
-            yield from _names(each)
+    return (split(key)[1] for key in keys_in(tree))

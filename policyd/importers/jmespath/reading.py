@@ -178,9 +178,12 @@ class _Reader:
             return constant(None)
         if name in self.inner:
             return self.inner[name]
+        return self._known(name, name)
+
+    def _known(self, name: str, field: str) -> CelTerm | _Path:
         meaning = self.scope.meaning(name)
         if meaning is not None:
-            return meant(meaning, name)
+            return meant(meaning, field)
         if self.scope.begins(name):
             return _Path(name)
         raise NotTranslatable(f"`{name}` is not defined here")
@@ -197,15 +200,9 @@ class _Reader:
     def _longer(self, path: _Path, child: _Node) -> CelTerm | _Path:
         if child["type"] != "field":
             raise NotTranslatable(f"`{path.name}` as a whole is not available")
-        name = f"{path.name}.{child['value']}"
         if path.name == "images":
             return self._images(child["value"])
-        meaning = self.scope.meaning(name)
-        if meaning is not None:
-            return meant(meaning, child["value"])
-        if self.scope.begins(name):
-            return _Path(name)
-        raise NotTranslatable(f"`{name}` is not defined here")
+        return self._known(f"{path.name}.{child['value']}", child["value"])
 
     def _images(self, name: str) -> CelTerm:
         whole = meant(self.scope.meanings["request.object"], "object")

@@ -2,7 +2,7 @@
 their problems are reported when the policy loads. Evaluates nothing.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -144,20 +144,29 @@ def _named(policy: Policy, kinds: KnownKinds) -> tuple[list[KindSchema], list[Fa
     """Return the schemas of the kinds that a policy mutates, and a fault for each without one."""
     found: dict[Gvk, KindSchema] = {}
     faults = []
+    for path, group, resource, known in named_resources(policy, kinds):
+        if known == []:
+            faults.append(_unknown(path, group, resource))
+        found |= {schema.gvk: schema for schema in known or ()}
+    return [found[gvk] for gvk in sorted(found)], faults
+
+
+def named_resources(
+    policy: Policy, kinds: KnownKinds
+) -> Iterator[tuple[FieldPath, str, str, list[KindSchema] | None]]:
+    """Yield the path, group and name of each resource of the match rules, with the schemas of its
+    kind: None if it is known only from requests. Those of controllers count as Pods.
+    """
     templates = CONTROLLERS if policy.spec.pod_controllers else {}
     for index, rule in enumerate(policy.spec.match_constraints.resource_rules):
         for number, resource in enumerate(rule.resources):
+            path = ("spec", "matchConstraints", "resourceRules", index, "resources", number)
             if "*" in resource or "/" in resource or "*" in rule.api_groups:
+                yield path, "", resource, None
                 continue
             for group in rule.api_groups:
-                if templates.get(resource) == group:
-                    continue  # evaluated as the Pod of its template
-                known = _of_versions(rule, group, resource, kinds)
-                if not known:
-                    path = ("spec", "matchConstraints", "resourceRules", index, "resources", number)
-                    faults.append(_unknown(path, group, resource))
-                found |= {schema.gvk: schema for schema in known}
-    return [found[gvk] for gvk in sorted(found)], faults
+                if templates.get(resource) != group:
+                    yield path, group, resource, _of_versions(rule, group, resource, kinds)
 
 
 def _of_versions(

@@ -97,16 +97,16 @@ class ObjectPlace:
 
     def chain(self) -> str:
         """Return the field as an optional value."""
-        found = self.base
-        for key in self.keys:
-            found += f".?{key}" if is_name(key) else f"[?{string_literal(key)}]"
-        return found
+        return self._selected("?")
 
     def value(self) -> str:
         """Return the field, which must be there."""
+        return self._selected("")
+
+    def _selected(self, mark: str) -> str:
         found = self.base
         for key in self.keys:
-            found += f".{key}" if is_name(key) else f"[{string_literal(key)}]"
+            found += f".{mark}{key}" if is_name(key) else f"[{mark}{string_literal(key)}]"
         return found
 
     def present(self) -> str:

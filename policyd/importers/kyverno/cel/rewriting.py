@@ -20,7 +20,7 @@ from policyd.importers.fields import enclosed, tidy
 from policyd.importers.kyverno.cel.calls import SourceCall, calls_of, method_calls
 from policyd.importers.kyverno.cel.libraries import parsed, require_known
 from policyd.importers.model import Refused, refusing
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSON, JSONObject, strings_in
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.plural import plural
 from policyd.versions import NEWEST
@@ -211,20 +211,12 @@ def params_in(value: JSON) -> list[JSONObject]:
     What is no expression calls no function, so all strings are searched.
     """
     found: list[JSONObject] = []
-    for text in _strings(value):
+    for text in strings_in(value):
         for call in calls_of(text, _PARAM):
             param = param_of(call)
             if param is not None and param not in found:
                 found.append(param)
     return found
-
-
-def _strings(value: JSON) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _strings(each)
 
 
 def _literal(argument: str) -> str | None:
