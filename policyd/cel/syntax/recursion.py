@@ -83,6 +83,17 @@ def nodes(*roots: Expr) -> Iterator[Expr]:
         stack += reversed(children(node))
 
 
+def terms_of(root: Expr, function: str) -> Iterator[Expr]:
+    """Yield the terms of a chain of calls of an operator, such as ``_&&_``."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Call) and node.function == function:
+            stack += reversed(node.args)
+        else:
+            yield node
+
+
 def depth_of(expr: Expr | None) -> int:
     """Return the number of levels of a tree, without recursion."""
     deepest = 0

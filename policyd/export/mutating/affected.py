@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 
 from policyd._core.schema.types import Decoding, Field, SchemaType
-from policyd.cel.syntax.ast import Call, Expr, ListExpr, Literal, MapExpr, StructExpr
+from policyd.cel.syntax.ast import Expr, ListExpr, Literal, MapExpr, StructExpr
 from policyd.cel.syntax.parser import parse
-from policyd.cel.syntax.recursion import children, nodes
+from policyd.cel.syntax.recursion import children, nodes, terms_of
 from policyd.cel.types.types import is_optional
 from policyd.export.mutating.defaults import FIELDS, FOLLOWING, NAMES, POD_RESOURCES
 from policyd.export.mutating.overlays.places import is_always_there
@@ -199,7 +199,7 @@ def _step(at: Field, segment: str) -> Field | None:
 def _segments(path: Expr | None) -> list[str] | None:
     """Return the segments of a path; None if its beginning is computed."""
     text = ""
-    for part in _parts(path):
+    for part in () if path is None else terms_of(path, "_+_"):
         known = isinstance(part, Literal) and isinstance(part.value, str)
         text += str(part.value) if known and isinstance(part, Literal) else _COMPUTED
     if not text.startswith("/"):
@@ -208,14 +208,6 @@ def _segments(path: Expr | None) -> list[str] | None:
     if any(_COMPUTED in each and each != _COMPUTED for each in found):
         return None
     return [each.replace("~1", "/").replace("~0", "~") for each in found]
-
-
-def _parts(path: Expr | None) -> Iterator[Expr | None]:
-    if isinstance(path, Call) and path.function == "_+_":
-        for each in path.args:
-            yield from _parts(each)
-    else:
-        yield path
 
 
 def _entries(value: StructExpr | MapExpr) -> Iterator[tuple[str | None, Expr, bool]]:

@@ -1,9 +1,10 @@
 """Lists that are surely empty where a policy mutates, because its matchConditions say so."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from policyd.cel.syntax.ast import Call, Expr, Ident, ListExpr, Literal, Select
 from policyd.cel.syntax.parser import parse
+from policyd.cel.syntax.recursion import terms_of
 from policyd.versions import KubernetesVersion
 
 _Path = tuple[str, ...]
@@ -20,18 +21,10 @@ def empty_lists(conditions: Iterable[str], version: KubernetesVersion) -> frozen
     """
     found = set()
     for text in conditions:
-        paths = set(map(_emptied, _alternatives(parse(text, version))))
+        paths = set(map(_emptied, terms_of(parse(text, version), "_||_")))
         if len(paths) == 1:
             found |= paths - {None}
     return frozenset(path for path in found if path is not None)
-
-
-def _alternatives(node: Expr) -> Iterator[Expr]:
-    if isinstance(node, Call) and node.function == "_||_":
-        for each in node.args:
-            yield from _alternatives(each)
-    else:
-        yield node
 
 
 def _emptied(node: Expr) -> _Path | None:
