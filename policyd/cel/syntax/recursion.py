@@ -83,15 +83,16 @@ def nodes(*roots: Expr) -> Iterator[Expr]:
         stack += reversed(children(node))
 
 
-def terms_of(root: Expr, function: str) -> Iterator[Expr]:
-    """Yield the terms of a chain of calls of an operator, such as ``_&&_``."""
-    stack = [root]
+def terms_of(root: Expr, function: str) -> list[Expr]:
+    """Return the terms of a chain of calls of an operator, such as ``_&&_``."""
+    found, stack = [], [root]
     while stack:
         node = stack.pop()
         if isinstance(node, Call) and node.function == function:
-            stack += reversed(node.args)
+            stack.extend(node.args[::-1])
         else:
-            yield node
+            found.append(node)
+    return found
 
 
 def depth_of(expr: Expr | None) -> int:
