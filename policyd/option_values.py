@@ -203,19 +203,19 @@ def name_and_uid(string: str) -> str:
 
 def https_url(string: str) -> str:
     """A URL that an API server accepts for a webhook; without a slash at its end."""
-    url = urlsplit(string)  # ValueError: brackets that are no IPv6 address
-    bare = not (url.username or url.password or url.query or url.fragment)
-    if url.scheme != "https" or not url.hostname or not bare:
-        raise ValueError("a URL like https://policyd.example:8443")
-    return string.rstrip("/")
+    return _url(string, {"https"}, "a URL like https://policyd.example:8443")
 
 
 def http_url(string: str) -> str:
     """A URL of HTTP or HTTPS without credentials; without a slash at its end."""
+    return _url(string, {"http", "https"}, "a URL like http://collector:4318")
+
+
+def _url(string: str, schemes: set[str], expected: str) -> str:
     url = urlsplit(string)  # ValueError: brackets that are no IPv6 address
     bare = not (url.username or url.password or url.query or url.fragment)
-    if url.scheme not in {"http", "https"} or not url.hostname or not bare:
-        raise ValueError("a URL like http://collector:4318")
+    if url.scheme not in schemes or not url.hostname or not bare:
+        raise ValueError(expected)
     return string.rstrip("/")
 
 

@@ -4,7 +4,6 @@ the other variables.
 Does not match and does not evaluate.
 """
 
-from dataclasses import KW_ONLY, dataclass
 from functools import partial
 
 from policyd._core.match.equivalents import GvkTuple
@@ -21,24 +20,26 @@ from policyd.policy.kinds.controllers import pod_of, template_path
 POD = ("", "v1", "Pod")
 
 
-@dataclass(eq=False, repr=False)
 class Subjects:
     """Builds the Subject of one request for each view that policies have of it; equal ones are
     shared.
     """
 
-    request: AdmissionRequest
-    namespaces: NamespaceSource
-    authorizer: Authorizer | None = None
-    _: KW_ONLY
-    schemas: Schemas
-
-    def __post_init__(self) -> None:
-        self.object: JSON = self.request.object
+    def __init__(
+        self,
+        request: AdmissionRequest,
+        namespaces: NamespaceSource,
+        authorizer: Authorizer | None = None,
+        *,
+        schemas: Schemas,
+    ) -> None:
+        self.request = request
+        self.object: JSON = request.object
+        self.namespaces = namespaces
+        self.authorizer = authorizer
+        self.schemas = schemas
         # Few policies see it.
-        self._namespace = (
-            partial(_namespace, self.namespaces, self.request) if self.request.namespace else None
-        )
+        self._namespace = partial(_namespace, namespaces, request) if request.namespace else None
         self._made: dict[tuple[GvkTuple, GvkTuple, bool], Subject] = {}
 
     def showing(self, changed: JSON) -> "Subjects":

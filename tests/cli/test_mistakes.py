@@ -130,7 +130,7 @@ DOCUMENTS = [
     (EXCEPTION, "[Pod]", "[pods]", "8:14", "write Pod"),
     (EXCEPTION, "[Pod]", "[apps/deployment]", "8:14", "write apps/Deployment"),
     (POLICY, FAIL, "  exceptions: [{name: e, reason: r, validations: [length]}]\n", "8:51",
-     "named validations: none"),
+     "write name: length in it"),
     (ROLLOUT, "policyName: m", "policyName: mm", "5:15", "did you mean m?"),
     (EXCEPTION, "[{name: m}]", "[{name: mm}]", "5:21", "did you mean m?"),
     (BINDING, "  policyName: m", "  policyName: m\n  namespaceSelector: {}", "6:3",

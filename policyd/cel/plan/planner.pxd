@@ -67,7 +67,6 @@ cdef class Planner:
 
     @cython.locals(found=Type)
     cdef Node _branch(self, Expr expr)
-    cdef list _terms(self, str operator, Call expr)
 
     @cython.locals(first=Node, second=Node)
     cdef Node _equality(self, Expr left, Expr right, bint negated)

@@ -41,7 +41,7 @@ from policyd.cel.syntax.ast import (
     Select,
     StructExpr,
 )
-from policyd.cel.syntax.recursion import deep_recursion
+from policyd.cel.syntax.recursion import deep_recursion, terms_of
 from policyd.cel.types.declarations import TYPE_NAMES
 from policyd.cel.types.functions import functions
 from policyd.cel.types.types import DYN, Kind, Type, is_optional, is_patch_object
@@ -253,9 +253,9 @@ class Planner:
         operator, args = expr.function, expr.args
         if operator in _OPERATORS and expr.target is None:
             if operator == "_&&_":
-                return conjunction(self._terms("_&&_", expr))
+                return conjunction([self.node(each) for each in terms_of(expr, "_&&_")])
             if operator == "_||_":
-                return Or(tuple(self._terms("_||_", expr)))
+                return Or(tuple([self.node(each) for each in terms_of(expr, "_||_")]))
             if operator == "_?_:_":
                 condition, yes, no = args
                 made = Conditional(self.node(condition), self._branch(yes), self._branch(no))
@@ -278,16 +278,6 @@ class Planner:
             return planned.node(False)
         found = self._types.get(expr.id, DYN)
         return Chain(planned, (), 0) if found == DYN or is_optional(found) else planned
-
-    def _terms(self, operator: str, expr: Call) -> list[Node]:
-        """Return the operands of a chain of one operator, whose grouping does not matter."""
-        terms = []
-        for arg in expr.args:
-            if isinstance(arg, Call) and arg.function == operator:
-                terms += self._terms(operator, arg)
-            else:
-                terms.append(self.node(arg))
-        return terms
 
     def _equality(self, left: Expr, right: Expr, negated: bool) -> Node:
         first, second = self.node(left), self.node(right)

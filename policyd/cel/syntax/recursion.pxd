@@ -1,5 +1,7 @@
 """C types of recursion.py."""
 
+cimport cython
+
 from policyd.cel.syntax.ast cimport (
     Call,
     Comprehension,
@@ -14,3 +16,7 @@ from policyd.cel.syntax.ast cimport (
 
 
 cpdef tuple children(Expr node)
+
+
+@cython.locals(found=list, stack=list, node=Expr)
+cpdef list terms_of(Expr root, str function)

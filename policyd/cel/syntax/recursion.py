@@ -83,17 +83,16 @@ def nodes(*roots: Expr) -> Iterator[Expr]:
         stack += reversed(children(node))
 
 
-def operands(expr: Expr, operator: str) -> Iterator[Expr]:
-    """Yield the operands of a chain of one operator, whose grouping does not matter: those of
-    ``a && b && c``.
-    """
-    stack = [expr]
+def terms_of(root: Expr, function: str) -> list[Expr]:
+    """Return the terms of a chain of calls of an operator, such as ``_&&_``."""
+    found, stack = [], [root]
     while stack:
         node = stack.pop()
-        if isinstance(node, Call) and node.function == operator:
-            stack += reversed(node.args)
+        if isinstance(node, Call) and node.function == function:
+            stack.extend(node.args[::-1])
         else:
-            yield node
+            found.append(node)
+    return found
 
 
 def depth_of(expr: Expr | None) -> int:

@@ -130,9 +130,10 @@ def _call(expr: Call) -> tuple[int, str]:
                 held = f"({held})"
             return _UNARY, operator[0] + held
         case "_?_:_", (condition, yes, no):
-            mapped = _optional_map(yes)
-            if mapped is not None and isinstance(condition, Call) and condition.target:
-                return _PRIMARY, f"{_held(condition.target, _PRIMARY)}.{mapped}"
+            binding = mapped(yes)
+            if binding is not None and isinstance(condition, Call) and condition.target:
+                shown = f"{binding.macro}({binding.accu_var}, {unparse(binding.result)})"
+                return _PRIMARY, f"{_held(condition.target, _PRIMARY)}.{shown}"
             parts = (_held(condition, _OR), _held(yes, _OR), _held(no, _CONDITIONAL))
             return _CONDITIONAL, "{} ? {} : {}".format(*parts)
         case "_[_]", (base, index):
@@ -153,12 +154,12 @@ def _binary(expr: Call) -> tuple[int, str]:
     return strength, f"{_held(left, strength)} {sign} {_held(right, grouped)}"
 
 
-def _optional_map(yes: Expr) -> str | None:
-    """Return ``optMap(v, body)`` if the branch is an expansion of that macro."""
+def mapped(yes: Expr) -> Comprehension | None:
+    """Return the binding in the expansion of optMap or optFlatMap."""
     if isinstance(yes, Call) and yes.function == "optional.of" and len(yes.args) == 1:
         yes = yes.args[0]
     if isinstance(yes, Comprehension) and yes.macro in ("optMap", "optFlatMap"):
-        return f"{yes.macro}({yes.accu_var}, {unparse(yes.result)})"
+        return yes
     return None
 
 

@@ -9,9 +9,9 @@ from policyd._core.eval.tracing import Record, Round
 from policyd._core.values.errors import CelError
 from policyd._core.values.types import MISSING, Optional
 from policyd.cel.syntax.ast import Call, Comprehension, Expr, Ident, Literal, Select
-from policyd.cel.syntax.recursion import deep_recursion
-from policyd.cel.syntax.unparse import unparse
-from policyd.cel.trace.parts import INDEXES, bodies, mapped, operand, parts, terms, unchained
+from policyd.cel.syntax.recursion import deep_recursion, terms_of
+from policyd.cel.syntax.unparse import mapped, unparse
+from policyd.cel.trace.parts import INDEXES, bodies, operand, parts, unchained
 from policyd.cel.trace.reads import NOTHING, ObjectFields, Read, Reads
 from policyd.cel.trace.scopes import RecordScope, definitions
 from policyd.cel.trace.steps import Step, Steps
@@ -242,7 +242,7 @@ class TreeBuilder:
         """Return all terms; the first with the value of the whole is the deciding one."""
         decided = record.value is not (expr.function == "_&&_")
         made: list[Step] = []
-        for term in terms(expr, expr.function):
+        for term in terms_of(expr, expr.function):
             step = self.step(term, scope)
             same = step.state == "done" and _same(step.value, record.value)
             made.append(replace(step, deciding=decided and same))

@@ -32,24 +32,6 @@ def _collected(change: Call) -> Iterator[Expr]:
     yield from last.elements if isinstance(last, ListExpr) else (last,)
 
 
-def terms(expr: Expr, function: str) -> Iterator[Expr]:
-    """Yield the terms of a chain of ``&&`` or ``||``."""
-    if isinstance(expr, Call) and expr.function == function:
-        for arg in expr.args:
-            yield from terms(arg, function)
-    else:
-        yield expr
-
-
-def mapped(yes: Expr) -> Comprehension | None:
-    """Return the binding in the expansion of optMap or optFlatMap."""
-    if isinstance(yes, Call) and yes.function == "optional.of" and len(yes.args) == 1:
-        yes = yes.args[0]
-    if isinstance(yes, Comprehension) and yes.macro in ("optMap", "optFlatMap"):
-        return yes
-    return None
-
-
 def operand(expr: Expr) -> Expr | None:
     """Return the operand of a select or index."""
     if isinstance(expr, Select):

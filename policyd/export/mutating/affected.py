@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from policyd._core.schema.types import Decoding, Field, SchemaType
 from policyd.cel.syntax.ast import Expr, ListExpr, Literal, MapExpr, StructExpr
 from policyd.cel.syntax.parser import parse
-from policyd.cel.syntax.recursion import children, nodes, operands
+from policyd.cel.syntax.recursion import children, nodes, terms_of
 from policyd.cel.types.types import is_optional
 from policyd.export.mutating.defaults import FIELDS, FOLLOWING, NAMES, POD_RESOURCES
 from policyd.export.mutating.overlays.places import is_always_there
@@ -199,7 +199,7 @@ def _step(at: Field, segment: str) -> Field | None:
 def _segments(path: Expr | None) -> list[str] | None:
     """Return the segments of a path; None if its beginning is computed."""
     text = ""
-    for part in () if path is None else operands(path, "_+_"):
+    for part in () if path is None else terms_of(path, "_+_"):
         known = isinstance(part, Literal) and isinstance(part.value, str)
         text += str(part.value) if known and isinstance(part, Literal) else _COMPUTED
     if not text.startswith("/"):

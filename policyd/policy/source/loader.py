@@ -26,7 +26,7 @@ from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.source.mistakes.duplicates import Origins, origins_of, without_duplicates
 from policyd.policy.source.mistakes.near_misses import defined_kinds, near_miss
 from policyd.policy.source.modelling import only_exceptions, with_model
-from policyd.policy.source.splitting import over_budget, read_values, split, split_built
+from policyd.policy.source.splitting import over_budget, read_values, split
 from policyd.versions import NEWEST, KubernetesVersion
 
 _NO_BUNDLES: Origins = {}
@@ -112,7 +112,7 @@ def load_built(objects: Iterable[Mapping[str, Any]], *, version: KubernetesVersi
         except (TypeError, ValueError) as error:
             raise TypeError(f"{name}: {error}") from None
         files.append(SourceFile(name, name, data))
-    return _load(files, [], version, splitter=split_built)
+    return _load(files, [], version, built=True)
 
 
 def load_saved(
@@ -151,7 +151,7 @@ def _load(
     version: KubernetesVersion,
     *,
     breathe: Callable[[], None] = full_speed,
-    splitter: Callable[..., tuple[list[Document], list[Problem]]] = split,
+    built: bool = False,
     budget: SourceBudget | None = None,
     origins: Origins = _NO_BUNDLES,
 ) -> Sources:
@@ -159,7 +159,7 @@ def _load(
     budget.breathe = breathe
     by_file: dict[str, tuple[list[Document], list[Problem]]] = {}
     for file in files:
-        documents, broken = _modelled(file, splitter, budget)
+        documents, broken = _modelled(file, budget, built=built)
         if budget.exceeded:
             problems = [*problems, *broken]  # not of a file that may be a fixture
             break
@@ -183,12 +183,10 @@ def _load(
 
 
 def _modelled(
-    file: SourceFile,
-    splitter: Callable[..., tuple[list[Document], list[Problem]]],
-    budget: SourceBudget,
+    file: SourceFile, budget: SourceBudget, *, built: bool
 ) -> tuple[list[Document], list[Problem]]:
     """Return the documents of a file with their models, and its problems."""
-    documents, broken = splitter(file.name, file.data, file.root, budget)
+    documents, broken = split(file.name, file.data, file.root, budget, built=built)
     if file.beside is not None:
         documents = [replace(each, beside=file.beside) for each in documents]
     if file.confined:

@@ -36,26 +36,23 @@ class _Split(NamedTuple):
 
 
 def split(
-    name: str, data: bytes, root: str = "", budget: SourceBudget | None = None
+    name: str,
+    data: bytes,
+    root: str = "",
+    budget: SourceBudget | None = None,
+    *,
+    built: bool = False,
 ) -> tuple[list[Document], list[Problem]]:
     """Return every document of a file below ``root``, and the problems of the file. A file that
-    exceeds the budget has no documents.
+    exceeds the budget has no documents. Problems in JSON that is ``built`` by a program name no
+    line, since no file has it.
     """
     budget = budget or SourceBudget()
     found, problems = _values(name, data, budget)
+    if built:
+        nowhere = Chunk(name, "", NO_TEXT)
+        found = [(nowhere, number, value) for _, number, value in found]
     documents, more = _documents(name, found, root, budget)
-    return documents, problems + more
-
-
-def split_built(
-    name: str, data: bytes, root: str = "", budget: SourceBudget | None = None
-) -> tuple[list[Document], list[Problem]]:
-    """Split JSON built by a program: its problems name no line, since no file has it."""
-    budget = budget or SourceBudget()
-    found, problems = _values(name, data, budget)
-    nowhere = Chunk(name, "", NO_TEXT)
-    placeless = [(nowhere, number, value) for _, number, value in found]
-    documents, more = _documents(name, placeless, root, budget)
     return documents, problems + more
 
 

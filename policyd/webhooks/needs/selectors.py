@@ -31,6 +31,9 @@ class Allowed:
         """Whether no labels are selected."""
         return not (self.others or self.absent or self.values)
 
+    def __invert__(self) -> "Allowed":
+        return Allowed(self.values, not self.others, not self.absent)
+
     def __or__(self, other: "Allowed") -> "Allowed":
         absent = self.absent or other.absent
         if self.others and other.others:
@@ -42,14 +45,7 @@ class Allowed:
         return Allowed(self.values | other.values, False, absent)
 
     def __and__(self, other: "Allowed") -> "Allowed":
-        absent = self.absent and other.absent
-        if self.others and other.others:
-            return Allowed(self.values | other.values, True, absent)
-        if self.others:
-            return Allowed(other.values - self.values, False, absent)
-        if other.others:
-            return Allowed(self.values - other.values, False, absent)
-        return Allowed(self.values & other.values, False, absent)
+        return ~(~self | ~other)
 
     def __le__(self, other: "Allowed") -> bool:
         return self | other == other

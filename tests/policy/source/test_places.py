@@ -2,7 +2,7 @@
 
 import pytest
 
-from policyd.policy.source.splitting import split, split_built
+from policyd.policy.source.splitting import split
 
 YAML = """\
 # first
@@ -148,5 +148,5 @@ def test_the_place_of_a_field_in_json(
 
 
 def test_what_a_program_made_has_no_place() -> None:
-    ((document,), _) = split_built("f", b'{"apiVersion": "v1", "kind": "Pod", "spec": {}}')
+    ((document,), _) = split("f", b'{"apiVersion": "v1", "kind": "Pod", "spec": {}}', built=True)
     assert document.field_place("spec") == (0, 0)

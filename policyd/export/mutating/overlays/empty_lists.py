@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from policyd.cel.syntax.ast import Call, Expr, Ident, ListExpr, Literal, Select
 from policyd.cel.syntax.parser import parse
-from policyd.cel.syntax.recursion import operands
+from policyd.cel.syntax.recursion import terms_of
 from policyd.versions import KubernetesVersion
 
 _Path = tuple[str, ...]
@@ -21,7 +21,7 @@ def empty_lists(conditions: Iterable[str], version: KubernetesVersion) -> frozen
     """
     found = set()
     for text in conditions:
-        paths = set(map(_emptied, operands(parse(text, version), "_||_")))
+        paths = set(map(_emptied, terms_of(parse(text, version), "_||_")))
         if len(paths) == 1:
             found |= paths - {None}
     return frozenset(path for path in found if path is not None)

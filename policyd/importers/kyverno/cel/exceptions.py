@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from policyd.cel.syntax.ast import Call, Expr, ListExpr, Literal
-from policyd.cel.syntax.recursion import operands
+from policyd.cel.syntax.recursion import terms_of
 from policyd.cel.syntax.unparse import unparse
 from policyd.export.expressions.literals import literal
 from policyd.export.expressions.rewriting import free_name
@@ -124,7 +124,7 @@ def _add(
 def _criteria(tests: list[str]) -> JSONObject | None:
     """Return names and namespaces if conditions compare nothing else; None if they do."""
     found: JSONObject = {}
-    for test in (part for each in tests for part in operands(parsed(each, ""), "_&&_")):
+    for test in (part for each in tests for part in terms_of(parsed(each, ""), "_&&_")):
         compared = _compared(test)
         if compared is None or compared[0] in found:
             return None
