@@ -90,8 +90,8 @@ HANGING = {
     "load errors": r"^broken\.yaml:.*\n {4}\S",
     "lint": r"^broken\.yaml:.*\n {4}\S",
     "apply": r"^denied  Pod web   pod\.yaml:1:38  owned   metadata\.labels: every.*\n {41}\S",
-    "explain": r"^ {6}message: every workload.*\n {10}\S",
-    "test": r"^ {12}message: every workload.*\n {16}\S",
+    "explain": r"^ {6}message: metadata\.labels: every.*\n {10}\S",
+    "test": r"^ {12}message: metadata\.labels: every.*\n {16}\S",
     "replay": r"^now denied          1  owned   CREATE Pod .*\n {31}\S",
 }
 

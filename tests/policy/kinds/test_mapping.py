@@ -89,6 +89,8 @@ BUILT_IN_ONLY = {
     "policyd/policy/compile/params.py",
     "policyd/policy/lint/document_advice.py",
     "policyd/policy/lint/guards/cases.py",
+    "policyd/policy/lint/matching/param_kinds.py",
+    "policyd/policy/lint/types/kinds.py",
     "policyd/webhooks/needs/targets.py",
 }
 TABLES = {f"policyd/policy/kinds/{name}.py" for name in ("mapping", "object_types", "served")}

@@ -165,7 +165,7 @@ def test_a_tag_in_another_object_is_read_as_kubernetes_reads_it() -> None:
 
 
 FORMS = [
-    ("  - expression: [object.a == 1]\n", "put the value in quotes"),
+    ("  - expression: [object.a == 1]\n", 'write "object.a == 1", without [ ]'),
     ("  - expression: {a: 1}\n", "put the value in quotes"),
     ("  - expression: true\n", "put it in quotes"),
     (
