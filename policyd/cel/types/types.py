@@ -105,7 +105,7 @@ def is_same(one: Type, other: Type) -> bool:
 # Types with parameters, and those of structs, are made again and again.
 _MADE: dict[tuple[str, tuple[Type, ...]], Type] = {}
 _MOST_MADE = 1_000
-# The names in the type of an expression. ``.map(x, {x: x})`` doubles a type: a chain of thirty would
+# Names in the type of an expression. ``.map(x, {x: x})`` doubles a type: a chain of thirty would
 # occupy the API server for days.
 MAX_TYPE_SIZE = 1_000
 
