@@ -42,7 +42,7 @@ NEWEST = KubernetesVersion(1, 37)
 LATEST = KubernetesVersion(1, 38)
 SUPPORTED = tuple(KubernetesVersion(1, minor) for minor in range(OLDEST.minor, LATEST.minor + 1))
 # Versions whose responses were recorded. Older ones differ from 1.36 only in their functions.
-RECORDED = (KubernetesVersion(1, 36), NEWEST)
+RECORDED = (KubernetesVersion(1, 36), NEWEST, LATEST)
 SPAN = f"{OLDEST} to {LATEST}"
 
 

@@ -28,7 +28,7 @@ REVIEWS = frozenset(
         ("authorization.k8s.io", "subjectaccessreviews"),
     }
 )
-_1_37 = KubernetesVersion(1, 37)
+_1_37, _1_38 = KubernetesVersion(1, 37), KubernetesVersion(1, 38)
 REVIEWS_EXCLUDED = Feature(
     "webhooks-exclude-reviews",
     _1_37,
@@ -46,4 +46,10 @@ DECLARATIVE_METADATA = Feature(
     _1_37,
     "problems of owner references name the owner, and no problem is reported twice",
     "apimachinery pkg/api/validation/objectmeta.go; apiserver pkg/registry/rest/validate.go",
+)
+BARE_REQUIRED = Feature(
+    "bare-required",
+    _1_38,
+    "a field that is missing in an owner reference is required, without a reason",
+    "apimachinery pkg/api/validation/objectmeta.go: MarkCoveredByDeclarative",
 )

@@ -16,8 +16,7 @@ from policyd.policy.model.suite import Webhook
 from tests.builders.objects import config_map
 from tests.builders.policies import CONFIG_MAPS, EVERYTHING, denying, policy, rule, vap, vap_binding
 from tests.e2e.client import Client, audit
-from tests.e2e.cluster import Cluster, binaries, cluster
-from tests.e2e.conftest import AUDIT_POLICY
+from tests.e2e.cluster import AUDIT_POLICY, Cluster, binaries, cluster
 from tests.e2e.webhook import write
 from tests.server.process import until
 from tests.shared import ROOT

@@ -275,8 +275,8 @@ cdef class Converter:
         return out
 
     cdef object member(self, object item, object kind, str expected):
-        """A map, an object or another value in a field. Since 1.38 an error inside an object is one of
-        the whole value (apiserver pkg/cel/mutation/dynamic/objects.go: convertField).
+        """A map, an object or another value in a field. Since 1.38 an error inside an object is one
+        of the whole value (apiserver pkg/cel/mutation/dynamic/objects.go: convertField).
         """
         if kind is dict:
             return self.entries(item, expected)

@@ -34,7 +34,6 @@ cdef class Checker:
     cdef readonly list issues
     cdef Scope _scope
     cdef Names _names
-    cdef bint _suggests
     cdef dict _types
     cdef dict _references
     cdef Bindings _bindings

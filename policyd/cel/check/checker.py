@@ -5,7 +5,7 @@ Mixed literals like ``[1, "a"]`` get the element type dyn here; ``validators`` r
 of string.format, as Kubernetes does.
 """
 
-from policyd.cel.check.suggestions import misspelt, suggestion
+from policyd.cel.check.suggestions import misspelt, undeclared
 from policyd.cel.syntax.ast import (
     Call,
     Checked,
@@ -30,7 +30,6 @@ from policyd.cel.types.structs import is_message
 from policyd.cel.types.types import BOOL, DYN, ERROR, INT, STRING, Kind, Type
 from policyd.cel.types.unify import Bindings, most_general
 from policyd.errors import CelTypeError
-from policyd.versions import CEL_0_33
 
 _LITERAL_TYPES: dict[type, Type] = {
     bool: BOOL,
@@ -49,8 +48,6 @@ _PARAM = Kind.PARAM
 _STRUCT = Kind.STRUCT
 _TYPE = Kind.TYPE
 _WELL_KNOWN = Kind.WELL_KNOWN
-# ``.map(x, {x: x})`` doubles a type: a chain of thirty would occupy the API server for days.
-MAX_TYPE_SIZE = 1_000
 
 
 def check(text: str, expr: Expr, scope: Scope) -> Checked:
@@ -75,7 +72,6 @@ class Checker:
         self.issues: list[Issue] = []
         self._scope = scope
         self._names = Names(scope)
-        self._suggests = scope.version.has(CEL_0_33)
         self._types: dict[int, Type] = {}
         self._references: dict[int, Reference] = {}
         self._bindings = Bindings()
@@ -111,8 +107,8 @@ class Checker:
     # Helpers
 
     def _typed(self, node: Expr, found: Type, reference: Reference | None = None) -> Expr:
-        if found.size > MAX_TYPE_SIZE:
-            self._report(node.pos, f"type of more than {MAX_TYPE_SIZE} names")
+        if found.size > types.MAX_TYPE_SIZE:
+            self._report(node.pos, f"type of more than {types.MAX_TYPE_SIZE} names")
             found = DYN
         self._types[node.id] = found
         if reference is not None:
@@ -129,8 +125,7 @@ class Checker:
         self._report(pos, f"expected type '{expected.display()}' but found '{found.display()}'")
 
     def _undeclared(self, node: Expr, name: str) -> Expr:
-        near = suggestion(name, self._scope) if self._suggests else ""
-        self._report(node.pos, f"undeclared reference to '{name}'{self._scope.place()}{near}")
+        self._report(node.pos, undeclared(name, self._scope))
         return self._typed(node, ERROR)
 
     def _name(self, node: Expr, found: tuple[str, Type]) -> Expr:
@@ -155,7 +150,7 @@ class Checker:
         variable = self._names.variable(name) if name is not None else None
         if variable is not None:
             return self._name(node, variable)
-        if name is not None and self._suggests and misspelt(name, self._names, self._scope):
+        if name is not None and misspelt(name, self._names, self._scope):
             return self._undeclared(node, name)
         operand = self.visit(node.operand)
         found = self._field_of(node, operand, node.field)
@@ -182,7 +177,6 @@ class Checker:
         """Return the type of a field; an optional operand or selection makes it optional."""
         whole = self._bindings.substitute(self._type(operand))
         target = whole.params[0] if types.is_optional(whole) else whole
-        found = ERROR
         if target.kind is _MAP:
             found = target.params[1]
         elif target.kind is _STRUCT:
@@ -215,10 +209,9 @@ class Checker:
             return self._resolve_named(node, node.function, None, args)
         prefix = qualified_name(node.target)
         name = f"{prefix}.{node.function}"
-        if prefix is not None and self._names.function(name) is not None:
+        declared = prefix is not None and self._names.function(name) is not None
+        if declared or (prefix is not None and misspelt(name, self._names, self._scope)):
             return self._resolve_named(node, name, None, args)
-        if prefix is not None and self._suggests and misspelt(name, self._names, self._scope):
-            return self._undeclared(node, name)
         return self._resolve_named(node, node.function, self.visit(node.target), args)
 
     def _resolve_named(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from policyd.cel.syntax.macros import MACRO_NAMES
 from policyd.cel.types.declarations import TYPE_NAMES, Names, Scope
+from policyd.versions import CEL_0_33
 
 _SHORT, _LONG = 3, 8  # characters of a name that may differ in one, and in more than two
 _FAR = 1 << 30
@@ -17,8 +18,13 @@ _TYPES = tuple(name for name in TYPE_NAMES if name != "optional_type" and "net."
 _DEPRECATED = ("__not_strictly_false__", "_in_", "in")
 
 
-def suggestion(name: str, scope: Scope) -> str:
-    """Return what follows ``undeclared reference to 'NAME'``; "" if no declared name is near."""
+def undeclared(name: str, scope: Scope) -> str:
+    """Return the error for a name that is not declared; before 1.38 it suggests nothing."""
+    near = _suggestion(name, scope) if scope.version.has(CEL_0_33) else ""
+    return f"undeclared reference to '{name}'{scope.place()}{near}"
+
+
+def _suggestion(name: str, scope: Scope) -> str:
     found = _nearest_of(name, scope)
     if not found or found[0] == name:
         return ""
@@ -28,8 +34,11 @@ def suggestion(name: str, scope: Scope) -> str:
 
 def misspelt(name: str, names: Names, scope: Scope) -> bool:
     """Return whether a declared name is, or is near, ``a.b.c``, where neither ``a`` nor ``a.b`` is
-    declared. The error is then about all of it (checker/errors.go: checkUndeclaredReference).
+    declared. Since 1.38 the error is then about all of it (checker/errors.go:
+    checkUndeclaredReference).
     """
+    if not scope.version.has(CEL_0_33):
+        return False
     parts = name.split(".")[:-1]
     declared = any(names.variable(".".join(parts[: n + 1])) for n in range(len(parts)))
     return not declared and bool(_nearest_of(name, scope))

@@ -105,6 +105,9 @@ def is_same(one: Type, other: Type) -> bool:
 # Types with parameters, and those of structs, are made again and again.
 _MADE: dict[tuple[str, tuple[Type, ...]], Type] = {}
 _MOST_MADE = 1_000
+# Names in the type of an expression. ``.map(x, {x: x})`` doubles a type: a chain of thirty would
+# occupy the API server for days.
+MAX_TYPE_SIZE = 1_000
 
 
 def shared_type(name: str, params: tuple[Type, ...] = ()) -> Type:

@@ -36,7 +36,8 @@ class VersionedRule(NamedTuple):
         return self.since <= version and (self.before is None or version < self.before)
 
 
-_V1_37 = KubernetesVersion(1, 37)
+_V1_37, _V1_38 = KubernetesVersion(1, 37), KubernetesVersion(1, 38)
+_SCHEDULING = "io.k8s.api.scheduling."
 VERSIONED: Mapping[str, VersionedRule] = {
     "io.k8s.api.core.v1.Pod": VersionedRule(pod_resources.pod_resources, before=_V1_37),
     "io.k8s.api.apps.v1.StatefulSetUpdateStrategy": VersionedRule(
@@ -44,4 +45,12 @@ VERSIONED: Mapping[str, VersionedRule] = {
     ),
     "io.k8s.api.storage.v1.CSIDriverSpec": VersionedRule(groups.csi_scheduling, since=_V1_37),
     "io.k8s.api.storage.v1.CSINode": VersionedRule(groups.csi_node_status, since=_V1_37),
+    **dict.fromkeys(
+        (
+            f"{_SCHEDULING}v1alpha3.CompositePodGroupSpec",
+            f"{_SCHEDULING}v1alpha3.PodGroupSpec",
+            f"{_SCHEDULING}v1beta1.PodGroupSpec",
+        ),
+        VersionedRule(groups.preempt_lower_priority, before=_V1_38),
+    ),
 }

@@ -72,6 +72,11 @@ def csi_node_status(obj: JSONObject) -> None:
     obj.setdefault("status", {})
 
 
+def preempt_lower_priority(spec: JSONObject) -> None:
+    """The policy of a group of Pods without one."""
+    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+
+
 FUNCTIONS = {
     _NETWORK + "NetworkPolicy": (network_policy,),
     _API + "rbac.v1.Subject": (subject,),

@@ -13,11 +13,12 @@ from policyd._core.match.labels import (
 )
 from policyd.json_types import JSONObject
 from policyd.versions import KubernetesVersion
-from policyd.webhooks.changes import DECLARATIVE_METADATA
+from policyd.webhooks.changes import BARE_REQUIRED, DECLARATIVE_METADATA
 from policyd.webhooks.validation.field_problems import FieldProblem, invalid, required, too_long
 
 _MAX_SUBDOMAIN = 253
 _MAX_LABEL = 63
+_EMPTY = "must not be empty"
 _LABEL_FORMAT = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _LABEL_RULE = (
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an"
@@ -107,7 +108,8 @@ def _check_owners(owners: list[JSONObject], version: KubernetesVersion) -> Itera
     controller = ""
     newest = version.has(DECLARATIVE_METADATA)
     for index, owner in enumerate(owners):
-        yield from _check_owner(owner, f"{path}[{index}]" if newest else path, newest=newest)
+        at = f"{path}[{index}]" if newest else path
+        yield from _check_owner(owner, at, newest, "" if version.has(BARE_REQUIRED) else _EMPTY)
         if owner.get("controller"):
             named = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
@@ -123,11 +125,11 @@ def _check_owners(owners: list[JSONObject], version: KubernetesVersion) -> Itera
                 controller = named
 
 
-def _check_owner(owner: JSONObject, path: str, *, newest: bool) -> Iterator[FieldProblem]:
+def _check_owner(owner: JSONObject, path: str, newest: bool, detail: str) -> Iterator[FieldProblem]:
     version, kind = owner.get("apiVersion", ""), owner.get("kind", "")
     readable = version.count("/") < 2 and bool(version.rpartition("/")[2])
     if newest and not version:
-        yield required(f"{path}.apiVersion", "must not be empty")
+        yield required(f"{path}.apiVersion", detail)
     elif not readable:
         wrong = "must be <group>/<version> or <version>" if newest else "version must not be empty"
         yield from invalid(f"{path}.apiVersion", version, [wrong])
@@ -135,9 +137,9 @@ def _check_owner(owner: JSONObject, path: str, *, newest: bool) -> Iterator[Fiel
         if not owner.get(field):
             at = f"{path}.{field}"
             if newest:
-                yield required(at, "must not be empty")
+                yield required(at, detail)
             else:
-                yield from invalid(at, "", ["must not be empty"])
+                yield from invalid(at, "", [_EMPTY])
     if (version, kind) == ("v1", "Event"):
         wrong = "/v1, Kind=Event is disallowed from being an owner"
         yield from invalid(path, owner, [wrong])
