@@ -92,8 +92,7 @@ def _term(text: str, whole: str) -> Term:
         if text.startswith(mistaken):
             value = f"{instead}{text.removeprefix(mistaken).lstrip()}"
             raise LeafError(f'there is no operator {mistaken}, as in "{whole}"', f"write {value}")
-    operator = next((each for each in _OPERATORS if text.startswith(each)), "")
-    operand = text[len(operator) :].strip()
+    operator, operand = operation(text)
     if operator and not operand:
         raise LeafError(f'the operator {operator} of "{whole}" has no value', "write one behind it")
     if operator == "!":
@@ -107,6 +106,12 @@ def _term(text: str, whole: str) -> Term:
             raise LeafError(f"{operator} cannot compare with {operand!r}", _AMOUNTS)
         return CompareTerm(operator, amount)
     return _range(text) or EqualTerm(text, False)
+
+
+def operation(term: str) -> tuple[str, str]:
+    """Return the operator of a term, empty if it has none, and what stands behind it."""
+    operator = next((each for each in _OPERATORS if term.startswith(each)), "")
+    return operator, term[len(operator) :].strip()
 
 
 def _range(text: str) -> RangeTerm | None:

@@ -14,10 +14,10 @@ from policyd.export.mutating.overlays.places import ObjectPlace, conjunction, di
 from policyd.export.mutating.overlays.reading import Unsayable, WrittenCondition
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import Conditions
+from policyd.pattern.leaves import operation
 from policyd.pattern.marks import Mark, split
 
 _INTEGERS = (Decoding.INT32, Decoding.INT64)
-_OPERATORS = (">=", "<=", ">", "<", "!")
 _LISTED = (Mark.CONDITION, Mark.GLOBAL)
 
 
@@ -42,7 +42,7 @@ def fields_read(found: Conditions) -> Iterable[tuple[str, ...]]:
         assert isinstance(condition, WrittenCondition)
         for key in condition.tree:
             name = split(key)[1]
-            yield path if _is_wild(name) or condition.whole else (*path, name)
+            yield path if not is_exact(name) or condition.whole else (*path, name)
 
 
 def _whole(tree: Any, place: ObjectPlace, at: Field, path: FieldPath) -> str:
@@ -58,7 +58,7 @@ def _whole(tree: Any, place: ObjectPlace, at: Field, path: FieldPath) -> str:
         if mark in _LISTED:
             parts.append(_entry(key, value, place, at, below, outermost=True))
         else:
-            if _is_wild(name):
+            if not is_exact(name):
                 raise Unsayable(below, "a key with wildcards above <(key)")
             parts.append(_whole(value, place.below(name), _member(at, name, below), below))
     return conjunction(*parts)
@@ -85,7 +85,7 @@ def _entry(
 ) -> str:
     """Return that one key of a pattern holds in the map at ``place``."""
     mark, name = split(key)
-    if _is_wild(name):
+    if not is_exact(name):
         raise Unsayable(path, "a condition on all keys of a form")
     here, field = place.below(name), _member(at, name, path)
     if mark is Mark.ABSENT:
@@ -198,8 +198,7 @@ def _alternatives(value: str, path: FieldPath, term: Any) -> str:
 
 
 def _term(term: str, text: str, path: FieldPath) -> str:
-    operator = next((each for each in _OPERATORS if term.startswith(each)), "")
-    operand = term[len(operator) :].strip()
+    operator, operand = operation(term)
     if operator not in ("", "!") or amount_of(operand) is not None or _is_range(operand):
         raise Unsayable(path, f"{term!r} compares quantities or durations")
     found = fits(operand, text)
@@ -209,8 +208,7 @@ def _term(term: str, text: str, path: FieldPath) -> str:
 
 
 def _integer(term: str, text: str, path: FieldPath) -> str:
-    operator = next((each for each in _OPERATORS if term.startswith(each)), "")
-    operand = term[len(operator) :].strip()
+    operator, operand = operation(term)
     if not operand.removeprefix("-").isdecimal() or not operand.isascii() or len(operand) > 15:
         raise Unsayable(path, f"{term!r} as the pattern of a number")
     number = int(operand)
@@ -219,10 +217,6 @@ def _integer(term: str, text: str, path: FieldPath) -> str:
 
 def _is_range(text: str) -> bool:
     return "-" in text and text[:1].isdecimal()
-
-
-def _is_wild(name: str) -> bool:
-    return "*" in name or "?" in name
 
 
 def _member(at: Field, name: str, path: FieldPath) -> Field:

@@ -11,6 +11,7 @@ from policyd._core.pattern.strings import amount_of
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSON, JSONObject
 from policyd.pattern import PatternError, compile_pattern
+from policyd.pattern.leaves import operation
 from policyd.pattern.marks import Mark, UnknownMark, marked, split
 
 _CONDITIONS = (Mark.CONDITION, Mark.GLOBAL)
@@ -92,8 +93,7 @@ def _holds_for_nothing(value: JSON) -> bool:
 
 def _term_holds(term: str) -> bool:
     term = term.strip()
-    operator = next((each for each in (">=", "<=", ">", "<", "!") if term.startswith(each)), "")
-    operand = term[len(operator) :].strip()
+    operator, operand = operation(term)
     if amount_of(operand) is None and (operator or not _is_range(operand)):
         return False
     try:
