@@ -19,14 +19,7 @@ from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cel.syntax.source import Source
 from policyd.cel.types.declarations import OverloadDecl, Scope, group, parse_signature
 from policyd.cel.types.functions import functions, in_order
-from policyd.cel.types.structs import (
-    ADMISSION,
-    NAMESPACE,
-    REQUEST,
-    VARIABLES,
-    Structs,
-    variable_type,
-)
+from policyd.cel.types.structs import ADMISSION, NAMESPACE, REQUEST, VARIABLES, Structs
 from policyd.cel.types.types import DYN, Type
 from policyd.errors import CelCompileError, CelSyntaxError, CelTypeError, EvaluationError, Problem
 from policyd.versions import NEWEST, KubernetesVersion
@@ -39,13 +32,10 @@ _PATCHES_ONLY = "jsonpatch."
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """The declarations of one version of Kubernetes. ``composed`` are the programs of
-    ``variables.*``.
-    """
+    """The declarations of one version of Kubernetes."""
 
     variables: Mapping[str, Type] = field(default_factory=dict)
     structs: Structs = field(default_factory=Structs)
-    composed: Mapping[str, Program] = field(default_factory=dict)
     patch_types: bool = False
     version: KubernetesVersion = NEWEST
 
@@ -72,21 +62,9 @@ class Environment:
         """Add variables."""
         return replace(self, variables={**self.variables, **variables})
 
-    def with_variables(self, declared: Mapping[str, Type | Program]) -> "Environment":
-        """Declare ``variables.NAME`` for each name; with none, ``variables`` has no field.
-
-        Programs are compiled into this environment's programs; types are only for checking.
-        """
-        fields = {
-            name: variable_type(each if isinstance(each, Type) else each.result_type)
-            for name, each in declared.items()
-        }
-        programs = {name: each for name, each in declared.items() if isinstance(each, Program)}
-        return replace(self.declaring(fields), composed=programs)
-
     def declaring(self, fields: dict[str, Type]) -> "Environment":
         """Declare ``variables.NAME`` for each name of ``fields``, also for those added to it later:
-        each variable of a policy sees those before it. For checking only.
+        each variable of a policy sees those before it.
         """
         structs = Structs({**self.structs.known, VARIABLES.name: fields}, self.structs.patches)
         return replace(self, variables={**self.variables, "variables": VARIABLES}, structs=structs)
@@ -130,16 +108,7 @@ class Environment:
 
         Programs that are evaluated together, such as those of a policy, share a layout.
         """
-        return plan(self.check(text, expect=expect), layout or self._layout())
-
-    def _layout(self) -> Layout:
-        """Return the layout through which the composed programs are called, or a new one."""
-        layouts = [program.layout for program in self.composed.values()]
-        layout = layouts[0] if layouts else Layout()
-        assert isinstance(layout, Layout)  # the core needs only its slots; plan() gave it a Layout
-        for name, program in self.composed.items():
-            layout.define(name, program)
-        return layout
+        return plan(self.check(text, expect=expect), layout or Layout())
 
     def scope(self) -> Scope:
         """Return the scope in which names are resolved."""

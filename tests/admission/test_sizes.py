@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from policyd._core.json.sizes import MAX_PATCH_BYTES, json_bytes, patch_bytes
+from policyd._core.json.sizes import MAX_PATCH_BYTES, json_bytes, operation_bytes
 from policyd.admission.decision import MAX_ANNOTATIONS_CHARS, Finding, Verdict, respond
 from policyd.admission.review import AdmissionResponse, Cause, decode, encode
 from policyd.bounded_text import MAX_CAUSES_CHARS, MAX_MESSAGE_CHARS, bounded, encodable
@@ -140,7 +140,7 @@ def test_expressions_of_an_overlay_have_a_maximum_together(tmp_path: Path, value
 def test_bytes_are_no_fewer_than_those_of_the_json(value: Any) -> None:
     operations = [{"op": "replace", "path": "/a", "value": value}, {"op": "remove", "path": "/b"}]
     written = len(orjson.dumps(operations))
-    assert written <= patch_bytes(operations, MAX_PATCH_BYTES) <= written + 60
+    assert written <= operation_bytes(operations, MAX_PATCH_BYTES) <= written + 60
     if isinstance(value, str):
         assert json_bytes(value, 10**6) >= len(orjson.dumps(value))
 

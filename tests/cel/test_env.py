@@ -8,6 +8,7 @@ import pytest
 from policyd.cel.env import Environment
 from policyd.cel.types.types import BOOL, DYN, INT, LIST_OF_JSONPATCH, NULL, OBJECT, STRING, Type
 from policyd.errors import CelCompileError, CelSyntaxError, CelTypeError
+from tests.cel.variables import composed, with_variables
 
 
 def refused(environment: Environment, text: str, *expect: Type) -> str:
@@ -49,18 +50,18 @@ def test_names_are_declared_only_where_kubernetes_has_them(
 ) -> None:
     assert "undeclared reference to '" in refused(environment, text)
     more = Environment.admission(params=True, authorizer=True, patch_types=True)
-    more.with_variables({"x": INT}).check(text)
+    with_variables(more, {"x": INT}).check(text)
 
 
 def test_variables_that_are_not_declared_yet_are_undefined_fields() -> None:
-    text = refused(Environment.admission().with_variables({}), "variables.x")
+    text = refused(with_variables(Environment.admission(), {}), "variables.x")
     assert text == "compilation failed: ERROR: <input>:1:10: undefined field 'x'"
 
 
 def test_programs_of_variables_are_used() -> None:
     environment = Environment.admission()
     first = environment.compile("object.a + 1")
-    second = environment.with_variables({"x": first}).compile("variables.x * 2")
+    second = composed(environment, "variables.x * 2", {"x": first})
     assert second.evaluate({"object": {"a": 20}}) == 42
 
 

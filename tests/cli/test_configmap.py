@@ -85,7 +85,7 @@ def test_what_is_mounted_loads_as_what_was_packed(
     more: tuple[str, ...], tree: Path, tmp_path: Path
 ) -> None:
     found = load([mounted(packed(str(tree), *more), tmp_path / "mounted")])
-    assert found.ok, found.problems
+    assert found.problems == ()
     labels = sorted(each.label for each in found.documents)
     assert labels == ["Namespace shop", "Policy one", "Policy three", "Policy two"]
 

@@ -10,6 +10,7 @@ from policyd.admission.lookups.authorizer import AuthorizerRule, StaticAuthorize
 from policyd.cel.env import Environment
 from policyd.cel.plan.planner import plan
 from policyd.errors import BudgetExceeded, CelCompileError
+from tests.cel.variables import with_variables
 from tests.shared import conformance
 
 Row = dict[str, Any]
@@ -91,11 +92,11 @@ class Policy:
         programs: dict[str, Program] = {}
         for variable in row.get("variables", []):
             if programs:
-                self.environment = self.environment.with_variables(programs)
+                self.environment = with_variables(self.environment, programs)
             programs[variable["name"]] = self.compile(variable["expression"])
             self.layout.define(variable["name"], programs[variable["name"]])
         if programs:
-            self.environment = self.environment.with_variables(programs)
+            self.environment = with_variables(self.environment, programs)
 
     def compile(self, text: str) -> Program:
         return plan(self.environment.check(text), self.layout)

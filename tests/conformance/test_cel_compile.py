@@ -15,6 +15,7 @@ from policyd.cel.env import Environment
 from policyd.cel.types.types import BOOL, DYN, LIST_OF_JSONPATCH, NULL, OBJECT, STRING, Type
 from policyd.errors import CelCompileError
 from policyd.versions import KubernetesVersion
+from tests.cel.variables import with_variables
 from tests.conformance.apiserver_rows import VERSIONS, recorded
 
 Row = dict[str, Any]
@@ -43,13 +44,13 @@ def expressions(policy: Row, version: KubernetesVersion) -> Iterator[Expression]
         yield Expression(path, each["expression"], (BOOL,), plain)
     declared: dict[str, Type] = {}
     for index, each in enumerate(spec.get("variables") or ()):
-        scope = plain.with_variables(declared)
+        scope = with_variables(plain, declared)
         path = f"spec.variables[{index}].expression"
         yield Expression(path, each["expression"], (), scope)
         declared[each["name"]] = type_of(scope, each["expression"])
     if declared or mutating:
         plain, messages, patches = (
-            each.with_variables(declared) for each in (plain, messages, patches)
+            with_variables(each, declared) for each in (plain, messages, patches)
         )
     for index, each in enumerate(spec.get("validations") or ()):
         path = f"spec.validations[{index}]"

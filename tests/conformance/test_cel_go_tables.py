@@ -7,12 +7,13 @@ from policyd._core.eval.program import Program
 from policyd._core.values.errors import CelError
 from policyd.cel.check.checker import check
 from policyd.cel.env import Environment
-from policyd.cel.plan.planner import plan, plan_unchecked
+from policyd.cel.plan.planner import plan
 from policyd.cel.syntax.parser import parse
 from policyd.cel.types.declarations import parse_type
 from policyd.cel.types.types import DYN
 from policyd.errors import BudgetExceeded, CelCompileError
 from policyd.versions import KubernetesVersion
+from tests.conformance.unchecked import plan_unchecked
 from tests.core.lib.evaluate import as_json
 from tests.shared import conformance
 

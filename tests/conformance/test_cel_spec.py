@@ -7,7 +7,7 @@ import pytest
 from policyd._core.eval.layout import Layout
 from policyd._core.values.errors import CelError
 from policyd.cel.check.checker import check
-from policyd.cel.plan.planner import plan, plan_unchecked
+from policyd.cel.plan.planner import plan
 from policyd.cel.syntax.ast import Checked
 from policyd.cel.syntax.parser import parse
 from policyd.cel.types.declarations import OverloadDecl, Scope, group, parse_signature, parse_type
@@ -15,6 +15,7 @@ from policyd.cel.types.functions import functions as known
 from policyd.errors import CelTypeError
 from policyd.versions import NEWEST
 from tests.conformance.tagged import decode, same
+from tests.conformance.unchecked import plan_unchecked
 from tests.shared import conformance
 
 FILE = "cel-spec/cel-spec-simple.jsonl"

@@ -8,10 +8,11 @@ from policyd._core.eval.layout import Layout
 from policyd._core.values.errors import CelError
 from policyd.cel.check.checker import check
 from policyd.cel.env import Environment
-from policyd.cel.plan.planner import plan, plan_unchecked
+from policyd.cel.plan.planner import plan
 from policyd.cel.syntax.parser import parse
 from policyd.errors import CelCompileError
 from tests.authorizers import variables
+from tests.conformance.unchecked import plan_unchecked
 from tests.core.lib.evaluate import as_json
 from tests.shared import conformance
 

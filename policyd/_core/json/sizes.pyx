@@ -33,13 +33,8 @@ cdef extern from "Python.h":
 cdef Py_ssize_t OPERATION_BYTES = len('{"op":"replace","path":"","value":},')
 
 
-def patch_bytes(list operations not None, Py_ssize_t limit) -> int:
+cpdef Py_ssize_t operation_bytes(list operations, Py_ssize_t limit) except -1:
     #: (list[dict[str, Any]], int) -> int
-    """The size of the operations. The count stops above ``limit``."""
-    return operation_bytes(operations, limit)
-
-
-cdef Py_ssize_t operation_bytes(list operations, Py_ssize_t limit) except -1:
     """The size of the operations of a patch. The count stops above the limit."""
     cdef Py_ssize_t count = 0
     cdef dict operation

@@ -45,7 +45,7 @@ from policyd.cel.syntax.recursion import deep_recursion, terms_of
 from policyd.cel.types.declarations import TYPE_NAMES
 from policyd.cel.types.functions import functions
 from policyd.cel.types.types import DYN, Kind, Type, is_optional, is_patch_object
-from policyd.versions import NEWEST, KubernetesVersion
+from policyd.versions import KubernetesVersion
 
 # cel-go runs each of these by one function, whichever overload the checker chose.
 _ONE_FOR_ALL = frozenset(("_+_", "_-_", "_*_", "_/_", "_%_", "_<_", "_<=_", "_>_", "_>=_"))
@@ -74,18 +74,6 @@ def plan(checked: Checked, layout: Layout, *, fold: bool = True) -> Program:
         planner.hands_on,
         since_1_38(checked.version),
     )
-
-
-def plan_unchecked(
-    text: str, expr: Expr, layout: Layout, *, version: KubernetesVersion = NEWEST
-) -> Program:
-    """Plan an expression that was only parsed: all overloads are chosen at run time."""
-    planner = Planner(layout, {}, {}, fold=True, version=version)
-    with deep_recursion():
-        root = planner.node(expr)
-        levels = nesting(expr, {}, layout.nesting)
-    before, since = rereads(version), since_1_38(version)
-    return Program(text, root, layout, DYN, before, levels, since_1_38=since)
 
 
 def rereads(version: KubernetesVersion) -> bool:

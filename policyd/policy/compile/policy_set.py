@@ -96,7 +96,6 @@ class CompiledPolicySet:
         # A second round of mutations matches again, and few policies take part in it.
         again = [policy for policy in mutating if policy.may_act_again]
         self.second_round = bool(again)
-        self.reinvokes = any(policy.reinvoke for policy in again)
         # Whether the same policies match again: none depends on labels or bindings.
         self.steady = not any(policy.selects or not policy.invoked_once for policy in again)
         # The policies by what they match, in the order of decisions: the object of a request, and,

@@ -9,7 +9,7 @@ found at the model that declares it. The lines explain what fields mean, not whi
 
 import functools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -103,13 +103,6 @@ def _models_below(model: type[Model]) -> dict[str, type[Model]]:
             if issubclass(each, Model):
                 found |= _models_below(each)
     return found
-
-
-def all_models(base: type[Model] = Model) -> Iterator[type[Model]]:
-    """Every class of a document's parts."""
-    for each in base.__subclasses__():
-        yield each
-        yield from all_models(each)
 
 
 def _of_model(model: type[Model]) -> Schema:

@@ -153,11 +153,6 @@ class Sources:
     version: KubernetesVersion = NEWEST
     unused: tuple[Document, ...] = ()
 
-    @property
-    def ok(self) -> bool:
-        """Whether there are no problems."""
-        return not self.problems
-
     def of_kind(self, *kinds: str) -> tuple[Document, ...]:
         """Return the documents of these kinds in file order; policyd's kinds only of its groups."""
         return tuple(

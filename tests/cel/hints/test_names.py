@@ -6,9 +6,10 @@ from policyd.cel.env import Environment
 from policyd.cel.types.types import DYN, STRING, list_of
 from policyd.errors import CelTypeError, Problem
 from policyd.versions import KubernetesVersion
+from tests.cel.variables import with_variables
 
 PLAIN = Environment.admission()
-POLICY = PLAIN.with_variables({"containers": list_of(DYN), "name": STRING})
+POLICY = with_variables(PLAIN, {"containers": list_of(DYN), "name": STRING})
 OLD = Environment.admission(version=KubernetesVersion(1, 30))
 
 

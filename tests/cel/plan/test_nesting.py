@@ -1,11 +1,14 @@
 """How deep the values of an expression nest is bounded when it is planned."""
 
+from functools import partial
+
 import pytest
 
 from policyd.cel.env import Environment
 from policyd.cel.plan.nesting import MAX_NESTING, added_levels
 from policyd.errors import CelSyntaxError, CelTypeError, PolicyError
 from tests.builders.policies import policy
+from tests.cel.variables import composed
 from tests.policy_sets import compiled
 
 KUBERNETES = Environment.kubernetes()
@@ -42,11 +45,11 @@ def test_levels_are_counted(expression: str, levels: int) -> None:
 
 
 def test_variables_count_with_their_levels() -> None:
-    deep = KUBERNETES.with_variables({"v": KUBERNETES.compile("[[object]]")})
-    assert deep.compile("variables.v").nesting == 2
-    assert deep.compile("[variables.v[0]]").nesting == 3
-    assert deep.compile("variables.v.map(variables, variables)").nesting == 3
-    assert deep.compile("has(variables.v)").nesting == 0
+    deep = partial(composed, KUBERNETES, programs={"v": KUBERNETES.compile("[[object]]")})
+    assert deep("variables.v").nesting == 2
+    assert deep("[variables.v[0]]").nesting == 3
+    assert deep("variables.v.map(variables, variables)").nesting == 3
+    assert deep("has(variables.v)").nesting == 0
 
 
 @pytest.mark.parametrize(
@@ -102,6 +105,6 @@ def test_the_functions_whose_results_are_deeper_than_their_arguments() -> None:
 
 def test_the_error_is_one_of_the_expression() -> None:
     with pytest.raises(CelTypeError, match="nested deeper than 500 levels"):
-        deep = Environment.kubernetes().with_variables({"v": KUBERNETES.compile("[1]")})
+        deep = KUBERNETES.compile("[1]")
         for _ in range(10):
-            deep = deep.with_variables({"v": deep.compile("[" * 100 + "variables.v" + "]" * 100)})
+            deep = composed(KUBERNETES, "[" * 100 + "variables.v" + "]" * 100, {"v": deep})

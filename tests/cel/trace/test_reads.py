@@ -13,6 +13,7 @@ from policyd.cel.trace.building import TreeBuilder
 from policyd.cel.trace.reads import ObjectFields
 from policyd.cel.trace.tracing import plan_traced
 from policyd.json_types import FieldPath
+from tests.cel.variables import with_variables
 
 CONTAINERS = [
     {"name": "web", "image": "x/web:1", "args": ["-a", "-b"], "securityContext": {"user": 5}},
@@ -176,10 +177,10 @@ def test_the_field_that_a_false_value_or_an_error_is_about(
     environment = Environment.admission()
     declared: dict[str, Program] = {}
     for name, text in VARIABLES.items():
-        checked = environment.with_variables(declared).check(text)
+        checked = with_variables(environment, declared).check(text)
         declared[name] = plan_traced(checked, layout, tracer, variable=name)
         layout.define(name, declared[name])
-    checked = environment.with_variables(declared).check(expression)
+    checked = with_variables(environment, declared).check(expression)
     given = {"object": OBJECT, "oldObject": OLD, "request": {"operation": "CREATE"}}
     value, _ = plan_traced(checked, layout, tracer).evaluate_with_cost(given)
     assert value is False or isinstance(value, CelError)

@@ -15,6 +15,7 @@ from policyd.cel.trace.steps import Step, Steps
 from policyd.cel.trace.tracing import plan_traced
 from policyd.errors import CelCompileError
 from tests.cel.trace.samples import ENVIRONMENT, OBJECT
+from tests.cel.variables import with_variables
 from tests.fuzz import questions
 
 
@@ -129,10 +130,10 @@ def test_variables_are_told_apart_with_trees_of_their_own() -> None:
     environment = Environment.admission()
     declared: dict[str, Program] = {}
     for name, text in (("a", "object.spec.replicas"), ("b", "variables.a + 1")):
-        checked = environment.with_variables(declared).check(text)
+        checked = with_variables(environment, declared).check(text)
         declared[name] = plan_traced(checked, layout, tracer, variable=name)
         layout.define(name, declared[name])
-    checked = environment.with_variables(declared).check("[1].all(i, variables.b > i)")
+    checked = with_variables(environment, declared).check("[1].all(i, variables.b > i)")
     plan_traced(checked, layout, tracer).evaluate({"object": OBJECT})
     made = steps(tracer.take()[0])
     assert [(name, step.text, step.value) for name, step in made.variables] == [

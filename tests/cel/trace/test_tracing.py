@@ -16,6 +16,7 @@ from policyd.cel.trace.tracing import TracedExpression, plan_traced
 from policyd.cel.types.types import DYN
 from policyd.errors import BudgetExceeded, CelCompileError
 from tests.cel.trace.samples import ENVIRONMENT, OBJECT
+from tests.cel.variables import with_variables
 from tests.fuzz import questions
 from tests.shared import ROOT
 
@@ -158,7 +159,7 @@ def test_variables_are_recorded_inside_the_expression_that_uses_them_first() -> 
     tracer, layout = Tracer(), Layout()
     variable = plan_traced(ENVIRONMENT.check("1 + 2"), layout, tracer, variable="x")
     layout.define("x", variable)
-    environment = Environment.admission().with_variables({"x": variable})
+    environment = with_variables(Environment.admission(), {"x": variable})
     text = "variables.x > 2 && variables.x < 9"
     program = plan_traced(environment.check(text), layout, tracer)
     plain_layout = Layout()

@@ -9,6 +9,7 @@ from policyd._core.eval.program import Program
 from policyd._core.values.errors import CelError
 from policyd.cel.env import Environment
 from policyd.cel.plan.planner import plan
+from tests.cel.variables import with_variables
 
 MANY = {"object": {"items": list(range(1000))}}
 
@@ -16,12 +17,12 @@ MANY = {"object": {"items": list(range(1000))}}
 def compose(variables: dict[str, str], expression: str) -> Program:
     """The program of an expression that may use the variables, as a policy compiles it."""
     layout = Layout(("object",))
-    environment = Environment.admission().with_variables({})
+    environment = with_variables(Environment.admission(), {})
     programs: dict[str, Program] = {}
     for name, text in variables.items():
         programs[name] = plan(environment.check(text), layout)
         layout.define(name, programs[name])
-        environment = environment.with_variables(programs)
+        environment = with_variables(environment, programs)
     return plan(environment.check(expression), layout)
 
 
@@ -62,17 +63,17 @@ def test_cost_is_charged_at_first_use_only() -> None:
 
 def test_later_definition_of_a_name_replaces_the_earlier() -> None:
     layout = Layout(("object",))
-    environment = Environment.admission().with_variables({})
+    environment = with_variables(Environment.admission(), {})
     for text in ("1", "2"):
         program = plan(environment.check(text), layout)
         layout.define("a", program)
-        environment = environment.with_variables({"a": program})
+        environment = with_variables(environment, {"a": program})
     assert plan(environment.check("variables.a"), layout).evaluate({}) == 2
 
 
 def test_variable_that_uses_itself_is_an_error() -> None:
     layout = Layout(("object",))
-    environment = Environment.admission().with_variables({"a": plan_one("1", layout)})
+    environment = with_variables(Environment.admission(), {"a": plan_one("1", layout)})
     layout.define("a", plan(environment.check("variables.a + 1"), layout))
     found, _ = plan(environment.check("variables.a"), layout).evaluate_with_cost({})
     assert isinstance(found, CelError)

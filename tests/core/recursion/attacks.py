@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from policyd._core.eval.layout import Layout
 from policyd._core.json.equality import equal
 from policyd._core.json.sendable import unsendable
-from policyd._core.json.sizes import json_bytes, patch_bytes
+from policyd._core.json.sizes import json_bytes, operation_bytes
 from policyd._core.json.tree import normal
 from policyd._core.patch import apply as rfc6902
 from policyd._core.patch import json_patch
@@ -135,7 +135,7 @@ def value_attacks() -> Iterator[Attack]:
         yield from typed_attacks(kind)
     yield Attack("normal", lambda value: normal(value, 1_002))
     yield Attack("json_bytes", lambda value: json_bytes(value, 1 << 30), (*SHAPES,))
-    yield Attack("patch_bytes", lambda value: patch_bytes(added(value), 1 << 30))
+    yield Attack("operation_bytes", lambda value: operation_bytes(added(value), 1 << 30))
     yield Attack("unsendable", lambda value: unsendable(added(value)))
     yield Attack("equal", lambda value: equal(value, other(value)))
     yield Attack("diff", lambda value: diff(value, other(value)))
