@@ -12,7 +12,6 @@ from policyd._core.match.matcher import MatchInput, MatchRules
 from policyd.export.expressions.occurrences import (
     Access,
     Occurrence,
-    Replacement,
     Untranslatable,
     occurrences,
     spliced,
@@ -21,6 +20,7 @@ from policyd.export.expressions.selectors import joined, selector_expression
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.controllers import CONTROLLERS, controller_constraints
 from policyd.policy.model.base import LabelSelector
+from policyd.policy.source.yaml_edit.edits import TextEdit
 from policyd.versions import KubernetesVersion
 
 _OBJECTS = frozenset({"object", "oldObject"})
@@ -93,7 +93,7 @@ def with_pod(text: str, template: PodTemplate, version: KubernetesVersion) -> st
 
     Raises Untranslatable.
     """
-    splices: list[Replacement] = []
+    splices: list[TextEdit] = []
     for use in occurrences(text, _OBJECTS, version):
         splices += _replaced(use, template)
     return spliced(text, splices)
@@ -192,12 +192,12 @@ def _unless_null(name: str, text: str) -> str:
     return text if name == "object" else f"(oldObject == null ? oldObject : {text})"
 
 
-def _replaced(use: Occurrence, template: PodTemplate) -> list[Replacement]:
+def _replaced(use: Occurrence, template: PodTemplate) -> list[TextEdit]:
     """Return the replacements for one use of ``object`` or ``oldObject``."""
     if use.compared:
         return []
     name = use.name
-    place = Replacement(use.start, use.end, _in_template(template, name))
+    place = TextEdit(use.start, use.end, _in_template(template, name))
     if not use.accesses or use.accesses[0].key is None:
         return [_stand_in(use, pod_expression(template, name))]
     first = use.accesses[0]
@@ -209,7 +209,7 @@ def _replaced(use: Occurrence, template: PodTemplate) -> list[Replacement]:
     return [_through(use, first, template, place)]
 
 
-def _metadata(use: Occurrence, template: PodTemplate) -> list[Replacement]:
+def _metadata(use: Occurrence, template: PodTemplate) -> list[TextEdit]:
     """Return the replacements for a use of the metadata, which a template may lack."""
     first, second = use.accesses[0], use.accesses[1] if len(use.accesses) > 1 else None
     if first.test:  # always there
@@ -220,32 +220,28 @@ def _metadata(use: Occurrence, template: PodTemplate) -> list[Replacement]:
     if second.key == "namespace":
         namespace = "dyn({'metadata': {'namespace': dyn(request.namespace)}})"
         return [_stand_in(use, _unless_null(use.name, namespace))]
-    place = Replacement(use.start, use.end, _in_template(template, use.name))
+    place = TextEdit(use.start, use.end, _in_template(template, use.name))
     if first.optional:
         return [_through(use, first, template, place)]
     if first.span is not None and not use.branch:  # the other branch may lead to no Pod
-        return [place, Replacement(*first.span, ".?metadata.orValue({})")]
+        return [place, TextEdit(*first.span, ".?metadata.orValue({})")]
     inner = f"{_in_template(template, use.name)}.?metadata.orValue({{}})"
-    return [
-        Replacement(use.start, use.end, _unless_null(use.name, f"dyn({{'metadata': {inner}}})"))
-    ]
+    return [TextEdit(use.start, use.end, _unless_null(use.name, f"dyn({{'metadata': {inner}}})"))]
 
 
-def _through(
-    use: Occurrence, first: Access, template: PodTemplate, place: Replacement
-) -> Replacement:
+def _through(use: Occurrence, first: Access, template: PodTemplate, place: TextEdit) -> TextEdit:
     """Return the replacement by the template, from which a field is read next."""
     if use.name == "object":
         return place
     if first.optional and not use.branch:  # none if there is no old object
-        return Replacement(use.start, use.end, _optionally(template, use.name))
+        return TextEdit(use.start, use.end, _optionally(template, use.name))
     if first.span is not None:  # an error if there is no old object
         return place
-    return Replacement(use.start, use.end, _unless_null("oldObject", place.text))
+    return TextEdit(use.start, use.end, _unless_null("oldObject", place.text))
 
 
-def _stand_in(use: Occurrence, text: str) -> Replacement:
+def _stand_in(use: Occurrence, text: str) -> TextEdit:
     """Return the replacement by an expression that uses ``request``."""
     if "request" in use.shadowed and "request." in text:
         raise Untranslatable("a macro has a variable with the name request")
-    return Replacement(use.start, use.end, text)
+    return TextEdit(use.start, use.end, text)

@@ -11,20 +11,12 @@ from policyd.cel.syntax.ast import Call, Comprehension, Expr, Ident, Literal, Se
 from policyd.cel.syntax.lexer import Token, tokenize
 from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.recursion import children
+from policyd.policy.source.yaml_edit.edits import CannotEdit, TextEdit, applied
 from policyd.versions import KubernetesVersion
 
 
 class Untranslatable(Exception):
     """An expression cannot be rewritten so that it means the same; the message is the reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class Replacement:
-    """A replacement of the characters from ``start`` to ``end`` of a string."""
-
-    start: int
-    end: int
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +55,16 @@ class Occurrence:
         return self.start + len(self.name)
 
 
-def spliced(text: str, splices: Iterable[Replacement]) -> str:
+def spliced(text: str, splices: Iterable[TextEdit]) -> str:
     """Return the text with all replacements; equal ones count once.
 
     Raises Untranslatable if two of them overlap: a macro that copies its operand, such as optMap,
     uses the copies differently.
     """
-    parts: list[str] = []
-    at = 0
-    for each in sorted(set(splices), key=lambda splice: (splice.start, splice.end)):
-        if each.start < at:
-            raise Untranslatable("a macro uses its operand in two ways")
-        parts += (text[at : each.start], each.text)
-        at = each.end
-    return "".join((*parts, text[at:]))
+    try:
+        return applied(text, [*set(splices)])
+    except CannotEdit:
+        raise Untranslatable("a macro uses its operand in two ways") from None
 
 
 def occurrences(

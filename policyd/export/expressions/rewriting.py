@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from policyd.export.expressions.literals import dyn
 from policyd.export.expressions.occurrences import (
     Occurrence,
-    Replacement,
     occurrences,
     spliced,
 )
 from policyd.json_types import JSON, JSONObject
+from policyd.policy.source.yaml_edit.edits import TextEdit
 from policyd.versions import KubernetesVersion
 
 _PARAMS = frozenset({"params"})
@@ -62,12 +62,12 @@ class InlineParams:
     def _uses(self, text: str) -> tuple[Occurrence, ...]:
         return occurrences(text, _PARAMS, self.version)
 
-    def _as_variable(self, text: str, use: Occurrence) -> Replacement:
+    def _as_variable(self, text: str, use: Occurrence) -> TextEdit:
         if "variables" in use.shadowed:  # a macro's variable of that name
             return self._as_literal(text, use)
-        return Replacement(use.start, use.end, f"variables.{self.variable}")
+        return TextEdit(use.start, use.end, f"variables.{self.variable}")
 
-    def _as_literal(self, text: str, use: Occurrence) -> Replacement:
+    def _as_literal(self, text: str, use: Occurrence) -> TextEdit:
         """Replace ``params`` and the fields after it by the value of the last one that is known."""
         value: JSON = self.params
         end = use.end
@@ -77,7 +77,7 @@ class InlineParams:
                 break
             assert access.span is not None
             value, end = value[access.key], access.span[1]
-        return Replacement(use.start, end, dyn(value))
+        return TextEdit(use.start, end, dyn(value))
 
 
 def free_name(wanted: str, taken: Iterable[str]) -> str:

@@ -9,7 +9,8 @@ from policyd.cel.syntax.lexer import Token, tokenize
 from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.recursion import nodes
 from policyd.export.controllers import PodTemplate
-from policyd.export.expressions.occurrences import Replacement, Untranslatable, spliced
+from policyd.export.expressions.occurrences import Untranslatable, spliced
+from policyd.policy.source.yaml_edit.edits import TextEdit
 from policyd.versions import KubernetesVersion
 
 _PATHS = frozenset({"path", "from"})
@@ -35,7 +36,7 @@ def with_template_paths(text: str, template: PodTemplate, version: KubernetesVer
             raise Untranslatable("a JSONPatch without a path")
         for field in node.fields:
             if field.name in _PATHS:
-                splices.append(Replacement(*tokens.start_of(field), prefix))
+                splices.append(TextEdit(*tokens.start_of(field), prefix))
     return spliced(text, splices)
 
 
@@ -57,13 +58,11 @@ def with_template_types(text: str, template: PodTemplate, version: KubernetesVer
         if node.type_name == "Object":
             _check_root(node)
             opening = _opening(template)
-            splices.append(Replacement(first.pos, brace.pos + 1, f"{opening}{{"))
+            splices.append(TextEdit(first.pos, brace.pos + 1, f"{opening}{{"))
             closing = tokens.closing(brace)
-            splices.append(
-                Replacement(closing.pos, closing.pos + 1, "}" * (len(template.path) + 1))
-            )
+            splices.append(TextEdit(closing.pos, closing.pos + 1, "}" * (len(template.path) + 1)))
         elif node.type_name.startswith("Object."):
-            splices.append(Replacement(first.pos, first.pos + len(first.text), inner))
+            splices.append(TextEdit(first.pos, first.pos + len(first.text), inner))
     return spliced(text, splices)
 
 

@@ -9,7 +9,6 @@ from functools import partial
 
 from policyd.export.expressions.occurrences import (
     Occurrence,
-    Replacement,
     Untranslatable,
     occurrences,
     spliced,
@@ -27,8 +26,9 @@ from policyd.importers.gatekeeper.equivalents import refusal
 from policyd.importers.gatekeeper.matching import matched
 from policyd.importers.model import Imported, ImportRemark, Refused, refusing
 from policyd.importers.policies import Converted, metadata_of, policy, whole
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSON, JSONObject, object_in
 from policyd.policy.source.loaded_documents import Document
+from policyd.policy.source.yaml_edit.edits import TextEdit
 from policyd.versions import NEWEST
 
 _NAMES = frozenset(("variables", "params"))
@@ -67,39 +67,37 @@ def rewritten(text: str, path: str, *, deletes: bool) -> str:
 
 def _replacements(
     text: str, uses: Iterable[Occurrence], path: str, deletes: bool
-) -> Iterator[Replacement]:
+) -> Iterator[TextEdit]:
     for use in uses:
         keys = [access.key for access in use.accesses]
         spans = [access.span for access in use.accesses]
         if use.name == "params":
             if keys[:2] != ["spec", "parameters"] or spans[1] is None:
                 raise Refused(path, "only the parameters of the constraint can be read of params")
-            yield Replacement(use.start, spans[1][1], "params")
+            yield TextEdit(use.start, spans[1][1], "params")
         elif keys[:1] == ["params"]:
             yield _params(text, use, path)
         elif keys[:1] == ["anyObject"] and not deletes:
             if spans[0] is None:
                 raise Refused(path, "variables.anyObject can be read by that name only")
-            yield Replacement(use.start, spans[0][1], "object")
+            yield TextEdit(use.start, spans[0][1], "object")
 
 
-def _params(text: str, use: Occurrence, path: str) -> Replacement:
+def _params(text: str, use: Occurrence, path: str) -> TextEdit:
     access = use.accesses[0]
     if access.test:  # has(variables.params): parameters are always there
         before = text[: use.start].rstrip()
         after = text.find(")", use.end)
         if before.endswith("(") and before[:-1].rstrip().endswith("has"):
-            return Replacement(before[:-1].rstrip().rindex("has"), after + 1, "true")
+            return TextEdit(before[:-1].rstrip().rindex("has"), after + 1, "true")
     if access.span is None:
         raise Refused(path, "variables.params can be read by that name only")
-    return Replacement(use.start, access.span[1], "params")
+    return TextEdit(use.start, access.span[1], "params")
 
 
 def parameters_of(constraint: JSONObject, schema: JSON) -> JSONObject:
     """Return the parameters of a constraint; empty if there are none."""
-    spec = constraint.get("spec")
-    given = spec.get("parameters") if isinstance(spec, dict) else None
-    found = with_defaults(given if isinstance(given, dict) else {}, schema)
+    found = with_defaults(object_in(constraint, "spec", "parameters"), schema)
     assert isinstance(found, dict)
     return found
 

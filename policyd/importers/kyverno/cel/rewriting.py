@@ -11,7 +11,6 @@ from policyd.cel.syntax.recursion import nodes
 from policyd.errors import CelSyntaxError
 from policyd.export.expressions.occurrences import (
     Occurrence,
-    Replacement,
     Untranslatable,
     occurrences,
     spliced,
@@ -23,6 +22,7 @@ from policyd.importers.model import Refused, refusing
 from policyd.json_types import JSON, JSONObject, strings_in
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.plural import plural
+from policyd.policy.source.yaml_edit.edits import TextEdit
 from policyd.versions import NEWEST
 
 _SERVICE_ACCOUNT = frozenset(("parseServiceAccount", "user.parseServiceAccount"))
@@ -105,13 +105,13 @@ class Rewriting:
         """Return the rewriting of expressions after this variable."""
         return replace(self, variables={**self.variables, name: expression})
 
-    def _inlined(self, use: Occurrence, path: str) -> Replacement:
+    def _inlined(self, use: Occurrence, path: str) -> TextEdit:
         access = use.accesses[0] if use.accesses else None
         if access is None or access.span is None or access.key not in self.variables:
             raise Refused(path, "matchConditions can read variables by variables.NAME only")
         held = self.variables[access.key or ""]
         nested = Rewriting(variables=self.variables).without_variables(held, path)
-        return Replacement(use.start, access.span[1], enclosed(nested))
+        return TextEdit(use.start, access.span[1], enclosed(nested))
 
     def _calls(self, text: str) -> str:
         """Replace calls one by one: one may be the argument of another."""
@@ -140,14 +140,14 @@ class Rewriting:
         test = f"{argument}.startsWith('system:serviceaccount:')"
         return f"({test} ? {argument}.split(':')[{part}] : '')"
 
-    def _names(self, text: str) -> Iterator[Replacement]:
+    def _names(self, text: str) -> Iterator[TextEdit]:
         for use in occurrences(text, _NAMES, NEWEST):
             access = use.accesses[0] if use.accesses else None
             if access is None or access.span is None or access.key is None:
                 continue
             meanings = self.allowed if use.name == "exceptions" else _IMAGES if self.pods else {}
             if access.key in meanings:
-                yield Replacement(use.start, access.span[1], meanings[access.key])
+                yield TextEdit(use.start, access.span[1], meanings[access.key])
 
 
 def without_idle_defaults(text: str) -> str:
@@ -167,7 +167,7 @@ def without_idle_defaults(text: str) -> str:
         and _is_plain(node.target)
     }
     defaults = [call for call in method_calls(text, "orValue") if call.opening in idle]
-    return spliced(text, [Replacement(call.start, call.end, "") for call in defaults])
+    return spliced(text, [TextEdit(call.start, call.end, "") for call in defaults])
 
 
 def _is_plain(node: Expr) -> bool:
