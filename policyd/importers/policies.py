@@ -1,6 +1,6 @@
 """The Policies that a source policy becomes, as a person would write them. Translates nothing."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from policyd.importers.fields import object_at
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
@@ -29,6 +29,7 @@ _ORDER = (
 # What is about the object in the API server, and not about the policy.
 _STORED = "kubectl.kubernetes.io/"
 
+ACTIONS = ("Deny", "Warn", "Audit")
 Converted = tuple[Sequence[ImportedDocument], Sequence[ImportRemark]]
 
 
@@ -67,6 +68,15 @@ def policy(
     }
     found = {("spec", *path): comment for path, comment in (comments or {}).items()}
     return ImportedDocument(raw, found)
+
+
+def in_effect(actions: Collection[str], path: str) -> tuple[list[str], list[ImportRemark]]:
+    """Return validationActions in their order, without one that has no effect beside another."""
+    ordered = [each for each in ACTIONS if each in actions]
+    if "Deny" not in ordered or "Warn" not in ordered:
+        return ordered, []
+    ordered.remove("Warn")
+    return ordered, [ImportRemark(path, "Warn was left out: a denial has the message already")]
 
 
 def resource_rule(

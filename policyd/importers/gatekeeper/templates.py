@@ -25,7 +25,7 @@ from policyd.importers.fields import (
 from policyd.importers.gatekeeper.equivalents import refusal
 from policyd.importers.gatekeeper.matching import matched
 from policyd.importers.model import Imported, ImportRemark, Refused, refusing
-from policyd.importers.policies import Converted, metadata_of, policy, whole
+from policyd.importers.policies import Converted, in_effect, metadata_of, policy, whole
 from policyd.json_types import JSON, JSONObject, object_in
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.yaml_edit.edits import TextEdit
@@ -246,12 +246,7 @@ def validation_actions(spec: JSONObject, path: str) -> tuple[list[str], list[Imp
     if not found:
         text = "no action is about requests: violations are recorded in the audit log"
         return ["Audit"], [ImportRemark(f"{path}.scopedEnforcementActions", text)]
-    ordered = [each for each in _ACTIONS.values() if each in found]
-    if "Deny" in ordered and "Warn" in ordered:
-        ordered.remove("Warn")
-        text = "Warn was left out: a denial has the message already"
-        return ordered, [ImportRemark(f"{path}.scopedEnforcementActions", text)]
-    return ordered, []
+    return in_effect(found, f"{path}.scopedEnforcementActions")
 
 
 def _known(action: str, path: str) -> str:

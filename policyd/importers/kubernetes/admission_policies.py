@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from policyd.importers.fields import object_at, objects, require_fields, strings
 from policyd.importers.model import Imported, ImportRemark, Refused
-from policyd.importers.policies import Converted, metadata_of, policy, whole
+from policyd.importers.policies import ACTIONS, Converted, metadata_of, policy, whole
 from policyd.json_types import JSONObject
 from policyd.policy.source.loaded_documents import Document
 
@@ -23,7 +23,6 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "ValidatingAdmissionPolicy": (*_COMMON, "validations", "auditAnnotations"),
     "MutatingAdmissionPolicy": (*_COMMON, "mutations", "reinvocationPolicy"),
 }
-_ACTIONS = ("Deny", "Warn", "Audit")
 _BINDING = ("policyName", "paramRef", "matchResources", "validationActions")
 
 
@@ -70,8 +69,8 @@ def _bound(spec: JSONObject, binding: Document) -> JSONObject:
     found = {**spec}
     actions = strings(given.get("validationActions"), f"{path}.validationActions")
     if actions:
-        found["validationActions"] = [each for each in _ACTIONS if each in actions]
-    for unknown in set(actions) - set(_ACTIONS):
+        found["validationActions"] = [each for each in ACTIONS if each in actions]
+    for unknown in set(actions) - set(ACTIONS):
         raise Refused(f"{path}.validationActions", f"the action {unknown} is not known here")
     if spec.get("paramKind"):
         if not given.get("paramRef"):

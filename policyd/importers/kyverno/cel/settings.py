@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from policyd.importers.fields import object_at
 from policyd.importers.kyverno.settings import SCANNED
 from policyd.importers.model import ImportRemark, Refused
+from policyd.importers.policies import ACTIONS, in_effect
 from policyd.json_types import JSONObject
 
 # The controllers whose rules Kyverno generates from one for Pods (pkg/cel/autogen/config.go).
@@ -113,14 +114,9 @@ def timeout(spec: JSONObject, path: str) -> JSONObject:
 def actions(spec: JSONObject, path: str) -> tuple[list[str], list[ImportRemark]]:
     """Return ``validationActions``; Deny if there are none, as in Kyverno."""
     given = spec.get("validationActions") or ["Deny"]
-    ordered: list[str] = [each for each in ("Deny", "Warn", "Audit") if each in given]
-    for unknown in set(given) - set(ordered):
+    for unknown in set(given) - set(ACTIONS):
         raise Refused(f"{path}.validationActions", f"the action {unknown} is not known here")
-    if "Deny" in ordered and "Warn" in ordered:
-        ordered.remove("Warn")
-        text = "Warn was left out: a denial has the message already"
-        return ordered, [ImportRemark(f"{path}.validationActions", text)]
-    return ordered, []
+    return in_effect(given, f"{path}.validationActions")
 
 
 def _enabled(given: JSONObject, field: str, path: str) -> object:
