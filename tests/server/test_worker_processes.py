@@ -21,6 +21,7 @@ from tests.builders.reviews import body
 from tests.server import pair
 from tests.server.fakes import FakeLoader
 from tests.server.process import Process, ended, sockets, until, write_sources
+from tests.server.serve import DENY, write_policy
 from tests.shared import ROOT
 
 SERVE = """\
@@ -160,13 +161,42 @@ def test_each_worker_has_an_equal_part() -> None:
     assert (part.timeout, part.workers) == (3.0, 4)
 
 
-def test_one_process_knows_nothing_of_workers() -> None:
-    code = "import sys, policyd.server.composition; print(*sys.modules)"
+# For a cluster, captures, a last good set, overlays, params and broken keys.
+NEEDLESS = (
+    "policyd.server.workers",
+    "policyd.server.edits",
+    "policyd.server.capture",
+    "policyd.server.policies.last_good",
+    "policyd.policy.kinds.object_types",
+    "policyd.policy.kinds.wanted_definitions",
+    "policyd.defaulting.builtin",
+    "policyd.tls.keys",
+)
+
+
+def test_one_process_knows_nothing_of_workers(tmp_path: Path) -> None:
+    """Nor of anything else that few servers need, when it has loaded its policies."""
+    write_policy(tmp_path, "deny", DENY)
+    code = """if True:
+        import sys
+        from policyd.config import resolve
+        from policyd.server.composition import Server
+        from policyd.server.policies.policy_loader import PolicyLoader
+
+        settings = resolve({"policies": (sys.argv[1],), "self_signed": "true"}, {})
+        Server(settings, PolicyLoader()).store.start()
+        print(*sys.modules)
+    """
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    assert "policyd.server.watches" in done.stdout
-    assert "policyd.server.workers" not in done.stdout
+    loaded = done.stdout.split()
+    assert "policyd.server.watches" in loaded
+    assert [each for each in loaded if each.startswith(NEEDLESS)] == []
 
 
 def test_turns_on_the_board() -> None:
