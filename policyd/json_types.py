@@ -40,20 +40,26 @@ def is_deeper(value: Any, levels: int) -> bool:
 
 
 def strings_in(value: JSON) -> Iterator[str]:
-    """Yield every string of a value; keys are none."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from strings_in(each)
+    """Yield every string of a value, in order; keys are none.
+
+    >>> [*strings_in({"a": ["b", {"c": "d"}], "e": "f"})]
+    ['b', 'd', 'f']
+    """
+    return (each for each in values_in(value) if isinstance(each, str))
 
 
 def keys_in(value: JSON) -> Iterator[str]:
     """Yield the keys of all objects of a value."""
-    if isinstance(value, dict):
-        for key, each in value.items():
-            yield key
-            yield from keys_in(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from keys_in(each)
+    return (key for each in values_in(value) if isinstance(each, dict) for key in each)
+
+
+def values_in(value: JSON) -> Iterator[JSON]:
+    """Yield a value and all values inside it, each before what is in it. Not recursive."""
+    stack = [value]
+    while stack:
+        each = stack.pop()
+        yield each
+        if isinstance(each, dict):
+            stack += reversed(each.values())
+        elif isinstance(each, list):
+            stack += reversed(each)
