@@ -47,6 +47,7 @@ OTHERS = {
     "--no-optional-locks": "git",
     "--others": "git",
     "--pod": "an agent in an example",
+    "--policyd-suites": "pytest, by the plugin of policyd",
     "--post-renderer": "helm",
     "--prefix": "kubectl",
     "--previous": "kubectl",

@@ -70,7 +70,7 @@ def _suite(run: SuiteRun, verbose: bool) -> Iterator[str]:
             continue
         word = styled("--- PASS", fg="green") if result.passed else styled("--- FAIL", fg="red")
         yield f"{word}: {result.suite}/{result.name} ({result.seconds:.2f}s)"
-        yield from _failure(case)
+        yield from failure_lines(case)
     yield _verdict(run.failed, len(run.cases), run.document.file, run.seconds)
 
 
@@ -89,8 +89,8 @@ def _total(suites: Sequence[SuiteRun]) -> str:
     return _verdict(sum(each.failed for each in suites), cases, what, seconds)
 
 
-def _failure(case: CaseRun) -> Iterator[str]:
-    """Explain a failed case: what differs, and what the policies did."""
+def failure_lines(case: CaseRun) -> Iterator[str]:
+    """Yield the explanation of a failed case: what differs, and what the policies did."""
     result = case.result
     if result.error:
         yield f"    {result.file}:{result.line}: {result.error}"
@@ -212,7 +212,7 @@ def _entry(case: CaseRun, rule: str) -> ReportEntry:
     message = result.error
     if not result.passed and not message:
         keys = ", ".join(each.key for each in result.mismatches)
-        lines = "\n".join(click.unstyle(line) for line in list(_failure(case))[1:])
+        lines = "\n".join(click.unstyle(line) for line in list(failure_lines(case))[1:])
         message = f"not as expected: {keys}\n{dedent(lines)}"
     return ReportEntry(
         rule,
