@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from policyd.cli.shared.output import counted, echo_json, problem_text, styled
-from policyd.cli.shared.reports import ReportEntry, ReportRule, echo_report
+from policyd.cli.shared.reports import REPORTS, ReportEntry, ReportRule, echo_report
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.tree import TreeStyle, readable_width
 from policyd.cli.test.failure import compared, deciding
@@ -47,7 +47,7 @@ def write(form: str, results: SuiteResults, verbose: bool) -> None:
         echo_report(form, entries, _RULES, "policyd test")
 
 
-FORMATS = ("text", "json", "junit", "sarif", "github")
+FORMATS = ("text", "json", *REPORTS)
 
 
 def text(results: SuiteResults, verbose: bool) -> Iterator[str]:
