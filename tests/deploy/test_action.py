@@ -15,24 +15,13 @@ import pytest
 import yaml
 
 from tests.cli.terminal import SCRIPT
+from tests.deploy.projects import POD, POLICY, Repository
 from tests.shared import ROOT
 
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 INPUTS: dict[str, dict[str, Any]] = ACTION["inputs"]
 STEPS: dict[str, dict[str, Any]] = {each["name"]: each for each in ACTION["runs"]["steps"]}
 EXPRESSION = re.compile(r"\$\{\{ (.*?) \}\}")
-POLICY = """\
-apiVersion: policyd.dev/v1
-kind: Policy
-metadata: {name: team}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}
-  validations:
-  - {expression: "'team' in object.metadata.?labels.orValue({})", message: no team}
-"""
-POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {}\n"
 ANNOTATION = "title=team::Pod web: "
 
 
@@ -79,15 +68,11 @@ class Runner:
     """A runner in a folder: a workspace, and files for the steps."""
 
     def __init__(self, folder: Path) -> None:
-        self.workspace, self.temp = folder / "work", folder / "temp"
-        for each in (self.workspace / "policies", self.workspace / "deploy", self.temp):
-            each.mkdir(parents=True)
-        self.write("policies/policy.yaml", POLICY)
-        self.write("deploy/pod.yaml", POD)
-
-    def write(self, name: str, text: str) -> None:
-        """Write a file of the workspace."""
-        (self.workspace / name).write_text(text)
+        self.temp = folder / "temp"
+        self.temp.mkdir()
+        self.workspace = Repository(
+            folder / "work", {"policies/policy.yaml": POLICY, "deploy/pod.yaml": POD}
+        )
 
     def installed(self) -> "Runner":
         """The same, with policyd where the first step installs it."""
@@ -95,23 +80,6 @@ class Runner:
         folder.mkdir(parents=True)
         (folder / "policyd").symlink_to(SCRIPT)
         return self
-
-    def git(self, *arguments: str) -> str:
-        """Run git in the workspace."""
-        names = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}  # fmt: skip
-        command = ["git", "-c", "init.defaultBranch=main", *arguments]
-        environment = {"PATH": os.environ["PATH"], "HOME": str(self.temp), **names}
-        done = subprocess.run(
-            command, cwd=self.workspace, env=environment, check=True, capture_output=True, text=True
-        )
-        return done.stdout.strip()
-
-    def commit(self) -> str:
-        """Commit everything, and return the commit."""
-        self.git("init", "-q")
-        self.git("add", "-A")
-        self.git("commit", "-qm", "all")
-        return self.git("rev-parse", "HEAD")
 
     def run(self, step: str, given: Mapping[str, str]) -> Ran:
         """Run the script of a step with these inputs; the others have their defaults."""
@@ -132,7 +100,7 @@ class Runner:
         }
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", script],
-            cwd=self.workspace,
+            cwd=self.workspace.folder,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -194,8 +162,8 @@ def test_inputs_are_never_code(runner: Runner, text: str) -> None:
     for name in ("paths", "policies", "base", "command", "annotations", "only-changed", "sarif"):
         usual = {"command": "apply", "paths": "deploy", "policies": "policies", "sarif": ""}
         runner.run("Run policyd", {**usual, "only-changed": "true", name: text})
-    names = {each.name for each in runner.workspace.iterdir()} - {text}
-    assert names == {"policies", "deploy"}
+    names = {each.name for each in runner.workspace.folder.iterdir()} - {text}
+    assert names == {".git", "policies", "deploy"}
 
 
 def test_a_log_for_code_scanning(runner: Runner) -> None:
@@ -203,7 +171,7 @@ def test_a_log_for_code_scanning(runner: Runner) -> None:
     ran = runner.run("Run policyd", {**apply, "sarif": "logs/policyd.sarif"})
     assert ran.status == 1 and ANNOTATION in ran.printed
     assert ran.outputs == {"sarif": "logs/policyd.sarif", "status": "1"}
-    (result,) = json.loads((runner.workspace / "logs/policyd.sarif").read_text())["runs"][0][
+    (result,) = json.loads((runner.workspace.folder / "logs/policyd.sarif").read_text())["runs"][0][
         "results"
     ]
     assert result["ruleId"] == "team"
@@ -213,25 +181,23 @@ def test_no_empty_log_is_left(runner: Runner) -> None:
     """Uploading it would fail and hide what is wrong."""
     ran = runner.run("Run policyd", {"command": "test", "paths": "policies", "sarif": "a.sarif"})
     assert (ran.status, ran.outputs) == (2, {"status": "2"})
-    assert not (runner.workspace / "a.sarif").exists()
+    assert not (runner.workspace.folder / "a.sarif").exists()
 
 
 def test_only_changed_manifests_are_checked(runner: Runner) -> None:
     given = {"command": "apply", "paths": "deploy", "policies": "policies", "only-changed": "true"}
-    first = runner.commit()
+    first = runner.workspace.head()
 
     def ran(base: str) -> Ran:
         return runner.run("Run policyd", {**given, "base": base})
 
     assert (ran(first).status, ran("").status, ran("0" * 40).status) == (0, 1, 1)
     assert "no commit to compare with: all manifests are checked" in ran("0" * 40).printed
-    runner.write("deploy/other.yaml", POD.replace("web", "other"))
-    second = runner.commit()
+    second = runner.workspace.commit({"deploy/other.yaml": POD.replace("web", "other")})
     changed = ran(first)
     assert changed.status == 1 and "Pod other: " in changed.printed
     assert "Pod web" not in changed.printed
-    runner.write("policies/policy.yaml", POLICY.replace("no team", "say your team"))
-    runner.commit()
+    runner.workspace.commit({"policies/policy.yaml": POLICY.replace("no team", "say your team")})
     everything = ran(second)
     assert "the policies have changed: all manifests are checked" in everything.printed
     assert "Pod other: " in everything.printed and "Pod web: " in everything.printed
@@ -242,14 +208,12 @@ def test_only_changed_manifests_are_checked(runner: Runner) -> None:
 def test_manifests_are_compared_with_where_the_branch_began(runner: Runner) -> None:
     """What its base got since then is not a change of the branch."""
     given = {"command": "apply", "policies": "policies", "only-changed": "true"}
-    runner.commit()
-    runner.git("switch", "-qc", "branch")
-    runner.write("deploy/pod.yaml", POD.replace("name: web", "name: web, labels: {team: a}"))
-    runner.commit()
-    runner.git("switch", "-q", "main")
-    runner.write("policies/policy.yaml", POLICY.replace("no team", "say your team"))
-    base = runner.commit()
-    runner.git("switch", "-q", "branch")
+    project = runner.workspace
+    project.run("git", "switch", "-qc", "branch")
+    project.commit({"deploy/pod.yaml": POD.replace("name: web", "name: web, labels: {team: a}")})
+    project.run("git", "switch", "-q", "-")
+    base = project.commit({"policies/policy.yaml": POLICY.replace("no team", "say your team")})
+    project.run("git", "switch", "-q", "-")
     ran = runner.run("Run policyd", {**given, "base": base})
     assert (ran.status, ran.printed) == (0, "")
 
