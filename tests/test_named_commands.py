@@ -22,13 +22,16 @@ FILES = [
 
 # Flags that files about policyd name, of other programs.
 OTHERS = {
+    "--abbrev": "git",
     "--admission-control-config-file": "kube-apiserver",
     "--all-namespaces": "kubectl",
+    "--always": "git",
     "--artifact-type": "oras",
     "--as": "kubectl",
     "--callgrind-out-file": "valgrind",
     "--create-namespace": "helm",
     "--diff-filter": "git",
+    "--dirty": "git",
     "--dry-run": "kubectl",
     "--event-ttl": "kube-apiserver",
     "--exclude-standard": "git",
