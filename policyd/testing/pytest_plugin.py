@@ -77,8 +77,9 @@ def _matches(parts: Sequence[str], glob: Sequence[str]) -> bool:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Warn if a run of everything collects no suite."""
     config = session.config
-    whole = config.args_source is not pytest.Config.ArgsSource.ARGS
-    if whole and _globs(config) and _SEEN not in config.stash:
+    if not _globs(config) or _SEEN in config.stash:
+        return
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
         text = f"{SUITES} matches no file that pytest visits: add their directory to testpaths"
         config.issue_config_time_warning(pytest.PytestCollectionWarning(text), stacklevel=2)
 
@@ -210,6 +211,8 @@ class SuiteItem(pytest.Item):
         suite = self.parent
         assert isinstance(suite, Suite)
         ran = suite.run(self._case)
+        if ran.result.assumed is not None:
+            self.add_report_section("call", "policyd", "\n  hint: ".join(ran.result.assumed))
         if not ran.result.passed:
             raise CaseFailure("\n".join(map(unstyle, failure_lines(ran))))
 

@@ -158,6 +158,15 @@ def test_a_failure_is_explained_as_by_policyd_test(
     assert f"FAILED {CASES[0]}" in printed
 
 
+def test_a_failure_says_what_is_assumed_of_an_unknown_kind(tmp_path: Path) -> None:
+    unknown = FAILING.replace(
+        "apiVersion: v1, kind: Pod", "apiVersion: example.com/v1, kind: Gadget"
+    )
+    expected = unknown.replace("allowed: true}", "allowed: false}", 1)
+    _, printed = child(project(tmp_path, {SUITE_FILE: expected}))
+    assert "Gadget of example.com/v1: no CustomResourceDefinition of it is known" in printed
+
+
 BROKEN = [
     # What is broken, and what is reported of it.
     ({SUITE_FILE: "kind: PolicyTest\n"}, 2, "suite.yaml:1:1"),
