@@ -47,6 +47,7 @@ cases:
 FAILING = SUITE.replace("allowed: false, message: set a memory limit", "allowed: true")
 # The policies are those of the run.
 UNNAMED = SUITE.replace("policies: [policy.yaml]\n", "")
+TOML = '[tool.pytest.ini_options]\npolicyd_suites = ["policies/**/suite.yaml"]\n'
 INI = "[pytest]\npolicyd_suites = policies/**/suite.yaml\n"
 CASES = (
     "policies/limits/suite.yaml::limits::without a limit",
@@ -59,7 +60,7 @@ POLICY_FILE, SUITE_FILE = "policies/limits/policy.yaml", "policies/limits/suite.
 
 def project(folder: Path, files: Mapping[str, str] | None = None) -> Path:
     """A project with a policy and its suite, and these files."""
-    usual = {"pytest.ini": INI, POLICY_FILE: POLICY, SUITE_FILE: SUITE}
+    usual = {"pyproject.toml": TOML, POLICY_FILE: POLICY, SUITE_FILE: SUITE}
     for name, text in {**usual, **(files or {})}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
@@ -190,6 +191,7 @@ def test_what_is_broken_is_reported_without_a_traceback(
 PROJECT = "policies: [policies]\nkubernetesVersion: '1.30'\n"
 OF_THE_RUN = [
     ({"policyd.yaml": PROJECT}, "2 passed"),
+    ({"pyproject.toml": f"{TOML}policyd_policies = ['policies']\n"}, "2 passed"),
     ({"pytest.ini": f"{INI}policyd_policies = policies/limits/policy.yaml\n"}, "2 passed"),
     ({SUITE_FILE: f"{POLICY}---\n{UNNAMED}", POLICY_FILE: ""}, "2 passed"),
 ]  # fmt: skip
