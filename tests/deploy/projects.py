@@ -41,10 +41,12 @@ echo "$*" >>"$HOME/calls"
 class Repository:
     """A repository of git in a folder."""
 
-    def __init__(self, folder: Path, files: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, files: Mapping[str, str | bytes]) -> None:
         self.folder = folder
         identity = {f"GIT_{role}_{part}": "a@b.c" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}  # fmt: skip
+        usual = {name: each for name, each in os.environ.items() if not name.startswith("GIT_")}
         self._environment = {
+            **usual,  # with what leads pip to its index
             "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
             "HOME": str(folder.parent),
             "PRE_COMMIT_HOME": str(folder.parent / "cache"),
@@ -55,15 +57,16 @@ class Repository:
         self.run("git", "init", "-q")
         self.commit(files)
 
-    def stage(self, files: Mapping[str, str]) -> None:
+    def stage(self, files: Mapping[str, str | bytes]) -> None:
         """Write files and stage everything."""
-        for name, text in files.items():
+        for name, content in files.items():
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (self.folder / name).write_text(text)
+            data = content.encode() if isinstance(content, str) else content
+            (self.folder / name).write_bytes(data)
         self.run("git", "add", "-A")
 
-    def run(self, *command: str, status: int = 0) -> str:
-        """What a command prints, which must end with this status."""
+    def run(self, *command: str, status: int = 0, seconds: float = 300) -> str:
+        """What a command prints, which must end with this status, in time."""
         done = subprocess.run(
             command,
             cwd=self.folder,
@@ -71,13 +74,13 @@ class Repository:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=300,
+            timeout=seconds,
             check=False,
         )
         assert done.returncode == status, done.stdout
         return done.stdout
 
-    def commit(self, files: Mapping[str, str]) -> str:
+    def commit(self, files: Mapping[str, str | bytes]) -> str:
         """Write files and commit everything; return the commit."""
         self.stage(files)
         self.run("git", "commit", "-qm", "all")

@@ -1,5 +1,5 @@
-"""The hooks, by pre-commit itself. Only the environment is not that of pre-commit: policyd is the one in
-development, which needs no compiler.
+"""The hooks, by pre-commit itself. Only the environment is not that of pre-commit, except in the last
+test: policyd is the one in development, which needs no compiler.
 """
 
 import shutil
@@ -12,7 +12,9 @@ import yaml
 
 from policyd.cli import COMMANDS
 from tests.deploy.projects import POD, POLICY, PROGRAMS, SUITE, Repository
+from tests.sampling import share
 from tests.shared import ROOT
+from tools.tree import files
 
 FILE = ROOT / ".pre-commit-hooks.yaml"
 HOOKS: list[dict[str, Any]] = yaml.safe_load(FILE.read_text())
@@ -83,4 +85,20 @@ def test_arguments_name_the_policies(project: Repository) -> None:
     (project.folder / "policyd.yaml").unlink()
     project.stage({config.name: yaml.safe_dump(written), "deploy/old.yaml": TEAM})
     printed = project.run("pre-commit", "run", "--all-files")
+    assert printed.count("Passed") == len(HOOKS)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.skipif(share() < 1, reason="make acceptance runs it: it compiles policyd for minutes")
+def test_pre_commit_installs_policyd(project: Repository) -> None:
+    """From its source, with what its build needs from the package index."""
+    names = ("setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", FILE.name)
+    sources = {name: (ROOT / name).read_bytes() for name in (*names, *files("policyd"))}
+    hooks = Repository(project.folder.parent / "source", sources)
+    used = [{"id": each["id"]} for each in HOOKS]
+    config = {"repos": [{"repo": str(hooks.folder), "rev": hooks.head(), "hooks": used}]}
+    project.stage({".pre-commit-config.yaml": yaml.safe_dump(config), "deploy/old.yaml": TEAM})
+    printed = project.run("pre-commit", "run", "--all-files", seconds=3000)
+    assert len([*(project.folder.parent / "cache").rglob("bin/policyd")]) == 1
     assert printed.count("Passed") == len(HOOKS)
