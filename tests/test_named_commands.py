@@ -22,13 +22,16 @@ FILES = [
 
 # Flags that files about policyd name, of other programs.
 OTHERS = {
+    "--abbrev": "git",
     "--admission-control-config-file": "kube-apiserver",
     "--all-namespaces": "kubectl",
+    "--always": "git",
     "--artifact-type": "oras",
     "--as": "kubectl",
     "--callgrind-out-file": "valgrind",
     "--create-namespace": "helm",
     "--diff-filter": "git",
+    "--dirty": "git",
     "--dry-run": "kubectl",
     "--event-ttl": "kube-apiserver",
     "--exclude-standard": "git",
@@ -47,6 +50,7 @@ OTHERS = {
     "--no-optional-locks": "git",
     "--others": "git",
     "--pod": "an agent in an example",
+    "--policyd-suites": "pytest, by the plugin of policyd",
     "--post-renderer": "helm",
     "--prefix": "kubectl",
     "--previous": "kubectl",

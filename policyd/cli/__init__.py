@@ -44,6 +44,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("policyd.cli.init", "Create a first policy and its test suite."),
     "schema": ("policyd.cli.schema", "Print the JSON Schema of policies, for editors."),
     "completion": ("policyd.cli.completion", "Print the completion script for a shell."),
+    "version": ("policyd.cli.version", "Print versions: of policyd, Python, Cython, Kubernetes."),
 }
 # What people type who know other tools.
 _ELSEWHERE: Mapping[str, Sequence[str]] = {

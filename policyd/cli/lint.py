@@ -111,6 +111,7 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
     "json",
     "sarif",
     "github",
+    "gitlab",
     help="Choose the output format. json is a list of objects with file, line, column, path, "
     "message, summary, hint, rule, severity and fix (old and new, and the offset of old from the "
     "column; null if there is no certain correction).",

@@ -77,6 +77,7 @@ WORKS: dict[str, tuple[tuple[str, ...], str]] = {
     "init": (("fresh",), ""),
     "schema": ((), ""),
     "completion": (("bash",), ""),
+    "version": ((), ""),
 }  # fmt: skip
 OFFLINE = sorted(WORKS)
 IN_A_CLUSTER = {f"webhooks {each}" for each in ("apply", "delete", "diff", "status", "watch")}

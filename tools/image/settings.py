@@ -5,6 +5,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from policyd import __version__
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build" / "image"
 LOCK = Path(__file__).with_name("requirements.lock")
@@ -101,7 +103,7 @@ UNUSED_FILES = (
 
 def version() -> str:
     """The version of policyd, of its image and of its chart."""
-    return str(_project()["version"])
+    return __version__
 
 
 def dependencies() -> list[str]:

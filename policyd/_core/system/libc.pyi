@@ -1,3 +1,4 @@
+CYTHON: str
 IS_GLIBC: bool
 
 def mallopt(number: int, value: int) -> bool: ...

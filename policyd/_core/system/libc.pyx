@@ -1,11 +1,15 @@
-"""The allocator of glibc, and the kernel's signal at the death of a parent.
+"""The allocator of glibc, the kernel's signal at the death of a parent, and what compiled the core.
 
 Compiled: ctypes would be imported by each server for these calls alone, and takes 0.4 MiB.
 """
 
+cimport cython
 from posix.unistd cimport _exit, getppid
 
+#: CYTHON: str
 #: IS_GLIBC: bool
+
+CYTHON = cython.__version__
 
 cdef extern from *:
     """

@@ -9,7 +9,7 @@ import click
 from policyd.bounded_text import few, with_field
 from policyd.cli.apply.checked import CheckedObject, ReportOptions, Tally
 from policyd.cli.shared.output import colored_diff, diff_lines, echo_json, shortest, styled
-from policyd.cli.shared.reports import ReportEntry, ReportLevel, echo_report
+from policyd.cli.shared.reports import REPORTS, ReportEntry, ReportLevel, echo_report
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.errors import Problem
 from policyd.json_types import JSONObject
@@ -17,7 +17,7 @@ from policyd.offline.admitting import Violation
 from policyd.policy.source.yaml_output import dump
 
 Row = tuple[str, ...]
-FORMATS = ("text", "json", "junit", "sarif", "github")
+FORMATS = ("text", "json", *REPORTS)
 _LEVELS: Mapping[str, ReportLevel] = {
     "deny": "error",
     "would_deny": "warning",

@@ -17,8 +17,8 @@ PROJECT_FILE = "policyd.yaml"
 # Keys in the context: the file, or None; the arguments of the command as they were typed.
 PROJECT = "policyd.project"
 ARGUMENTS = "policyd.arguments"
-# `serve` has a config file; a completion script must not depend on where it was made.
-_WITHOUT_PROJECT = ("serve", "completion")
+# `serve` has a config file; a completion script and the version do not depend on a directory.
+_WITHOUT_PROJECT = ("serve", "completion", "version")
 
 
 def modules_in(package: str, lines: Mapping[str, str]) -> Mapping[str, tuple[str, str]]:

@@ -18,7 +18,7 @@ from policyd.policy.source.splitting import read_located
 
 # Fields for every command that has the option; the field COMMAND holds its other options.
 SHARED = ("policies", "kubernetesVersion", "color")
-WITHOUT = ("serve", "completion")
+WITHOUT = ("serve", "completion", "version")
 _HINTS = {"serve": "policyd serve has a file of its own: see --config"}
 
 

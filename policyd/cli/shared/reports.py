@@ -1,5 +1,5 @@
-"""Reports for other programs: JUnit XML, the annotations of GitHub workflows, and SARIF 2.1.0 as
-GitHub code scanning accepts it. A command builds one ReportEntry per result.
+"""Reports for other programs: JUnit XML, the annotations of GitHub workflows, GitLab's Code Quality
+and SARIF 2.1.0 as GitHub code scanning accepts it. A command builds one ReportEntry per result.
 
 The rules of GitHub: https://docs.github.com/en/code-security/reference/code-scanning/sarif-files/
 sarif-support-for-code-scanning
@@ -29,6 +29,12 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _SEVERITY = {"error": "error", "warning": "warning", "note": "recommendation"}
 # GitHub shows these ranges as critical, high, medium and low.
 _SCORES = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "2.0"}
+# What GitLab calls the severities of policies, and the levels of other results.
+_QUALITY = {
+    **{"critical": "blocker", "high": "critical", "medium": "major", "low": "minor"},
+    **{"info": "info", "error": "major", "warning": "minor", "note": "info"},
+}
+REPORTS = ("junit", "sarif", "github", "gitlab")
 _ORDER = ("error", "warning", "note")
 # Characters that XML 1.0 cannot represent, not even escaped.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -85,9 +91,11 @@ Rules = Mapping[str, ReportRule]
 def echo_report(
     form: str, entries: Iterable[ReportEntry], rules: Rules, name: str, *, err: bool = False
 ) -> None:
-    """Print a report as junit, sarif or github. ``name``: of the command."""
+    """Print a report in one of REPORTS. ``name``: of the command."""
     if form == "junit":
         click.echo(junit(entries, name), err=err)
+    elif form == "gitlab":
+        echo_json(gitlab(entries, rules), err=err)
     elif form == "sarif":
         log = sarif(entries, rules)
         echo_json(log, err=err)
@@ -169,9 +177,12 @@ def github(entries: Iterable[ReportEntry]) -> str:
             "title": entry.rule,
         }
         given = ",".join(f"{key}={_property(str(value))}" for key, value in place.items() if value)
-        text = f"{entry.subject}: {entry.text}" if entry.subject else entry.text
-        lines.append(f"::{words[entry.level]} {given}::{_data(text)}")
+        lines.append(f"::{words[entry.level]} {given}::{_data(_described(entry))}")
     return "\n".join(lines)
+
+
+def _described(entry: ReportEntry) -> str:
+    return f"{entry.subject}: {entry.text}" if entry.subject else entry.text
 
 
 def _data(text: str) -> str:
@@ -180,6 +191,31 @@ def _data(text: str) -> str:
 
 def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def gitlab(entries: Iterable[ReportEntry], rules: Rules) -> list[dict[str, Any]]:
+    """Return a Code Quality report of all problems: https://docs.gitlab.com/ci/testing/code_quality/
+    (Import Code Quality results from a CI/CD job).
+    """
+    taken: Counter[str] = Counter()
+    return [
+        {
+            "description": _described(entry).partition("\n")[0],
+            "check_name": entry.rule,
+            "fingerprint": _fingerprint(entry, _path(entry), taken),
+            "severity": _quality(entry, rules),
+            "location": {"path": _path(entry), "lines": {"begin": max(entry.line, 1)}},
+        }
+        for entry in entries
+        if entry.level != "none"
+    ]
+
+
+def _quality(entry: ReportEntry, rules: Rules) -> str:
+    """Return the severity of the policy that denies, or else the level, as GitLab calls it."""
+    rule = rules.get(entry.rule)
+    severity = rule.severity if rule and entry.level == "error" else ""
+    return _QUALITY[severity or entry.level]
 
 
 def sarif(entries: Iterable[ReportEntry], rules: Rules) -> dict[str, Any]:
@@ -248,8 +284,7 @@ def _bounded(text: str) -> str:
 
 
 def _result(entry: ReportEntry, rule: int, taken: Counter[str]) -> dict[str, Any]:
-    text = f"{entry.subject}: {entry.text}" if entry.subject else entry.text
-    uri = _uri(entry)
+    text, uri = _described(entry), _uri(entry)
     return {
         "ruleId": entry.rule,
         "ruleIndex": rule,
@@ -292,17 +327,18 @@ def _fingerprint(entry: ReportEntry, uri: str, taken: Counter[str]) -> str:
 
 
 def _uri(entry: ReportEntry) -> str:
-    """Return a path relative to the working directory, as code scanning requires; else a file URI.
+    """Return a relative path, as code scanning requires, or else a file URI."""
+    path = _path(entry)
+    return Path(path).as_uri() if path.startswith("/") else quote(path)
+
+
+def _path(entry: ReportEntry) -> str:
+    """Return a path relative to the working directory if the file is below it.
 
     GitHub rejects a result without a file, so an object of a cluster or of standard input gets its
     name as path.
     """
     if entry.file in ("", "-"):
-        return quote("/".join((entry.subject or "stdin").split(" ")))
-    path = Path(entry.file)
-    if path.is_absolute():
-        here = Path.cwd()
-        if not path.is_relative_to(here):
-            return path.as_uri()
-        path = path.relative_to(here)
-    return quote(path.as_posix())
+        return "/".join((entry.subject or "stdin").split(" "))
+    path, here = Path(entry.file), Path.cwd()
+    return path.relative_to(here).as_posix() if path.is_relative_to(here) else path.as_posix()

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from policyd.cli.shared.output import counted, echo_json, problem_text, styled
-from policyd.cli.shared.reports import ReportEntry, ReportRule, echo_report
+from policyd.cli.shared.reports import REPORTS, ReportEntry, ReportRule, echo_report
 from policyd.cli.shared.terminal.wrapping import aligned, echo_wrapped
 from policyd.cli.shared.tree import TreeStyle, readable_width
 from policyd.cli.test.failure import compared, deciding
@@ -47,7 +47,7 @@ def write(form: str, results: SuiteResults, verbose: bool) -> None:
         echo_report(form, entries, _RULES, "policyd test")
 
 
-FORMATS = ("text", "json", "junit", "sarif", "github")
+FORMATS = ("text", "json", *REPORTS)
 
 
 def text(results: SuiteResults, verbose: bool) -> Iterator[str]:
@@ -70,7 +70,7 @@ def _suite(run: SuiteRun, verbose: bool) -> Iterator[str]:
             continue
         word = styled("--- PASS", fg="green") if result.passed else styled("--- FAIL", fg="red")
         yield f"{word}: {result.suite}/{result.name} ({result.seconds:.2f}s)"
-        yield from _failure(case)
+        yield from failure_lines(case)
     yield _verdict(run.failed, len(run.cases), run.document.file, run.seconds)
 
 
@@ -89,8 +89,8 @@ def _total(suites: Sequence[SuiteRun]) -> str:
     return _verdict(sum(each.failed for each in suites), cases, what, seconds)
 
 
-def _failure(case: CaseRun) -> Iterator[str]:
-    """Explain a failed case: what differs, and what the policies did."""
+def failure_lines(case: CaseRun) -> Iterator[str]:
+    """Yield the explanation of a failed case: what differs, and what the policies did."""
     result = case.result
     if result.error:
         yield f"    {result.file}:{result.line}: {result.error}"
@@ -209,7 +209,7 @@ def _entry(case: CaseRun, rule: str) -> ReportEntry:
     message = result.error
     if not result.passed and not message:
         keys = ", ".join(each.key for each in result.mismatches)
-        lines = "\n".join(click.unstyle(line) for line in list(_failure(case))[1:])
+        lines = "\n".join(click.unstyle(line) for line in list(failure_lines(case))[1:])
         message = f"not as expected: {keys}\n{dedent(lines)}"
     return ReportEntry(
         rule,

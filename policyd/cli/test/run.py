@@ -116,16 +116,18 @@ def suites_of(
 def run(sources: Sources, suites: Sequence[Document], options: RunOptions) -> SuiteResults:
     """Run these suites, and observe what the options ask for."""
     seen = Coverage() if options.observes else None
-    ran = tuple(_SuiteRunner(sources, options, seen).run(suites))
+    ran = tuple(SuiteRunner(sources, options, seen).run(suites))
     policies = () if seen is None else tuple(seen.policies())
     missing = tuple(_untested(policies, suites, sources)) if options.require_tests else ()
     return SuiteResults(ran, missing, policies if options.coverage else None, options.least)
 
 
-class _SuiteRunner:
+class SuiteRunner:
     """Runs suites of one load. Every case is added to ``coverage`` if it is given."""
 
-    def __init__(self, sources: Sources, options: RunOptions, coverage: Coverage | None) -> None:
+    def __init__(
+        self, sources: Sources, options: RunOptions, coverage: Coverage | None = None
+    ) -> None:
         self.sources = sources
         self.options = options
         self.coverage = coverage
@@ -137,10 +139,10 @@ class _SuiteRunner:
         """Run every selected case. Raises ConfigError for a suite without policies."""
         work = [(each, case) for each in suites for case in self._cases(each)]
         found: dict[int, list[CaseRun]] = {id(each): [] for each in suites}
-        current: _SuitePolicies | None = None
+        current: RunningSuite | None = None
         for document, case in with_progress(work, "testing"):
             if current is None or current.document is not document:
-                current = self._policies_of(document)
+                current = self.policies_of(document)
             found[id(document)].append(current.run(case))
         return (SuiteRun(each, tuple(found[id(each)])) for each in suites)
 
@@ -150,7 +152,7 @@ class _SuiteRunner:
             if only is None or f"{document.name}/{case.name}" in only.get(document.file, ()):
                 yield case
 
-    def _policies_of(self, document: Document) -> "_SuitePolicies":
+    def policies_of(self, document: Document) -> "RunningSuite":
         policies = SuitePolicies.of(document, self._whole)
         if not policies.names:
             raise ConfigError(
@@ -159,13 +161,13 @@ class _SuiteRunner:
             )
         if self.coverage is not None:
             self.coverage.expect(suite_sources(document, self.sources).documents)
-        return _SuitePolicies(self, document, policies)
+        return RunningSuite(self, document, policies)
 
 
-class _SuitePolicies:
+class RunningSuite:
     """The policies of one suite: evaluated plainly, or traced for explanations and coverage."""
 
-    def __init__(self, run: _SuiteRunner, document: Document, policies: SuitePolicies) -> None:
+    def __init__(self, run: SuiteRunner, document: Document, policies: SuitePolicies) -> None:
         self.document = document
         self._all = run
         self._policies = policies

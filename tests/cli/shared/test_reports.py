@@ -13,7 +13,16 @@ import pytest
 from click.testing import CliRunner
 
 from policyd.cli import policyd
-from policyd.cli.shared.reports import MAX_RESULTS, ReportEntry, ReportRule, github, junit, sarif
+from policyd.cli.shared.reports import (
+    MAX_RESULTS,
+    ReportEntry,
+    ReportLevel,
+    ReportRule,
+    github,
+    gitlab,
+    junit,
+    sarif,
+)
 from policyd.json_types import JSONObject
 from policyd.policy.lint.lint_rules import RULES
 from tests.builders.policies import demand, policy, suite
@@ -80,6 +89,42 @@ def test_github_commands_are_escaped() -> None:
     ]
     tricky = ReportEntry("a:b,c", "note", "m", file="x,y:z.yaml")
     assert github([tricky]) == "::notice file=x%2Cy%3Az.yaml,title=a%3Ab%2Cc::m"
+
+
+SEVERITIES = {
+    # The severity of a policy, or the level of a result that no policy with a severity denies.
+    ("critical", "error"): "blocker",
+    ("high", "error"): "critical",
+    ("medium", "error"): "major",
+    ("low", "error"): "minor",
+    ("info", "error"): "info",
+    ("", "error"): "major",
+    ("critical", "warning"): "minor",
+    ("critical", "note"): "info",
+}
+
+
+@pytest.mark.parametrize(("known", "want"), SEVERITIES.items())
+def test_gitlab_has_the_severity_of_the_policy(known: tuple[str, ReportLevel], want: str) -> None:
+    severity, level = known
+    rules = {"r": ReportRule("about", severity=severity)}
+    (found,) = gitlab([ReportEntry("r", level, "m"), ReportEntry("r", "none", "")], rules)
+    assert found["severity"] == want
+
+
+def test_gitlab_names_places_and_tells_results_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A path that is not below the root of the repository is none that GitLab could show."""
+    monkeypatch.chdir(tmp_path)
+    here = ReportEntry("r", "error", "m", file=str(tmp_path / "a b.yaml"), line=7, column=2)
+    found = gitlab([*ENTRIES, here, here, ReportEntry("r", "note", "m", "Pod a/x", file="-")], {})
+    assert [(each["location"]["path"], each["location"]["lines"]["begin"]) for each in found] == [
+        ("pods.yaml", 3), ("more.yaml", 1), ("a b.yaml", 7), ("a b.yaml", 7), ("Pod/a/x", 1),
+    ]  # fmt: skip
+    assert found[0]["description"] == "Pod a/web: no limit"
+    assert found[0]["check_name"] == "limits"
+    assert len({each["fingerprint"] for each in found}) == len(found)
 
 
 def accepted(log: JSONObject) -> JSONObject:
@@ -250,3 +295,19 @@ def test_the_log_of_lint_has_the_remedy_of_every_rule(folder: Path) -> None:
 def test_the_log_of_test_is_accepted(folder: Path) -> None:
     (folder / "suite.yaml").write_text(json.dumps(suite()))
     assert [each["ruleId"] for each in run("test", ".")["results"]] == ["case"]
+
+
+COMMANDS = [
+    (("lint", "policy.yaml"), "unguarded-field", "policy.yaml"),
+    (("test", "."), "case", "suite.yaml"),
+    (("apply", "-p", "policy.yaml", "pod.yaml"), "team", "pod.yaml"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "rule", "file"), COMMANDS)
+def test_every_command_has_a_report_for_gitlab(
+    folder: Path, arguments: tuple[str, ...], rule: str, file: str
+) -> None:
+    (folder / "suite.yaml").write_text(json.dumps(suite()))
+    (found,) = json.loads(CliRunner().invoke(policyd, [*arguments, "--format", "gitlab"]).stdout)
+    assert (found["check_name"], found["location"]["path"]) == (rule, file)

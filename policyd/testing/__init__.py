@@ -1,0 +1,1 @@
+"""policyd in the tests of others: the plugin of pytest."""
