@@ -240,4 +240,11 @@ DOCUMENTS = [
      "move it to spec"),
     (SUITE, "  expect:", "    allowed: true\n  expect:", "9:5", "move it to expect"),
     (SUITE, "  expect:", "  userInfo: {}\n  expect:", "9:3", "move it to request"),
+    (POLICY, MESSAGE, "messageExpression: Pods must have a label", "11:24",
+     "write 'Pods must have a label', in quotes, or move it to message"),
+    (POLICY, MESSAGE, "messageExpression: images must not use latest", "11:24",
+     "write 'images must not use latest', in quotes, or move it to message"),
+    (POLICY, MESSAGE, "messageExpression: no latest", "11:27", "quotes around a text"),
+    (POLICY, "object.metadata.name != 'x'", "object.metadata.name == my good name", "10:41",
+     "write quotes around it"),
 ]  # fmt: skip
