@@ -6,7 +6,16 @@ from policyd._core.regex.scanner import RegexSyntaxError
 from policyd._core.regex.syntax import parse
 from policyd.cel.hints.globs import instead_of_glob, is_glob
 from policyd.cel.hints.tree import Tree, held, shown
-from policyd.cel.syntax.ast import Call, Comprehension, Expr, ListExpr, Literal, MapExpr, StructExpr
+from policyd.cel.syntax.ast import (
+    Call,
+    Comprehension,
+    Expr,
+    Ident,
+    ListExpr,
+    Literal,
+    MapExpr,
+    StructExpr,
+)
 from policyd.cel.types.types import (
     BOOL,
     DOUBLE,
@@ -162,7 +171,9 @@ def selection_hint(tree: Tree, pos: int) -> str:
                 f"or {name}.map(x, x.{field})"
             )
         overloads = tree.scope.functions.get(field, ())
-        if any(each.member for each in overloads):
+        if keyed := _of_key(tree, whole):
+            return keyed
+        if any(each.member and each.args[0] in (found, DYN) for each in overloads):
             return f"write {shown(whole)}.{field}()"
         if found.name == "kubernetes.Quantity":
             return f"write {shown(whole)}.asInteger(), .asApproximateFloat() or .compareTo(…)"
@@ -173,6 +184,17 @@ def selection_hint(tree: Tree, pos: int) -> str:
             if keyed:
                 return keyed
         return f"the type {found.display()} has no fields"
+    return ""
+
+
+def _of_key(tree: Tree, whole: Expr) -> str:
+    """Return the remedy for a field of a key of a map: ``labels.exists(l, l.key == 'team')``."""
+    for node, _ in tree.nodes:
+        if isinstance(node, Comprehension) and isinstance(whole, Ident):
+            over = node.iter_range
+            if node.iter_var == whole.name and tree.type(over).kind is Kind.MAP:
+                name, text = whole.name, shown(over, "map")
+                return f"{name} is a key: write {name} == …, and {text}[{name}] for its value"
     return ""
 
 
