@@ -264,4 +264,21 @@ DOCUMENTS = [
      "write 'x' in object.metadata.labels"),
     (POLICY, "object.metadata.name != 'x'", "object.metadata.labels.x.exists()", "10:48",
      "write has(object.metadata.labels.x) for a field"),
+    *((POLICY, FAIL, f"  mutations: [{{patchType: Overlay, overlay: {overlay}}}]\n", place, remedy)
+      for overlay, place, remedy in [
+          ("{spec: {template: {}}}", "8:53", "a Pod has no template: write here what is below "),
+          ("{spec: {image: a}}", "8:53", "write it below the items of containers"),
+          ("{spec: {runAsUser: 1}}", "8:53", "write it below securityContext"),
+          ("{spec: {labels: {}}}", "8:53", "write it below metadata of the object"),
+          ("{spec: {foo: 1}}", "8:53", "known fields: activeDeadlineSeconds, affinity, "),
+          ("{metadata: {team: a}}", "8:57", "write it below labels or annotations; known fields"),
+      ]),
+    (POLICY, FAIL, "  mutations: [{patchType: ApplyConfiguration, applyConfiguration: {expression: "
+     "\"{'metadata': {'labels': {}}}\"}}]\n", "8:81", "write Object{metadata: Object.metadata{…}}"),
+    (POLICY, FAIL, "  mutations: [{patchType: ApplyConfiguration, applyConfiguration: {expression: "
+     "\"Object{metadata: {'labels': {}}}\"}}]\n", "8:109",
+     "write Object.metadata{…} in place of the map around it"),
+    (POLICY, FAIL, "  mutations: [{patchType: JSONPatch, jsonPatch: {expression: "
+     "\"[JSONPatch{op: 'add', path: '/metadata/labels', value: 'a'}]\"}}]\n", "8:118",
+     "write a map: {'NAME': VALUE}"),
 ]  # fmt: skip

@@ -44,7 +44,7 @@ def result_hint(expr: Expr, found: Type, wanted: tuple[Type, ...]) -> str:
     if LIST_OF_JSONPATCH in wanted:
         return _patches(text, found)
     if OBJECT in wanted:
-        return _object(found)
+        return _object(expr, found)
     if STRING in wanted:
         return _string(expr, text, found)
     return ""
@@ -90,13 +90,15 @@ def _patches(text: str, found: Type) -> str:
     return "write a list: [JSONPatch{op: 'add', path: '/spec/x', value: …}]"
 
 
-def _object(found: Type) -> str:
+def _object(expr: Expr, found: Type) -> str:
     if (found.name == "list" and found.params[0] == JSON_PATCH) or found == JSON_PATCH:
         return "JSONPatch{…} is for patchType JSONPatch: write Object{…}"
     if is_patch_object(found.name):
         inner = found.name.partition(".")[2].split(".")
         return f"write the whole object: Object{{{inner[0]}: {found.name}{{…}}}}"
-    return "write Object{spec: Object.spec{…}} with the fields to change"
+    first = expr.entries[0].key if isinstance(expr, MapExpr) and expr.entries else None
+    name = first.value if isinstance(first, Literal) else "spec"
+    return f"write Object{{{name}: Object.{name}{{…}}}} with the fields to change"
 
 
 def _string(expr: Expr, text: str, found: Type) -> str:

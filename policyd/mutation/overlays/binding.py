@@ -34,7 +34,6 @@ from policyd.mutation.schemas.schemas import KindSchema
 from policyd.pattern.faults import Fault
 from policyd.pattern.scalar_hints import UNQUOTED, unquoted_hint
 
-_MANY = 15  # fields; a longer list in a hint is unreadable
 _IDENTITY = ("apiVersion", "kind")
 
 
@@ -139,12 +138,7 @@ class Binder:
 
 
 def _unknown(path: FieldPath, name: str, kind: SchemaType) -> Fault:
-    import difflib  # only for what is misspelled
+    # Only for what is misspelled.
+    from policyd.mutation.schemas.unknown_fields import field_hint
 
-    near = difflib.get_close_matches(name, kind.fields, n=1)
-    hint = ""
-    if near:
-        hint = f"did you mean {near[0]}?"
-    elif 0 < len(kind.fields) <= _MANY:
-        hint = "known fields: " + ", ".join(sorted(kind.fields))
-    return Fault(path, f'unknown field "{name}"', hint, at_key=True)
+    return Fault(path, f'unknown field "{name}"', field_hint(name, kind), at_key=True)

@@ -1,10 +1,6 @@
 """What is wrong with one mutation, before it is known for which kinds."""
 
-import difflib
-from collections.abc import Iterable
 from typing import NamedTuple
-
-_MANY = 15  # fields; a longer list in a hint is unreadable
 
 
 class MutationFinding(NamedTuple):
@@ -19,12 +15,3 @@ class MutationFinding(NamedTuple):
     hint: str = ""
     certain: bool = True
     general: bool = False
-
-
-def nearest_field(name: str, fields: Iterable[str]) -> str:
-    """Return a hint for a field that does not exist."""
-    known = sorted(fields)
-    near = difflib.get_close_matches(name, known, n=1)
-    if near:
-        return f"did you mean {near[0]}?"
-    return "known fields: " + ", ".join(known) if 0 < len(known) <= _MANY else ""
