@@ -171,6 +171,14 @@ def test_variables_that_cannot_be_read_are_not_undeclared_as_well() -> None:
         assert "undeclared" not in found and "undefined" not in found and "variables" in found
 
 
+def test_an_expression_with_an_error_gets_no_advice_on_what_it_reads() -> None:
+    text = POLICY.replace("metadata.name != 'x'", "metadata.labels.app.kubernetes.io/name != 'x'")
+    Path("policy.yaml").write_text(text)
+    found = CliRunner().invoke(policyd, ["lint", "policy.yaml"]).output
+    assert "write object.metadata.labels['app.kubernetes.io/name']" in found
+    assert "1 error, 0 advice" in found
+
+
 @pytest.mark.parametrize("command, message", COMMANDS)
 def test_a_mistake_in_a_command(command: str, message: str) -> None:
     done = CliRunner().invoke(policyd, shlex.split(command))
