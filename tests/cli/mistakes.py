@@ -281,4 +281,8 @@ DOCUMENTS = [
     (POLICY, FAIL, "  mutations: [{patchType: JSONPatch, jsonPatch: {expression: "
      "\"[JSONPatch{op: 'add', path: '/metadata/labels', value: 'a'}]\"}}]\n", "8:118",
      "write a map: {'NAME': VALUE}"),
+    (SUITE, "apiVersion: v1, kind: Pod", "kind: Pod", "8:13", "write apiVersion: v1 for a Pod"),
+    (SUITE, "apiVersion: v1, kind: Pod", "apiVersion: v1", "8:13", "write kind, such as"),
+    (SUITE, "  expect:", "  table: [{name: b, request: {oldObject: {kind: Pod}}}]\n  expect:", "9:42",
+     "write apiVersion: v1 for a Pod"),
 ]  # fmt: skip
