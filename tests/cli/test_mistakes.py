@@ -40,6 +40,14 @@ COMMANDS = [
     ("eval object.kind", "hint: object is null: its content is that of FILE"),
     ("eval 1 --authorizer policy.yaml", "policy.yaml:1:1: expected a list of rules, got a Policy"),
     ("replay pod.yaml -p policy.yaml", "hint: give files of policyd serve --capture"),
+    ("review -p pod.yaml policy.yaml", "with -p: policyd review -p policy.yaml pod.yaml"),
+    ("apply -p pod.yaml policy.yaml", "with -p: policyd apply -p policy.yaml pod.yaml"),
+    ("explain -p pod.yaml ./policy.yaml", "with -p: policyd explain -p ./policy.yaml pod.yaml"),
+    (
+        "apply -p policy.yaml pod.yaml --format sarif -o a.sarif",
+        "standard output: policyd apply -p policy.yaml pod.yaml --format sarif > a.sarif",
+    ),
+    ("apply -p policy.yaml pod.yaml -o sarif", "No such option '-o'. Did you mean '--format'?"),
 ]
 
 
@@ -68,6 +76,20 @@ FILES = [
         "lint",
         "policyd.yaml:2:17: lint.disable: there is no rule 'wildcards'; did you mean wildcard?",
     ),
+    (
+        "policyd.yaml",
+        f"{POLICIES}strict: true\n",
+        "lint",
+        "write it below its command: lint: {strict",
+    ),
+    (
+        "d/kustomization.yaml",
+        "resources: [a]\n",
+        "apply -p policy.yaml d",
+        "hint: check what it makes: kustomize build d | policyd apply -p POLICIES -",
+    ),
+    ("d/a.yaml", "a: 1\n", "apply -p policy.yaml d", "hint: give files of Kubernetes objects"),
+    ("d/a.txt", "a: 1\n", "apply -p policy.yaml d", "of directories only *.yaml, *.yml and"),
     ("a.yaml", POD.encode("utf-16"), "apply -p policy.yaml a.yaml", "UTF-16 is not read"),
     ("a.yaml", POD.encode("utf-16"), "apply -p policy.yaml a.yaml", "Out-File -Encoding utf8"),
     ("a.yaml", "# \xfc".encode("latin-1"), "lint a.yaml", "hint: save the file as UTF-8"),
@@ -171,6 +193,14 @@ def test_variables_that_cannot_be_read_are_not_undeclared_as_well() -> None:
         assert "undeclared" not in found and "undefined" not in found and "variables" in found
 
 
+def test_an_expression_with_an_error_gets_no_advice_on_what_it_reads() -> None:
+    text = POLICY.replace("metadata.name != 'x'", "metadata.labels.app.kubernetes.io/name != 'x'")
+    Path("policy.yaml").write_text(text)
+    found = CliRunner().invoke(policyd, ["lint", "policy.yaml"]).output
+    assert "write object.metadata.labels['app.kubernetes.io/name']" in found
+    assert "1 error, 0 advice" in found
+
+
 @pytest.mark.parametrize("command, message", COMMANDS)
 def test_a_mistake_in_a_command(command: str, message: str) -> None:
     done = CliRunner().invoke(policyd, shlex.split(command))
@@ -180,6 +210,7 @@ def test_a_mistake_in_a_command(command: str, message: str) -> None:
 
 @pytest.mark.parametrize("file, content, command, message", FILES)
 def test_a_mistake_in_a_file(file: str, content: str | bytes, command: str, message: str) -> None:
+    Path(file).parent.mkdir(exist_ok=True)
     Path(file).write_bytes(content.encode() if isinstance(content, str) else content)
     done = CliRunner().invoke(policyd, shlex.split(command))
     assert message in f"{done.output}{done.exception}"

@@ -33,9 +33,10 @@ _SAME_ARGUMENTS = frozenset(
         "upperAscii",
     )
 )
+_TEMPLATES = ("template", "jobTemplate")
 _CERTAIN = 0.85  # similarity of a misspelled name
-_DEEPEST = 3
-_WIDEST = 400  # fields that are looked at for one of that name
+_DEEPEST = 4
+_WIDEST = 1000  # fields that are looked at for one of that name
 
 
 def undeclared_hint(tree: Tree, pos: int, name: str) -> str:
@@ -61,6 +62,8 @@ def _function_hint(tree: Tree, call: Call) -> str:
         return newer
     if name in MACROS:
         return _macro_hint(tree, call, texts)
+    if name == "has" and call.target is not None and len(texts) > 1:
+        return f"write {texts[1]} in {texts[0]}"
     if name == "has":
         return "write has(a.b): it takes one field"
     functions = [each for each in tree.scope.functions if each[0].isalpha()]
@@ -101,6 +104,8 @@ def _macro_hint(tree: Tree, call: Call, texts: list[str]) -> str:
     form = MACROS[call.function]
     if call.target is not None and not call.args and is_optional(tree.type(call.target)):
         return f"write {held(texts[0])}.hasValue()"
+    if call.target is not None and not call.args and call.function == "exists":
+        return f"write has({texts[0]}) for a field, {form} for a list"
     if call.target is None and len(call.args) == 1 and call.function == "exists":
         return f"write has({texts[0]}) for a field, {form} for a list"
     if call.target is None and len(call.args) == 3:
@@ -179,16 +184,33 @@ def _field_hint(tree: Tree, of: Type, whole: Expr, field: str) -> str:
         return REQUEST_FIELDS[field]
     if close:
         return f"did you mean {close}?"
-    deeper = _deeper(tree, of, field)
-    if deeper:
-        return f"did you mean {shown(whole, '…')}.{deeper}?"
+    text, top = shown(whole, "…"), whole
+    if field in ("cpu", "memory") and "limits" in names:
+        return f"write {text}.limits.{field}, or {text}.requests.{field}"
+    while isinstance(top, Select):
+        top = top.operand
+    for start in (whole, top):
+        deeper, _, inner = _deeper(tree, tree.type(start), field).partition("[].")
+        if inner:
+            return f"write {shown(start, '…')}.{deeper}.all(x, x.{inner} …)"
+        if deeper:
+            return f"did you mean {shown(start, '…')}.{deeper}?"
+    if field in _TEMPLATES and "containers" in names:
+        return (
+            f"write {text}.containers and the like: a Pod has no {field}; with podControllers: "
+            "true object is also the Pod of a Deployment"
+        )
     if field in ("length", "size", "count"):
-        return f"write size({shown(whole)})"
+        return f"write size({text})"
+    if {"labels", "annotations"} <= set(names):
+        return f"write {text}.labels['{field}'] for a label; known fields: {listed(names)}"
     return f"known fields: {listed(names)}" if names else ""
 
 
 def _deeper(tree: Tree, of: Type, field: str) -> str:
-    """Return the path of a field of that name further down: ``template.spec.containers``."""
+    """Return the path of a field of that name further down: ``template.spec.containers``; the items
+    of a list are ``[]``: ``containers[].image``.
+    """
     level, looked = [(of, "")], 0
     for _ in range(_DEEPEST):
         below: list[tuple[Type, str]] = []
@@ -202,8 +224,13 @@ def _deeper(tree: Tree, of: Type, field: str) -> str:
                     return f"{path}{name}"
                 if found.kind is Kind.STRUCT:
                     below.append((found, f"{path}{name}."))
-        # A workload's template first: a Pod's fields are what is meant.
-        level = sorted(below, key=lambda each: "template" not in each[1])
+                if found.kind is Kind.LIST and "[]" not in path:
+                    below.append((found.params[0], f"{path}{name}[]."))
+        # A workload's template first: a Pod's fields are what is meant; then its containers.
+        level = sorted(
+            below,
+            key=lambda each: ("template" not in each[1], ".containers[]" not in f".{each[1]}"),
+        )
     return ""
 
 

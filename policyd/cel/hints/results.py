@@ -6,7 +6,16 @@ from policyd._core.regex.scanner import RegexSyntaxError
 from policyd._core.regex.syntax import parse
 from policyd.cel.hints.globs import instead_of_glob, is_glob
 from policyd.cel.hints.tree import Tree, held, shown
-from policyd.cel.syntax.ast import Call, Comprehension, Expr, ListExpr, Literal, MapExpr, StructExpr
+from policyd.cel.syntax.ast import (
+    Call,
+    Comprehension,
+    Expr,
+    Ident,
+    ListExpr,
+    Literal,
+    MapExpr,
+    StructExpr,
+)
 from policyd.cel.types.types import (
     BOOL,
     DOUBLE,
@@ -35,7 +44,7 @@ def result_hint(expr: Expr, found: Type, wanted: tuple[Type, ...]) -> str:
     if LIST_OF_JSONPATCH in wanted:
         return _patches(text, found)
     if OBJECT in wanted:
-        return _object(found)
+        return _object(expr, found)
     if STRING in wanted:
         return _string(expr, text, found)
     return ""
@@ -81,13 +90,15 @@ def _patches(text: str, found: Type) -> str:
     return "write a list: [JSONPatch{op: 'add', path: '/spec/x', value: …}]"
 
 
-def _object(found: Type) -> str:
+def _object(expr: Expr, found: Type) -> str:
     if (found.name == "list" and found.params[0] == JSON_PATCH) or found == JSON_PATCH:
         return "JSONPatch{…} is for patchType JSONPatch: write Object{…}"
     if is_patch_object(found.name):
         inner = found.name.partition(".")[2].split(".")
         return f"write the whole object: Object{{{inner[0]}: {found.name}{{…}}}}"
-    return "write Object{spec: Object.spec{…}} with the fields to change"
+    first = expr.entries[0].key if isinstance(expr, MapExpr) and expr.entries else None
+    name = first.value if isinstance(first, Literal) else "spec"
+    return f"write Object{{{name}: Object.{name}{{…}}}} with the fields to change"
 
 
 def _string(expr: Expr, text: str, found: Type) -> str:
@@ -162,7 +173,9 @@ def selection_hint(tree: Tree, pos: int) -> str:
                 f"or {name}.map(x, x.{field})"
             )
         overloads = tree.scope.functions.get(field, ())
-        if any(each.member for each in overloads):
+        if keyed := _of_key(tree, whole):
+            return keyed
+        if any(each.member and each.args[0] in (found, DYN) for each in overloads):
             return f"write {shown(whole)}.{field}()"
         if found.name == "kubernetes.Quantity":
             return f"write {shown(whole)}.asInteger(), .asApproximateFloat() or .compareTo(…)"
@@ -173,6 +186,17 @@ def selection_hint(tree: Tree, pos: int) -> str:
             if keyed:
                 return keyed
         return f"the type {found.display()} has no fields"
+    return ""
+
+
+def _of_key(tree: Tree, whole: Expr) -> str:
+    """Return the remedy for a field of a key of a map: ``labels.exists(l, l.key == 'team')``."""
+    for node, _ in tree.nodes:
+        if isinstance(node, Comprehension) and isinstance(whole, Ident):
+            over = node.iter_range
+            if node.iter_var == whole.name and tree.type(over).kind is Kind.MAP:
+                name, text = whole.name, shown(over, "map")
+                return f"{name} is a key: write {name} == …, and {text}[{name}] for its value"
     return ""
 
 

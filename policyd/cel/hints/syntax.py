@@ -20,6 +20,8 @@ _DURATIONS = frozenset(("s", "m", "h", "ms", "us", "ns", "sec", "min", "d", "day
 _QUANTITIES = frozenset(
     ("m", "k", "K", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "KB", "MB", "GB")
 )
+_WORDS_OF_TEXT = 3
+_SIGNS = "=<>&|()[]{}+'\""  # of operators, calls and strings
 _SECONDS = {"sec": "s", "min": "m", "hours": "h"}
 
 
@@ -124,8 +126,26 @@ def neighbours(s: SourcePieces) -> Mistake | None:
         if s.ends_value(at - 1) and s.begins_value(at) and s.text(at - 1) not in (".", "?"):
             left, right = short(s.text(at - 1), "the value", 20), short(s.text(at), "the next", 20)
             what = f"an operator is missing between {left} and {right}"
-            hint = "write && or || between conditions, a comma between arguments"
+            hint = (
+                "write && or || between conditions, a comma between arguments, quotes around a text"
+            )
             return Mistake(s[at].pos, what, hint)
+    return None
+
+
+def plain_text(s: SourcePieces) -> Mistake | None:
+    """Return the mistake of a text for people: three names in a row, none known as an operator."""
+    run = 0
+    for at in range(len(s)):
+        known = any(s.text(at).lower() in words for words in (INFIX, PREFIX, RESERVED))
+        run = run + 1 if s.named(at) and not known and s.text(at + 1) not in (".", "(") else 0
+        if run == _WORDS_OF_TEXT:
+            only = not any(sign in s.source for sign in _SIGNS)
+            whole = short(s.source, "Pods must have …", 60)
+            hint = f"write '{whole}', in quotes, or move it to message"
+            hint = hint if only else "write quotes around it: '…'"
+            pos = s[0 if only else at - run + 1].pos
+            return Mistake(pos, "this is a text, not an expression", hint)
     return None
 
 
@@ -245,6 +265,8 @@ def mistakes(text: str) -> list[Mistake]:
     describes pieces that never are CEL; only if there are none, brackets and operators are counted.
     """
     stream = SourcePieces(text)
+    if text_ := plain_text(stream):
+        return [text_]
     found: dict[str, Mistake] = {}
     end = seen = 0
     for at in range(len(stream)):

@@ -14,13 +14,13 @@ from policyd.cli.apply.explain_hint import explain_hint
 from policyd.cli.apply.output import write
 from policyd.cli.apply.rewriting import Rewritten, RewrittenFiles
 from policyd.cli.shared.manifests import (
-    NO_MANIFESTS_HINT,
     Manifests,
     OldObjects,
     Requester,
     definitions_of,
     echo_assumptions,
     is_namespace,
+    no_manifests_hint,
     read_manifests,
 )
 from policyd.cli.shared.namespaces import NamespaceOptions
@@ -94,7 +94,8 @@ def check_manifests(options: ManifestOptions, run: ApplyRun) -> int:
     if not manifests.documents and not options.skips and options.changed is None:
         manifests.required()
         missing = f"no manifests {within(options.resources)}"
-        raise ConfigError(f"{missing}\n  hint: {NO_MANIFESTS_HINT}")
+        hint = no_manifests_hint(manifests, options.resources)
+        raise ConfigError(f"{missing}\n  hint: {hint}")
     old = read_manifests(options.old, options.excluded).required()
     requester.require_one_kind(manifests.documents)
     known = [*unchanged.documents, *manifests.documents]

@@ -29,10 +29,9 @@ Identity = tuple[str, str, str, str]
 _RESOURCE_HINT = "name the resource, as in --resource apps/v1/deployments"
 _UNUSED = "this CustomResourceDefinition is not used: "
 # Groups of documents that a program on the author's machine reads, and what makes objects of them.
-_READ_BY: Mapping[str, str] = {
-    "kustomize.config.k8s.io": "kustomize build DIR | policyd apply -p POLICIES -",
-}
-NO_MANIFESTS_HINT = (
+_KUSTOMIZE_HINT = "check what it makes: kustomize build DIR | policyd apply -p POLICIES -"
+_READ_BY: Mapping[str, str] = {"kustomize.config.k8s.io": _KUSTOMIZE_HINT}
+_NO_MANIFESTS_HINT = (
     "there is nothing but blanks or comments: see what made it; --skip-no-objects skips such files"
 )
 _TEMPLATE_HINT = "policyd reads no templates: render the chart first, with helm template"
@@ -174,6 +173,19 @@ def read_manifests(
     return manifests
 
 
+def no_manifests_hint(manifests: Manifests, paths: Iterable[Path]) -> str:
+    """Return the remedy if there is no object in these paths, by what there is instead."""
+    skipped = [Path(each.file) for each in manifests.skipped]
+    for file in skipped:
+        if file.stem == "kustomization":
+            return _KUSTOMIZE_HINT.replace("DIR", str(file.parent))
+    if skipped:
+        return "give files of Kubernetes objects; run what makes them first, such as helm template"
+    if any(path.is_dir() for path in paths):
+        return "of directories only *.yaml, *.yml and *.json files are read, and none has an object"
+    return _NO_MANIFESTS_HINT
+
+
 def definitions_of(documents: Iterable[Document]) -> list[JSONObject]:
     """Return the CustomResourceDefinitions among manifests, with a warning on standard error for
     each that cannot be used.
@@ -255,7 +267,7 @@ def _read_elsewhere(document: Document) -> Problem:
     """Say that no API server gets a document."""
     line, column = document.place("kind")
     message = f"a {document.kind} is not sent to the API server"
-    hint = f"check what it makes: {_READ_BY[document.group]}"
+    hint = _READ_BY[document.group]
     return Problem(message, document.file, line, column, hint=hint, rule=NOT_AN_OBJECT)
 
 

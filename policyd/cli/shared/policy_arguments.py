@@ -27,6 +27,7 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
     "name": ("select",),
     "k8s-version": ("kubernetes-version",),
 }
+_OF_OUTPUT = ("o", "output", "out", "output-file", "report")
 _OF_FILES = ("f", "file", "filename", "p", "policy", "policies", "r", "resource")
 
 
@@ -43,9 +44,10 @@ def corrected(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
         return error
     if hint is None:
         if isinstance(error, click.NoSuchOption) and (
-            instead := _instead(context, error.option_name)
+            instead := _redirected(context, error.option_name, arguments)
+            or _instead(context, error.option_name)
         ):
-            return click.UsageError(f"{error.message} {instead}", context)
+            return click.UsageError(f"{error.message}{instead}", context)
         return error
     reason, words = hint
     command = shlex.join([*context.command_path.split(), *words])
@@ -82,7 +84,7 @@ def _hint(
     if not any(_is_policies(each) for each in parameters) or not _is_mixed_up(error):
         return None
     words: list[str] = []
-    given = [each for each in _positional(context, arguments) if _holds_policies(each)]
+    given = [each for each in _positional(context, arguments) if holds_policies(each)]
     for word, following in zip(arguments, [*arguments[1:], ""], strict=False):
         if word == "--resource" and Path(following).exists():
             continue  # as for kyverno apply
@@ -103,12 +105,26 @@ def _instead(context: click.Context, option: str) -> str:
     known = {opt.lstrip("-"): opt for each in parameters for opt in each.opts}
     for other in _OPTIONS.get(name, ()):
         if other in known:
-            return f"Did you mean {known[other]!r}?"
+            return f" Did you mean {known[other]!r}?"
     files = [each for each in parameters if isinstance(each, click.Argument)]
     if name in _OF_FILES and files:
         metavar = files[-1].make_metavar(context)
-        return f"Files need no option: {context.command_path} {metavar}"
+        return f" Files need no option: {context.command_path} {metavar}"
     return ""
+
+
+def _redirected(context: click.Context, option: str, arguments: Sequence[str]) -> str:
+    """Return the command for an option with the file of its output; empty for another option."""
+    if option.lstrip("-") not in _OF_OUTPUT or option not in arguments:
+        return ""
+    at = arguments.index(option)
+    file = arguments[at + 1] if at + 1 < len(arguments) else ""
+    if not Path(file).suffix:
+        return ""
+    words = [*context.command_path.split(), *arguments[:at], *arguments[at + 2 :]]
+    return (
+        f"\n  hint: the output goes to standard output: {shlex.join(words)} > {shlex.quote(file)}"
+    )
 
 
 def _is_policies(parameter: click.Parameter | None) -> bool:
@@ -146,7 +162,7 @@ def _positional(context: click.Context, arguments: Sequence[str]) -> list[str]:
     return found
 
 
-def _holds_policies(path: str) -> bool:
+def holds_policies(path: str) -> bool:
     """Whether a file or directory probably holds policies; its documents are not read."""
     if path == "-":
         return False

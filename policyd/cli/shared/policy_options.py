@@ -2,6 +2,7 @@
 are none; and what a shell completes from files, whose problems it does not report.
 """
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import click
 
 from policyd.cli.shared.output import within
+from policyd.cli.shared.policy_arguments import holds_policies
 from policyd.cli.shared.settings import AddOption, ExistingPath
 from policyd.errors import ConfigError
 from policyd.policy.compile import compiler
@@ -86,8 +88,26 @@ def require_policies(sources: Sources, paths: Iterable[Path | str]) -> Sources:
     """
     missing = "" if sources.problems else without_policies(sources, paths)
     if missing:
-        raise ConfigError(f"{missing}\n  hint: {NO_POLICIES_HINT}")
+        raise ConfigError(f"{missing}\n  hint: {_swapped(paths) or NO_POLICIES_HINT}")
     return sources
+
+
+def _swapped(paths: Iterable[Path | str]) -> str:
+    """Return the command with ``-p`` and an argument exchanged if the argument holds policies."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return ""
+    arguments = [each for each in context.command.params if isinstance(each, click.Argument)]
+    given = [context.params.get(str(each.name)) for each in arguments if each.name != "paths"]
+    listed = [file for each in given for file in (each if isinstance(each, tuple) else (each,))]
+    files = [
+        str(file if isinstance(file, str | Path) else getattr(file, "name", "-")) for file in listed
+    ]
+    if not files or not all(map(holds_policies, files)):
+        return ""
+    flags = [word for file in files for word in ("-p", file)]
+    words = [*context.command_path.split(), *flags, *map(str, paths)]
+    return f"policies are given with -p: {shlex.join(words)}"
 
 
 def without_policies(sources: Sources, paths: Iterable[Path | str]) -> str:

@@ -37,7 +37,7 @@ def defaults(
     top = {*SHARED, *root.list_commands(click.Context(root))} - {*WITHOUT}
     for name, value in document.items():
         if name not in top:
-            fields.unknown(name, name, top)
+            fields.unknown(name, name, top, _home(name, root))
         elif name in SHARED:
             fields.add(name, name, value)
         else:
@@ -147,10 +147,10 @@ class _Fields:
             return text
         return os.path.relpath(self._folder / text)
 
-    def unknown(self, path: str, name: str, known: Iterable[str]) -> None:
-        """Report a field that does not exist."""
+    def unknown(self, path: str, name: str, known: Iterable[str], home: str = "") -> None:
+        """Report a field that does not exist; ``home``: where it would."""
         listed = "known fields: " + ", ".join(sorted(known))
-        hint = _HINTS.get(name) or did_you_mean(name, known, listed)
+        hint = _HINTS.get(name) or home or did_you_mean(name, known, listed)
         self.problem(f'unknown field "{name}"', path, hint, at_key=True)
 
     def problem(self, message: str, path: str, hint: str = "", *, at_key: bool = False) -> None:
@@ -158,6 +158,18 @@ class _Fields:
         line, column = self._origin.find(path, at_key=at_key)
         excerpt = self._origin.chunk.excerpt(line, column)
         self.problems.append(Problem(message, self._shown, line, column, path, hint, excerpt))
+
+
+def _home(name: str, root: click.Group) -> str:
+    """Return where the option of a command belongs; empty if no command has one of this name."""
+    context = click.Context(root)
+    names = [each for each in root.list_commands(context) if each not in WITHOUT]
+    found = [
+        each
+        for each in names
+        if (command := root.get_command(context, each)) and name in _settable(command)
+    ]
+    return f"write it below its command: {found[0]}: {{{name}: …}}" if found else ""
 
 
 def _hint(parameter: click.Parameter, value: JSON) -> str:

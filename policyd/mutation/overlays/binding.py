@@ -31,11 +31,9 @@ from policyd.mutation.overlays.tree import (
 )
 from policyd.mutation.overlays.types import expectation, fits, fits_expression, in_words
 from policyd.mutation.schemas.schemas import KindSchema
-from policyd.near_names import did_you_mean
 from policyd.pattern.faults import Fault
 from policyd.pattern.scalar_hints import UNQUOTED, unquoted_hint
 
-_MANY = 15  # fields; a longer list in a hint is unreadable
 _IDENTITY = ("apiVersion", "kind")
 
 
@@ -140,7 +138,7 @@ class Binder:
 
 
 def _unknown(path: FieldPath, name: str, kind: SchemaType) -> Fault:
-    few = 0 < len(kind.fields) <= _MANY
-    listed = f"known fields: {', '.join(sorted(kind.fields))}" if few else ""
-    hint = did_you_mean(name, kind.fields, listed)
-    return Fault(path, f'unknown field "{name}"', hint, at_key=True)
+    # Only for what is misspelled.
+    from policyd.mutation.schemas.unknown_fields import field_hint
+
+    return Fault(path, f'unknown field "{name}"', field_hint(name, kind), at_key=True)

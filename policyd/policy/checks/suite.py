@@ -15,6 +15,10 @@ from policyd.policy.model.suite import Case, ClusterState, PolicyTest, SuiteRequ
 from policyd.policy.model.suite_cases import RIVALS, SuiteCase, cases_of
 
 NO_EXPECTATION = "no-expectation"  # the rule of a case without expect, which `policyd test` can add
+_KIND_FIELDS = {
+    "apiVersion": "write apiVersion: v1 for a Pod and the like, apps/v1 for a Deployment",
+    "kind": "write kind, such as kind: Pod",
+}
 _OBJECTS = {"object", "object_file", "old_object", "old_object_file"}
 _REVIEWS = {"review", "review_file"}
 
@@ -57,6 +61,7 @@ def _check_case(case: Case, path: FieldPath) -> Iterator[FormProblem]:
     if not case.name.strip():
         yield required((*path, "name"))
     yield from _check_rivals(case.request, (*path, "request"))
+    yield from _check_kinds(case.request, (*path, "request"))
     yield from _check_state(case, path)
     if case.table is None:
         yield from _check_expectation(case, path)
@@ -69,6 +74,7 @@ def _check_case(case: Case, path: FieldPath) -> Iterator[FormProblem]:
         if not row.name.strip():
             yield required((*at, "name"))
         yield from _check_rivals(row.request, (*at, "request"))
+        yield from _check_kinds(row.request, (*at, "request"))
         yield from _check_state(row, at)
         if row.expect is not None or case.expect is None:
             yield from _check_expectation(row, at)
@@ -106,6 +112,15 @@ def _check_request(case: SuiteCase) -> Iterator[FormProblem]:
         yield required(at, "object, objectFile, oldObject, oldObjectFile, review or reviewFile")
     else:
         yield from _check_paths(case)
+
+
+def _check_kinds(request: SuiteRequest, at: FieldPath) -> Iterator[FormProblem]:
+    """Report objects without apiVersion or kind: no policy would match their request."""
+    given = {"object": request.object, "oldObject": request.old_object}
+    for name, each in given.items() if request.kind is None else ():
+        for field, hint in _KIND_FIELDS.items():
+            if each is not None and not each.get(field):
+                yield required((*at, name, field), hint=hint)
 
 
 def _check_paths(case: SuiteCase) -> Iterator[FormProblem]:

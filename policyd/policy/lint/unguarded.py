@@ -64,7 +64,10 @@ class _Hit:
 
 
 def unguarded(run: LintRun) -> Iterator[Problem]:
-    """Yield the advice for all policies, in file order."""
+    """Yield the advice for all policies, in file order; of an expression with errors there is
+    none, which could contradict their remedies.
+    """
+    compiled = {(id(each.document), each.expression.at) for each in run.expressions}
     for document, policy in run.policies():
         hits: dict[tuple[str, str, int], tuple[_Hit, set[str]]] = {}
         reported: set[str] = set()
@@ -79,6 +82,8 @@ def unguarded(run: LintRun) -> Iterator[Problem]:
             for hit in _Walk(policy, expressions, types, case, written).hits():
                 hits.setdefault((hit.rule, hit.text.path, hit.pos), (hit, set()))[1].add(kind)
         for hit, kinds in hits.values():
+            if (id(document), hit.text.path) not in compiled:
+                continue
             where = (
                 "" if kinds - {""} == reported - {""} else f" ({', '.join(sorted(kinds - {''}))})"
             )

@@ -15,7 +15,7 @@ from pathlib import Path
 from policyd.errors import Fix
 from policyd.json_types import FieldPath
 from policyd.mutation import KINDS
-from policyd.near_names import nearest
+from policyd.near_names import did_you_mean, nearest
 from policyd.policy.model import shapes
 from policyd.policy.model.base import Model, ModelError, aliases
 from policyd.policy.model.value_hints import EXPRESSIONS, type_hint
@@ -66,10 +66,14 @@ _POLICY_ONLY = {
 }
 # How alike a misspelt value is at least: READ is not meant as CREATE.
 _CLOSE_VALUE = 0.7
+# From here on a name that an object knows is meant, and not the same name in another object.
+_CLOSER_NAME = 0.8
 _WRITE_POLICY = "write a policyd.dev/v1 Policy: only that kind has {}"
 
 _WITHIN = ("spec", "metadata")
 _INDENT = "indent it: it belongs below {}"
+# Their fields have names that are rather meant elsewhere.
+_UNLIKELY = frozenset({"authorizer", "exceptions", "excludeResourceRules"})
 
 _EXPECTED = {
     shapes.STRING: "a string",
@@ -98,6 +102,9 @@ def _translate(fault: shapes.ShapeFault, model: type[Model]) -> FormProblem:
     if kind in _EXPECTED:
         message = f"expected {_EXPECTED[kind]}, got {_named(value)}"
         known = value_instead(path, value) if isinstance(value, str) else ""
+        if kind == shapes.LIST and isinstance(value, str):
+            items = (each.strip() for each in value.split(","))
+            known, value = "", ",".join(value_instead(path, each) or each for each in items)
         siblings = _fields_at(model, path[:-1])
         hint = type_hint(kind, value, path, _model_at(model, path), siblings)
         return FormProblem(path, message, f"write {known}" if known else hint)
@@ -122,7 +129,7 @@ def _unknown_field(path: FieldPath, model: type[Model]) -> FormProblem:
 
 def _instead(name: str, path: FieldPath, model: type[Model], known: Sequence[str]) -> str:
     """Return the remedy for an unknown field of an object that has the ``known`` ones."""
-    near = nearest(name, known)
+    closer = nearest(name, known, _CLOSER_NAME)
     if path[:2] == ("spec", _POLICY_ONLY.get(name)):
         return _WRITE_POLICY.format(name)
     if instead := field_instead(model.__name__, path):
@@ -133,15 +140,37 @@ def _instead(name: str, path: FieldPath, model: type[Model], known: Sequence[str
         inner = (each for each in _WITHIN if name in _fields_at(model, (each,)))
         if field := next(inner, ""):
             return _INDENT.format(field)
-    if near:
-        return f"did you mean {near}?"
+    if closer:
+        return f"did you mean {closer}?"
     if "." in name and "set" in known:
         return f"write set: {{{name}: …}}"
     if known == ["expression"]:
         return EXPRESSIONS.get(str(path[-2]), "write expression: …")
     if known == ["matchExpressions", "matchLabels"]:
         return f"write matchLabels: {{{name}: …}}"
-    return "known fields: " + ", ".join(known) if known else ""
+    listed = "known fields: " + ", ".join(known) if known else ""
+    return _home(model, path) or did_you_mean(name, known, listed)
+
+
+def _home(model: type[Model], path: FieldPath) -> str:
+    """Return where a field belongs that only other objects of the document have; empty if
+    unknown. The uppermost of these is meant.
+    """
+    level: list[tuple[str, type[Model]]] = [("", model)]
+    seen: set[type[Model]] = set()
+    while level:
+        for where, each in level:
+            if path[-1] in aliases(each):
+                short = where.removeprefix(f"{path[0]}.") if len(path) > 1 else where
+                return f"move it to {short}" if where else "move it beside metadata"
+        seen.update(each for _, each in level)
+        level = [
+            (f"{where}.{alias}".removeprefix("."), inner)
+            for where, each in level
+            for alias in sorted(aliases(each) - _UNLIKELY)
+            if (inner := _field_model(each, alias)) and inner not in seen
+        ]
+    return ""
 
 
 def _unsupported_value(path: FieldPath, value: object, supported: str) -> FormProblem:

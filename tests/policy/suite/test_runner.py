@@ -349,8 +349,8 @@ def test_a_patch_that_does_not_apply_is_told() -> None:
 def test_cases_are_selected_and_placed() -> None:
     text = (
         "apiVersion: policyd.dev/v1\nkind: PolicyTest\nmetadata: {name: s}\ncases:\n"
-        "- name: one\n  request: {object: {kind: Pod}}\n  expect: {allowed: true}\n"
-        "- name: two\n  request: {object: {kind: Pod}}\n  expect: {allowed: false}\n"
+        "- name: one\n  request: {object: {apiVersion: v1, kind: Pod}}\n  expect: {allowed: true}\n"
+        "- name: two\n  request: {object: {apiVersion: v1, kind: Pod}}\n  expect: {allowed: false}\n"
     )
     document = load_text(text, "s.yaml").documents[0]
     results = run(document, Judge(), select=re.compile("s/two"))

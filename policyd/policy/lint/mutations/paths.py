@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from policyd._core.schema.types import Field, SchemaType
 from policyd.cel.syntax.ast import Call, Expr, Select
 from policyd.mutation.overlays.types import expectation
-from policyd.policy.lint.mutations.finding import MutationFinding, nearest_field
+from policyd.mutation.schemas.unknown_fields import field_hint
+from policyd.policy.lint.mutations.finding import MutationFinding
 from policyd.policy.lint.types.writes import constant
 
 END = "-"
@@ -121,7 +122,7 @@ def follow(
             here = kind.fields.get(step, kind.extra)
             if here is None:
                 message = f"{shown(above) or 'the object'} has no field '{step}'"
-                hint = nearest_field(step, kind.fields)
+                hint = field_hint(step, kind)
                 return None, MutationFinding(pos, message, hint, certain=native)
         else:
             here = None if kind.fields else kind.extra

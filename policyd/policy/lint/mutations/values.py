@@ -20,7 +20,8 @@ from policyd.cel.syntax.ast import (
 )
 from policyd.cel.types.types import DYN, Kind, Type, is_optional, is_patch_object
 from policyd.mutation.overlays.types import expectation, fits_expression, in_words
-from policyd.policy.lint.mutations.finding import MutationFinding, nearest_field
+from policyd.mutation.schemas.unknown_fields import field_hint
+from policyd.policy.lint.mutations.finding import MutationFinding
 from policyd.policy.lint.mutations.results import items, results
 
 _UNWRITABLE = {
@@ -129,8 +130,9 @@ class WrittenValues:
             elif at is not None:
                 below = at.type.extra
             place = self._below(where, key if isinstance(key, str) else "*")
-            yield from self._nested(entry.value, below, place, expected)
-            yield from self._field(entry.value, below, place, expected, declared=declared)
+            around = f"write {expected}{{…}} in place of the map around it"
+            nested = list(self._nested(entry.value, below, place, around))
+            yield from nested or self._field(entry.value, below, place, expected, declared=declared)
 
     def _field(
         self, value: Expr, at: Field | None, where: str, expected: str, *, declared: bool
@@ -150,11 +152,11 @@ class WrittenValues:
         for each in items(node) or ():
             if self.merges and item is not None and kind is not None:
                 yield from self._merged_item(each, kind, item, where, expected)
-            yield from self._nested(each, item, where, expected)
+            yield from self._nested(each, item, where, f"write {expected}{{…}}")
             yield from self.findings(each, item, where, expected)
 
     def _nested(
-        self, node: Expr, at: Field | None, where: str, expected: str
+        self, node: Expr, at: Field | None, where: str, hint: str
     ) -> Iterator[MutationFinding]:
         """Report a map or list that an ApplyConfiguration writes inside of another one."""
         if not self.merges or at is None or at.type.scalar:
@@ -162,7 +164,7 @@ class WrittenValues:
         for each in results(node):
             if isinstance(each, MapExpr):
                 message = f"an ApplyConfiguration cannot write a map literal into {where}"
-                yield MutationFinding(each.pos, message, f"write {expected}{{…}}")
+                yield MutationFinding(each.pos, message, hint)
 
     def _merged_item(
         self, node: Expr, kind: SchemaType, item: Field, where: str, expected: str
@@ -176,7 +178,7 @@ class WrittenValues:
     def _unknown(self, pos: int, name: str, kind: SchemaType, where: str) -> MutationFinding:
         message = f"{where or 'the object'} has no field '{name}'"
         return MutationFinding(
-            pos, message, nearest_field(name, kind.fields), certain=self.native or self.merges
+            pos, message, field_hint(name, kind), certain=self.native or self.merges
         )
 
     def _is_atomic(self, node: Expr, kind: SchemaType) -> bool | None:
@@ -285,6 +287,8 @@ def _remedy(node: Expr, given: Type, wanted: SchemaType) -> str:
     given = _unwrapped(given)
     if wanted.is_list and not wanted.is_map:
         return "write a list: [ … ]" if given.kind is not Kind.LIST else "correct its items"
+    if wanted.is_map and given.kind is not Kind.MAP:
+        return "write a map: {'NAME': VALUE}"
     if given.name == "string" and wanted.scalar == Scalar.NUMERIC:
         return "write the number without quotes" if literal else "write int(…)"
     if given.name == "string" and wanted.scalar == Scalar.BOOLEAN:
