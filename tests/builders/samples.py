@@ -12,10 +12,12 @@ import yaml
 
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import OBJECT_META, builtin_table
-from policyd.versions import NEWEST, KubernetesVersion
+from policyd.versions import KubernetesVersion
+from tests import kubernetes
 from tests.shared import ROOT
 
 DATA = ROOT / "tests/defaulting/data"
+VERSION = KubernetesVersion.parse(kubernetes.chosen())  # whose fields the manifests have
 
 
 def _documents(file: Path) -> list[JSONObject]:
@@ -62,7 +64,7 @@ def rows_of(version: str) -> Path:
     return DATA / f"defaults-{version}.jsonl.gz"
 
 
-def every_kind(version: KubernetesVersion = NEWEST) -> "list[Samples]":
+def every_kind(version: KubernetesVersion = VERSION) -> "list[Samples]":
     """The kinds of the built-in schemas of a Kubernetes version."""
     found = []
     for key, definition in builtin_table(version).kinds.items():
@@ -105,7 +107,9 @@ class Samples:
     def _made(self, maker: "_Maker") -> JSONObject:
         members = {
             name: member
-            for name, member in builtin_table().definition(self.definition)["properties"].items()
+            for name, member in builtin_table(VERSION)
+            .definition(self.definition)["properties"]
+            .items()
             if name not in ("apiVersion", "kind", "metadata")
         }
         return {**self.minimal(), **maker.members(members, ())}
@@ -139,7 +143,7 @@ class _Maker:
             if reference in path or len(path) > DEPTH:
                 return None
             path = (*path, reference)
-            schema = {**builtin_table().definition(reference), "go": go}
+            schema = {**builtin_table(VERSION).definition(reference), "go": go}
             if reference.endswith(("JSON", "OrBool", "OrArray", "OrStringArray", "FieldsV1")):
                 return None
         if "properties" in schema:

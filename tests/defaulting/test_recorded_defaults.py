@@ -52,6 +52,4 @@ def test_every_kind_of_the_schemas_was_recorded(version: KubernetesVersion) -> N
     kinds |= {(each["apiVersion"], each["kind"]) for each in MANIFESTS}
     if version >= KubernetesVersion(1, 37):  # which sends no reviews of users to webhooks
         kinds = {each for each in kinds if not each[1].endswith("Review")}
-    if version == KubernetesVersion(1, 38):  # its beta.0 has the type, and does not serve it
-        kinds.discard(("scheduling.k8s.io/v1beta1", "CompositePodGroup"))
     assert kinds <= set(recorded(str(version)))
