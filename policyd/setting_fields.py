@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from policyd.errors import ConfigError
+from policyd.near_names import nearest
 
 
 def setting(default: Any, read: Callable[[str], Any], doc: str, *, many: bool = False) -> Any:
@@ -70,9 +71,7 @@ def entries_by_field(
 
 
 def _instead(key: str, names: Mapping[str, str]) -> str:
-    import difflib  # only for what is misspelled
-
-    near = difflib.get_close_matches(key, names, n=1)
+    near = nearest(key, names)
     if near:
-        return f"did you mean {camel(names[near[0]])}?"
+        return f"did you mean {camel(names[near])}?"
     return f"expected one of {', '.join(sorted(map(camel, names.values())))}"

@@ -22,6 +22,7 @@ from lightkube.core.exceptions import ConfigError as KubeConfigError
 
 from policyd.errors import ConfigError, PolicySchemaError
 from policyd.json_types import JSONObject
+from policyd.near_names import did_you_mean
 from policyd.policy.source.loader import read_one
 from policyd.tls.keys import mistake_in_key
 from policyd.tls.pem import KeyPair, as_files, certificates_in, load_pair, validity
@@ -143,10 +144,7 @@ def _by_name(document: JSONObject, kind: str) -> dict[str, JSONObject]:
 
 
 def _instead(name: object, kind: str, known: Iterable[str]) -> str:
-    import difflib  # only for what is misspelled
-
-    near = difflib.get_close_matches(str(name), known, n=1)
-    return f"did you mean {near[0]}?" if near else f"{kind}s: {', '.join(known) or 'none'}"
+    return did_you_mean(str(name), known, f"{kind}s: {', '.join(known) or 'none'}")
 
 
 def _entries(document: JSONObject, found: SingleConfig) -> dict[str, JSONObject]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from policyd.bounded_text import few
 from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr
@@ -10,6 +9,7 @@ from policyd.cel.syntax.recursion import children
 from policyd.cel.syntax.unparse import unparse
 from policyd.cel.types.declarations import Scope
 from policyd.cel.types.types import DOUBLE, DYN, INT, STRING, UINT, Type
+from policyd.near_names import nearest
 
 NUMBERS = (INT, UINT, DOUBLE)
 _LONGEST = 80
@@ -108,8 +108,7 @@ def near(name: str, known: Iterable[str]) -> str:
     same = same_name(name, names)
     if same:
         return same
-    found = get_close_matches(name, names, n=1, cutoff=0.7)
-    return found[0] if found else ""
+    return nearest(name, names, ratio=0.7)
 
 
 def same_name(name: str, known: Iterable[str]) -> str:

@@ -1,6 +1,5 @@
 """``policyd export``: policies as documents that the API server evaluates. Applies nothing."""
 
-import difflib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from policyd.errors import ConfigError
 from policyd.export import exported_policies as export
 from policyd.export.model import ExportedPolicy
 from policyd.export.static import static
+from policyd.near_names import nearest_or_listed
 from policyd.placement.planning import ExcludedNamespaces
 from policyd.policy.compile import compiler
 from policyd.policy.model.names import dns_subdomain
@@ -173,9 +173,7 @@ def _chosen(policies: Sequence[ExportedPolicy], names: Sequence[str]) -> list[Ex
     known = sorted({each.name for each in policies})
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            there = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known[:10])}"
-            raise ConfigError(f"{name}: no such policy; {there}")
+            raise ConfigError(f"{name}: no such policy; {nearest_or_listed(name, known)}")
     return [each for each in policies if not names or each.name in names]
 
 

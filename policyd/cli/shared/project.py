@@ -10,6 +10,7 @@ import click
 
 from policyd.errors import ConfigError, PolicySchemaError, Problem, file_errors
 from policyd.json_types import JSON, JSONObject
+from policyd.near_names import did_you_mean
 from policyd.pattern.scalar_hints import unquoted_hint
 from policyd.policy.source.files import read_bytes
 from policyd.policy.source.places import Origin
@@ -148,11 +149,8 @@ class _Fields:
 
     def unknown(self, path: str, name: str, known: Iterable[str]) -> None:
         """Report a field that does not exist."""
-        import difflib  # only for what is misspelled
-
-        near = difflib.get_close_matches(name, known, n=1)
         listed = "known fields: " + ", ".join(sorted(known))
-        hint = _HINTS.get(name, f"did you mean {near[0]}?" if near else listed)
+        hint = _HINTS.get(name) or did_you_mean(name, known, listed)
         self.problem(f'unknown field "{name}"', path, hint, at_key=True)
 
     def problem(self, message: str, path: str, hint: str = "", *, at_key: bool = False) -> None:

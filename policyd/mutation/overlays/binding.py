@@ -31,6 +31,7 @@ from policyd.mutation.overlays.tree import (
 )
 from policyd.mutation.overlays.types import expectation, fits, fits_expression, in_words
 from policyd.mutation.schemas.schemas import KindSchema
+from policyd.near_names import did_you_mean
 from policyd.pattern.faults import Fault
 from policyd.pattern.scalar_hints import UNQUOTED, unquoted_hint
 
@@ -139,12 +140,7 @@ class Binder:
 
 
 def _unknown(path: FieldPath, name: str, kind: SchemaType) -> Fault:
-    import difflib  # only for what is misspelled
-
-    near = difflib.get_close_matches(name, kind.fields, n=1)
-    hint = ""
-    if near:
-        hint = f"did you mean {near[0]}?"
-    elif 0 < len(kind.fields) <= _MANY:
-        hint = "known fields: " + ", ".join(sorted(kind.fields))
+    few = 0 < len(kind.fields) <= _MANY
+    listed = f"known fields: {', '.join(sorted(kind.fields))}" if few else ""
+    hint = did_you_mean(name, kind.fields, listed)
     return Fault(path, f'unknown field "{name}"', hint, at_key=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import MAX_DEPTH, too_deep
+from policyd.near_names import did_you_mean
 from policyd.pattern import Pattern, PatternError, compile_any_pattern, compile_pattern
 from policyd.policy.checks.match import (
     check_metadata,
@@ -18,7 +19,7 @@ from policyd.policy.checks.match import (
 )
 from policyd.policy.model import names
 from policyd.policy.model.exceptions import Exception_
-from policyd.policy.model.findings import FormProblem, did_you_mean
+from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy, PolicyValidation
 from policyd.policy.model.match import Variable, matches_pods
 from policyd.policy.model.rollout import PolicyRollout, Rollout

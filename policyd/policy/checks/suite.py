@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from policyd.json_types import FieldPath, JSONObject, object_in
 from policyd.mutation.schemas.schemas import Schemas
+from policyd.near_names import did_you_mean
 from policyd.policy.checks.match import check_metadata, duplicates, required
 from policyd.policy.model.changes import PathError, changed, parts_of
 from policyd.policy.model.findings import FormProblem, quoted
@@ -141,11 +142,8 @@ def _check_names(obj: Mapping[str, object], path: str) -> None:
             field = kind.item
             continue
         if kind.fields and part not in kind.fields and kind.extra is None:
-            import difflib  # only for what is misspelled
-
-            near = difflib.get_close_matches(part, kind.fields, n=1)
             known = ", ".join(sorted(kind.fields))
-            hint = f"did you mean {near[0]}?" if near else f"known fields: {known}"
+            hint = did_you_mean(part, kind.fields, f"known fields: {known}")
             raise PathError(path, f"{part}: {obj['kind']} has no such field there", hint)
         field = kind.fields.get(part, kind.extra)
 

@@ -10,9 +10,10 @@ from hashlib import sha256
 from policyd._core.match.matcher import MatchRules
 from policyd.errors import Problem
 from policyd.json_types import JSONObject
+from policyd.near_names import nearest_or_listed
 from policyd.policy.compile.bindings import of_policy, policy_name, problems_of
 from policyd.policy.compile.match_rules import match_rules
-from policyd.policy.model.findings import FormProblem, nearest_or_listed
+from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy
 from policyd.policy.model.rollout import PolicyRollout, Rollout
 from policyd.policy.source.loaded_documents import Document, Sources

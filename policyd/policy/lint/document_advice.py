@@ -11,6 +11,7 @@ from policyd._core.match.equivalents import BUILT_IN_GROUPS
 from policyd._core.pattern.strings import Wildcard
 from policyd.errors import Problem
 from policyd.json_types import FieldPath
+from policyd.near_names import did_you_mean, nearest_or_listed
 from policyd.policy.compile.exemptions import validations_of
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.plural import plural
@@ -23,7 +24,7 @@ from policyd.policy.model.exceptions import (
     PolicyException,
 )
 from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
-from policyd.policy.model.findings import FormProblem, did_you_mean, nearest_or_listed
+from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import (
     AnyBinding,
     AnyPolicy,

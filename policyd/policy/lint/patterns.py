@@ -5,7 +5,6 @@ Kinds are those of ``type_check``. A pattern with conditions, or one of several,
 kinds: a mismatch with only some of them is then no mistake.
 """
 
-import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
 from policyd.mutation.schemas.leaves import quantity
 from policyd.mutation.schemas.schemas import ANY_KIND, Gvk
+from policyd.near_names import did_you_mean
 from policyd.pattern.compiler import compile_pattern
 from policyd.pattern.faults import PatternError
 from policyd.pattern.leaves import is_text
@@ -164,8 +164,7 @@ def _misfits_of_keys(
         elif not ("*" in name or "?" in name) or not any(
             map(Wildcard(name).matches, schema.fields)
         ):
-            near = difflib.get_close_matches(name, schema.fields, n=1)
-            hint = f"did you mean {near[0]}?" if near else ""
+            hint = did_you_mean(name, schema.fields)
             what = f'{schema.name or "the object"} has no field "{name}"'
             yield (*path, key), Misfit(what, hint, at_key=True)
 
@@ -263,5 +262,4 @@ def _unfit_string(value: str, known: Sequence[Any], path: FieldPath) -> Iterator
 
 def nearest(value: str, words: Sequence[str]) -> str:
     """Return the hint for a string that is none of a field's values."""
-    near = difflib.get_close_matches(value, words, n=1, cutoff=0.5)
-    return f"did you mean {near[0]}?" if near else f"write {' or '.join(words)}"
+    return did_you_mean(value, words, f"write {' or '.join(words)}", ratio=0.5)

@@ -15,6 +15,7 @@ from pathlib import Path
 from policyd.errors import Fix
 from policyd.json_types import FieldPath
 from policyd.mutation import KINDS
+from policyd.near_names import nearest
 from policyd.policy.model import shapes
 from policyd.policy.model.base import Model, ModelError, aliases
 from policyd.policy.model.value_hints import EXPRESSIONS, type_hint
@@ -63,9 +64,8 @@ _POLICY_ONLY = {
     "pattern": "validations",
     "anyPattern": "validations",
 }
-# The lowest ratio of difflib for a misspelt value: READ is not meant as CREATE.
+# How alike a misspelt value is at least: READ is not meant as CREATE.
 _CLOSE_VALUE = 0.7
-_MOST_NAMES = 10  # that a hint lists
 _WRITE_POLICY = "write a policyd.dev/v1 Policy: only that kind has {}"
 
 _WITHIN = ("spec", "metadata")
@@ -122,9 +122,7 @@ def _unknown_field(path: FieldPath, model: type[Model]) -> FormProblem:
 
 def _instead(name: str, path: FieldPath, model: type[Model], known: Sequence[str]) -> str:
     """Return the remedy for an unknown field of an object that has the ``known`` ones."""
-    import difflib  # only for what is misspelled
-
-    near = difflib.get_close_matches(name, known, n=1)
+    near = nearest(name, known)
     if path[:2] == ("spec", _POLICY_ONLY.get(name)):
         return _WRITE_POLICY.format(name)
     if instead := field_instead(model.__name__, path):
@@ -136,7 +134,7 @@ def _instead(name: str, path: FieldPath, model: type[Model], known: Sequence[str
         if field := next(inner, ""):
             return _INDENT.format(field)
     if near:
-        return f"did you mean {near[0]}?"
+        return f"did you mean {near}?"
     if "." in name and "set" in known:
         return f"write set: {{{name}: …}}"
     if known == ["expression"]:
@@ -165,25 +163,8 @@ def _unsupported_value(path: FieldPath, value: object, supported: str) -> FormPr
     parts = [folded.get(each.strip().lower(), "") for each in value.split(",")]
     if all(parts):
         return FormProblem(path, message, f"write {', '.join(parts)}, each as an item of the list")
-    import difflib  # only for what is misspelled
-
-    near = difflib.get_close_matches(value.lower(), folded, n=1, cutoff=_CLOSE_VALUE)
-    return FormProblem(path, message, f"did you mean {folded[near[0]]}?" if near else "")
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the hint at the nearest of the known names; empty if none is near."""
-    import difflib  # only for what is misspelled
-
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"did you mean {near[0]}?" if near else ""
-
-
-def nearest_or_listed(name: str, known: Iterable[str]) -> str:
-    """Return the hint at the nearest of the known names, or at all of them."""
-    names = sorted(known)
-    listed = ", ".join(names[:_MOST_NAMES]) or "none"
-    return did_you_mean(name, names) or f"there are: {listed}"
+    near = nearest(value.lower(), folded, _CLOSE_VALUE)
+    return FormProblem(path, message, f"did you mean {folded[near]}?" if near else "")
 
 
 def words(text: str) -> list[str]:

@@ -1,11 +1,11 @@
 """Find the files that a suite names under ``policies`` and that do not exist. Loads none."""
 
-import difflib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from policyd.errors import Problem
+from policyd.near_names import did_you_mean
 from policyd.policy.model.findings import FormProblem, quoted
 from policyd.policy.source.fixtures import is_beside
 from policyd.policy.source.loaded_documents import Document
@@ -40,7 +40,4 @@ def nearest_file(suite: Document, path: Path) -> str:
     if suite.beside is None:
         with suppress(OSError, ValueError):
             names = sorted(each.name for each in path.parent.iterdir())
-    near = difflib.get_close_matches(path.name, names, n=1)
-    if near:
-        return f"did you mean {near[0]}?"
-    return f"names are relative to {Path(suite.file).parent}"
+    return did_you_mean(path.name, names, f"names are relative to {Path(suite.file).parent}")

@@ -9,6 +9,7 @@ from policyd._core.match.equivalents import BUILT_IN_GROUPS
 from policyd.defaulting import placing
 from policyd.errors import ReviewError
 from policyd.json_types import JSONObject
+from policyd.near_names import did_you_mean, nearest
 from policyd.policy.kinds.mapping import BUILT_IN, UNDEFINED, ResourceMapper
 from policyd.policy.kinds.subresources import SUBRESOURCE_OF_KIND
 
@@ -177,16 +178,13 @@ def assumption(
     if found.doubt == UNDEFINED:
         return Assumption(text, _UNDEFINED_HINT)
     group = api_version.rpartition("/")[0]
-    import difflib  # only for what is misspelled
-
-    near = difflib.get_close_matches(kind, mapper.kinds_of(group), n=1, cutoff=0.8)
+    near = nearest(kind, mapper.kinds_of(group), ratio=0.8)
     homes = [each for each in mapper.of_kind(kind) if not each.doubt]
     if homes and not near:
         home = next((each for each in homes if each.version == "v1"), homes[-1])
         version = f"{home.group}/{home.version}" if home.group else home.version
         return Assumption(text, f"write apiVersion: {version}")
-    near = near or difflib.get_close_matches(kind, mapper.kinds_of(group), n=1)
-    return Assumption(text, f"did you mean {near[0]}?" if near else "")
+    return Assumption(text, did_you_mean(kind, mapper.kinds_of(group)))
 
 
 def in_namespace(review: JSONObject) -> JSONObject:

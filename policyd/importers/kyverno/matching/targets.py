@@ -2,7 +2,6 @@
 and whether it can be without a namespace.
 """
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from policyd.importers.jmespath.cel import TRUE, Cel, every, relation, some
@@ -10,6 +9,7 @@ from policyd.importers.jmespath.globs import among
 from policyd.importers.kyverno.matching.kinds import MatchedResource, target
 from policyd.importers.model import ImportRemark, refusing
 from policyd.json_types import JSON, JSONObject
+from policyd.near_names import nearest
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 
 _CLOSE = 0.85  # how similar a kind must be to a known one to suggest that
@@ -63,8 +63,8 @@ def guesses(resources: Iterable[MatchedResource], path: str) -> list[ImportRemar
             f"neither Kubernetes nor a CustomResourceDefinition of the sources has the kind {kind}"
             f"{within}: taken for {each.resources[0]}{'' if within else ' of any group'}"
         )
-        near = difflib.get_close_matches(kind, {name for _, name in BUILTIN_KINDS}, 1, _CLOSE)
-        message += f"; did you mean {near[0]}?" if near and near[0] != kind else ""
+        near = nearest(kind, {name for _, name in BUILTIN_KINDS}, _CLOSE)
+        message += f"; did you mean {near}?" if near and near != kind else ""
         found.append(ImportRemark(path, message))
     return list(dict.fromkeys(found))
 

@@ -3,12 +3,12 @@
 Only certain mistakes are reported, as for match rules: a cluster can have kinds of other groups.
 """
 
-import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from policyd._core.match.equivalents import BUILT_IN_GROUPS
 from policyd.errors import Fix, Problem
+from policyd.near_names import did_you_mean
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.kinds.plural import plural
@@ -61,8 +61,7 @@ class _Kinds:
         if homes:
             there = f"{homes[0].group}/{homes[0].version}".removeprefix("/")
             return _problem("apiVersion", named, f"write {there}")
-        near = difflib.get_close_matches(named.kind, of_group, n=1)
-        return _problem("kind", named, f"did you mean {near[0]}?" if near else "")
+        return _problem("kind", named, did_you_mean(named.kind, of_group))
 
 
 def _problem(field: str, named: ParamKind, hint: str, fix: Fix | None = None) -> FormProblem:

@@ -5,13 +5,13 @@ Only certain mistakes are reported: none for groups that are neither built in no
 CustomResourceDefinition.
 """
 
-import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from policyd._core.match.equivalents import BUILT_IN_GROUPS
 from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
+from policyd.near_names import did_you_mean
 from policyd.policy.kinds.served import REMOVED, Resource, Resources
 from policyd.policy.lint.run import LintRun
 from policyd.policy.model.findings import FormProblem
@@ -236,8 +236,7 @@ class _RuleAdvice:
             elsewhere = [group for group, each in self.known if each == plain]
             if elsewhere:
                 return f"{plain} is in {_named(elsewhere[0])}"
-        near = difflib.get_close_matches(name.lower(), here, n=1)
-        return f"did you mean {near[0]}?" if near else ""
+        return did_you_mean(name.lower(), here)
 
     def _finding(
         self,
@@ -278,5 +277,6 @@ def _group_hint(group: str, known: Iterable[str]) -> str:
     if name in known:
         return f"write {name}"
     longer = sorted(each for each in known if each.startswith(f"{group}."))
-    near = difflib.get_close_matches(group, [each for each in known if each], 1, _CLOSE)
-    return f"did you mean {(longer or near)[0]}?" if longer or near else ""
+    if longer:
+        return f"did you mean {longer[0]}?"
+    return did_you_mean(group, filter(None, known), ratio=_CLOSE)

@@ -1,8 +1,9 @@
 """What is wrong with one mutation, before it is known for which kinds."""
 
-import difflib
 from collections.abc import Iterable
 from typing import NamedTuple
+
+from policyd.near_names import did_you_mean
 
 _MANY = 15  # fields; a longer list in a hint is unreadable
 
@@ -24,7 +25,5 @@ class MutationFinding(NamedTuple):
 def nearest_field(name: str, fields: Iterable[str]) -> str:
     """Return a hint for a field that does not exist."""
     known = sorted(fields)
-    near = difflib.get_close_matches(name, known, n=1)
-    if near:
-        return f"did you mean {near[0]}?"
-    return "known fields: " + ", ".join(known) if 0 < len(known) <= _MANY else ""
+    listed = "known fields: " + ", ".join(known) if 0 < len(known) <= _MANY else ""
+    return did_you_mean(name, known, listed)

@@ -1,12 +1,12 @@
 """Check the operations of a JSON Patch: op, path, from and value. Reads no objects."""
 
-import difflib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from policyd._core.schema.types import Field
 from policyd.cel.syntax.ast import Expr, StructExpr
 from policyd.mutation.schemas.schemas import KindSchema
+from policyd.near_names import nearest
 from policyd.policy.lint.mutations.finding import MutationFinding
 from policyd.policy.lint.mutations.paths import PatchPath, follow, is_one_step, read_path
 from policyd.policy.lint.mutations.results import results
@@ -74,12 +74,11 @@ class OperationCheck:
     ) -> Iterator[MutationFinding]:
         for op in sorted(ops.difference(OPS)):
             if at is None:
-                message, near = "a JSONPatch needs an op", []
+                message, near = "a JSONPatch needs an op", ""
             else:
                 message = f"there is no op '{op}'"
-                known = _OF_OP.get(op.lower())
-                near = [known] if known else difflib.get_close_matches(op.lower(), OPS, n=1)
-            hint = f"write '{near[0]}'" if near else f"write {', '.join(OPS[:-1])} or {OPS[-1]}"
+                near = _OF_OP.get(op.lower()) or nearest(op.lower(), OPS)
+            hint = f"write '{near}'" if near else f"write {', '.join(OPS[:-1])} or {OPS[-1]}"
             yield _general(node.pos if at is None else at.pos, message, hint)
 
     def _place(

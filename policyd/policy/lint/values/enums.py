@@ -4,12 +4,12 @@ An error is only what holds in no version of Kubernetes: a value that differs fr
 its case alone, an operation that does not exist. Other values may be of a newer Kubernetes.
 """
 
-import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from policyd.cel.syntax.ast import Literal
 from policyd.errors import Fix, Problem
+from policyd.near_names import nearest
 from policyd.policy.lint.guards.cases import cases
 from policyd.policy.lint.guards.field_presence import RequestCase
 from policyd.policy.lint.run import LintRun
@@ -111,11 +111,11 @@ def _problem(
     shown = _quoted(value)
     certain = bool(right) or allowed.closed
     listed = sorted(filter(None, allowed.values))
-    near = difflib.get_close_matches(value, listed, n=1)
+    near = nearest(value, listed)
     if right:
         hint = f"write {_quoted(right)}"
     elif near:
-        hint = f"did you mean {_quoted(near[0])}?"
+        hint = f"did you mean {_quoted(near)}?"
     else:
         hint = ", ".join(map(_quoted, listed[:_MANY])) + (", …" if len(listed) > _MANY else "")
         hint = f"the values are {hint}"

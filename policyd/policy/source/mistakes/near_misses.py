@@ -8,6 +8,7 @@ names; and so do the kinds of other engines, such as Kyverno's Policy.
 from collections.abc import Container, Iterable
 from functools import lru_cache
 
+from policyd.near_names import nearest
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import ADMISSION_V1, KINDS, POLICYD_V1
 from policyd.policy.source.loaded_documents import Document
@@ -79,10 +80,7 @@ def nearest_kind(kind: str, group: str) -> str:
     folded = kind.lower()
     if folded in _SYNONYMS:
         return _SYNONYMS[folded]
-    import difflib  # only for what is misspelled
-
-    near = difflib.get_close_matches(_singular(folded), known, n=1, cutoff=_KIND_RATIO)
-    return known[near[0]] if near else ""
+    return known.get(nearest(_singular(folded), known, _KIND_RATIO), "")
 
 
 def _in_our_group(document: Document) -> FormProblem:
@@ -110,10 +108,7 @@ def _same_or_misspelled(document: Document) -> str:
 def _misspelled(kind: str) -> str:
     """Return the kind of Kubernetes' admission policies that has almost this long name."""
     known = {name.lower(): name for name in _kinds_of(_ADMISSION)}
-    import difflib  # only for what is misspelled
-
-    near = difflib.get_close_matches(kind.lower(), known, n=1, cutoff=_LONG_KIND_RATIO)
-    return known[near[0]] if near else ""
+    return known.get(nearest(kind.lower(), known, _LONG_KIND_RATIO), "")
 
 
 def _write(meant: str, document: Document) -> str:
@@ -144,9 +139,7 @@ def _similar_group(group: str) -> str:
         name = ours.partition(".")[0]
         if name in folded.split("."):
             return ours
-        import difflib  # only for what is misspelled
-
-        if difflib.SequenceMatcher(None, folded, ours).ratio() >= _GROUP_RATIO:
+        if nearest(folded, [ours], _GROUP_RATIO):
             return ours
     return ""
 
