@@ -6,8 +6,8 @@ import asyncio
 from abc import ABC, abstractmethod
 
 from policyd.cluster.objects import ObjectError
+from policyd.controllers.waiting import until_any
 from policyd.observability.logs import Log
-from policyd.waiting import until_any
 
 
 class Wakening:

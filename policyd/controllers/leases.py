@@ -15,8 +15,8 @@ from policyd.cluster.objects import ObjectClient, ObjectError, or_none
 from policyd.controllers.clocks import ServerClock
 from policyd.controllers.controller import FORBIDDEN, Controller, Trouble, reason
 from policyd.controllers.election import RETRY_SECONDS, Election
+from policyd.controllers.waiting import until_any
 from policyd.observability.logs import Log
-from policyd.waiting import until_any
 
 # Between attempts without the permission to read or write the Lease.
 REFUSED_SECONDS = 30.0

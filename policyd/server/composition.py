@@ -21,6 +21,7 @@ import uvloop
 
 from policyd.admission.engine import review
 from policyd.config import Settings
+from policyd.controllers.waiting import until_any
 from policyd.errors import PolicydError
 from policyd.http.app import Application, create_app
 from policyd.http.lifecycle import Lifecycle
@@ -53,7 +54,6 @@ from policyd.server.signals import Signals
 from policyd.server.watches import FailureLog, Watcher
 from policyd.tls.certificates import Certificates, PairSource
 from policyd.versions import NEWEST, KubernetesVersion
-from policyd.waiting import until_any
 
 if TYPE_CHECKING:
     from policyd.policy.kinds.wanted_definitions import Fetch

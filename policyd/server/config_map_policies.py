@@ -10,6 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from policyd.config import Settings
+from policyd.controllers.waiting import until_any
 from policyd.errors import PolicyError
 from policyd.observability.logs import Log
 from policyd.observability.metrics.scrape import CacheState
@@ -20,7 +21,6 @@ from policyd.server.health import WatchHealth, WatchSupervisor
 from policyd.server.policies.loaded_set import LoadedSet
 from policyd.server.policies.policy_sources import PolicySource, Together
 from policyd.server.policies.store import LONGEST_RETRY_SECONDS, Store
-from policyd.waiting import until_any
 
 if TYPE_CHECKING:
     from policyd.cluster.client import ClusterClient

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from time import monotonic
 
-from policyd.waiting import until_any
+from policyd.controllers.waiting import until_any
 
 # A watch checks every 5 s, or every minute for a very large tree; no check for this long is a
 # fault.

@@ -26,11 +26,11 @@ from policyd.cluster.objects import ObjectClient, ObjectError
 from policyd.controllers.controller import FORBIDDEN, Controller, Trouble, reason
 from policyd.controllers.events.denials import reported
 from policyd.controllers.events.series import EventQuota, EventSeries, EventTable
+from policyd.controllers.waiting import until_any
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.throttle import Throttle
 from policyd.ownership import LABELS, MANAGER, POLICYD
-from policyd.waiting import until_any
 
 RESULTS = ("written", "dropped", "failed")
 # How often series are examined while one waits for its turn, and at most how soon after the last

@@ -10,13 +10,13 @@ from pathlib import Path
 from time import monotonic, perf_counter_ns
 from typing import Protocol
 
+from policyd.controllers.waiting import until_any
 from policyd.http.limits import share
 from policyd.observability.logs import Log
 from policyd.observability.throttle import Throttle
 from policyd.regular_files import read_regular
 from policyd.server.health import WatchHealth
 from policyd.tokens.issuer_keys import MAX_KEYS_BYTES, KeySet, read_keys
-from policyd.waiting import until_any
 
 
 class KeySource(Protocol):

@@ -26,6 +26,7 @@ from policyd.controllers.placement.watched_documents import WatchedDocuments
 from policyd.controllers.registration.reach_watch import ReachWatch
 from policyd.controllers.registration.registrar import Registration, RegistrationInputs
 from policyd.controllers.registration.watched_configurations import WatchedConfigurations
+from policyd.controllers.waiting import until_any
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.policies_in_use import ClusterView, PolicyPlaces
 from policyd.json_types import JSONObject
@@ -39,7 +40,6 @@ from policyd.server.edits.edit_gate import edit_selector
 from policyd.server.health import WatchSupervisor
 from policyd.server.policies.store import Store
 from policyd.tls.certificates import Certificates
-from policyd.waiting import until_any
 from policyd.webhooks.reach.reach_result import Reached
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from policyd.controllers.waiting import until_any
 from policyd.observability.logs import Log
 from policyd.observability.metrics.scrape import CacheState
 from policyd.server.health import WatchHealth
-from policyd.waiting import until_any
 
 if TYPE_CHECKING:
     from policyd.cluster.watching import Reflector

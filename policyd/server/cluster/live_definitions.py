@@ -11,6 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from policyd.admission.recorder import LookupResult, Recorder
+from policyd.controllers.waiting import until_any
 from policyd.observability.logs import Log
 from policyd.policy.kinds.wanted_definitions import Fetch
 from policyd.server.cluster.followed_lists import FollowedLists, Following
@@ -18,7 +19,6 @@ from policyd.server.cluster.live_caches import LiveCaches
 from policyd.server.health import WatchHealth
 from policyd.server.policies.store import Store
 from policyd.versions import NEWEST, KubernetesVersion, nearest
-from policyd.waiting import until_any
 
 if TYPE_CHECKING:
     from policyd.cluster.watching import Reflector

@@ -18,9 +18,9 @@ from time import perf_counter
 
 from watchfiles import watch
 
+from policyd.controllers.waiting import until_any
 from policyd.policy.source.tree import walk
 from policyd.regular_files import open_regular
-from policyd.waiting import until_any
 
 # Seconds between two scans without inotify events.
 LOOK_ANYWAY = 5.0

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from policyd.waiting import until_any
+from policyd.controllers.waiting import until_any
 
 
 async def waited(*events: asyncio.Event, seconds: float | None = None) -> int:
