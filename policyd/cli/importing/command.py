@@ -39,7 +39,7 @@ Examples:
 What the summary says:
   imported      decides alike
   with remarks  decides alike; other differences are listed below it
-  in part       decides alike without the rules listed below it; keep them in Kyverno
+  in part       the rules listed below it are missing: keep those in Kyverno
   not imported  would decide differently; the fields at fault are below it
 
 Exit status: 0 on success, 1 if a policy or rule is not imported or has a remark (with --strict) or
