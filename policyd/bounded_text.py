@@ -37,9 +37,7 @@ def cause_text(cause: Mapping[str, Any]) -> str:
 
 
 def with_field(field: str, message: str) -> str:
-    """Return a message with the field that it is about, unless it names it, as those of patterns
-    do.
-    """
+    """Return the message with its field in front, unless the message already names the field."""
     named = not field or message.startswith(field) or f"({field}" in message
     return message if named else f"{field}: {message}"
 

@@ -189,7 +189,7 @@ def _why_not_json(body: bytes, error: Exception | None) -> str:
 
 
 def _wrong_type(review: Mapping[str, Any]) -> str:
-    """Say which of apiVersion and kind are not those of an AdmissionReview."""
+    """Name each of apiVersion and kind that is missing or wrong, with its value."""
     return ", ".join(
         f"{name} is {_shown(review[name])}" if name in review else f"{name} is missing"
         for name, wanted in (("apiVersion", API_VERSION), ("kind", KIND))

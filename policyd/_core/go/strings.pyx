@@ -1,4 +1,6 @@
-"""Numbers and strings as Go prints them: strconv and fmt, where Python differs."""
+"""Numbers and strings as Go prints them: strconv and fmt, where Python differs; and how alike
+cel-go finds two names.
+"""
 
 from libc.math cimport isinf, isnan
 
@@ -7,6 +9,11 @@ cdef str WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x20
 )
 cdef enum:
     MAX_SHOWN = 10_000  # characters of a string in an error message
+    FAR = 1 << 30
+    DIVERGENT = 16      # characters from which names of different length are not compared
+    MOST_CELLS = 64 * 64
+    # Names that are compared are shorter: they are of similar length, whose product is limited.
+    MOST_COLUMNS = 128
 ESCAPES = {
     "\a": "\\a",
     "\b": "\\b",
@@ -84,3 +91,60 @@ cdef str parse_int(str text, long long* out):
         return f"strconv.Atoi: parsing {shown(text)}: value out of range"
     out[0] = value
     return None
+
+
+def closest(str name not None, list known not None, int most):
+    #: (str, list[str], int) -> list[str]
+    """The known names with the least edit distance from ``name``, if that is at most ``most``."""
+    cdef list found = []
+    cdef int distance, least = most
+    cdef str each
+    for each in known:
+        if abs(len(each) - len(name)) > least:
+            continue  # so many characters are to be inserted or deleted
+        distance = distance_of(name, each)
+        if distance < least:
+            found, least = [each], distance
+        elif distance == least:
+            found.append(each)
+    return found
+
+
+def edit_distance(str a not None, str b not None):
+    #: (str, str) -> int
+    """How many characters to insert, delete, replace or swap with the next one make ``b`` of ``a``;
+    a huge number for names that have little in common (cel-go 0.33 common/env/catalog.go:
+    EditDistance).
+    """
+    return distance_of(a, b)
+
+
+cdef int distance_of(str a, str b) except -1:
+    cdef Py_ssize_t rows = len(a), columns = len(b), i, j
+    cdef int[MOST_COLUMNS] one, two, three
+    cdef int* before = one
+    cdef int* above = two
+    cdef int* row = three
+    cdef int least, lowest
+    if rows == 0 or columns == 0:
+        return <int> (rows + columns)
+    if rows >= DIVERGENT and rows * 2 >= columns * 3:
+        return <int> (rows - columns)
+    if columns >= DIVERGENT and columns * 2 >= rows * 3:
+        return <int> (columns - rows)
+    if rows * columns > MOST_CELLS:
+        return FAR
+    for j in range(columns + 1):
+        above[j] = <int> j
+    for i in range(1, rows + 1):
+        lowest = row[0] = <int> i
+        for j in range(1, columns + 1):
+            least = min(above[j], row[j - 1], above[j - 1] - (a[i - 1] == b[j - 1])) + 1
+            if i > 1 and j > 1 and a[i - 1] == b[j - 2] and a[i - 2] == b[j - 1]:
+                least = min(least, before[j - 2] + 1)
+            row[j] = least
+            lowest = min(lowest, least)
+        if lowest > max(rows, columns) // 3:
+            return FAR
+        before, above, row = above, row, before
+    return above[columns]

@@ -22,8 +22,9 @@ from policyd._core.go import printing as go_printing
 from policyd._core.go.printing import Foreign, moment, plain, span, syntax
 from policyd._core.go.strings cimport quote
 from policyd._core.system.c_stack cimport descend
-from policyd._core.values.activation cimport PLAIN, STRUCT
-from policyd._core.values.printing cimport string_of
+from policyd._core.values.activation cimport PLAIN
+from policyd._core.values.printing cimport key_type, quoted_key, string_of
+from policyd._core.values.read_trees cimport go_value, unsuitable
 from policyd._core.values.errors cimport CelError
 from policyd._core.values.types cimport (
     MISSING, Duration, MapKey, Opaque, Optional, StructValue, Timestamp, TypeValue, UInt,
@@ -367,22 +368,6 @@ cdef class Converter:
         return out
 
 
-cdef str unsuitable(object container, ReadTrees sources):
-    """The error for a list or map of Go in a JSON Patch."""
-    cdef str kind = "'list(dyn)'" if type(container) is list else "'map(dyn, dyn)'"
-    if sources.form(container) == STRUCT:
-        kind = f"struct type {sources.go_type(container)}"
-        return f"type conversion error from {kind} to *structpb.Value"
-    return f"type conversion error from {kind} to '*structpb.Value'"
-
-
-cdef object go_value(object container, ReadTrees sources):
-    """A list or map of Go inside one that the expression wrote. Structs are printed as maps."""
-    go = sources.go_type(container)
-    generic = "[]interface {}" if type(container) is list else "map[string]interface {}"
-    return Foreign(plain(container), go + syntax(container).removeprefix(generic), go)
-
-
 cdef object foreign(object value):
     """A value that is not JSON in Go, as error messages print it."""
     cdef object kind = type(value)
@@ -406,24 +391,3 @@ cdef object foreign(object value):
     shown = str(value) if isinstance(value, Opaque) else name
     go = GO_TYPES.get(name, name)
     return Foreign(shown, f"({go}) {shown}", go)
-
-
-cdef str quoted_key(object key):
-    """%q of a CEL value that is not a string."""
-    kind = key_type(key)
-    value = key.value if type(key) is MapKey or type(key) is UInt else key
-    if kind == "types.Int" or kind == "types.Uint":
-        character = chr(value) if 0 <= value < 0x110000 else "\ufffd"
-        if character == "'":
-            return r"'\''"
-        inside = quote(character)[1:-1]
-        return "'\"'" if character == '"' else f"'{inside}'"
-    return f"%!q({kind}={plain(value)})"
-
-
-cdef str key_type(object key):
-    if type(key) is UInt:
-        return "types.Uint"
-    if type(key) is MapKey:
-        return "types.Bool" if type(key.value) is bool else "types.Double"
-    return "types.Int"

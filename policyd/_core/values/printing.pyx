@@ -9,6 +9,8 @@ values; all lists are treated like the first kind here.
 from libc.math cimport isinf, isnan
 from libc.stdint cimport int64_t, uint64_t
 
+from policyd._core.go.printing import plain
+from policyd._core.go.strings cimport quote
 from policyd._core.values.time_strings cimport (
     NANOS_PER_SECOND, Civil, civil, print_duration, print_rfc3339,
 )
@@ -253,3 +255,24 @@ cdef str _time(Timestamp time):
         f"{at.year:04d}-{at.month:02d}-{at.day:02d} {at.hour:02d}:{at.minute:02d}:{at.second:02d}"
         f"{fraction} {zone} {zone if time.offset else 'UTC'}"
     )
+
+
+cdef str quoted_key(object key):
+    """%q of a CEL value that is not a string."""
+    kind = key_type(key)
+    value = key.value if type(key) is MapKey or type(key) is UInt else key
+    if kind == "types.Int" or kind == "types.Uint":
+        character = chr(value) if 0 <= value < 0x110000 else "\ufffd"
+        if character == "'":
+            return r"'\''"
+        inside = quote(character)[1:-1]
+        return "'\"'" if character == '"' else f"'{inside}'"
+    return f"%!q({kind}={plain(value)})"
+
+
+cdef str key_type(object key):
+    if type(key) is UInt:
+        return "types.Uint"
+    if type(key) is MapKey:
+        return "types.Bool" if type(key.value) is bool else "types.Double"
+    return "types.Int"

@@ -16,3 +16,5 @@ cdef class ReadTrees:
 
 
 cdef ReadTrees read_trees(tuple trees, Activation act, bint hands_on)
+cdef str unsuitable(object container, ReadTrees sources)
+cdef object go_value(object container, ReadTrees sources)

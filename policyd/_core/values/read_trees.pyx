@@ -1,8 +1,10 @@
 """What an expression could read, and as what it reads it."""
 
 cimport cython
+
+from policyd._core.go.printing import Foreign, plain, syntax
 from policyd._core.system.c_stack cimport descend
-from policyd._core.values.activation cimport PLAIN, form_of
+from policyd._core.values.activation cimport PLAIN, STRUCT, form_of
 
 
 cdef ReadTrees read_trees(tuple trees, Activation act, bint hands_on):
@@ -49,3 +51,19 @@ cdef int collect(object value, set known) except -1:
         for item in (<dict>value).values() if type(value) is dict else <list>value:
             collect(item, known)
     return 0
+
+
+cdef str unsuitable(object container, ReadTrees sources):
+    """The error for a list or map of Go in a JSON Patch."""
+    cdef str kind = "'list(dyn)'" if type(container) is list else "'map(dyn, dyn)'"
+    if sources.form(container) == STRUCT:
+        kind = f"struct type {sources.go_type(container)}"
+        return f"type conversion error from {kind} to *structpb.Value"
+    return f"type conversion error from {kind} to '*structpb.Value'"
+
+
+cdef object go_value(object container, ReadTrees sources):
+    """A list or map of Go inside one that the expression wrote. Structs are printed as maps."""
+    go = sources.go_type(container)
+    generic = "[]interface {}" if type(container) is list else "map[string]interface {}"
+    return Foreign(plain(container), go + syntax(container).removeprefix(generic), go)

@@ -4,14 +4,12 @@ Kubernetes 1.38: common/env/catalog.go (Catalog.Find, EditDistance) and checker/
 
 from collections.abc import Iterable, Sequence
 
+from policyd._core.go.strings import closest
 from policyd.cel.syntax.macros import MACRO_NAMES
 from policyd.cel.types.declarations import TYPE_NAMES, Names, Scope
 from policyd.versions import CEL_0_33
 
 _SHORT, _LONG = 3, 8  # characters of a name that may differ in one, and in more than two
-_FAR = 1 << 30
-# Lengths from which names of different length are not compared, and the product that is too large.
-_DIVERGENT, _MOST_CELLS = 16, 64 * 64
 # Types of Kubernetes and of optionals are no symbols of cel-go's standard library.
 _TYPES = tuple(name for name in TYPE_NAMES if name != "optional_type" and "net." not in name)
 # Former names of operators, which cel-go declares still.
@@ -53,45 +51,11 @@ def nearest(name: str, symbols: Iterable[str]) -> Sequence[str]:
     of the least edit distance, or those that it begins.
     """
     dotted = "." in name
-    candidates = {each for each in symbols if ("." in each) == dotted}
-    if name in candidates:
+    known = [each for each in symbols if ("." in each) == dotted]
+    if name in known:
         return [name]
     most = 1 if len(name) <= _SHORT else len(name) // 3 if len(name) > _LONG else 2
-    distances = {each: edit_distance(name, each) for each in candidates}
-    least = min(distances.values(), default=_FAR)
-    if least <= most:
-        found = [each for each, distance in distances.items() if distance == least]
-    elif len(name) > 1:
-        found = [each for each in candidates if each.startswith(name)]
-    else:
-        found = []
-    return sorted(found, key=lambda each: (len(each.encode()), each))[:2]
-
-
-def edit_distance(a: str, b: str) -> int:
-    """Return how many characters to insert, delete, replace or swap with the next one make ``b`` of
-    ``a``; a huge number for names that have little in common.
-    """
-    rows, columns = len(a), len(b)
-    if rows == 0 or columns == 0:
-        return rows or columns
-    if rows >= _DIVERGENT and rows * 2 >= columns * 3:
-        return rows - columns
-    if columns >= _DIVERGENT and columns * 2 >= rows * 3:
-        return columns - rows
-    if rows * columns > _MOST_CELLS:
-        return _FAR
-    threshold = max(rows, columns) // 3
-    before: list[int] = []
-    above = list(range(columns + 1))
-    for i in range(1, rows + 1):
-        row = [i] * (columns + 1)
-        for j in range(1, columns + 1):
-            least = min(above[j], row[j - 1], above[j - 1] - (a[i - 1] == b[j - 1])) + 1
-            if i > 1 and j > 1 and a[i - 1] == b[j - 2] and a[i - 2] == b[j - 1]:
-                least = min(least, before[j - 2] + 1)
-            row[j] = least
-        if min(row) > threshold:
-            return _FAR
-        before, above = above, row
-    return above[columns]
+    found = closest(name, known, most)
+    if not found and len(name) > 1:
+        found = [each for each in known if each.startswith(name)]
+    return sorted(set(found), key=lambda each: (len(each), each))[:2]

@@ -108,8 +108,8 @@ class ReportOptions:
 
 @dataclass(frozen=True, slots=True)
 class ApplyRun:
-    """What checks the objects of manifests or of a cluster. ``policies`` are those of ``sources``,
-    as if every rollout were over if they are ``enforced``.
+    """The policies that check the objects of manifests or of a cluster, compiled from ``sources``.
+    If they are ``enforced``, every rollout counts as finished.
     """
 
     sources: Sources

@@ -41,7 +41,7 @@ Examples:
 \b
 What the summary says:
   exported         decides alike in the API server, with the same message
-  with remarks     so, too; what else is different is below it
+  with remarks     decides alike; other differences are listed below it
   partly exported  of validations and mutations, only one is exported
   not exported     would decide differently; the fields at fault are below it
 

@@ -38,8 +38,8 @@ Examples:
 \b
 What the summary says:
   imported      decides alike
-  with remarks  so, too; what else is different is below it
-  in part       so, too, except for the rules below it: keep those in Kyverno
+  with remarks  decides alike; other differences are listed below it
+  in part       the rules listed below it are missing: keep those in Kyverno
   not imported  would decide differently; the fields at fault are below it
 
 Exit status: 0 on success, 1 if a policy or rule is not imported or has a remark (with --strict) or

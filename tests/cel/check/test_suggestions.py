@@ -2,7 +2,8 @@
 
 import pytest
 
-from policyd.cel.check.suggestions import edit_distance, nearest
+from policyd._core.go.strings import edit_distance
+from policyd.cel.check.suggestions import nearest
 from policyd.cel.env import Environment
 from policyd.errors import CelTypeError
 from policyd.versions import KubernetesVersion
