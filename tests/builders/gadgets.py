@@ -2,13 +2,15 @@
 empty lists are nil slices there, and labels that are no strings are no labels.
 
 A case has the mutations of one policy, and what becomes of an object without ``spec``: its spec and
-annotations after it was stored, or (``error``) a part of why the request is denied.
+annotations after it was stored, or (``error``) a part of why the request is denied
+``refused_since`` a version.
 """
 
 from dataclasses import dataclass, field
 from typing import Any
 
 from policyd.json_types import JSONObject
+from policyd.versions import KubernetesVersion
 from tests.builders.policies import apply_configuration, json_patch, map_, map_binding, rule
 
 GROUP = "gadgets.example.com"
@@ -56,8 +58,14 @@ class Case:
     spec: JSONObject = field(default_factory=dict)
     annotations: JSONObject = field(default_factory=dict)
     error: str = ""
+    refused_since: str = "1.30"
     again: str = "Never"
     given: JSONObject = field(default_factory=dict)
+
+    def refused(self, version: str) -> bool:
+        """Whether an API server of a version denies the request."""
+        since = KubernetesVersion.parse(self.refused_since)
+        return bool(self.error) and KubernetesVersion.parse(version) >= since
 
     def documents(self) -> list[JSONObject]:
         """Return the policy and its binding."""
@@ -120,7 +128,9 @@ CASES = [
             *configured("Object{metadata: Object.metadata{annotations: {'a': 'new'}}}"),
             json_patch("[JSONPatch{op: 'add', path: '/metadata/labels/n', value: 5}]"),
         ],
+        USUAL,
         error="cannot convert int64 to string",
+        refused_since="1.37",
         again="IfNeeded",
     ),
 ]
