@@ -13,6 +13,9 @@ spec:
   - expression: object.metadata.name != 'x'
     message: the name x is taken
 """
+VALIDATING = POLICY.replace("policyd.dev/v1", "admissionregistration.k8s.io/v1").replace(
+    "kind: Policy", "kind: ValidatingAdmissionPolicy"
+)
 SUITE = """\
 apiVersion: policyd.dev/v1
 kind: PolicyTest
@@ -285,4 +288,32 @@ DOCUMENTS = [
     (SUITE, "apiVersion: v1, kind: Pod", "apiVersion: v1", "8:13", "write kind, such as"),
     (SUITE, "  expect:", "  table: [{name: b, request: {oldObject: {kind: Pod}}}]\n  expect:", "9:42",
      "write apiVersion: v1 for a Pod"),
+    (POLICY, "resources: [pods]", "resources: [pods], namespaces: [a]", "7:93",
+     "key: kubernetes.io/metadata.name, operator: In, values: […]}]}"),
+    (POLICY, "resources: [pods]", "kinds: [Deployment]", "7:74", "as in [pods] or [deployments]"),
+    (POLICY, FAIL, "  matchConditions: request.namespace != 'a'\n", "8:20",
+     "write [{name: NAME, expression: …}]"),
+    (POLICY, FAIL, "  variables: object.spec\n", "8:14", "write [{name: NAME, expression: …}]"),
+    (EXCEPTION, "[{name: m}]", "m", "5:13", 'write [{name: "m"}]'),
+    (POLICY, FAIL, "  podControllers: [Deployment]\n", "8:19",
+     "write true, for every kind of Pod controller; excludeResourceRules leave out some"),
+    (POLICY, FAIL, f"{PARAM_KIND}  paramRef: {{kind: ConfigMap, name: a}}\n", "9:14",
+     "write paramKind: {apiVersion: v1, kind: ConfigMap} beside paramRef"),
+    (POLICY, "resources: [pods]", "resources: [pods], kind: Pod", "7:93", "write resources, the "),
+    (POLICY, MESSAGE, f"{MESSAGE}\n    kind: Pod", "12:5", "known fields: "),
+    (POLICY.replace(FAIL, "  params: {type: object, properties: {max: {}}}\n").replace("m}", "o}"),
+     "object.metadata.name != 'x'", "object.metadata.name != params.max", "10:47",
+     "write the values below params, such as max: 5: they are constants, not a schema"),
+    (SUITE, "cases:", "results: []\ncases:", "5:1", "each with request: {objectFile: …} and expect"),
+    (SUITE, "cases:", "resources: [pod.yaml]\ncases:", "5:1", "write request: {objectFile: …} in "),
+    (SUITE, "  expect:", "  params: {max: 2}\n  expect:", "9:11",
+     "write a list of objects that a paramRef selects; params of a Policy are constants of it"),
+    (SUITE, "{allowed: true}", "{warnings: true}", "9:22", "write a list of strings, such as [TEXT]"),
+    (SUITE, "  expect:", "  table: [{name: b, image: a}]\n  expect:", "9:21",
+     "write set: {PATH: VALUE} for what differs in the object; known fields"),
+    (SUITE, "  expect:", "  webhook: both\n  expect:", "9:12", "remove it: both is the default"),
+    (VALIDATING, "  failurePolicy: Fail", "  validationFailureAction: Enforce", "8:3",
+     "write validationActions: [Deny] in spec of the binding"),
+    (VALIDATING, "  failurePolicy: Fail", "  parameters: {a: b}", "8:3",
+     "write paramKind, and paramRef in spec of the binding"),
 ]  # fmt: skip

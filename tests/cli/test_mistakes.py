@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from policyd.cli import policyd
-from tests.cli.mistakes import DOCUMENTS, FAIL, POD, POLICY, SUITE
+from tests.cli.mistakes import BINDING, DOCUMENTS, FAIL, POD, POLICY, SUITE, VALIDATING
 
 COMMANDS = [
     ("apply pod.yaml", "Missing option '-p' / '--policies'. Name a file or directory of policies"),
@@ -183,6 +183,15 @@ def test_a_misspelt_field_is_not_missing_as_well(old: str, new: str) -> None:
     Path("policy.yaml").write_text(POLICY.replace(old, new))
     assert Path("policy.yaml").read_text() != POLICY
     assert "Required value" not in CliRunner().invoke(policyd, ["lint", "policy.yaml"]).output
+
+
+def test_a_binding_with_an_error_is_not_missing_as_well() -> None:
+    for field in ("policy: m", "policyNme: m", "policyName: [m]"):
+        Path("policy.yaml").write_text(f"{VALIDATING}---\n{BINDING.replace('policyName: m', field)}")
+        found = CliRunner().invoke(policyd, ["lint", "policy.yaml"]).output
+        assert "[no-binding]" not in found and "policyName" in found
+    Path("policy.yaml").write_text(VALIDATING)
+    assert "[no-binding]" in CliRunner().invoke(policyd, ["lint", "policy.yaml"]).output
 
 
 def test_variables_that_cannot_be_read_are_not_undeclared_as_well() -> None:
