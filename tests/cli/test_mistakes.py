@@ -187,7 +187,9 @@ def test_a_misspelt_field_is_not_missing_as_well(old: str, new: str) -> None:
 
 def test_a_binding_with_an_error_is_not_missing_as_well() -> None:
     for field in ("policy: m", "policyNme: m", "policyName: [m]"):
-        Path("policy.yaml").write_text(f"{VALIDATING}---\n{BINDING.replace('policyName: m', field)}")
+        Path("policy.yaml").write_text(
+            f"{VALIDATING}---\n{BINDING.replace('policyName: m', field)}"
+        )
         found = CliRunner().invoke(policyd, ["lint", "policy.yaml"]).output
         assert "[no-binding]" not in found and "policyName" in found
     Path("policy.yaml").write_text(VALIDATING)

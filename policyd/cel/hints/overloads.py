@@ -61,8 +61,9 @@ def _conditional(texts: list[str], types: list[Type]) -> str:
         return f"the condition must be a bool: {remedy.format(texts[0])}"
     if Kind.NULL in (yes.kind, no.kind):
         at = 1 if no.kind is Kind.NULL else 2
-        if types[at] == BOOL:
-            return "both values must have one type: write true or false in place of null"
+        instead = "true or false" if types[at] == BOOL else _EMPTY.get(types[at].kind)
+        if instead:
+            return f"both values must have one type: write {instead} in place of null"
         parts = [*texts]
         parts[at] = f"dyn({texts[at]})"
         any_value = f"{parts[0]} ? {parts[1]} : {parts[2]}"
@@ -74,6 +75,8 @@ def _conditional(texts: list[str], types: list[Type]) -> str:
     if STRING in (yes, no):
         at = 1 if yes != STRING else 2
         convert = f"string({texts[at]}), or dyn({texts[at]})"
+        if types[at] == BOOL:
+            convert += "; a condition is true or false: its text belongs in messageExpression"
         return f"both values must have one type: write {convert}"
     return f"both values must have one type: write dyn({texts[1]})"
 
@@ -97,6 +100,7 @@ _AS_BOOL = {
     "collection": "write size({0}) > 0",
     "null": "write true or false",
 }
+_EMPTY = {Kind.LIST: "[]", Kind.MAP: "{}"}
 _AS_NOT = {
     "optional": "write !{0}.orValue(false), or !{0}.hasValue()",
     "string": "write {0} == ''",
@@ -147,7 +151,9 @@ def _index(texts: list[str], types: list[Type]) -> str:
     whole, index = types
     if whole.kind is Kind.LIST and index == STRING:
         by_value = f"write {texts[0]}.exists(x, x == {texts[1]})"
-        return f"{by_value}, or {texts[0]}.filter(x, x.name == {texts[1]})[0]"
+        by_name = f"{texts[0]}.filter(x, x.name == {texts[1]})[0]"
+        of_objects = whole.params[0].kind is Kind.STRUCT
+        return f"write {by_name}" if of_objects else f"{by_value}, or {by_name}"
     return f"write {texts[0]}.charAt({texts[1]})" if whole == STRING else ""
 
 

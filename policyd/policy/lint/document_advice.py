@@ -251,7 +251,9 @@ def _bound(sources: Sources) -> Iterator[tuple[str, str]]:
     for kind in _NEEDS_BINDING:
         for document in sources.of_kind(f"{kind}Binding"):
             name = document.spec.get("policyName")
-            named = (name,) if isinstance(name, str) else (each.name for each in sources.of_kind(kind))
+            named = (
+                (name,) if isinstance(name, str) else (each.name for each in sources.of_kind(kind))
+            )
             yield from ((kind, each) for each in named)
 
 

@@ -273,7 +273,7 @@ def value_instead(path: FieldPath, value: str) -> str:
 
 def type_instead(path: FieldPath, named: str) -> str:
     """Return the remedy for a value of this type, as messages call it; empty if unknown."""
-    return _table("types").get(_field(path), {}).get(named.split(" ")[-1], "")
+    return _table("types").get(_field(path), {}).get(named, "")
 
 
 def _field(path: FieldPath) -> str:

@@ -269,7 +269,12 @@ def _keyless(node: StructExpr | MapExpr, kind: SchemaType, where: str) -> Iterat
     if names.isdisjoint(needed):
         listed = " and ".join(needed)
         message = f"an item of {where} needs its {listed}: the list is merged by it"
-        yield MutationFinding(node.pos, message, f"add {listed} to the item")
+        hint = f"add {listed} to the item"
+        if isinstance(node, StructExpr) and node.type_name.startswith("Object."):
+            same = ", ".join(f"{key}: x.{key}" for key in needed)
+            over = node.type_name.replace("Object", "object", 1)
+            hint += f"; for all items write {over}.map(x, {node.type_name}{{{same}, …}})"
+        yield MutationFinding(node.pos, message, hint)
 
 
 def _in_words(node: Expr, given: Type) -> str:
