@@ -8,8 +8,10 @@ from pathlib import Path
 
 import click
 
+from policyd.near_names import nearest
 from policyd.policy.source.files import read
 
+_ALIKE = 0.7  # an option that is meant, and a misspelt one
 _FLAGS = ("-p", "--policies")
 _MOST_BYTES = 2**20  # read of a path to see whether it holds policies
 _OF_POLICIES = (b"policyd.dev/", b"AdmissionPolicy")
@@ -26,9 +28,27 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
     "output": ("format",),
     "name": ("select",),
     "k8s-version": ("kubernetes-version",),
+    **dict.fromkeys(("k", "filter", "only", "test-case-selector"), ("run",)),
+}
+# What to know in place of an option, by an option that the command has.
+_KNOWN: Mapping[str, tuple[str, str]] = {
+    **dict.fromkeys(("A", "all-namespaces"), ("cluster", "--cluster checks all namespaces.")),
+    **dict.fromkeys(
+        ("set", "values"),
+        ("exclude", "Render first: helm template CHART --set a=b | policyd apply -p POLICIES -"),
+    ),
+    **dict.fromkeys(
+        ("p", "policy", "policies"),
+        (
+            "filename",
+            "-f takes webhook configurations; policyd webhooks render prints those of policies.",
+        ),
+    ),
 }
 _OF_OUTPUT = ("o", "output", "out", "output-file", "report")
-_OF_FILES = ("f", "file", "filename", "p", "policy", "policies", "r", "resource")
+_OF_FILES = frozenset(
+    ("f", "file", "filename", "p", "policy", "policies", "r", "resource", "object", "manifest")
+)
 
 
 def corrected(error: click.UsageError, arguments: Sequence[str]) -> click.UsageError:
@@ -43,12 +63,11 @@ def corrected(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
     if context is None:
         return error
     if hint is None:
-        if isinstance(error, click.NoSuchOption) and (
-            instead := _redirected(context, error.option_name, arguments)
-            or _instead(context, error.option_name)
-        ):
-            return click.UsageError(f"{error.message}{instead}", context)
-        return error
+        if not isinstance(error, click.NoSuchOption):
+            return error
+        instead = _redirected(context, error.option_name, arguments)
+        instead = instead or _instead(context, error.option_name)
+        return click.UsageError(f"{error.message}{instead}", context)
     reason, words = hint
     command = shlex.join([*context.command_path.split(), *words])
     return click.UsageError(f"{error.format_message()}\n  hint: {reason}: {command}", context)
@@ -106,11 +125,22 @@ def _instead(context: click.Context, option: str) -> str:
     for other in _OPTIONS.get(name, ()):
         if other in known:
             return f" Did you mean {known[other]!r}?"
+    needed, text = _KNOWN.get(name, ("", ""))
+    if needed in known:
+        return f" {text}"
+    for each in parameters:
+        if isinstance(each.type, click.Choice) and name in each.type.choices:
+            return f" Did you mean '{each.opts[-1]} {name}'?"
     files = [each for each in parameters if isinstance(each, click.Argument)]
     if name in _OF_FILES and files:
         metavar = files[-1].make_metavar(context)
         return f" Files need no option: {context.command_path} {metavar}"
-    return ""
+    near = nearest(name, known, _ALIKE)
+    if not near:
+        return ""
+    many = any(each.multiple for each in parameters if known[near] in each.opts)
+    repeated = " Repeat it for each value." if many and name == f"{near}s" else ""
+    return f" Did you mean {known[near]!r}?{repeated}"
 
 
 def _redirected(context: click.Context, option: str, arguments: Sequence[str]) -> str:
