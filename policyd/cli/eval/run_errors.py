@@ -30,7 +30,7 @@ def run_error(text: str, message: str, root: Step) -> Iterator[str]:
         hint = _key_hint(message.removeprefix(_NO_KEY), values)
     elif message.startswith(_NO_ITEM):
         counts = (len(each.value) for each in values if isinstance(each.value, list))
-        hint = next((f"the list has {counted(count, 'item')}; the first is [0]" for count in counts), "")
+        hint = next((f"the list has {counted(n, 'item')}; the first is [0]" for n in counts), "")
     if hint:
         yield f"  {styled('hint', fg='cyan')}: {hint}"
 
