@@ -296,7 +296,7 @@ DOCUMENTS = [
     (POLICY, FAIL, "  variables: object.spec\n", "8:14", "write [{name: NAME, expression: …}]"),
     (EXCEPTION, "[{name: m}]", "m", "5:13", 'write [{name: "m"}]'),
     (POLICY, FAIL, "  podControllers: [Deployment]\n", "8:19",
-     "write true, for every kind of Pod controller; excludeResourceRules leave out some"),
+     "write true, for every kind of Pod controller; to choose some, add matchConditions: "),
     (POLICY, FAIL, f"{PARAM_KIND}  paramRef: {{kind: ConfigMap, name: a}}\n", "9:14",
      "write paramKind: {apiVersion: v1, kind: ConfigMap} beside paramRef"),
     (POLICY, "resources: [pods]", "resources: [pods], kind: Pod", "7:93", "write resources, the "),

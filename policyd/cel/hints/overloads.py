@@ -76,7 +76,8 @@ def _conditional(texts: list[str], types: list[Type]) -> str:
         at = 1 if yes != STRING else 2
         convert = f"string({texts[at]}), or dyn({texts[at]})"
         if types[at] == BOOL:
-            convert += "; a condition is true or false: its text belongs in messageExpression"
+            whole = "a condition is true or false, and its text belongs in messageExpression"
+            return f"both values must have one type: {whole}; for a text write {convert}"
         return f"both values must have one type: write {convert}"
     return f"both values must have one type: write dyn({texts[1]})"
 

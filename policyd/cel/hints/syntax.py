@@ -43,7 +43,8 @@ def string(s: SourcePieces, at: int) -> Mistake | None:
         return Mistake(after.pos, "two strings follow each other", "write + or , between them")
     if s.glued(at + 1) and (after.kind in ("IDENTIFIER", UNCLOSED) or after.kind.startswith("NUM")):
         hint = f"write \\{quote} for {quote} inside of a string, or put it in {other}"
-        return Mistake(after.pos, f"the string ends at its second {quote}", hint)
+        what = f"the string ends at its second {quote}"
+        return Mistake(after.pos, what, hint, len(s.source))
     return None
 
 

@@ -27,7 +27,7 @@ _ASSIGNED = {
 }
 _LIST_OF_ITEMS = (
     "an overlay has no variable for items: write the list, "
-    "\"${object.spec.containers.map(c, {'name': c.name, 'image': …})}\""
+    "\"${object.spec.containers.map(c, {'name': c.name, 'image': dyn(…)})}\""
 )
 
 

@@ -178,6 +178,11 @@ def test_each_kind_of_mistake_is_reported_once() -> None:
     ]
 
 
+def test_what_follows_a_quote_inside_of_a_string_is_no_mistake_of_its_own() -> None:
+    (found,) = problems("object.a == 'don't use latest' && object.b == 'x'")
+    assert found.summary == "the string ends at its second '"
+
+
 def test_the_text_of_kubernetes_keeps_every_message() -> None:
     with pytest.raises(CelSyntaxError) as raised:
         Environment.admission().check("a = b")

@@ -132,7 +132,7 @@ OPERANDS = [
     ("object.a ? 'x' : null", "write '' in place of null for no text, object.a ? dyn('x') : null"),
     ("true ? ['a'] : null", "write [] in place of null"),
     ("true ? null : {'a': 1}", "write {} in place of null"),
-    ("object.a == 1 ? 'no' : true", "a condition is true or false: its text belongs in message"),
+    ("object.a == 1 ? 'no' : true", "a condition is true or false, and its text belongs in messageExpression"),
     ("[{'a': 1}]['b']", "write [{'a': 1}].exists(x, x == 'b')"),
     ("size('a', 'b')", "size takes 1 argument, not 2"),
     ("'a'.split()", "split takes 1 or 2 arguments, not 0"),

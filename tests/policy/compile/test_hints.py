@@ -83,7 +83,7 @@ IN_POLICIES = [
         "  mutations:\n  - patchType: Overlay\n    overlay:\n      spec: {containers: "
         "[{(name): '*', image: 'r/${c.image}'}]}\n",
         "an overlay has no variable for items: write the list, "
-        "\"${object.spec.containers.map(c, {'name': c.name, 'image': …})}\"",
+        "\"${object.spec.containers.map(c, {'name': c.name, 'image': dyn(…)})}\"",
     ),
 ]
 
