@@ -65,6 +65,24 @@ COMMANDS = [
     ("explain -p policy.yaml --object pod.yaml", "Files need no option: policyd explain [FILE]"),
     ("apply -p policy.yaml pod.yaml --set a=b", "helm template CHART --set a=b | policyd apply"),
     ("apply -p policy.yaml --cluster -A", "No such option '-A'. --cluster checks all namespaces."),
+    ("apply -p policy.yaml --as ann pod.yaml", "No such option '--as'. Did you mean '--user'?"),
+    ("apply -p policy.yaml --as-group dev pod.yaml", "Did you mean '--group'?"),
+    ("review -p policy.yaml --old-object pod.yaml pod.yaml", "Did you mean '--old'?"),
+    ("apply -p policy.yaml --dry-run pod.yaml", "apply changes nothing in a cluster."),
+    ("eval object.kind pod.yaml --params a=1", "Write --var 'params={…}', as JSON."),
+    ("help lint", "No such command 'help'. Did you mean 'COMMAND --help'?"),
+    (
+        "apply -p policy.yaml,b.yaml pod.yaml",
+        "hint: -p may be repeated: policyd apply -p policy.yaml -p b.yaml pod.yaml",
+    ),
+    (
+        "explain no-binding",
+        "hint: rules are explained by lint: policyd lint --explain no-binding",
+    ),
+    (
+        "explain -p policy.yaml pod/web",
+        "hint: FILE is a file, or -: kubectl get pod/web -o yaml | policyd explain -p policy.yaml -",
+    ),
     ("init limits.yaml", "DIR is a directory, for the policy and its suite: policyd init limits"),
     ("apply -p policy.yaml pod.yaml -o sarif", "No such option '-o'. Did you mean '--format'?"),
 ]
@@ -109,6 +127,7 @@ FILES = [
         "expected a percentage from 1 to 100, such as 90, got '0.9'\n    test: {coverageMin: 0.9}\n"
         "                        ^",
     ),
+    ("policyd.yaml", "kind: Config\n", "lint", "hint: remove it: the file has options only"),
     ("policyd.yaml", "lint: {rules: {a: off}}\n", "lint", "hint: write disable: [RULE]"),
     (
         "policyd.yaml",

@@ -181,11 +181,20 @@ def _input(parent: Select, above: tuple[Expr, ...]) -> str:
     return f"write {_INPUT.get(field, 'object')} in place of {shown(node)}"
 
 
+def is_bind(call: Call) -> bool:
+    """Whether a call is ``cel.bind(NAME, VALUE, EXPRESSION)``, which Kubernetes does not have."""
+    named = isinstance(call.target, Ident) and call.target.name == "cel"
+    return named and call.function == "bind" and len(call.args) == 3
+
+
 def of_namespace(tree: Tree, call: Call) -> str:
     """Return the remedy for functions in namespaces: ``strings.toLower(x)``, ``sets.contain``."""
     if not isinstance(call.target, Ident) or call.target.name in tree.scope.variables:
         return ""
     functions, name = tree.scope.functions, call.target.name
+    if is_bind(call):
+        variable, value = map(shown, call.args[:2])
+        return f"write {value} for {variable}, or declare it under variables in the policy"
     known = [each for each in functions if each.startswith(f"{name}.")]
     close = near(f"{name}.{call.function}", known) if known else ""
     if close and name.lower() not in ("strings", "format"):

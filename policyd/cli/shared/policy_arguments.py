@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from policyd.near_names import nearest
+from policyd.policy.lint.lint_rules import RULES
 from policyd.policy.source.files import read
 
 _ALIKE = 0.7  # an option that is meant, and a misspelt one
@@ -27,12 +28,17 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
     "o": ("output", "format"),
     "output": ("format",),
     "name": ("select",),
+    "as": ("user",),
+    "as-group": ("group",),
+    "old-object": ("old",),
     "k8s-version": ("kubernetes-version",),
     **dict.fromkeys(("k", "filter", "only", "test-case-selector"), ("run",)),
 }
 # What to know in place of an option, by an option that the command has.
 _KNOWN: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("A", "all-namespaces"), ("cluster", "--cluster checks all namespaces.")),
+    "params": ("var", "Write --var 'params={…}', as JSON."),
+    "dry-run": ("exclude", "apply changes nothing in a cluster."),
     **dict.fromkeys(
         ("set", "values"),
         ("exclude", "Render first: helm template CHART --set a=b | policyd apply -p POLICIES -"),
@@ -60,6 +66,14 @@ def corrected(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
     hint = None if context is None else _hint(error, context, arguments)
     if hint is None and context is not None and context.command.name == "eval":
         hint = _expression_first(error, arguments)
+    if context is not None and context.command.name == "explain" and (text := _no_file(error)):
+        command = shlex.join(each for each in arguments if each != text)
+        reason = f"rules are explained by lint: policyd lint --explain {text}"
+        if text not in RULES:
+            reason = (
+                f"FILE is a file, or -: kubectl get {text} -o yaml | policyd explain {command} -"
+            )
+        return click.UsageError(f"{error.format_message()}\n  hint: {reason}", context)
     if context is None:
         return error
     if hint is None:
@@ -71,6 +85,16 @@ def corrected(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
     reason, words = hint
     command = shlex.join([*context.command_path.split(), *words])
     return click.UsageError(f"{error.format_message()}\n  hint: {reason}: {command}", context)
+
+
+def _no_file(error: click.UsageError) -> str:
+    """Return the rule of lint, or the object as kubectl names it, that is given as a file."""
+    parts = error.message.split("'")
+    if not isinstance(error, click.BadParameter) or len(parts) < 3:
+        return ""
+    kind, _, name = parts[1].partition("/")
+    of_kubectl = kind.isalpha() and name.replace("-", "").isalnum()
+    return parts[1] if of_kubectl or parts[1] in RULES else ""
 
 
 def _expression_first(
@@ -111,6 +135,10 @@ def _hint(
             given.remove(word)
             words.append("-p")
         words.append(word)
+    if words == list(arguments) and _is_policies(getattr(error, "param", None)):
+        words = [each for word in arguments for each in _separate(word)]
+        if words != list(arguments):
+            return "-p may be repeated", words
     if words == list(arguments):
         if not isinstance(error, click.MissingParameter) or not arguments:
             return None
@@ -155,6 +183,14 @@ def _redirected(context: click.Context, option: str, arguments: Sequence[str]) -
     return (
         f"\n  hint: the output goes to standard output: {shlex.join(words)} > {shlex.quote(file)}"
     )
+
+
+def _separate(word: str) -> list[str]:
+    """Return the paths of ``a,b``, each but the first after ``-p``."""
+    paths = word.split(",")
+    if len(paths) == 1 or Path(word).exists() or not any(Path(each).exists() for each in paths):
+        return [word]
+    return [paths[0], *(part for each in paths[1:] for part in ("-p", each))]
 
 
 def _is_policies(parameter: click.Parameter | None) -> bool:

@@ -23,6 +23,7 @@ WITHOUT = ("serve", "completion", "version")
 _HINTS = {
     "serve": "policyd serve has a file of its own: see --config",
     "rules": "write disable: [RULE]",
+    **dict.fromkeys(("apiVersion", "kind", "metadata"), "remove it: the file has options only"),
 }
 
 

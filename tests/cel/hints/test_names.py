@@ -79,6 +79,10 @@ HINTS = [
     ("input.request.userInfo", "write request.userInfo in place of input.request.userInfo"),
     ("input.review.name", "write request.name in place of input.review.name"),
     ("input.parameters.x", "write params in place of input.parameters"),
+    (
+        "cel.bind(a, object.spec, a.b == 1)",
+        "write object.spec for a, or declare it under variables",
+    ),
     ("zz.image", "; for items of a list write object.spec.containers.map(zz, zz.image)"),
     ("old.spec", "write oldObject"),
     ("oldobject.spec", "did you mean oldObject?"),
