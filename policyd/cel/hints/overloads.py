@@ -46,7 +46,7 @@ def overload_hint(tree: Tree, pos: int, function: str) -> str:
         if isinstance(node, Call) and node.function == function:
             texts = [shown(each) for each in operands(node)]
             types = [tree.type(each) for each in operands(node)]
-            if function in _OF_OPTIONALS and "." in texts[0]:  # as optMap() is expanded
+            if function in _OF_OPTIONALS and "." in "".join(texts[:1]):  # as optMap() is expanded
                 base, _, field = texts[0].rpartition(".")
                 return f"write {base}.?{field}, an optional, in place of {texts[0]}"
             hint = quantity_hint(tree, node, above) or _by_name(tree, node, texts, types)

@@ -149,7 +149,7 @@ def _repeated(parent: Call, node: Literal) -> str:
     test = next((each for each in parent.args if each is not node), None)
     if isinstance(test, Call) and test.function == parent.function:
         test = test.args[-1]
-    if not isinstance(test, Call) or not isinstance(test.args[-1], Literal):
+    if not isinstance(test, Call) or not test.args or not isinstance(test.args[-1], Literal):
         return ""
     again = replace(test, args=(*test.args[:-1], node))
     return f"write {shown(again)}"

@@ -132,11 +132,13 @@ OPERANDS = [
     ("object.a ? 'x' : null", "write '' in place of null for no text, object.a ? dyn('x') : null"),
     ("object.a.startsWith('b') || 'c'", "write object.a.startsWith('c')"),
     ("object.a == 'b' || 'c' || object.d", "write object.a == 'c'"),
+    ("1 || optional.none()", "write a comparison: 1 > 0"),
     ("object.a && 'c'", "write a comparison: 'c' != '', or == '…'"),
     ("size(object.a) in ['1', '2']", "write string(size(object.a)) in ['1', '2']"),
     ("request.name in [1, 2]", "write int(request.name) in [1, 2]"),
     ("{'a': 'b'} + {'c': 'd'}", "CEL does not add maps; an Object{…} names only what changes"),
     ("request.userInfo.optMap(u, u.username).hasValue()", "write request.?userInfo, an optional"),
+    ("hasValue()", "write x.hasValue()"),
     ("true ? ['a'] : null", "write [] in place of null"),
     ("true ? null : {'a': 1}", "write {} in place of null"),
     (
