@@ -7,10 +7,21 @@ _RATIO = 0.6  # as difflib measures it: how alike the names are at least
 
 
 def nearest(name: str, known: Iterable[str], ratio: float = _RATIO) -> str:
-    """Return the known name that is most like ``name``; empty if none is."""
+    """Return the known name that is most like ``name``, one of the same words first; empty if
+    none is.
+    """
     import difflib  # only for what is misspelt
 
-    return next(iter(difflib.get_close_matches(name, list(known), 1, ratio)), "")
+    known, words = list(known), _words(name)
+    if len(words) > 1 and (same := next((each for each in known if _words(each) == words), "")):
+        return same
+    return next(iter(difflib.get_close_matches(name, known, 1, ratio)), "")
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of ``minCoverage`` or ``min-coverage``, sorted."""
+    parts = (f" {each.lower()}" if each.isupper() else each for each in name)
+    return sorted("".join(parts).replace("-", " ").replace("_", " ").split())
 
 
 def did_you_mean(

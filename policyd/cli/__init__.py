@@ -53,6 +53,7 @@ _ELSEWHERE: Mapping[str, Sequence[str]] = {
     "convert": ("import", "export"),
     "events": ("denials",),
     "fmt": ("lint",),
+    "help": ("COMMAND --help",),
     "logs": ("denials",),
     "migrate": ("import",),
     "run": ("serve",),

@@ -49,6 +49,9 @@ def command(directory: Path | None, form: str) -> None:
     other defaults that a project can set.
     """
     folder = directory or Path("policies") / _NAMES[form]
+    if folder.suffix in (".yaml", ".yml", ".json"):
+        instead = f"policyd init {folder.with_suffix('')}"
+        raise click.BadParameter(f"DIR is a directory, for the policy and its suite: {instead}")
     name = folder.resolve().name
     wrong = list(dns_subdomain(name))
     if wrong:

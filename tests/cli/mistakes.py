@@ -13,6 +13,9 @@ spec:
   - expression: object.metadata.name != 'x'
     message: the name x is taken
 """
+VALIDATING = POLICY.replace("policyd.dev/v1", "admissionregistration.k8s.io/v1").replace(
+    "kind: Policy", "kind: ValidatingAdmissionPolicy"
+)
 SUITE = """\
 apiVersion: policyd.dev/v1
 kind: PolicyTest
@@ -285,4 +288,56 @@ DOCUMENTS = [
     (SUITE, "apiVersion: v1, kind: Pod", "apiVersion: v1", "8:13", "write kind, such as"),
     (SUITE, "  expect:", "  table: [{name: b, request: {oldObject: {kind: Pod}}}]\n  expect:", "9:42",
      "write apiVersion: v1 for a Pod"),
+    (POLICY, "resources: [pods]", "resources: [pods], namespaces: [a]", "7:93",
+     "key: kubernetes.io/metadata.name, operator: In, values: […]}]}"),
+    (POLICY, "resources: [pods]", "kinds: [Deployment]", "7:74", "as in [pods] or [deployments]"),
+    (POLICY, FAIL, "  matchConditions: request.namespace != 'a'\n", "8:20",
+     "write [{name: NAME, expression: …}]"),
+    (POLICY, FAIL, "  variables: object.spec\n", "8:14", "write [{name: NAME, expression: …}]"),
+    (EXCEPTION, "[{name: m}]", "m", "5:13", 'write [{name: "m"}]'),
+    (POLICY, FAIL, "  podControllers: [Deployment]\n", "8:19",
+     "write true, for every kind of Pod controller; to choose some, add matchConditions: "),
+    (POLICY, FAIL, f"{PARAM_KIND}  paramRef: {{kind: ConfigMap, name: a}}\n", "9:14",
+     "write paramKind: {apiVersion: v1, kind: ConfigMap} beside paramRef"),
+    (POLICY, "resources: [pods]", "resources: [pods], kind: Pod", "7:93", "write resources, the "),
+    (POLICY, MESSAGE, f"{MESSAGE}\n    kind: Pod", "12:5", "known fields: "),
+    (POLICY.replace(FAIL, "  params: {type: object, properties: {max: {}}}\n").replace("m}", "o}"),
+     "object.metadata.name != 'x'", "object.metadata.name != params.max", "10:47",
+     "write the values below params, such as max: 5: they are constants, not a schema"),
+    (SUITE, "cases:", "results: []\ncases:", "5:1", "each with request: {objectFile: …} and expect"),
+    (SUITE, "cases:", "resources: [pod.yaml]\ncases:", "5:1", "write request: {objectFile: …} in "),
+    (SUITE, "  expect:", "  params: {max: 2}\n  expect:", "9:11",
+     "write a list of objects that a paramRef selects; params of a Policy are constants of it"),
+    (SUITE, "{allowed: true}", "{warnings: true}", "9:22", "write a list of strings, such as [TEXT]"),
+    (SUITE, "  expect:", "  table: [{name: b, image: a}]\n  expect:", "9:21",
+     "write set: {PATH: VALUE} for what differs in the object; known fields"),
+    (SUITE, "  expect:", "  webhook: both\n  expect:", "9:12", "remove it: both is the default"),
+    (VALIDATING, "  failurePolicy: Fail", "  validationFailureAction: Enforce", "8:3",
+     "write validationActions: [Deny] in spec of the binding"),
+    (POLICY, "matchConstraints:", "matchResources:", "5:3", "write matchConstraints"),
+    (POLICY, "    resourceRules:", "    objectSelector: {matchAnnotations: {a: b}}\n    resourceRules:",
+     "6:22", "write matchConditions with object.metadata.annotations: a selector sees labels only"),
+    (POLICY, "    resourceRules:", "    namespaceSelector: {matchNames: [a]}\n    resourceRules:",
+     "6:25", "write matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: […]}]"),
+    (POLICY, "resources: [pods]", "resources: [pods], resourceNames: ['a-*']", "7:110",
+     "names have no wildcards here: write matchConditions with request.name.startsWith('a-')"),
+    (POLICY.replace("{name: m}", "{name: o}"), "kind: Policy", "kind: PolicyBinding", "2:7",
+     "remove it: a Policy has no binding"),
+    (POLICY, "expression: object.metadata.name != 'x'", "pattern: {metadata: {name: '^[a-z]+$'}}", "10:33",
+     "write expression with matches(): a pattern has * and ? only"),
+    (POLICY, "expression: object.metadata.name != 'x'", "pattern: {metadata: {name: '/[a-z]+/'}}", "10:33",
+     "write expression with matches(): a pattern has * and ? only"),
+    (POLICY, "object.metadata.name != 'x'", "object.spec.containers.all(c, c != 'a')", "10:49",
+     "write c.name != 'a'"),
+    (SUITE, "    object:", "    apiVersion: admission.k8s.io/v1\n    object:", "8:5",
+     "write review, or reviewFile, for a whole AdmissionReview"),
+    (SUITE, "  request:", "  request: {request: {object: {}}}\n  idempotent: true\n  old:", "7:13",
+     "write review, or reviewFile, for a whole AdmissionReview"),
+    (SUITE, "  expect:", "    namespaceObject: {}\n  expect:", "9:5", "write namespaceLabels: {KEY: VALUE}"),
+    (SUITE, "{allowed: true}", "{mutated: true}", "9:12", "write patched, the whole object, or patch"),
+    (SUITE, "{allowed: true}", "{object: {}}", "9:12", "write patched, the whole object, or patch"),
+    (POLICY, FAIL, "  mutations: [{patchType: Overlay, overlay: {spec: {containers: "
+     "[{name: a, $patch: merge, tty: true}]}}}]\n", "8:84", "remove it: maps and items are merged"),
+    (VALIDATING, "  failurePolicy: Fail", "  parameters: {a: b}", "8:3",
+     "write paramKind, and paramRef in spec of the binding"),
 ]  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from policyd.cli import policyd
-from tests.cli.mistakes import DOCUMENTS, FAIL, POD, POLICY, SUITE
+from tests.cli.mistakes import BINDING, DOCUMENTS, FAIL, POD, POLICY, SUITE, VALIDATING
 
 COMMANDS = [
     ("apply pod.yaml", "Missing option '-p' / '--policies'. Name a file or directory of policies"),
@@ -47,6 +47,43 @@ COMMANDS = [
         "apply -p policy.yaml pod.yaml --format sarif -o a.sarif",
         "standard output: policyd apply -p policy.yaml pod.yaml --format sarif > a.sarif",
     ),
+    ("test --junit a.xml", "No such option '--junit'. Did you mean '--format junit'?"),
+    ("review -p policy.yaml --mutate pod.yaml", "Did you mean '--webhook mutate'?"),
+    ("test --min-coverage 9", "Did you mean '--coverage-min'?"),
+    ("test --test-case-selector a", "Did you mean '--run'?"),
+    ("test --coverage-min 0.9", "expected a percentage from 1 to 100, such as 90, got '0.9'"),
+    ("test --coverage-min 101%", "expected a percentage from 1 to 100, such as 90, got '101%'"),
+    (
+        "review -p policy.yaml --groups a,b pod.yaml",
+        "No such option '--groups'. Did you mean '--group'? Repeat it for each value.",
+    ),
+    (
+        "webhooks match -p policy.yaml pod.yaml",
+        "No such option '-p'. -f takes webhook configurations; policyd webhooks render prints "
+        "those of policies.",
+    ),
+    ("explain -p policy.yaml --object pod.yaml", "Files need no option: policyd explain [FILE]"),
+    ("apply -p policy.yaml pod.yaml --set a=b", "helm template CHART --set a=b | policyd apply"),
+    ("apply -p policy.yaml --cluster -A", "No such option '-A'. --cluster checks all namespaces."),
+    ("apply -p policy.yaml --as ann pod.yaml", "No such option '--as'. Did you mean '--user'?"),
+    ("apply -p policy.yaml --as-group dev pod.yaml", "Did you mean '--group'?"),
+    ("review -p policy.yaml --old-object pod.yaml pod.yaml", "Did you mean '--old'?"),
+    ("apply -p policy.yaml --dry-run pod.yaml", "apply changes nothing in a cluster."),
+    ("eval object.kind pod.yaml --params a=1", "Write --var 'params={…}', as JSON."),
+    ("help lint", "No such command 'help'. Did you mean 'COMMAND --help'?"),
+    (
+        "apply -p policy.yaml,b.yaml pod.yaml",
+        "hint: -p may be repeated: policyd apply -p policy.yaml -p b.yaml pod.yaml",
+    ),
+    (
+        "explain no-binding",
+        "hint: rules are explained by lint: policyd lint --explain no-binding",
+    ),
+    (
+        "explain -p policy.yaml pod/web",
+        "hint: FILE is a file, or -: kubectl get pod/web -o yaml | policyd explain -p policy.yaml -",
+    ),
+    ("init limits.yaml", "DIR is a directory, for the policy and its suite: policyd init limits"),
     ("apply -p policy.yaml pod.yaml -o sarif", "No such option '-o'. Did you mean '--format'?"),
 ]
 
@@ -76,6 +113,22 @@ FILES = [
         "lint",
         "policyd.yaml:2:17: lint.disable: there is no rule 'wildcards'; did you mean wildcard?",
     ),
+    ("policyd.yaml", "policy: [a]\n", "lint", "hint: did you mean policies?"),
+    (
+        "policyd.yaml",
+        f"{POLICIES}test: {{minCoverage: 9}}\n",
+        "lint",
+        "hint: did you mean coverageMin?",
+    ),
+    (
+        "policyd.yaml",
+        f"{POLICIES}test: {{coverageMin: 0.9}}\n",
+        "test",
+        "expected a percentage from 1 to 100, such as 90, got '0.9'\n    test: {coverageMin: 0.9}\n"
+        "                        ^",
+    ),
+    ("policyd.yaml", "kind: Config\n", "lint", "hint: remove it: the file has options only"),
+    ("policyd.yaml", "lint: {rules: {a: off}}\n", "lint", "hint: write disable: [RULE]"),
     (
         "policyd.yaml",
         f"{POLICIES}strict: true\n",
@@ -185,6 +238,17 @@ def test_a_misspelt_field_is_not_missing_as_well(old: str, new: str) -> None:
     assert "Required value" not in CliRunner().invoke(policyd, ["lint", "policy.yaml"]).output
 
 
+def test_a_binding_with_an_error_is_not_missing_as_well() -> None:
+    for field in ("policy: m", "policyNme: m", "policyName: [m]"):
+        Path("policy.yaml").write_text(
+            f"{VALIDATING}---\n{BINDING.replace('policyName: m', field)}"
+        )
+        found = CliRunner().invoke(policyd, ["lint", "policy.yaml"]).output
+        assert "[no-binding]" not in found and "policyName" in found
+    Path("policy.yaml").write_text(VALIDATING)
+    assert "[no-binding]" in CliRunner().invoke(policyd, ["lint", "policy.yaml"]).output
+
+
 def test_variables_that_cannot_be_read_are_not_undeclared_as_well() -> None:
     for variables in ("{a: object.kind}", "[{nam: a, expression: object.kind}]"):
         text = POLICY.replace(FAIL, f"  variables: {variables}\n")
@@ -223,6 +287,18 @@ def test_values_of_options_may_be_in_lower_case() -> None:
     )
     assert done.output.startswith("UPDATE Pod web")
     assert CliRunner().invoke(policyd, ["schema", "policyexception"]).exit_code == 0
+
+
+def test_options_that_are_unlike_are_not_suggested() -> None:
+    for command, option in (("test", "--quiet"), ("apply", "--sort"), ("explain", "--abject")):
+        done = CliRunner().invoke(policyd, [command, option])
+        assert done.output.endswith(f"No such option '{option}'.\n")
+
+
+def test_a_percentage_may_have_its_sign() -> None:
+    Path("s.yaml").write_text(SUITE)
+    done = CliRunner().invoke(policyd, shlex.split("test s.yaml --coverage-min 20%"))
+    assert "coverage: 66.7 %" in done.output and done.exit_code == 0
 
 
 def test_an_error_is_not_called_a_denial() -> None:

@@ -7,7 +7,7 @@ from functools import cache
 
 from policyd.cel.hints.globs import instead_of_glob, is_glob
 from policyd.cel.hints.tree import Tree, held, listed, near, operands, same_name, shown
-from policyd.cel.hints.variable_names import of_namespace, type_hint, variable_hint
+from policyd.cel.hints.variable_names import is_bind, of_namespace, type_hint, variable_hint
 from policyd.cel.hints.vocabulary import FUNCTIONS, MACROS, REQUEST_FIELDS, alias
 from policyd.cel.syntax.ast import Call, Expr, Ident, Literal, Select, StructExpr
 from policyd.cel.syntax.macros import INTRODUCED, RECEIVER_MACROS, known_macro
@@ -244,6 +244,7 @@ def consequences(tree: Tree) -> set[tuple[int, str]]:
             found.add((node.target.pos, node.target.name))
         elif of_namespace(tree, node):
             found.add((node.pos, node.function))
+            found |= _inside(tree, node.args) if is_bind(node) else set()
         elif _takes_name(node):
             found |= _inside(tree, node.args)
     return found

@@ -188,6 +188,8 @@ def _lists(o: OperatorUse) -> str:
 def _others(o: OperatorUse) -> str:
     if any(t.kind is Kind.NULL for t in o.types):
         return "this is never null; to find out whether a field is there, write has(a.b)"
+    if o.sign == "+" and any(t.kind is Kind.MAP for t in o.types):
+        return "CEL does not add maps; an Object{…} names only what changes"
     if o.sign in ("==", "!="):
         left, right = (t.display() for t in o.types)
         return f"the two sides have the types {left} and {right}: convert one"

@@ -164,6 +164,7 @@ def bracket(s: SourcePieces, at: int) -> Mistake | None:
 
 def _every_item(s: SourcePieces, at: int, after: int, what: str) -> Mistake:
     path = short(s.path_before(at), "list", 60)
+    path = f"object{path}" if path.startswith(".") else path
     name = path.rpartition(".")[2][:1].lower()
     name = name if name.isalpha() else "x"
     item = name + short(s.path_after(after), "")

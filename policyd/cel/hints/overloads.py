@@ -22,10 +22,12 @@ from policyd.cel.types.types import (
     Kind,
     Type,
     is_optional,
+    is_patch_object,
 )
 
 _SIGNATURES = 3
 _CIDR = "net.CIDR"
+_OF_OPTIONALS = ("hasValue", "value")
 _AUTHORIZER = "kubernetes.authorization.Authorizer"
 
 _OF_A_QUANTITY = {
@@ -44,7 +46,11 @@ def overload_hint(tree: Tree, pos: int, function: str) -> str:
         if isinstance(node, Call) and node.function == function:
             texts = [shown(each) for each in operands(node)]
             types = [tree.type(each) for each in operands(node)]
-            hint = quantity_hint(tree, node, above) or operator_hint(node, texts, types)
+            if function in _OF_OPTIONALS and "." in "".join(texts[:1]):  # as optMap() is expanded
+                base, _, field = texts[0].rpartition(".")
+                return f"write {base}.?{field}, an optional, in place of {texts[0]}"
+            hint = quantity_hint(tree, node, above) or _by_name(tree, node, texts, types)
+            hint = hint or operator_hint(node, texts, types)
             by_function = _BY_FUNCTION.get(function)
             if not hint and by_function is not None:
                 hint = by_function(texts, types)
@@ -54,15 +60,31 @@ def overload_hint(tree: Tree, pos: int, function: str) -> str:
     return ""
 
 
+def _by_name(tree: Tree, node: Call, texts: list[str], types: list[Type]) -> str:
+    """Return the remedy for an item that is compared with its name: ``e == 'DEBUG'``."""
+    if node.function not in ("_==_", "_!=_") or STRING not in types:
+        return ""
+    at = 1 - types.index(STRING)
+    provider = tree.scope.provider
+    if types[at].name.startswith("kubernetes.") or provider.field(types[at], "name") != STRING:
+        return ""
+    parts = [*texts]
+    parts[at] += ".name"
+    return f"write {parts[0]} {node.function.strip('_')} {parts[1]}"
+
+
 def _conditional(texts: list[str], types: list[Type]) -> str:
     condition, yes, no = types
     if condition not in (BOOL, DYN):
         remedy = _AS_BOOL.get(_sort_of(condition), "write a comparison")
         return f"the condition must be a bool: {remedy.format(texts[0])}"
+    if is_patch_object(yes.name) or is_patch_object(no.name):
+        return "both values must have one type: write Object{} where nothing changes"
     if Kind.NULL in (yes.kind, no.kind):
         at = 1 if no.kind is Kind.NULL else 2
-        if types[at] == BOOL:
-            return "both values must have one type: write true or false in place of null"
+        instead = "true or false" if types[at] == BOOL else _EMPTY.get(types[at].kind)
+        if instead:
+            return f"both values must have one type: write {instead} in place of null"
         parts = [*texts]
         parts[at] = f"dyn({texts[at]})"
         any_value = f"{parts[0]} ? {parts[1]} : {parts[2]}"
@@ -74,6 +96,9 @@ def _conditional(texts: list[str], types: list[Type]) -> str:
     if STRING in (yes, no):
         at = 1 if yes != STRING else 2
         convert = f"string({texts[at]}), or dyn({texts[at]})"
+        if types[at] == BOOL:
+            whole = "a condition is true or false, and its text belongs in messageExpression"
+            return f"both values must have one type: {whole}; for a text write {convert}"
         return f"both values must have one type: write {convert}"
     return f"both values must have one type: write dyn({texts[1]})"
 
@@ -97,6 +122,7 @@ _AS_BOOL = {
     "collection": "write size({0}) > 0",
     "null": "write true or false",
 }
+_EMPTY = {Kind.LIST: "[]", Kind.MAP: "{}"}
 _AS_NOT = {
     "optional": "write !{0}.orValue(false), or !{0}.hasValue()",
     "string": "write {0} == ''",
@@ -129,7 +155,10 @@ def _in(texts: list[str], types: list[Type]) -> str:
     if whole == STRING:
         return f"write {held(text)}.contains({item})"
     if whole.kind is Kind.LIST:
-        return f"the list has items of the type {whole.params[0].display()}: convert {item}"
+        of = whole.params[0]
+        if of in (*NUMBERS, STRING):
+            return f"write {of.name}({item}) in {text}"
+        return f"the list has items of the type {of.display()}: convert {item}"
     if whole.kind is Kind.MAP:
         return f"in looks for keys, which are {whole.params[0].display()}: convert {item}"
     if whole.kind is Kind.STRUCT:
@@ -147,7 +176,9 @@ def _index(texts: list[str], types: list[Type]) -> str:
     whole, index = types
     if whole.kind is Kind.LIST and index == STRING:
         by_value = f"write {texts[0]}.exists(x, x == {texts[1]})"
-        return f"{by_value}, or {texts[0]}.filter(x, x.name == {texts[1]})[0]"
+        by_name = f"{texts[0]}.filter(x, x.name == {texts[1]})[0]"
+        of_objects = whole.params[0].kind is Kind.STRUCT
+        return f"write {by_name}" if of_objects else f"{by_value}, or {by_name}"
     return f"write {texts[0]}.charAt({texts[1]})" if whole == STRING else ""
 
 

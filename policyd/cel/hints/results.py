@@ -1,6 +1,7 @@
 """Type hints: values where another type is needed, and invalid literals."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from policyd._core.regex.scanner import RegexSyntaxError
 from policyd._core.regex.syntax import parse
@@ -134,11 +135,24 @@ def mismatch_hint(tree: Tree, pos: int, wanted: str, found: str) -> str:
             return "write JSONPatch{op: 'add', path: …, value: …} in place of the map"
         if isinstance(parent, ListExpr | MapExpr):
             return f"all items must have one type: write dyn({shown(node)}), or convert it"
+        if wanted == "bool" and isinstance(node, Literal) and isinstance(parent, Call):
+            return _repeated(parent, node) or _condition(node, tree.type(node))
         if wanted == "bool":
             return _condition(node, tree.type(node))
         if isinstance(parent, Call | Comprehension | StructExpr):
             break
     return f"convert it: {wanted}(…)" if wanted in ("string", "int", "double") else ""
+
+
+def _repeated(parent: Call, node: Literal) -> str:
+    """Return the remedy for ``a == 'b' || 'c'``: the test before it, of the other value."""
+    test = next((each for each in parent.args if each is not node), None)
+    if isinstance(test, Call) and test.function == parent.function:
+        test = test.args[-1]
+    if not isinstance(test, Call) or not test.args or not isinstance(test.args[-1], Literal):
+        return ""
+    again = replace(test, args=(*test.args[:-1], node))
+    return f"write {shown(again)}"
 
 
 def _condition(node: Expr, found: Type) -> str:

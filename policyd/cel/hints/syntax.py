@@ -21,6 +21,7 @@ _QUANTITIES = frozenset(
     ("m", "k", "K", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "KB", "MB", "GB")
 )
 _WORDS_OF_TEXT = 3
+_LONGEST_TEXT = 120
 _SIGNS = "=<>&|()[]{}+'\""  # of operators, calls and strings
 _SECONDS = {"sec": "s", "min": "m", "hours": "h"}
 
@@ -30,6 +31,8 @@ def string(s: SourcePieces, at: int) -> Mistake | None:
     quote = s.text(at)[-1]
     after = s[at + 1]
     other = "'" if quote == '"' else '"'
+    if s.text(at - 1) == "{" and after.text == ":" and s[at - 2].kind == "IDENTIFIER":
+        return _quoted_field(s, at)
     if s.named(at - 1) and s.glued(at) and s.text(at - 1) in _PREFIXES:
         what = f"CEL has no strings that begin with {s.text(at - 1)}{s.text(at)[0]}"
         return Mistake(s[at - 1].pos, what, "write 'pod %s'.format([x]), or 'pod ' + string(x)")
@@ -40,8 +43,18 @@ def string(s: SourcePieces, at: int) -> Mistake | None:
         return Mistake(after.pos, "two strings follow each other", "write + or , between them")
     if s.glued(at + 1) and (after.kind in ("IDENTIFIER", UNCLOSED) or after.kind.startswith("NUM")):
         hint = f"write \\{quote} for {quote} inside of a string, or put it in {other}"
-        return Mistake(after.pos, f"the string ends at its second {quote}", hint)
+        what = f"the string ends at its second {quote}"
+        return Mistake(after.pos, what, hint, len(s.source))
     return None
+
+
+def _quoted_field(s: SourcePieces, at: int) -> Mistake:
+    """``Object.metadata{"labels": …}``, and a map of which a type was made."""
+    key, of = s.text(at)[1:-1], short(s.path_before(at - 1), "the type")
+    hint = f"write {key}, without quotes"
+    if not key.isidentifier():
+        hint = f"write {{'{key}': …}} in place of {of}{{…}}: a map has no type"
+    return Mistake(s[at].pos, "a field is not in quotes", hint)
 
 
 def bad_string(s: SourcePieces, at: int) -> Mistake | None:
@@ -143,10 +156,25 @@ def plain_text(s: SourcePieces) -> Mistake | None:
             only = not any(sign in s.source for sign in _SIGNS)
             whole = short(s.source, "Pods must have …", 60)
             hint = f"write '{whole}', in quotes, or move it to message"
-            hint = hint if only else "write quotes around it: '…'"
+            hint = hint if only else _with_values(s.source) or "write quotes around it: '…'"
             pos = s[0 if only else at - run + 1].pos
+            if s[at - run].kind == "STRING" and s.glued(at - run + 1):
+                return None  # a quote inside of a string
             return Mistake(pos, "this is a text, not an expression", hint)
     return None
+
+
+def _with_values(text: str) -> str:
+    """Return how a text with ``${…}`` or ``{{…}}`` is written; empty if it has none."""
+    for opened, closed in (("${", "}"), ("{{", "}}")):
+        first, *rest = text.split(opened)
+        parts, quotes = [f"'{first}'"] if first else [], set("'\"")
+        for each in rest:
+            value, _, after = each.partition(closed)
+            parts += [f"string({value.strip()})", *([f"'{after}'"] if after else [])]
+        if rest and len(text) <= _LONGEST_TEXT and quotes.isdisjoint(text):
+            return f"write {' + '.join(parts)}"
+    return ""
 
 
 def nothing(s: SourcePieces) -> Mistake | None:

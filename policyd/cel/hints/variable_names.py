@@ -60,8 +60,18 @@ def _special(unknown: _Unknown) -> str:
     if name in ("Object", "JSONPatch"):
         return _PATCH
     if isinstance(parent, MapExpr) and any(entry.key is unknown.node for entry in parent.entries):
-        return f"write the key in quotes: {{'{name}': …}}"
+        return _typed(parent, unknown.above[1:]) or f"write the key in quotes: {{'{name}': …}}"
     return _dashed(unknown.node, unknown.above)
+
+
+def _typed(node: MapExpr, above: tuple[Expr, ...]) -> str:
+    """Return the remedy for a map that stands for a part of an ``Object{…}``."""
+    struct = above[0] if above else None
+    if not isinstance(struct, StructExpr) or not struct.type_name.startswith("Object"):
+        return ""
+    field = next((each.name for each in struct.fields if each.value is node), "")
+    known = field and field not in _MAPS
+    return f"write {struct.type_name}.{field}{{…}} in place of the map around it" if known else ""
 
 
 def _namespaced(unknown: _Unknown) -> str:
@@ -114,7 +124,12 @@ def _misspelt(unknown: _Unknown) -> str:
 def _other(unknown: _Unknown) -> str:
     if unknown.compared or isinstance(unknown.parent, ListExpr):
         return f"if it is a string, write '{unknown.name}' in quotes"
-    return f"known here: {listed(each for each in unknown.declared if '.' not in each)}"
+    known = f"known here: {listed(each for each in unknown.declared if '.' not in each)}"
+    if not isinstance(unknown.parent, Select):
+        return known
+    item = f"{unknown.name}.{unknown.parent.field}"
+    items = f"write object.spec.containers.map({unknown.name}, {item})"
+    return f"{known}; for items of a list {items}"
 
 
 # The first one that knows a remedy; the last one always does.
@@ -158,12 +173,18 @@ def _dashed(node: Ident, above: tuple[Expr, ...]) -> str:
 
 def _input(parent: Select, above: tuple[Expr, ...]) -> str:
     """Return the remedy for the paths of Rego and Gatekeeper: ``input.review.object``."""
-    field = parent.field
+    node, field = parent, parent.field
     if field in ("review", "request") and above and isinstance(above[0], Select):
-        field = above[0].field
+        node, field = above[0], above[0].field
         if field not in _INPUT:
-            return f"write request.{field}"
-    return f"write {_INPUT.get(field, 'object')}"
+            return f"write request.{field} in place of {shown(node)}"
+    return f"write {_INPUT.get(field, 'object')} in place of {shown(node)}"
+
+
+def is_bind(call: Call) -> bool:
+    """Whether a call is ``cel.bind(NAME, VALUE, EXPRESSION)``, which Kubernetes does not have."""
+    named = isinstance(call.target, Ident) and call.target.name == "cel"
+    return named and call.function == "bind" and len(call.args) == 3
 
 
 def of_namespace(tree: Tree, call: Call) -> str:
@@ -171,6 +192,9 @@ def of_namespace(tree: Tree, call: Call) -> str:
     if not isinstance(call.target, Ident) or call.target.name in tree.scope.variables:
         return ""
     functions, name = tree.scope.functions, call.target.name
+    if is_bind(call):
+        variable, value = map(shown, call.args[:2])
+        return f"write {value} for {variable}, or declare it under variables in the policy"
     known = [each for each in functions if each.startswith(f"{name}.")]
     close = near(f"{name}.{call.function}", known) if known else ""
     if close and name.lower() not in ("strings", "format"):

@@ -12,17 +12,9 @@ from policyd.benchmark import saved
 from policyd.benchmark.figures import FigureChange, change
 from policyd.benchmark.saved import Saved
 from policyd.cli.shared.output import counted, echo_json, styled
-from policyd.cli.shared.settings import FILE, OptionValue, grouped
+from policyd.cli.shared.settings import FILE, PERCENT, OptionValue, grouped, percentage
 from policyd.cli.shared.terminal.wrapping import aligned
 from policyd.errors import ConfigError
-
-
-def share(string: str) -> float:
-    """Parse ``10%`` or ``10`` to 0.1; raises ValueError."""
-    number = string.strip().removesuffix("%").strip()
-    if not number.replace(".", "", 1).isdecimal() or not number.isascii():
-        raise ValueError("a percentage like 10%")
-    return float(number) / 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +118,7 @@ _OPTIONS = (
     ),
     click.option(
         "--threshold",
-        type=OptionValue("PERCENT", share),
+        type=OptionValue(PERCENT, lambda text: percentage(text) / 100),
         help="With --compare: exit with status 1 if anything is slower by more than this, such as "
         "10%, and its interval excludes less.",
     ),

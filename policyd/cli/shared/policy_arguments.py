@@ -8,8 +8,11 @@ from pathlib import Path
 
 import click
 
+from policyd.near_names import nearest
+from policyd.policy.lint.lint_rules import RULES
 from policyd.policy.source.files import read
 
+_ALIKE = 0.7  # an option that is meant, and a misspelt one
 _FLAGS = ("-p", "--policies")
 _MOST_BYTES = 2**20  # read of a path to see whether it holds policies
 _OF_POLICIES = (b"policyd.dev/", b"AdmissionPolicy")
@@ -25,10 +28,33 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
     "o": ("output", "format"),
     "output": ("format",),
     "name": ("select",),
+    "as": ("user",),
+    "as-group": ("group",),
+    "old-object": ("old",),
     "k8s-version": ("kubernetes-version",),
+    **dict.fromkeys(("k", "filter", "only", "test-case-selector"), ("run",)),
+}
+# What to know in place of an option, by an option that the command has.
+_KNOWN: Mapping[str, tuple[str, str]] = {
+    **dict.fromkeys(("A", "all-namespaces"), ("cluster", "--cluster checks all namespaces.")),
+    "params": ("var", "Write --var 'params={…}', as JSON."),
+    "dry-run": ("exclude", "apply changes nothing in a cluster."),
+    **dict.fromkeys(
+        ("set", "values"),
+        ("exclude", "Render first: helm template CHART --set a=b | policyd apply -p POLICIES -"),
+    ),
+    **dict.fromkeys(
+        ("p", "policy", "policies"),
+        (
+            "filename",
+            "-f takes webhook configurations; policyd webhooks render prints those of policies.",
+        ),
+    ),
 }
 _OF_OUTPUT = ("o", "output", "out", "output-file", "report")
-_OF_FILES = ("f", "file", "filename", "p", "policy", "policies", "r", "resource")
+_OF_FILES = frozenset(
+    ("f", "file", "filename", "p", "policy", "policies", "r", "resource", "object", "manifest")
+)
 
 
 def corrected(error: click.UsageError, arguments: Sequence[str]) -> click.UsageError:
@@ -40,18 +66,35 @@ def corrected(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
     hint = None if context is None else _hint(error, context, arguments)
     if hint is None and context is not None and context.command.name == "eval":
         hint = _expression_first(error, arguments)
+    if context is not None and context.command.name == "explain" and (text := _no_file(error)):
+        command = shlex.join(each for each in arguments if each != text)
+        reason = f"rules are explained by lint: policyd lint --explain {text}"
+        if text not in RULES:
+            reason = (
+                f"FILE is a file, or -: kubectl get {text} -o yaml | policyd explain {command} -"
+            )
+        return click.UsageError(f"{error.format_message()}\n  hint: {reason}", context)
     if context is None:
         return error
     if hint is None:
-        if isinstance(error, click.NoSuchOption) and (
-            instead := _redirected(context, error.option_name, arguments)
-            or _instead(context, error.option_name)
-        ):
-            return click.UsageError(f"{error.message}{instead}", context)
-        return error
+        if not isinstance(error, click.NoSuchOption):
+            return error
+        instead = _redirected(context, error.option_name, arguments)
+        instead = instead or _instead(context, error.option_name)
+        return click.UsageError(f"{error.message}{instead}", context)
     reason, words = hint
     command = shlex.join([*context.command_path.split(), *words])
     return click.UsageError(f"{error.format_message()}\n  hint: {reason}: {command}", context)
+
+
+def _no_file(error: click.UsageError) -> str:
+    """Return the rule of lint, or the object as kubectl names it, that is given as a file."""
+    parts = error.message.split("'")
+    if not isinstance(error, click.BadParameter) or len(parts) < 3:
+        return ""
+    kind, _, name = parts[1].partition("/")
+    of_kubectl = kind.isalpha() and name.replace("-", "").isalnum()
+    return parts[1] if of_kubectl or parts[1] in RULES else ""
 
 
 def _expression_first(
@@ -92,6 +135,10 @@ def _hint(
             given.remove(word)
             words.append("-p")
         words.append(word)
+    if words == list(arguments) and _is_policies(getattr(error, "param", None)):
+        words = [each for word in arguments for each in _separate(word)]
+        if words != list(arguments):
+            return "-p may be repeated", words
     if words == list(arguments):
         if not isinstance(error, click.MissingParameter) or not arguments:
             return None
@@ -106,11 +153,22 @@ def _instead(context: click.Context, option: str) -> str:
     for other in _OPTIONS.get(name, ()):
         if other in known:
             return f" Did you mean {known[other]!r}?"
+    needed, text = _KNOWN.get(name, ("", ""))
+    if needed in known:
+        return f" {text}"
+    for each in parameters:
+        if isinstance(each.type, click.Choice) and name in each.type.choices:
+            return f" Did you mean '{each.opts[-1]} {name}'?"
     files = [each for each in parameters if isinstance(each, click.Argument)]
     if name in _OF_FILES and files:
         metavar = files[-1].make_metavar(context)
         return f" Files need no option: {context.command_path} {metavar}"
-    return ""
+    near = nearest(name, known, _ALIKE)
+    if not near:
+        return ""
+    many = any(each.multiple for each in parameters if known[near] in each.opts)
+    repeated = " Repeat it for each value." if many and name == f"{near}s" else ""
+    return f" Did you mean {known[near]!r}?{repeated}"
 
 
 def _redirected(context: click.Context, option: str, arguments: Sequence[str]) -> str:
@@ -125,6 +183,14 @@ def _redirected(context: click.Context, option: str, arguments: Sequence[str]) -
     return (
         f"\n  hint: the output goes to standard output: {shlex.join(words)} > {shlex.quote(file)}"
     )
+
+
+def _separate(word: str) -> list[str]:
+    """Return the paths of ``a,b``, each but the first after ``-p``."""
+    paths = word.split(",")
+    if len(paths) == 1 or Path(word).exists() or not any(Path(each).exists() for each in paths):
+        return [word]
+    return [paths[0], *(part for each in paths[1:] for part in ("-p", each))]
 
 
 def _is_policies(parameter: click.Parameter | None) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from policyd.cli.shared.settings import PERCENT
 from policyd.errors import ConfigError, PolicySchemaError, Problem, file_errors
 from policyd.json_types import JSON, JSONObject
 from policyd.near_names import did_you_mean
@@ -19,7 +20,11 @@ from policyd.policy.source.splitting import read_located
 # Fields for every command that has the option; the field COMMAND holds its other options.
 SHARED = ("policies", "kubernetesVersion", "color")
 WITHOUT = ("serve", "completion", "version")
-_HINTS = {"serve": "policyd serve has a file of its own: see --config"}
+_HINTS = {
+    "serve": "policyd serve has a file of its own: see --config",
+    "rules": "write disable: [RULE]",
+    **dict.fromkeys(("apiVersion", "kind", "metadata"), "remove it: the file has options only"),
+}
 
 
 def defaults(
@@ -37,7 +42,7 @@ def defaults(
     top = {*SHARED, *root.list_commands(click.Context(root))} - {*WITHOUT}
     for name, value in document.items():
         if name not in top:
-            fields.unknown(name, name, top, _home(name, root))
+            fields.unknown(name, name, top, did_you_mean(name, SHARED) or _home(name, root))
         elif name in SHARED:
             fields.add(name, name, value)
         else:
@@ -176,7 +181,7 @@ def _hint(parameter: click.Parameter, value: JSON) -> str:
     """Return the remedy for a value that an option does not take."""
     if isinstance(parameter, click.Option) and parameter.is_flag:
         return unquoted_hint(value, number=False)
-    if isinstance(value, float):
+    if isinstance(value, float) and parameter.type.name != PERCENT:
         return f"YAML reads this as the number {value}: put it in quotes"
     if isinstance(parameter.type, click.Choice) and not isinstance(value, str):
         return f"write one of {', '.join(map(str, parameter.type.choices))}"

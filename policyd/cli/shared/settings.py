@@ -148,6 +148,17 @@ class OptionValue(click.ParamType[Any]):
         return [CompletionItem(each) for each in self._offered if each.startswith(incomplete)]
 
 
+PERCENT = "PERCENT"
+
+
+def percentage(text: str) -> float:
+    """Parse ``10%`` or ``10``; raises ValueError."""
+    number = text.strip().removesuffix("%").strip()
+    if not number.replace(".", "", 1).isdecimal() or not number.isascii():
+        raise ValueError("a percentage like 10%")
+    return float(number)
+
+
 def with_options(command: Callable[..., Any], options: Sequence[AddOption]) -> Callable[..., Any]:
     """Add options to a command; ``--help`` lists them in this order."""
     for add in reversed(options):

@@ -11,7 +11,7 @@ import click
 from policyd.cli.shared.output import counted, echo_warning, format_option
 from policyd.cli.shared.policy_options import documents, policy_paths
 from policyd.cli.shared.request import DEFAULTS
-from policyd.cli.shared.settings import EXISTING
+from policyd.cli.shared.settings import EXISTING, PERCENT, OptionValue, percentage
 from policyd.cli.shared.version import version_option
 from policyd.cli.test.foreign import load_tested, run_foreign
 from policyd.cli.test.last_failed import failed_before, note_failures
@@ -81,6 +81,14 @@ def _as_pattern(name: str) -> str:
     return "".join(each if each.isalnum() or each in "_-/" else "." for each in name)
 
 
+def _coverage(text: str) -> float:
+    """Parse a percentage; raises ValueError, also for a fraction of 1."""
+    percent = percentage(text)
+    if 0 < percent < 1 or percent > 100:
+        raise ValueError("a percentage from 1 to 100, such as 90")
+    return percent
+
+
 @click.command("test", epilog=_EPILOG)
 @policy_paths(EXISTING)
 @click.option(
@@ -115,8 +123,7 @@ def _as_pattern(name: str) -> str:
 @click.option(
     "--coverage-min",
     "least",
-    type=click.FloatRange(0, 100),
-    metavar="PERCENT",
+    type=OptionValue(PERCENT, _coverage),
     help="Fail if less than this is covered; implies --coverage.",
 )
 @click.option("--watch", is_flag=True, help="Run the affected suites again when files change.")

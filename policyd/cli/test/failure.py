@@ -21,6 +21,9 @@ _CHANGES = ("changes it", "would change it", "changes nothing")
 _ABOUT_CHANGES = frozenset(("patched", "patch", "idempotent"))
 _FEW = 5  # unmatched policies named; the others are counted
 _IN_FULL = 2  # admitting policies shown with every expression
+# What holds texts, and the signs of a regular expression in one.
+_TEXTS = ("message", "warnings", "causes")
+_PATTERN = (".*", ".+", "|", "^", "\\d")
 _HEADS = ("", "expected", "found")
 
 
@@ -71,8 +74,8 @@ def _others(policies: Sequence[PolicyStory], style: TreeStyle) -> Iterator[str]:
         yield f"- and {len(others) - _FEW} more"
 
 
-def compared(mismatches: Iterable[Mismatch], width: int) -> Iterator[str]:
-    """Yield the lines for all keys of a case that differ."""
+def compared(mismatches: Iterable[Mismatch], width: int, *, deletes: bool = False) -> Iterator[str]:
+    """Yield the lines for all keys of a case that differ; ``deletes``: there is no object."""
     short: list[tuple[str, str, str]] = []
     long: list[Mismatch] = []
     errors: list[Mismatch] = []
@@ -88,21 +91,40 @@ def compared(mismatches: Iterable[Mismatch], width: int) -> Iterator[str]:
         yield from _table(short)
     for each in long:
         yield from _diff(each) if _is_tree(each) else _stacked(each)
+    yield from dict.fromkeys(filter(None, map(_reading, mismatches)))
     for each in errors:
-        yield from _erred(each)
+        yield from _erred(each, deletes)
 
 
-def _erred(each: Mismatch) -> Iterator[str]:
+def _reading(each: Mismatch) -> str:
+    """Say how an expected value is read that was probably meant otherwise; empty if none was."""
+    if each.key in _TEXTS and any(sign in text for text in each.expected for sign in _PATTERN):
+        return f"  {each.key}: each string is a part of a text, not a pattern"
+    if each.key == "patched" and _is_part(each.expected, each.found):
+        return "  patched is the whole object: policyd test --update writes it; or expect patch"
+    return ""
+
+
+def _is_part(part: Any, whole: Any) -> bool:
+    """Whether all fields of an object are in another one."""
+    if isinstance(part, dict) and isinstance(whole, dict):
+        return all(key in whole and _is_part(part[key], whole[key]) for key in part)
+    if isinstance(part, list) and isinstance(whole, list):
+        return len(part) <= len(whole) and all(map(_is_part, part, whole))
+    return bool(part == whole)
+
+
+def _erred(each: Mismatch, deletes: bool) -> Iterator[str]:
     """Explain an error that the case does not expect, or the reverse, with the remedy."""
     if not each.found:
         yield "error: no policy erred: remove error: true"
         return
     yield "error: the policy erred, and the case does not expect it"
     yield from (f"  {styled(text, fg='red')}" for text in each.found)
-    yield from _remedy(" ".join(map(str, each.found)))
+    yield from _remedy(" ".join(map(str, each.found)), deletes)
 
 
-def _remedy(text: str) -> Iterator[str]:
+def _remedy(text: str, deletes: bool) -> Iterator[str]:
     """Say what to change in the policy or the suite for the text of an error."""
     if "authorizer: there is no cluster" in text:
         yield "  Add rules to the suite under authorizer:, as in"
@@ -112,6 +134,8 @@ def _remedy(text: str) -> Iterator[str]:
         yield "  paramRef: without namespace it is that of the request."
     else:
         guard = "Guard the field with has() or .? in the policy"
+        if deletes and "object" in text.replace("oldObject", ""):
+            guard = "On DELETE object is null: read oldObject in the policy"
         yield f"  {guard}, or write error: true in the case if"
         yield "  the error is intended."
 

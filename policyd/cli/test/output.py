@@ -15,6 +15,7 @@ from policyd.cli.test.failure import compared, deciding
 from policyd.cli.test.run import CaseRun, SuiteResults, SuiteRun
 from policyd.json_types import JSONObject
 from policyd.offline.coverage import Part, PolicyCoverage, percent
+from policyd.policy.model.suite import SuiteRequest
 from policyd.policy.suite.runner import CaseResult
 
 _WIDEST = 140
@@ -99,13 +100,21 @@ def failure_lines(case: CaseRun) -> Iterator[str]:
     width = readable_width(_WIDEST)
     keys = {each.key: None for each in result.mismatches}
     yield f"    {result.file}:{result.line}: {', '.join(keys)}"
-    yield from (f"        {line}" for line in compared(result.mismatches, width - 8))
+    lines = compared(result.mismatches, width - 8, deletes=_deletes(case.case.request))
+    yield from (f"        {line}" for line in lines)
     for head, stories in (("", case.stories), ("second run of the mutations:", case.again)):
         if stories and head:
             yield f"      {styled(head, dim=True)}"
         if stories:
             lines = deciding(stories, keys.keys(), TreeStyle(width - 6))
             yield from (f"      {line}".rstrip() for line in lines)
+
+
+def _deletes(request: SuiteRequest) -> bool:
+    """Whether the request of a case is a DELETE."""
+    old = request.old_object is not None or request.old_object_file is not None
+    new = request.object is not None or request.object_file is not None
+    return request.operation == "DELETE" or (request.operation is None and old and not new)
 
 
 def _coverage(

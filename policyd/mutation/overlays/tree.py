@@ -260,9 +260,12 @@ class OverlayReader:
         at = (*path, DIRECTIVE)
         if value[DIRECTIVE] != "delete":
             hint = "only delete is understood, of items of a list; to remove a key write KEY: null"
+            if value[DIRECTIVE] == "merge":
+                hint = "remove it: maps and items are merged; to remove a key write KEY: null"
             if value[DIRECTIVE] in DIRECTIVES:
                 hint = f"of a list, write it as an item of its own: - $patch: {value[DIRECTIVE]}"
             self.faults.append(Fault(at, f"Unsupported value: {value[DIRECTIVE]!r}", hint))
+            return False
         return True
 
     def _no_conditions(self, node: OverlayNode) -> None:

@@ -254,5 +254,6 @@ def _in_string(raw: Mapping[str, Any], each: PolicyExpression, problem: Problem)
     text = string_at(raw, each.path)
     lines = text[each.start :].split("\n")[: problem.line - 1]
     offset = each.start + sum(len(line) + 1 for line in lines) + problem.column - 1
-    hint = "; ".join(filter(None, (problem.hint, LITERAL)))
+    literal = "" if "${" in problem.hint else LITERAL
+    hint = "; ".join(filter(None, (problem.hint, literal)))
     return replace(Source(text).at(offset, problem), hint=hint)

@@ -4,12 +4,31 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from policyd.errors import Problem
-from policyd.policy.model.expressions import CONDITION, MESSAGE, VARIABLE, PolicyExpression
+from policyd.policy.model.expressions import (
+    CONDITION,
+    MESSAGE,
+    TEMPLATE,
+    VARIABLE,
+    PolicyExpression,
+)
 
 _SYNTAX = "Syntax error: "
+_COMPARE = "write == to compare"
+_OF_ITEMS = "for items of a list"
 _NO_VARIABLES = "undeclared reference to 'variables'"
 _TEXT_OR_NULL = "write '' in place of null"
 _NO_AUTHORIZER = "undeclared reference to 'authorizer'"
+
+
+# What is written in place of an assignment, by the role of the expression.
+_ASSIGNED = {
+    "ApplyConfiguration": "Object{spec: Object.spec{FIELD: VALUE}}",
+    "JSONPatch": "[JSONPatch{op: 'add', path: '/spec/FIELD', value: VALUE}]",
+}
+_LIST_OF_ITEMS = (
+    "an overlay has no variable for items: write the list, "
+    "\"${object.spec.containers.map(c, {'name': c.name, 'image': dyn(…)})}\""
+)
 
 
 def in_policy(
@@ -21,6 +40,13 @@ def in_policy(
     ends the string too early.
     """
     hint = cut if problem.message.startswith(_SYNTAX) else ""
+    if problem.hint.startswith(_COMPARE) and each.role.name in _ASSIGNED:
+        hint = f"an expression assigns nothing: write {_ASSIGNED[each.role.name]}"
+    elif problem.message.startswith(_SYNTAX) and each.role is MESSAGE and _is_text(each.text):
+        hint = f"write '{each.text.strip()}', in quotes, or move it to message"
+        return replace(problem, summary="this is a text, not an expression", hint=hint, fix=None)
+    elif each.role is TEMPLATE and _OF_ITEMS in problem.hint:
+        hint = _LIST_OF_ITEMS
     name = problem.message.removeprefix("undefined field '").rstrip("'")
     if problem.message.startswith(_NO_VARIABLES):
         if each.role is CONDITION:
@@ -39,3 +65,9 @@ def in_policy(
         elif name in variables:
             hint = f"variables.{name} is declared later: move it before {each.name} in the list"
     return replace(problem, hint=hint) if hint else problem
+
+
+def _is_text(text: str) -> bool:
+    """Whether an expression is words only, as of a sentence."""
+    words = text.split()
+    return len(words) > 2 and len(text) <= 80 and all(word.isalpha() for word in words)

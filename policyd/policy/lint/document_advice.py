@@ -245,10 +245,16 @@ def _selectors(document: Document, known: set[str]) -> Iterator[FormProblem]:
 
 
 def _bound(sources: Sources) -> Iterator[tuple[str, str]]:
-    """Yield (kind, name) of every policy that a binding names, even a binding with problems."""
+    """Yield (kind, name) of every policy that a binding names, even a binding with problems; one
+    that names no policy, which is its problem, may mean any.
+    """
     for kind in _NEEDS_BINDING:
         for document in sources.of_kind(f"{kind}Binding"):
-            yield kind, str(document.spec.get("policyName"))
+            name = document.spec.get("policyName")
+            named = (
+                (name,) if isinstance(name, str) else (each.name for each in sources.of_kind(kind))
+            )
+            yield from ((kind, each) for each in named)
 
 
 def _bound_instead(sources: Sources, kind: str, name: str) -> str:

@@ -34,6 +34,8 @@ from policyd.policy.model.kinds import Policy
 from policyd.policy.source.loaded_documents import Document
 
 RULE = "overlay-value"
+# How expressions begin that a text is probably meant as.
+_PATHS = ("object.", "oldObject.", "request.", "params.", "variables.", "namespaceObject.")
 
 
 def misfitting(run: LintRun) -> Iterator[Problem]:
@@ -77,9 +79,18 @@ class _Check:
         self, tree: Any, schema: SchemaType, of: Type | None, path: FieldPath
     ) -> Iterator[PlacedMisfit]:
         """Yield the mismatches below a path, whose type ``schema`` and ``of`` are."""
+        if isinstance(tree, str) and tree.startswith(_PATHS) and not set(" ${") & set(tree):
+            what = f'"{tree}" is a text here, not an expression'
+            yield path, Misfit(what, f'write "${{{tree}}}" for the value of the expression')
         if isinstance(tree, list) and schema.item is not None:
             item = of.params[0] if of is not None and of.kind is Kind.LIST else None
             for index, each in enumerate(tree):
+                for key in schema.keys if isinstance(each, dict) else ():
+                    if "*" in str(each.get(key, "")):
+                        name = f'"{each[key]}"'
+                        what = f"{key} {name} has no wildcard here: an item of this {key} is added"
+                        hint = f"write ({key}): {name} for all items that match"
+                        yield (*path, index, key), Misfit(what, hint)
                 yield from self.misfits(each, schema.item.type, item, (*path, index))
         elif isinstance(tree, dict) and schema.is_map:
             for key, value in tree.items():

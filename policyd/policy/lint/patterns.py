@@ -180,10 +180,13 @@ def _misfit_of_leaf(value: Any, schema: SchemaType, path: FieldPath) -> Iterator
             hint = f'write "{str(value).lower()}", in quotes' if schema.scalar else ""
             what = f"the field is {form}, but the pattern is a boolean"
             yield path, Misfit(what, hint, unquoted=schema.scalar == Scalar.STRING)
-    elif isinstance(value, str) and (value.startswith(("^", ".*")) or value.endswith("$")):
+    elif isinstance(value, str) and _is_regex(value):
         glob = value.removeprefix("^").removesuffix("$").replace(".*", "*").replace("\\", "")
         what = f'"{value}" is no regular expression in a pattern'
-        yield path, Misfit(what, f'write "{glob}", or expression with matches()')
+        hint = f'write "{glob}", or expression with matches()'
+        if any(sign in glob for sign in "+[](){}"):
+            hint = "write expression with matches(): a pattern has * and ? only"
+        yield path, Misfit(what, hint)
     elif isinstance(value, str) and schema.scalar == Scalar.NUMERIC:
         yield from _unfit_amount(value, "a number", path)
     elif isinstance(value, int | float) and schema.scalar == Scalar.BOOLEAN:
@@ -245,6 +248,12 @@ def strings(value: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
         for index, each in enumerate(value):
             if isinstance(each, str):
                 yield (*path, index), each
+
+
+def _is_regex(value: str) -> bool:
+    """Whether a string is a regular expression, as of JavaScript too, and no pattern."""
+    slashes = value[:1] == value[-1:] == "/" and any(sign in value for sign in "+[*^$")
+    return slashes or value.startswith(("^", ".*")) or value.endswith("$")
 
 
 def _unfit_string(value: str, known: Sequence[Any], path: FieldPath) -> Iterator[PlacedMisfit]:

@@ -74,6 +74,8 @@ _WITHIN = ("spec", "metadata")
 _INDENT = "indent it: it belongs below {}"
 # Their fields have names that are rather meant elsewhere.
 _UNLIKELY = frozenset({"authorizer", "exceptions", "excludeResourceRules"})
+# Too many objects have them.
+_TYPE = ("apiVersion", "kind")
 
 _EXPECTED = {
     shapes.STRING: "a string",
@@ -102,6 +104,8 @@ def _translate(fault: shapes.ShapeFault, model: type[Model]) -> FormProblem:
     if kind in _EXPECTED:
         message = f"expected {_EXPECTED[kind]}, got {_named(value)}"
         known = value_instead(path, value) if isinstance(value, str) else ""
+        if instead := type_instead(path, _named(value)):
+            return FormProblem(path, message, instead)
         if kind == shapes.LIST and isinstance(value, str):
             items = (each.strip() for each in value.split(","))
             known, value = "", ",".join(value_instead(path, each) or each for each in items)
@@ -149,7 +153,10 @@ def _instead(name: str, path: FieldPath, model: type[Model], known: Sequence[str
     if known == ["matchExpressions", "matchLabels"]:
         return f"write matchLabels: {{{name}: …}}"
     listed = "known fields: " + ", ".join(known) if known else ""
-    return _home(model, path) or did_you_mean(name, known, listed)
+    if "set" in known:
+        listed = f"write set: {{PATH: VALUE}} for what differs in the object; {listed}"
+    home = "" if name in _TYPE else _home(model, path)
+    return home or did_you_mean(name, known, listed)
 
 
 def _home(model: type[Model], path: FieldPath) -> str:
@@ -185,6 +192,8 @@ def _unsupported_value(path: FieldPath, value: object, supported: str) -> FormPr
     folded = {word.lower(): word for word in words}
     same = folded.get(value.lower())
     write = same or value_instead(path, value)
+    if " " in write:
+        return FormProblem(path, message, write)
     if write in words:
         return FormProblem(
             path, message, f"write {write}", fix=Fix(value, write) if write == same else None
@@ -241,7 +250,7 @@ def _field_model(model: type[Model], alias: str) -> type[Model] | None:
 def _table(section: str) -> Mapping[str, Mapping[str, str]]:
     """Return what to write instead: of fields of ``spec``, and of the document, by kind
     (``elsewhere``), of other fields by the field around them (``habits``), of values in lower case
-    by their field (``values``).
+    by their field (``values``), and of values of a type by their field (``types``).
     """
     table = json.loads(Path(__file__).with_name("other_fields.json").read_bytes())
     found: Mapping[str, Mapping[str, str]] = table[section]
@@ -260,6 +269,11 @@ def field_instead(kind: str, path: FieldPath) -> str:
 def value_instead(path: FieldPath, value: str) -> str:
     """Return the value to write for one of another tool; empty if unknown."""
     return _table("values").get(_field(path), {}).get(value.lower(), "")
+
+
+def type_instead(path: FieldPath, named: str) -> str:
+    """Return the remedy for a value of this type, as messages call it; empty if unknown."""
+    return _table("types").get(_field(path), {}).get(named, "")
 
 
 def _field(path: FieldPath) -> str:

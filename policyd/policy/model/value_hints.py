@@ -68,8 +68,13 @@ def _list_hint(value: object, path: FieldPath, fields: frozenset[str]) -> str:
             rest = f"{other}: …" if other else "…"
             return f"write a list of {path[-1]}: - {{{name}: {_plain(first)}, {rest}}}"
     if isinstance(value, str) and value:
+        item = _object_hint(value, path, fields) if fields else ""
+        if "{" in item:
+            return f"write [{item.removeprefix('write ')}]"
         return f"write [{', '.join(_plain(each.strip()) for each in value.split(','))}]"
-    if isinstance(value, bool | int | float):
+    if isinstance(value, bool):
+        return "write a list of strings, such as [TEXT]"
+    if isinstance(value, int | float):
         return f"write [{json.dumps(value)}]"
     return "write [a, b], or one item per line after '- '"
 
@@ -89,7 +94,8 @@ def _owner_hint(value: list[Any] | tuple[Any, ...], expected: type[Model] | None
 
 def _object_hint(value: object, path: FieldPath, fields: frozenset[str]) -> str:
     if "expression" in fields:
-        name = "name: NAME, " if path[-2:-1] == ("matchConditions",) else ""
+        named = {"matchConditions", "variables"}.intersection(map(str, path[-2:]))
+        name = "name: NAME, " if named else ""
         return f"write {{{name}expression: …}}"
     if isinstance(value, str) and value:
         if fields == {"matchLabels", "matchExpressions"}:

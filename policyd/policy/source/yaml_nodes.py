@@ -22,7 +22,7 @@ from policyd.policy.source.yaml_text.layout import duplicate_hint
 from policyd.policy.source.yaml_text.marks import counter, has_other_breaks, recount
 from policyd.policy.source.yaml_text.rows import UNEXPLAINED, Explanation
 from policyd.policy.source.yaml_text.sizes import OverSize, YamlSize, size_of
-from policyd.policy.source.yaml_text.values import TEMPLATE
+from policyd.policy.source.yaml_text.values import template
 
 # libyaml compares each %TAG directive, and each tag, with all directives before it.
 MAX_TAGS = 100
@@ -217,7 +217,9 @@ class _Constructor:
             if not isinstance(key_node, yaml.ScalarNode):
                 message = "a key must be a string, not a list or mapping"
                 nested = key_node.flow_style and isinstance(key_node, yaml.MappingNode)
-                raise _error(key_node, message, TEMPLATE if nested else UNEXPLAINED)
+                inner = key_node.value[0][0] if nested and key_node.value else key_node
+                text = inner.value if isinstance(inner, yaml.ScalarNode) else ""
+                raise _error(key_node, message, template(text) if nested else UNEXPLAINED)
             tag, key = scalar(key_node)
             if tag == MERGE:
                 merged.update(self._merged(value_node))

@@ -25,7 +25,7 @@ ERRORS = [
 def test_errors_of_1_38_suggest_declared_names(text: str, message: str) -> None:
     with pytest.raises(CelTypeError) as caught:
         Environment.kubernetes(KubernetesVersion(1, 38)).compile(text)
-    assert f"undeclared reference to {message}\n" in str(caught.value)
+    assert f"undeclared reference to {message}\n" in caught.value.text
 
 
 def test_older_versions_suggest_nothing() -> None:

@@ -109,6 +109,24 @@ MISTAKES = [
     ("object.name == »'web", "never closed", "write '"),
     ("'a' »'b'", "two strings follow each other", "write + or ,"),
     ("»f'{object.name}'", "no strings that begin with f'", "'pod %s'.format([x])"),
+    ("'don'»t use latest'", "the string ends at its second '", "write \\' for '"),
+    ('Object.metadata{»"a": 1}', "a field is not in quotes", "write a, without quotes"),
+    (
+        "Object.metadata.labels{»'a/b': 'c'}",
+        "a field is not in quotes",
+        "write {'a/b': …} in place of Object.metadata.labels{…}: a map has no type",
+    ),
+    (
+        "Pod ${object.name} is »not allowed here",
+        "this is a text",
+        "write 'Pod ' + string(object.name) + ' is not allowed here'",
+    ),
+    (
+        "»Pods must have {{ object.name }}",
+        "this is a text",
+        "write 'Pods must have ' + string(object.name)",
+    ),
+    (".spec.containers»[].image", "no index []", "write object.spec.containers.all(c, c.image"),
     # Numbers
     ("object.memory > »5Gi", "5Gi is not a number", "write quantity('5Gi')"),
     ("object.age > »2d", "2d is not a number", "write duration('48h')"),
@@ -158,6 +176,11 @@ def test_each_kind_of_mistake_is_reported_once() -> None:
         (14, "write &&"),
         (35, "write !object.c"),
     ]
+
+
+def test_what_follows_a_quote_inside_of_a_string_is_no_mistake_of_its_own() -> None:
+    (found,) = problems("object.a == 'don't use latest' && object.b == 'x'")
+    assert found.summary == "the string ends at its second '"
 
 
 def test_the_text_of_kubernetes_keeps_every_message() -> None:

@@ -72,6 +72,18 @@ def test_the_failure_names_the_expression_and_the_remedy(tmp_path: Path) -> None
     ]
 
 
+@pytest.mark.parametrize("request_", [
+    {"oldObject": pod(name="x")}, {"operation": "DELETE", "object": pod(name="x")}])  # fmt: skip
+def test_a_policy_of_the_object_that_a_delete_has_not(tmp_path: Path, request_: JSONObject) -> None:
+    rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["pods"]}]
+    judge = policy("p", matchConstraints={"resourceRules": rules}, validations=[ERRS])
+    cases = [{"name": "c", "request": request_, "expect": DENIED}]
+    (tmp_path / "policy.json").write_bytes(orjson.dumps(judge))
+    (tmp_path / "suite.json").write_bytes(orjson.dumps(suite(cases=cases)))
+    output = CliRunner().invoke(command, [str(tmp_path)]).stdout
+    assert "On DELETE object is null: read oldObject in the policy, or write error: true" in output
+
+
 def test_error_true_without_an_error_says_so(tmp_path: Path) -> None:
     _, output = run(tmp_path, {"error": True}, validations=[DENIES])
     assert "error: no policy erred: remove error: true" in output

@@ -73,6 +73,26 @@ def labelled(value: str) -> JSONObject:
                 "  +  path: /a",
             ],
         ),
+        (
+            ("message", ["a.*b"], ["axb"]),
+            [
+                "         expected  found",
+                'message  ["a.*b"]  ["axb"]',
+                "  message: each string is a part of a text, not a pattern",
+            ],
+        ),
+        (
+            ("patched", {"a": {"b": [1]}}, {"a": {"b": [1, 2]}}),
+            [
+                "patched: - expected, + found",
+                "  @@ -1,3 +1,4 @@",
+                "   a:",
+                "     b:",
+                "     - 1",
+                "  +  - 2",
+                "  patched is the whole object: policyd test --update writes it; or expect patch",
+            ],
+        ),
         (("patched", {"a": 1}, None), ["         expected  found", 'patched  {"a":1}   null']),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",

@@ -105,7 +105,11 @@ REFUSED = [
     ("spec: {containers: [{(name): '{{element.name}}', image: x}]}", "", ""),
     ("spec: {containers: [{resources: {limits: {+(memory): 1Gi}}}]}", "needs its name", "(name)"),
     ('spec: {containers: [{(image): "x"}]}', "changes nothing", "^(NAME)"),
-    ("spec: {containers: [{name: x, $patch: merge}]}", "Unsupported value", "only delete"),
+    (
+        "spec: {containers: [{name: x, $patch: merge}]}",
+        "Unsupported value",
+        "maps and items are merged",
+    ),
 ]
 
 

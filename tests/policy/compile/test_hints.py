@@ -65,6 +65,26 @@ IN_POLICIES = [
         "  validations:\n  - expression: object.a ==\n",
         "write what follows ==, or remove it",
     ),
+    (
+        "  validations:\n  - expression: 'true'\n    messageExpression: hostNetwork is not allowed\n",
+        "write 'hostNetwork is not allowed', in quotes, or move it to message",
+    ),
+    (
+        "  mutations:\n  - patchType: ApplyConfiguration\n    applyConfiguration:\n"
+        "      expression: object.spec.hostNetwork = false\n",
+        "an expression assigns nothing: write Object{spec: Object.spec{FIELD: VALUE}}",
+    ),
+    (
+        "  mutations:\n  - patchType: JSONPatch\n    jsonPatch:\n"
+        "      expression: object.spec.hostNetwork = false\n",
+        "an expression assigns nothing: write [JSONPatch{op: 'add', path: '/spec/FIELD', value: VALUE}]",
+    ),
+    (
+        "  mutations:\n  - patchType: Overlay\n    overlay:\n      spec: {containers: "
+        "[{(name): '*', image: 'r/${c.image}'}]}\n",
+        "an overlay has no variable for items: write the list, "
+        "\"${object.spec.containers.map(c, {'name': c.name, 'image': dyn(…)})}\"",
+    ),
 ]
 
 

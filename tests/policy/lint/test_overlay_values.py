@@ -50,6 +50,15 @@ UNKNOWN = "is not a known value of this field"
         ("spec: {dnsPolicy: clusterFirst}", f'spec.dnsPolicy: "clusterFirst" {UNKNOWN} | did you mean ClusterFirst?'),
         ("spec: {+(dnsPolicy): x}",
          f'spec[+(dnsPolicy)]: "x" {UNKNOWN} | write ClusterFirst or ClusterFirstWithHostNet or Default or None'),
+        ("spec: {containers: [{name: 'web-*', stdin: true}]}",
+         'spec.containers[0].name: name "web-*" has no wildcard here: an item of this name is added | '
+         'write (name): "web-*" for all items that match'),
+        ("metadata: {labels: {+(user): request.userInfo.username}}",
+         'metadata.labels[+(user)]: "request.userInfo.username" is a text here, not an expression | '
+         'write "${request.userInfo.username}" for the value of the expression'),
+        ("spec: {containers: [{name: a, args: [object.metadata.name]}]}",
+         'spec.containers[0].args[0]: "object.metadata.name" is a text here, not an expression | '
+         'write "${object.metadata.name}" for the value of the expression'),
         ("spec: {containers: [{(name): '*', imagePullPolicy: Alway}]}",
          f'spec.containers[0].imagePullPolicy: "Alway" {UNKNOWN} | did you mean Always?'),
         ("spec: {tolerations: [{$patch: append}, {key: a, operator: exists}]}",
@@ -87,6 +96,7 @@ def test_what_does_not_fit(overlay: str, advice: str) -> None:
         "spec:\n  securityContext: ~\n  hostname:\n  volumes: [{name: a, emptyDir: null}]",
         "spec: {containers: [{(image): 'x*', =(imagePullPolicy): '!Never', tty: true}]}",
         "metadata: {labels: {(a): b, c: d}}\nspec: {<(hostNetwork): true, nodeSelector: {a: Alway}}",
+        "metadata: {labels: {a: 'request.${object.kind}', b: objects, c: object. x}}",
         "spec: {containers: [{(name): '*', ^(ports): [{containerPort: '>1024'}], stdin: true}]}",
     ],
 )

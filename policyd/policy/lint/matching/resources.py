@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from policyd._core.match.equivalents import BUILT_IN_GROUPS
+from policyd.cel.hints.globs import instead_of_glob
 from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
 from policyd.near_names import did_you_mean
@@ -61,6 +62,13 @@ class _RuleAdvice:
 
     def findings(self) -> Iterator[FormProblem]:
         """Yield what is wrong with the rule, field by field."""
+        for index, name in enumerate(self.rule.resource_names):
+            if "*" in name:
+                condition = instead_of_glob(name, "request.name")
+                hint = f"names have no wildcards here: write matchConditions with {condition}"
+                yield self._finding(
+                    "resourceNames", index, f"no object has the name {name!r}", hint
+                )
         if "*" in self.rule.api_groups:
             return
         groups = list(self._groups())

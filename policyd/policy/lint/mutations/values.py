@@ -266,10 +266,23 @@ def _keyless(node: StructExpr | MapExpr, kind: SchemaType, where: str) -> Iterat
         if not all(isinstance(key, Literal) for key in keys):
             return
         names = {str(key.value) for key in keys if isinstance(key, Literal)}
+    every = ""
+    if isinstance(node, StructExpr) and node.type_name.startswith("Object."):
+        same = ", ".join(f"{key}: x.{key}" for key in needed)
+        over = node.type_name.replace("Object", "object", 1)
+        every = f"write {over}.map(x, {node.type_name}{{{same}, …}})"
     if names.isdisjoint(needed):
         listed = " and ".join(needed)
         message = f"an item of {where} needs its {listed}: the list is merged by it"
-        yield MutationFinding(node.pos, message, f"add {listed} to the item")
+        hint = "; for all items ".join(filter(None, (f"add {listed} to the item", every)))
+        yield MutationFinding(node.pos, message, hint)
+    for field in node.fields if isinstance(node, StructExpr) else ():
+        value = field.value.value if isinstance(field.value, Literal) else None
+        if field.name in needed and isinstance(value, str) and "*" in value:
+            message = (
+                f"{field.name} '{value}' has no wildcard: an item of this {field.name} is added"
+            )
+            yield MutationFinding(field.value.pos, message, f"for all items {every}", certain=False)
 
 
 def _in_words(node: Expr, given: Type) -> str:

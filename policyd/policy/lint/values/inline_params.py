@@ -14,6 +14,7 @@ from policyd.policy.model.kinds import Policy
 
 RULE = "type-check"
 _NAME = "params"
+_CONSTANTS = "write the values below params, such as {}: 5: they are constants, not a schema"
 
 
 def missing_params(run: LintRun) -> Iterator[Problem]:
@@ -31,6 +32,8 @@ def missing_params(run: LintRun) -> Iterator[Problem]:
                 text = unparse(whole)
                 close = near(field, map(str, value))
                 hint = f"did you mean {text}.{close}?" if close else f"it has {listed(value)}"
+                if isinstance(value.get("properties"), dict):
+                    hint = _CONSTANTS.format(field)
                 message = f"{text} has no field '{field}'"
                 yield problem_at(
                     document, expression, node.pos, message, rule=RULE, severity="advice", hint=hint

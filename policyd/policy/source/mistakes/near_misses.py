@@ -90,6 +90,8 @@ def _in_our_group(document: Document) -> FormProblem:
     field = "apiVersion" if meant == kind else "kind"
     known = ", ".join(_kinds_of(group))
     hint = _write(meant, document) if meant else f"policyd reads these kinds of {group}: {known}"
+    if kind.endswith("Binding") and known.startswith("Policy,"):
+        hint = "remove it: a Policy has no binding"
     message = f"Unsupported value: {document.api_version} has no kind {kind}"
     return FormProblem((field,), message, hint)
 

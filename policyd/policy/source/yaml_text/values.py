@@ -21,10 +21,18 @@ _SIGNS: Mapping[str, str] = {
     "{": "a value that begins with { is a YAML object",
 }
 _NEVER_MEANT = frozenset("!*%@`")  # what the parser refuses after these is a string
-TEMPLATE = Explanation(
-    "a value that begins with {{ is a YAML object in another",
-    "render the template first (helm template), or put the value in quotes",
-)
+_TEMPLATE = "a value that begins with {{ is a YAML object in another"
+_OF_REQUEST = ("object", "oldObject")
+
+
+def template(inner: str) -> Explanation:
+    """``{{ … }}`` of Helm, or of Kyverno, whose variables are paths of the request."""
+    first, *rest = inner.strip().split(".")
+    if not rest or not all(each.isidentifier() for each in (first, *rest)):
+        hint = "render the template first (helm template), or put the value in quotes"
+        return Explanation(_TEMPLATE, hint)
+    path = ".".join(rest if first == "request" and rest[0] in _OF_REQUEST else (first, *rest))
+    return Explanation(_TEMPLATE, f'write "${{{path}}}" in an overlay, {path} in an expression')
 
 
 def sign(row: YamlRow) -> Explanation | None:
@@ -33,7 +41,7 @@ def sign(row: YamlRow) -> Explanation | None:
     if what is None:
         return None
     if row.value.startswith("{{"):
-        return TEMPLATE
+        return template(row.value[2:].partition("}}")[0])
     if row.value[:1] in "[{" and _closes(row.value):
         return None
     whole = without_comment(row.value) if row.value[0] in _NEVER_MEANT else ""

@@ -99,7 +99,7 @@ OBJECTS = [
     (spec("imagePullSecrets: [Object.spec.imagePullSecrets{name: 'x'}]"), UNTOUCHABLE.format("items of spec.imagePullSecrets"), ATOMIC_HINT, "Object{}"),
     (spec("containers: [Object.spec.containers{name: 'x', args: ['-v']}]"), UNTOUCHABLE.format("spec.containers.args"), ATOMIC_HINT, "Object{}"),
     (spec("containers: [Object.spec.containers{image: 'x'}]"), "an item of spec.containers needs its name: the list is merged by it",
-     "add name", spec("containers: [Object.spec.containers{name: 'x', image: 'x'}]")),
+     "add name to the item; for all items write object.spec.containers.map(x, Object.spec.containers{name: x.name, …})", spec("containers: [Object.spec.containers{name: 'x', image: 'x'}]")),
     (spec("containers: [{'name': 'x'}]"), "an ApplyConfiguration cannot write a map literal into spec.containers",
      "write Object.spec.containers{…}", spec("containers: [Object.spec.containers{name: 'x'}]")),
     (spec("hostname: null"), "an ApplyConfiguration cannot set spec.hostname to null, or remove it", "op: 'remove'", "Object{}"),
@@ -195,6 +195,9 @@ FRAGILE = [
     ("[JSONPatch{op: 'add', path: 'x/metadata/labels', value: {}}]",
      "the path 'x/metadata/labels' does not begin with a slash, so its first part is dropped", "write '/x/metadata/labels'"),
     (spec("nodeSelector: dyn(object).spec.x"), UNTOUCHABLE.format("spec.nodeSelector"), ATOMIC_HINT),
+    (spec("containers: [Object.spec.containers{name: 'w*', stdin: true}]"),
+     "name 'w*' has no wildcard: an item of this name is added",
+     "for all items write object.spec.containers.map(x, Object.spec.containers{name: x.name, …})"),
 ]  # fmt: skip
 
 
