@@ -1,4 +1,4 @@
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Any, Protocol, final
 
 from policyd._core.counting.counters import PolicyCounters
@@ -27,6 +27,7 @@ class Subject:
         authorizer: Any = None,
         within: str = "",
         unreadable: str = "",
+        reads: Callable[[Any], Any] | None = None,
     ) -> None: ...
     @property
     def request(self) -> Any: ...
@@ -42,6 +43,8 @@ class Subject:
     @property
     def authorizer(self) -> Any: ...
     @property
+    def reads(self) -> Any: ...
+    @property
     def within(self) -> str: ...
     @property
     def unreadable(self) -> str: ...
@@ -56,6 +59,7 @@ def subject_of(
     within: str,
     kind: tuple[str, str, str],
     go_types: _GoTypes,
+    reads: Callable[[Any], Any] | None,
 ) -> Subject: ...
 def typing_of(go_types: _GoTypes, roots: tuple[tuple[Any, tuple[str, str, str]], ...]) -> Any: ...
 
@@ -69,11 +73,14 @@ class Frame:
         used: Container[str],
         typed: bool = False,
         params_kind: tuple[str, str, str] | None = None,
+        reads: tuple[tuple[int, Any], ...] = (),
     ) -> None: ...
     @property
     def uses_authorizer(self) -> bool: ...
     @property
     def sees_namespace(self) -> bool: ...
+    @property
+    def reads(self) -> tuple[Any, ...]: ...
     @property
     def variables(self) -> int: ...
 

@@ -30,6 +30,7 @@ from policyd.errors import ConfigError, PolicySchemaError
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admitter
 from policyd.offline.fields import FieldFinder
+from policyd.policy.compile.params import stored
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.source.loaded_documents import Document
@@ -111,10 +112,13 @@ def check_manifests(options: ManifestOptions, run: ApplyRun) -> int:
         if is_namespace(each)
     ]
     policies = _with_namespaces(policies, there)
+    policies = _with_objects(policies, known, built)
     options.namespaces.echo_unknown(policies, [each.review for each in built])
     fields = FieldFinder(
         lambda: run.traced().changed(
-            lambda each: _with_namespaces(each.with_definitions(crds), there)
+            lambda each: _with_objects(
+                _with_namespaces(each.with_definitions(crds), there), known, built
+            )
         )
     )
     admitter = Admitter(policies, run.authorizer, defaults=defaults, fields=fields)
@@ -141,6 +145,22 @@ def _with_namespaces(
     for each in namespaces:
         policies = policies.with_namespace(each)
     return policies
+
+
+def _with_objects(
+    policies: CompiledPolicySet, known: Iterable[Document], built: Iterable[BuiltReview]
+) -> CompiledPolicySet:
+    """Return the same policies, whose reads find the manifests, as the requests have them."""
+    kinds = {(read.api_version, read.kind) for each in policies.policies for read in each.reads}
+    if not kinds:
+        return policies
+    sent = {id(each.document): each.review["request"]["object"] for each in built}
+    objects = [
+        stored(sent.get(id(each)) or each.raw, policies.mapper, policies.defaults)
+        for each in known
+        if (each.raw.get("apiVersion"), each.raw.get("kind")) in kinds
+    ]
+    return policies.with_params(policies.params.including(objects)).with_reads()
 
 
 def _built(

@@ -19,6 +19,7 @@ from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.params import Namespaces, ParamStore
+from policyd.policy.compile.read_tables import KnownReads, ReadSource, UnknownReads
 from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source.loaded_documents import Document
@@ -77,6 +78,7 @@ class CompiledPolicySet:
     exemption_ends: tuple[datetime | None, ...] = ()
     version: KubernetesVersion = NEWEST
     files: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    reads: ReadSource = UnknownReads("policyd runs without --cluster")
 
     def __post_init__(self) -> None:
         self.policies = tuple(sorted(self.policies, key=lambda policy: policy.sort_key))
@@ -118,6 +120,10 @@ class CompiledPolicySet:
     def with_namespaces(self, namespaces: Namespaces) -> "CompiledPolicySet":
         """Return the same policies with other namespaces."""
         return self._with(namespaces=namespaces)
+
+    def with_reads(self) -> "CompiledPolicySet":
+        """Return the same policies, for which the objects among the params are all that there are."""
+        return self._with(reads=KnownReads(self.params, self.mapper))
 
     def with_params(self, params: ParamStore) -> "CompiledPolicySet":
         """Return the same policies with other params, for evaluation without a cluster."""

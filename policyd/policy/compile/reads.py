@@ -1,0 +1,104 @@
+"""Reads of a policy, compiled: which objects, by which index, with which bounds. Finds no objects."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import orjson
+
+from policyd._core.eval.program import Program
+from policyd._core.match.selectors import Selector
+from policyd._core.values.errors import CelError
+from policyd.cel.types.types import DYN, STRING, Type, list_of, map_of
+from policyd.errors import BudgetExceeded, EvaluationError
+from policyd.json_types import JSONObject
+from policyd.policy.model.base import labels_of
+from policyd.policy.model.reads import ANY, SAME, Read
+
+# What an index maps a key to, and what a read without a key is.
+OBJECTS = list_of(DYN)
+INDEX = map_of(STRING, OBJECTS)
+# The most keys of one object, the most characters of one key, and the units that a key may cost.
+MAX_KEYS, MAX_KEY_CHARS, KEY_COST = 1_000, 4_096, 100_000
+_STALENESS_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledRead:
+    """One read. Two that are equal show the same objects, whatever policy they are of.
+
+    ``namespace`` is ``SAME``, ``ANY`` or a name; ``selection`` and ``key_text`` are the text of the
+    selector and of the key.
+    """
+
+    api_version: str
+    kind: str
+    namespace: str
+    selection: str
+    key_text: str
+    include_self: bool
+    staleness_seconds: float
+    name: str = field(compare=False)
+    selector: Selector | None = field(compare=False)
+    key: Program | None = field(compare=False)
+
+    @property
+    def type(self) -> Type:
+        """The type of ``reads.NAME``."""
+        return INDEX if self.key_text else OBJECTS
+
+    @property
+    def place(self) -> str:
+        """The namespace that the objects must be in; empty for that of the request, or any."""
+        return "" if self.namespace in (SAME, ANY) else self.namespace
+
+    def selects(self, found: JSONObject) -> bool:
+        """Whether an object of the kind is one of the read, by its labels."""
+        return self.selector is None or self.selector.matches(labels_of(found))
+
+    def keys_of(self, item: JSONObject) -> tuple[str, ...] | CelError:
+        """Return the keys of an object in the index, without repetitions; the error if there are
+        none for it.
+        """
+        if self.key is None:
+            return ()
+        try:
+            value = self.key.evaluate({"item": item}, cost_limit=KEY_COST)
+        except (EvaluationError, BudgetExceeded) as error:
+            return CelError(str(error))
+        listed = value if isinstance(value, list) else [value]
+        if len(listed) > MAX_KEYS:
+            return CelError(f"{len(listed)} keys; at most {MAX_KEYS} are allowed")
+        wrong = next(_wrong(listed), "")
+        return CelError(wrong) if wrong else tuple(dict.fromkeys(listed))
+
+
+def compiled_read(read: Read, key: Program | None) -> CompiledRead:
+    """Return a read that is without mistakes, with the program of its key."""
+    selector = None if read.label_selector is None else read.label_selector.plain()
+    text = b"" if selector is None else orjson.dumps(selector, option=orjson.OPT_SORT_KEYS)
+    seconds = read.max_staleness_seconds
+    return CompiledRead(
+        api_version=read.api_version,
+        kind=read.kind,
+        namespace=read.namespace,
+        selection=text.decode(),
+        key_text=read.key.strip(),
+        include_self=read.include_self,
+        staleness_seconds=_STALENESS_SECONDS if seconds is None else seconds,
+        name=read.name,
+        selector=None if selector is None else Selector(selector),
+        key=key,
+    )
+
+
+def read_type(read: Read) -> Type:
+    """Return the type of ``reads.NAME``."""
+    return INDEX if read.key.strip() else OBJECTS
+
+
+def _wrong(keys: list[object]) -> Iterator[str]:
+    for each in keys:
+        if not isinstance(each, str):
+            yield f"a key is not a string but {type(each).__name__}"
+        elif len(each) > MAX_KEY_CHARS:
+            yield f"a key has {len(each)} characters; at most {MAX_KEY_CHARS} are allowed"

@@ -1,0 +1,23 @@
+"""Reads: the objects of the cluster that a Policy sees beside the object of its request."""
+
+from policyd.policy.model.base import LabelSelector, Model
+
+# Values of ``namespace`` that name none: that of the request, and all.
+SAME, ANY = "same", "any"
+
+
+class Read(Model):
+    """Objects of one kind, which expressions see as ``reads.NAME``: a list, or with a ``key`` a map
+    from each key to the list of its objects.
+    """
+
+    ALIASES = {"include_self": "self"}
+
+    name: str = ""
+    api_version: str = ""
+    kind: str = ""
+    namespace: str = SAME
+    label_selector: LabelSelector | None = None
+    key: str = ""
+    include_self: bool = False
+    max_staleness_seconds: float | None = None
