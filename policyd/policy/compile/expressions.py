@@ -25,7 +25,8 @@ from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import LITERAL
 from policyd.policy.compile.fields import KeyPath, ReadFields, read_fields, read_of
 from policyd.policy.compile.hints import in_policy
-from policyd.policy.compile.reads import compiled_read, read_type
+from policyd.policy.compile.item_fields import ItemFields
+from policyd.policy.compile.reads import INDEX, compiled_read, read_type
 from policyd.policy.compile.repeated import NO_VARIABLES, RepeatedExpressions
 from policyd.policy.model.expressions import (
     CONDITION,
@@ -73,6 +74,8 @@ class Expressions:
         self._declared: dict[str, Type] = {}
         self._reads = {f"reads.{each.name}": read_type(each) for each in reads}
         self._version = version
+        self._items = ItemFields({name: _depth(type_) for name, type_ in self._reads.items()})
+        self._keys: dict[FieldPath, frozenset[KeyPath]] = {}
         self._state = NO_VARIABLES
         for name, type_ in self._reads.items():
             self._state = self._repeated.declared(self._state, name, type_)
@@ -89,7 +92,11 @@ class Expressions:
         for each in listed:
             self._compile(each)
         self.reads = tuple(
-            compiled_read(each, self.program(("spec", "reads", index, "key")))
+            compiled_read(
+                each,
+                self.program(path := ("spec", "reads", index, "key")),
+                self._items.used[f"reads.{each.name}"] | self._keys.get(path, frozenset()),
+            )
             for index, each in enumerate(reads)
         )
 
@@ -157,6 +164,12 @@ class Expressions:
             return
         if "namespaceObject" in each.text and each.role is not CONDITION:  # there it is null
             self.namespace_fields |= read_of("namespaceObject", checked.expr)
+        if each.role.item:
+            used = ItemFields({"item": 0})
+            used.add(checked.expr)
+            self._keys[each.path] = frozenset(used.used["item"])
+        elif self._reads:
+            self._items.add(checked.expr, each.name if each.role is VARIABLE else "")
         if each.role is VARIABLE:
             self._layout.define(each.name, program, self._shared(each))
             self._declared[each.name] = variable_type(program.result_type)
@@ -253,6 +266,10 @@ class Expressions:
 
         variable = each.name if each.role is VARIABLE else ""
         return plan_traced(checked, self._layout, self._tracer, label=each.at, variable=variable)
+
+
+def _depth(type_: Type) -> int:
+    return 2 if type_ is INDEX else 1
 
 
 _OBJECTS = frozenset(("object", "oldObject"))

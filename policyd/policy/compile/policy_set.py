@@ -211,7 +211,7 @@ def _remaining(
 def _asks(
     policy: CompiledPolicy, plan: ValidationPlan | MutationPlan | None, params: ParamStore
 ) -> bool:
-    """Whether the policy uses the authorizer, namespaceObject, namespace labels, or params that the
+    """Whether the policy uses reads, the authorizer, namespaceObject, namespace labels, or params that the
     sources do not determine.
     """
     kind = policy.param_kind
@@ -219,4 +219,6 @@ def _asks(
         return True
     if any(each.selects_namespaces for each in policy.rule_sets):
         return True
-    return plan is not None and (plan.frame.uses_authorizer or plan.frame.sees_namespace)
+    if plan is None:
+        return False
+    return plan.frame.uses_authorizer or plan.frame.sees_namespace or bool(plan.frame.reads)

@@ -20,9 +20,12 @@ Shown = list[JSONObject] | dict[str, list[JSONObject]]
 class ReadingRequest(Protocol):
     """What of a request decides what it sees."""
 
-    namespace: str
-    name: str
-    resource: tuple[str, str, str]
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def resource(self) -> tuple[str, str, str]: ...
 
 
 class ReadSource(Protocol):
@@ -180,4 +183,4 @@ class UnknownReads:
 
     def table(self, read: CompiledRead) -> CelError:
         """Return the error of every read."""
-        return CelError(f"reads.{read.name}: the objects of kind {read.kind} are unknown: {self._why}")
+        return CelError(f"{read.label}: {self._why}")

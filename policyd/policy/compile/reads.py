@@ -1,6 +1,6 @@
 """Reads of a policy, compiled: which objects, by which index, with which bounds. Finds no objects."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import orjson
@@ -11,6 +11,7 @@ from policyd._core.values.errors import CelError
 from policyd.cel.types.types import DYN, STRING, Type, list_of, map_of
 from policyd.errors import BudgetExceeded, EvaluationError
 from policyd.json_types import JSONObject
+from policyd.policy.compile.item_fields import KeyPath
 from policyd.policy.model.base import labels_of
 from policyd.policy.model.reads import ANY, SAME, Read
 
@@ -20,6 +21,7 @@ INDEX = map_of(STRING, OBJECTS)
 # The most keys of one object, the most characters of one key, and the units that a key may cost.
 MAX_KEYS, MAX_KEY_CHARS, KEY_COST = 1_000, 4_096, 100_000
 _STALENESS_SECONDS = 300.0
+LABELS: KeyPath = ("metadata", "labels")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,8 @@ class CompiledRead:
     """One read. Two that are equal show the same objects, whatever policy they are of.
 
     ``namespace`` is ``SAME``, ``ANY`` or a name; ``selection`` and ``key_text`` are the text of the
-    selector and of the key.
+    selector and of the key; ``fields`` are the paths of keys that the policy uses of an object, with
+    all below them.
     """
 
     api_version: str
@@ -40,11 +43,17 @@ class CompiledRead:
     name: str = field(compare=False)
     selector: Selector | None = field(compare=False)
     key: Program | None = field(compare=False)
+    fields: frozenset[KeyPath] = field(compare=False)
 
     @property
     def type(self) -> Type:
         """The type of ``reads.NAME``."""
         return INDEX if self.key_text else OBJECTS
+
+    @property
+    def label(self) -> str:
+        """How messages name it."""
+        return f"reads.{self.name} ({self.kind})"
 
     @property
     def place(self) -> str:
@@ -72,8 +81,9 @@ class CompiledRead:
         return CelError(wrong) if wrong else tuple(dict.fromkeys(listed))
 
 
-def compiled_read(read: Read, key: Program | None) -> CompiledRead:
-    """Return a read that is without mistakes, with the program of its key."""
+def compiled_read(read: Read, key: Program | None, used: Iterable[KeyPath]) -> CompiledRead:
+    """Return a read that is without mistakes, with the program of its key and the fields that are
+    ``used`` of its objects."""
     selector = None if read.label_selector is None else read.label_selector.plain()
     text = b"" if selector is None else orjson.dumps(selector, option=orjson.OPT_SORT_KEYS)
     seconds = read.max_staleness_seconds
@@ -88,6 +98,7 @@ def compiled_read(read: Read, key: Program | None) -> CompiledRead:
         name=read.name,
         selector=None if selector is None else Selector(selector),
         key=key,
+        fields=frozenset(used) | ({LABELS} if selector else set()),
     )
 
 
