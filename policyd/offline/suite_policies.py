@@ -38,7 +38,7 @@ class SuitePolicies:
         staged: bool = False,
     ) -> None:
         self._configured = compiled
-        self._compiled = at_stage(compiled, staged=staged).with_reads()
+        self._compiled = at_stage(compiled, staged=staged)
         self._authorizer = authorizer
 
     @classmethod
@@ -120,8 +120,10 @@ class CaseNotes(Recorder):
 
 
 def at_stage(compiled: CompiledPolicySet, *, staged: bool) -> CompiledPolicySet:
-    """Return the same policies with all rollouts over, or with none over."""
-    return compiled.staged if staged else compiled.enforced
+    """Return the same policies with all rollouts over, or with none over. Their reads find what is
+    among the policies and the objects of the case.
+    """
+    return (compiled.staged if staged else compiled.enforced).reading(())
 
 
 def with_state(compiled: CompiledPolicySet, state: CaseState) -> CompiledPolicySet:

@@ -30,7 +30,6 @@ from policyd.errors import ConfigError, PolicySchemaError
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admitter
 from policyd.offline.fields import FieldFinder
-from policyd.policy.compile.params import stored
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.source.loaded_documents import Document
@@ -44,7 +43,7 @@ class ManifestOptions:
 
     ``mutated``: print the manifests to standard output. ``defaults``: evaluate manifests with the
     API server's defaults. ``skips``: named files may have no object. ``changed``: check only what
-    differs from this commit.
+    differs from this commit. ``reads``: other objects that the reads of policies find.
     """
 
     resources: tuple[Path, ...]
@@ -56,6 +55,7 @@ class ManifestOptions:
     defaults: bool = True
     skips: bool = False
     changed: str | None = None
+    reads: tuple[Path, ...] = ()
 
     @property
     def given(self) -> bool:
@@ -112,13 +112,14 @@ def check_manifests(options: ManifestOptions, run: ApplyRun) -> int:
         if is_namespace(each)
     ]
     policies = _with_namespaces(policies, there)
-    policies = _with_objects(policies, known, built)
+    sent = {id(each.document): each.review["request"]["object"] for each in built}
+    others = read_manifests(options.reads).required().documents
+    objects = [sent.get(id(each)) or each.raw for each in (*others, *known)]
+    policies = policies.reading(objects)
     options.namespaces.echo_unknown(policies, [each.review for each in built])
     fields = FieldFinder(
         lambda: run.traced().changed(
-            lambda each: _with_objects(
-                _with_namespaces(each.with_definitions(crds), there), known, built
-            )
+            lambda each: _with_namespaces(each.with_definitions(crds), there).reading(objects)
         )
     )
     admitter = Admitter(policies, run.authorizer, defaults=defaults, fields=fields)
@@ -145,22 +146,6 @@ def _with_namespaces(
     for each in namespaces:
         policies = policies.with_namespace(each)
     return policies
-
-
-def _with_objects(
-    policies: CompiledPolicySet, known: Iterable[Document], built: Iterable[BuiltReview]
-) -> CompiledPolicySet:
-    """Return the same policies, whose reads find the manifests, as the requests have them."""
-    kinds = {(read.api_version, read.kind) for each in policies.policies for read in each.reads}
-    if not kinds:
-        return policies
-    sent = {id(each.document): each.review["request"]["object"] for each in built}
-    objects = [
-        stored(sent.get(id(each)) or each.raw, policies.mapper, policies.defaults)
-        for each in known
-        if (each.raw.get("apiVersion"), each.raw.get("kind")) in kinds
-    ]
-    return policies.with_params(policies.params.including(objects)).with_reads()
 
 
 def _built(

@@ -18,7 +18,7 @@ from policyd.errors import Problem
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.compile.compiled import CompiledPolicy
-from policyd.policy.compile.params import Namespaces, ParamStore
+from policyd.policy.compile.params import Namespaces, ParamStore, stored
 from policyd.policy.compile.read_tables import KnownReads, ReadSource, UnknownReads
 from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.model.suite import Webhook
@@ -61,7 +61,8 @@ class CompiledPolicySet:
     ``problems`` are all problems of the sources, including those of quarantined policies.
     ``suites`` are the PolicyTest documents, ``exemption_ends`` is when each exception expires
     (None: never), ``version`` is the Kubernetes version whose behavior it follows. ``files`` are
-    the classes of documents in each source file (``policy/source/losses.py``).
+    the classes of documents in each source file (``policy/source/losses.py``). ``objects_known``:
+    reads find what is among the params; else only a cluster knows the objects of reads.
     """
 
     policies: tuple[CompiledPolicy, ...]
@@ -78,7 +79,7 @@ class CompiledPolicySet:
     exemption_ends: tuple[datetime | None, ...] = ()
     version: KubernetesVersion = NEWEST
     files: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    reads: ReadSource = UnknownReads("policyd runs without --cluster")
+    objects_known: bool = False
 
     def __post_init__(self) -> None:
         self.policies = tuple(sorted(self.policies, key=lambda policy: policy.sort_key))
@@ -121,9 +122,26 @@ class CompiledPolicySet:
         """Return the same policies with other namespaces."""
         return self._with(namespaces=namespaces)
 
-    def with_reads(self) -> "CompiledPolicySet":
-        """Return the same policies, for which the objects among the params are all that there are."""
-        return self._with(reads=KnownReads(self.params, self.mapper))
+    def reading(self, objects: Iterable[JSONObject]) -> "CompiledPolicySet":
+        """Return the same policies, whose reads find these objects and those among the policies, and
+        no others.
+        """
+        kinds = {(read.api_version, read.kind) for each in self.policies for read in each.reads}
+        if not kinds:
+            return self
+        found = [
+            stored(each, self.mapper, self.defaults)
+            for each in objects
+            if (each.get("apiVersion"), each.get("kind")) in kinds
+        ]
+        return self._with(params=self.params.including(found), objects_known=True)
+
+    @cached_property
+    def reads(self) -> ReadSource:
+        """The objects of reads without a cluster."""
+        if self.objects_known:
+            return KnownReads(self.params, self.mapper)
+        return UnknownReads("policyd runs without --cluster")
 
     def with_params(self, params: ParamStore) -> "CompiledPolicySet":
         """Return the same policies with other params, for evaluation without a cluster."""
@@ -171,6 +189,7 @@ class CompiledPolicySet:
     def _with(self, **fields: object) -> "CompiledPolicySet":
         copy = object.__new__(CompiledPolicySet)
         copy.__dict__.update(self.__dict__, **fields)
+        copy.__dict__.pop("reads", None)
         for stage in ("enforced", "staged"):
             other = copy.__dict__.pop(stage, self)
             if other is not self:
