@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from policyd.json_types import FieldPath
 from policyd.policy.checks.match import check_selector, duplicates, invalid, required
-from policyd.policy.kinds.builtin import BUILTIN_KINDS
+from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.model import names
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.reads import ANY, SAME, Read
@@ -52,7 +52,8 @@ def _check_kind(read: Read, path: FieldPath) -> Iterator[FormProblem]:
             example = "write apiVersion: networking.k8s.io/v1 and kind: Ingress, for example"
             yield required((*path, field), hint=example)
     group, _, version = read.api_version.rpartition("/")
-    if read.api_version and ("/" in group or any(names.dns_1035_label(version))):
+    wrongs = [*names.dns_1035_label(version), *(names.dns_subdomain(group) if group else ())]
+    if read.api_version and wrongs:
         wrong = "must be VERSION, or GROUP/VERSION such as networking.k8s.io/v1"
         yield from invalid((*path, "apiVersion"), read.api_version, [wrong])
     if (group, read.kind) in _SECRET_KINDS or group in _SECRET_GROUPS:
@@ -61,11 +62,15 @@ def _check_kind(read: Read, path: FieldPath) -> Iterator[FormProblem]:
             f"Forbidden: objects of kind {read.kind} cannot be read",
             "they hold credentials or answers about access; read an object that refers to them",
         )
-    elif read.kind and BUILTIN_KINDS.get((read.api_version, read.kind)) is False:
-        if read.given("namespace"):
-            yield FormProblem(
-                (*path, "namespace"),
-                f"Forbidden: objects of kind {read.kind} are in no namespace",
-                "remove namespace",
-                at_key=True,
-            )
+    elif read.given("namespace") and not _is_namespaced(read):
+        yield FormProblem(
+            (*path, "namespace"),
+            f"Forbidden: objects of kind {read.kind} are in no namespace",
+            "remove namespace",
+            at_key=True,
+        )
+
+
+def _is_namespaced(read: Read) -> bool:
+    """Whether its objects may be in namespaces."""
+    return BUILT_IN.namespaced_kind((read.api_version, read.kind)) is not False
