@@ -8,6 +8,9 @@ from policyd._core.match.matcher import Hit
 from policyd._core.schema.types import Field
 
 ROOTS: tuple[str, ...]
+_Gvk = tuple[str, str, str]
+_Reads = Callable[[Any], Any]
+_ReadSlots = tuple[tuple[int, Any], ...]
 
 class _GoTypes(Protocol):
     def go_type(self, gvk: tuple[str, str, str]) -> Field | None: ...
@@ -27,7 +30,7 @@ class Subject:
         authorizer: Any = None,
         within: str = "",
         unreadable: str = "",
-        reads: Callable[[Any], Any] | None = None,
+        reads: _Reads | None = None,
     ) -> None: ...
     @property
     def request(self) -> Any: ...
@@ -57,9 +60,9 @@ def subject_of(
     namespace_object: Any,
     authorizer: Any,
     within: str,
-    kind: tuple[str, str, str],
+    kind: _Gvk,
     go_types: _GoTypes,
-    reads: Callable[[Any], Any] | None,
+    reads: _Reads | None,
 ) -> Subject: ...
 def typing_of(go_types: _GoTypes, roots: tuple[tuple[Any, tuple[str, str, str]], ...]) -> Any: ...
 
@@ -72,8 +75,8 @@ class Frame:
         variables: int,
         used: Container[str],
         typed: bool = False,
-        params_kind: tuple[str, str, str] | None = None,
-        reads: tuple[tuple[int, Any], ...] = (),
+        params_kind: _Gvk | None = None,
+        reads: _ReadSlots = (),
     ) -> None: ...
     @property
     def uses_authorizer(self) -> bool: ...

@@ -23,6 +23,9 @@ from policyd.errors import CostExceeded, DeadlineExceeded
 #: from policyd._core.match.matcher import Hit
 #: from policyd._core.schema.types import Field
 #: ROOTS: tuple[str, ...]
+#: _Gvk = tuple[str, str, str]
+#: _Reads = Callable[[Any], Any]
+#: _ReadSlots = tuple[tuple[int, Any], ...]
 #: class _GoTypes(Protocol):
 #:
 #:     def go_type(self, gvk: tuple[str, str, str]) -> Field | None:
@@ -86,7 +89,7 @@ cdef class Subject:
         str unreadable not None="",
         reads=None,
     ):
-        #: (Any, Any, Any, Any, Any, Any, str, str, Callable[[Any], Any] | None) -> None
+        #: (Any, Any, Any, Any, Any, Any, str, str, _Reads | None) -> None
         self.object = object
         self.old_object = old_object
         self.made_request = request
@@ -168,7 +171,7 @@ def subject_of(
     go_types not None,
     reads,
 ):
-    #: (Hit, Any, Any, AdmissionRequest, Any, Any, str, tuple[str, str, str], _GoTypes, Callable[[Any], Any] | None) -> Subject
+    #: (Hit, Any, Any, AdmissionRequest, Any, Any, str, _Gvk, _GoTypes, _Reads | None) -> Subject
     """The Subject of policies matched by ``hit``. ``request`` is the one ``sent``; policies see the
     kind and resource that they match in it. ``kind`` is that of the objects, ``go_types`` are the
     types of what is read of Go's values.
@@ -222,7 +225,7 @@ cdef class Frame:
         tuple params_kind=None,
         tuple reads=(),
     ):
-        #: (int, dict[str, int], int, Container[str], bool, tuple[str, str, str] | None, tuple[tuple[int, Any], ...]) -> None
+        #: (int, dict[str, int], int, Container[str], bool, _Gvk | None, _ReadSlots) -> None
         if tuple(names)[: len(ROOTS)] != ROOTS:
             raise ValueError(f"the first slots must be those of {ROOTS}")
         self.others = [MISSING] * (slots - len(ROOTS))

@@ -18,8 +18,14 @@ from policyd.errors import Problem
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.compile.compiled import CompiledPolicy
-from policyd.policy.compile.params import Namespaces, ParamStore, stored
-from policyd.policy.compile.read_tables import KnownReads, ReadSource, UnknownReads
+from policyd.policy.compile.params import (
+    KnownReads,
+    Namespaces,
+    ParamStore,
+    UnknownReads,
+    stored,
+)
+from policyd.policy.compile.reads.read_tables import ReadSource
 from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source.loaded_documents import Document
@@ -123,8 +129,8 @@ class CompiledPolicySet:
         return self._with(namespaces=namespaces)
 
     def reading(self, objects: Iterable[JSONObject]) -> "CompiledPolicySet":
-        """Return the same policies, whose reads find these objects and those among the policies, and
-        no others.
+        """Return the same policies, whose reads find these objects and those among the policies,
+        and no others.
         """
         kinds = {(read.api_version, read.kind) for each in self.policies for read in each.reads}
         if not kinds:
@@ -230,8 +236,8 @@ def _remaining(
 def _asks(
     policy: CompiledPolicy, plan: ValidationPlan | MutationPlan | None, params: ParamStore
 ) -> bool:
-    """Whether the policy uses reads, the authorizer, namespaceObject, namespace labels, or params that the
-    sources do not determine.
+    """Whether the policy uses reads, the authorizer, namespaceObject, namespace labels, or params
+    that the sources do not determine.
     """
     kind = policy.param_kind
     if kind is not None and not all(params.settles(kind, b.param_ref) for b in policy.bindings):

@@ -6,12 +6,16 @@ from policyd.policy.model.base import LabelSelector, Model
 SAME, ANY = "same", "any"
 
 
-class Read(Model):
+# ``self`` is a name of Python.
+_SELF = {"include_self": "self"}
+
+
+class PolicyRead(Model):
     """Objects of one kind, which expressions see as ``reads.NAME``: a list, or with a ``key`` a map
     from each key to the list of its objects.
     """
 
-    ALIASES = {"include_self": "self"}
+    ALIASES = _SELF
 
     name: str = ""
     api_version: str = ""

@@ -37,7 +37,7 @@ class LiveCaches:
     """
 
     def __init__(self, client: "ClusterClient", timeout: float, log: Log) -> None:
-        from policyd.cluster.cached import CachedLookups
+        from policyd.cluster.caches.cached_lookups import CachedLookups
 
         self.lookups: CachedLookups = CachedLookups(client)
         self.client = client
@@ -102,7 +102,7 @@ class LiveCaches:
             await following.run(reflector)
 
     async def _follow_params(self, wanted: WantedParams, following: Following) -> None:
-        from policyd.cluster.cached import CachedParams
+        from policyd.cluster.caches.cached_lookups import CachedParams
 
         async for resource in self._served(wanted, following):
             if not isinstance(resource, Failure):
@@ -111,7 +111,7 @@ class LiveCaches:
                 await following.run(cached.reflector)
 
     async def _follow_reads(self, wanted: WantedReads, following: Following) -> None:
-        from policyd.cluster.cached_reads import ReadList
+        from policyd.cluster.caches.cached_reads import ReadList
 
         async for resource in self._served(wanted, following):
             if isinstance(resource, Failure):

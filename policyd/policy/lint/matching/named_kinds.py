@@ -19,7 +19,7 @@ from policyd.policy.lint.run import LintRun
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import AnyPolicy, Policy
 from policyd.policy.model.match import ParamKind
-from policyd.policy.model.reads import Read
+from policyd.policy.model.reads import PolicyRead
 
 RULE = "no-such-resource"
 _EFFECT = "every request that the policy matches follows failurePolicy"
@@ -36,7 +36,7 @@ def advise_named_kinds(run: LintRun) -> Iterator[Problem]:
                 yield document.problem(replace(found, path=(*path, *found.path)), "advice")
 
 
-def _named(policy: AnyPolicy) -> Iterator[tuple[FieldPath, ParamKind | Read]]:
+def _named(policy: AnyPolicy) -> Iterator[tuple[FieldPath, ParamKind | PolicyRead]]:
     if policy.spec.param_kind is not None:
         yield ("spec", "paramKind"), policy.spec.param_kind
     if isinstance(policy, Policy):
@@ -51,7 +51,7 @@ class _Kinds:
     mapper: ResourceMapper
     resources: Resources
 
-    def finding(self, named: ParamKind | Read) -> FormProblem | None:
+    def finding(self, named: ParamKind | PolicyRead) -> FormProblem | None:
         """Return what is wrong with a kind, by its field; None if that is not certain."""
         group, _, version = named.api_version.rpartition("/")
         found = self.mapper.of(named.api_version, named.kind)
@@ -76,6 +76,8 @@ class _Kinds:
         return _problem("kind", named, did_you_mean(named.kind, of_group))
 
 
-def _problem(field: str, named: ParamKind | Read, hint: str, fix: Fix | None = None) -> FormProblem:
+def _problem(
+    field: str, named: ParamKind | PolicyRead, hint: str, fix: Fix | None = None
+) -> FormProblem:
     message = f"{named.api_version} has no kind {named.kind!r}: {_EFFECT}"
     return FormProblem((field,), message, hint, rule=RULE, fix=fix)

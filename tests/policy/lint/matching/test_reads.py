@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policyd.json_types import JSONObject
-from policyd.policy.lint.reads import advise_reads
+from policyd.policy.lint.matching.reads import advise_reads
 from policyd.policy.lint.run import LintRun
 from tests.builders.policies import demand, policy
 from tests.policy_sets import loaded

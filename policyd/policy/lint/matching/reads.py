@@ -9,7 +9,7 @@ from policyd.policy.lint.run import LintRun
 from policyd.policy.model.expressions import KEY, PolicyExpression, expressions_of
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy
-from policyd.policy.model.reads import ANY, Read
+from policyd.policy.model.reads import ANY, PolicyRead
 
 # Macros and functions that look at each object of a list.
 _WALKS = r"\s*+\.\s*+(?:all|exists|exists_one|filter|map|sortBy|transformList)\s*+\("
@@ -28,7 +28,7 @@ def advise_reads(run: LintRun) -> Iterator[Problem]:
 
 
 def _finding(
-    read: Read, path: FieldPath, expressions: Sequence[PolicyExpression]
+    read: PolicyRead, path: FieldPath, expressions: Sequence[PolicyExpression]
 ) -> FormProblem | None:
     use = rf"\breads\s*+\.\s*+{re.escape(read.name)}\b"
     used = [each for each in expressions if re.search(use, each.text)]

@@ -7,9 +7,7 @@ from typing import Protocol
 
 from policyd._core.values.errors import CelError
 from policyd.json_types import JSONObject
-from policyd.policy.compile.params import ParamStore
-from policyd.policy.compile.reads import CompiledRead
-from policyd.policy.kinds.mapping import ResourceMapper
+from policyd.policy.compile.reads.compiled_reads import CompiledRead
 from policyd.policy.model.reads import SAME
 
 # Namespace and name of an object.
@@ -36,7 +34,7 @@ class ReadSource(Protocol):
 
 
 class ReadTable:
-    """The objects of one read. Lists that it has shown are never changed: a change makes new ones."""
+    """The objects of one read. A list that it has shown is never changed: a new one replaces it."""
 
     def __init__(self, read: CompiledRead, resource: tuple[str, str], *, namespaced: bool) -> None:
         self.read = read
@@ -151,36 +149,3 @@ class _Part:
             index[key] = [self._objects[each][0] for each in members]
         else:
             del index[key], self._members[key]
-
-
-class KnownReads:
-    """A ReadSource of documents: they are all objects that there are."""
-
-    def __init__(self, objects: ParamStore, mapper: ResourceMapper) -> None:
-        self._objects = objects
-        self._mapper = mapper
-        self._tables: dict[CompiledRead, ReadTable] = {}
-
-    def table(self, read: CompiledRead) -> ReadTable:
-        """Return the objects of a read."""
-        made = self._tables.get(read)
-        if made is None:
-            found = self._mapper.of(read.api_version, read.kind)
-            resource = (found.group, found.resource)
-            made = ReadTable(read, resource, namespaced=found.namespaced)
-            kind = self._objects.kind_in((read.api_version, read.kind), found.namespaced)
-            for key, each in kind.objects.items():
-                made.put(key, each)
-            self._tables[read] = made
-        return made
-
-
-class UnknownReads:
-    """A ReadSource that has nothing, with the reason why."""
-
-    def __init__(self, why: str) -> None:
-        self._why = why
-
-    def table(self, read: CompiledRead) -> CelError:
-        """Return the error of every read."""
-        return CelError(f"{read.label}: {self._why}")

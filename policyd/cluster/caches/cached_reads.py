@@ -14,8 +14,8 @@ from policyd.cluster.namespaces import kept
 from policyd.cluster.objects import ObjectClient
 from policyd.cluster.watching import Reflector, Watched
 from policyd.json_types import JSONObject
-from policyd.policy.compile.read_tables import ObjectKey, ReadTable
-from policyd.policy.compile.reads import CompiledRead
+from policyd.policy.compile.reads.compiled_reads import CompiledRead
+from policyd.policy.compile.reads.read_tables import ObjectKey, ReadTable
 from policyd.policy.kinds.served_resource import Served
 
 _NAMESPACE = ("metadata", "namespace")

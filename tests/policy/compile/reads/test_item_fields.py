@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policyd.cel.env import Environment
-from policyd.policy.compile.item_fields import ItemFields, KeyPath
-from policyd.policy.compile.reads import INDEX, OBJECTS
+from policyd.policy.compile.fields import KeyPath
+from policyd.policy.compile.reads.compiled_reads import INDEX, OBJECTS
+from policyd.policy.compile.reads.item_fields import ItemFields
 
 ENVIRONMENT = Environment.admission().extend({"reads.m": INDEX, "reads.l": OBJECTS})
 

@@ -1,6 +1,6 @@
-"""Reads of a policy, compiled: which objects, by which index, with which bounds. Finds no objects."""
+"""Compiled reads: which objects, by which index, with which bounds. Finds no objects."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import orjson
@@ -9,11 +9,14 @@ from policyd._core.eval.program import Program
 from policyd._core.match.selectors import Selector
 from policyd._core.values.errors import CelError
 from policyd.cel.types.types import DYN, STRING, Type, list_of, map_of
-from policyd.errors import BudgetExceeded, EvaluationError
+from policyd.errors import BudgetExceeded, EvaluationError, Problem
 from policyd.json_types import JSONObject
-from policyd.policy.compile.item_fields import KeyPath
+from policyd.policy.compile.fields import KeyPath
+from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.model.base import labels_of
-from policyd.policy.model.reads import ANY, SAME, Read
+from policyd.policy.model.findings import FormProblem
+from policyd.policy.model.reads import ANY, SAME, PolicyRead
+from policyd.policy.source.loaded_documents import Document
 
 # What an index maps a key to, and what a read without a key is.
 OBJECTS = list_of(DYN)
@@ -29,8 +32,8 @@ class CompiledRead:
     """One read. Two that are equal show the same objects, whatever policy they are of.
 
     ``namespace`` is ``SAME``, ``ANY`` or a name; ``selection`` and ``key_text`` are the text of the
-    selector and of the key; ``fields`` are the paths of keys that the policy uses of an object, with
-    all below them.
+    selector and of the key; ``fields`` are the paths of keys that the policy uses of an object,
+    with all below them.
     """
 
     api_version: str
@@ -81,7 +84,7 @@ class CompiledRead:
         return CelError(wrong) if wrong else tuple(dict.fromkeys(listed))
 
 
-def compiled_read(read: Read, key: Program | None, used: Iterable[KeyPath]) -> CompiledRead:
+def compiled_read(read: PolicyRead, key: Program | None, used: Iterable[KeyPath]) -> CompiledRead:
     """Return a read that is without mistakes, with the program of its key and the fields that are
     ``used`` of its objects."""
     selector = None if read.label_selector is None else read.label_selector.plain()
@@ -102,7 +105,7 @@ def compiled_read(read: Read, key: Program | None, used: Iterable[KeyPath]) -> C
     )
 
 
-def read_type(read: Read) -> Type:
+def read_type(read: PolicyRead) -> Type:
     """Return the type of ``reads.NAME``."""
     return INDEX if read.key.strip() else OBJECTS
 
@@ -113,3 +116,13 @@ def _wrong(keys: list[object]) -> Iterator[str]:
             yield f"a key is not a string but {type(each).__name__}"
         elif len(each) > MAX_KEY_CHARS:
             yield f"a key has {len(each)} characters; at most {MAX_KEY_CHARS} are allowed"
+
+
+def misplaced(document: Document, reads: Sequence[PolicyRead]) -> Iterator[Problem]:
+    """Yield the problem of each read that names a namespace for a kind without namespaces."""
+    for index, read in enumerate(reads):
+        kind = (read.api_version, read.kind)
+        if read.given("namespace") and BUILT_IN.namespaced_kind(kind) is False:
+            wrong = f"Forbidden: objects of kind {read.kind} are in no namespace"
+            path = ("spec", "reads", index, "namespace")
+            yield document.problem(FormProblem(path, wrong, "remove namespace", at_key=True))
