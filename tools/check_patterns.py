@@ -62,6 +62,7 @@ ALLOWED = {
     "policyd/pattern/leaves.py": "a range of numbers, marks of another language in a pattern",
     "policyd/pattern/marks.py": "a key in brackets",
     "policyd/policy/lint/document_advice.py": "the use of a variable: its name is an identifier",
+    "policyd/policy/lint/matching/reads.py": "the use of a read: its name is an identifier",
     "policyd/policy/source/lint_comments.py": "comments of policies",
     "policyd/policy/model/exceptions.py": "a date of ten characters",
     "policyd/policy/model/names.py": "names of Kubernetes",
@@ -86,6 +87,11 @@ ALLOWED = {
 # Patterns that are only known at run time, and an example of each.
 COMPUTED = {
     ("policyd/policy/lint/document_advice.py", r"\bvariables\s*+(?:\.\s*+(?:\?\s*+)?name\b|\[)"),
+    ("policyd/policy/lint/matching/reads.py", r"\breads\s*+\.\s*+name\b"),
+    (
+        "policyd/policy/lint/matching/reads.py",
+        r"\breads\s*+\.\s*+name\b\s*+\.\s*+(?:all|exists|filter)\s*+\(",
+    ),
 }
 SIZES = (22, 200, 4_000)
 SLOW = 10_000_000  # nanoseconds; a linear pattern takes less than a tenth of this

@@ -178,7 +178,7 @@ def matched(entry: Entry) -> Iterator[str]:
 
 
 def example(entry: Entry) -> str:
-    """The message of the first denied case of the suite, or else the first patch."""
+    """The message of the first denied case of the suite, or else the first patch or warning."""
     answers: list[AdmissionResponse] = []
     (document,) = loader.load([entry.folder / "suite.yaml"]).documents
     policies = SuitePolicies.of(document, compiler.compile_strict(loader.load([entry.folder])))
@@ -209,7 +209,10 @@ def example(entry: Entry) -> str:
     for response in answers:
         if response.patch is not None:
             return shown(json.loads(response.patch))
-    raise LookupError(f"{entry.path}: expected a case that is denied or mutated")
+    for response in answers:
+        if response.warnings:
+            return response.warnings[0]
+    raise LookupError(f"{entry.path}: expected a case that is denied, mutated or warned about")
 
 
 def shown(patch: list[Any]) -> str:

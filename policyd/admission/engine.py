@@ -50,7 +50,13 @@ def review(
     started = perf_counter_ns()
     deadline = bounded(deadline, started)
     recorder = recorder or _UNRECORDED
-    subjects = Subjects(request, policy_set.namespaces, authorizer, schemas=policy_set.schemas)
+    subjects = Subjects(
+        request,
+        policy_set.namespaces,
+        authorizer,
+        schemas=policy_set.schemas,
+        reads=policy_set.reads,
+    )
     applicable = Applicable(policy_set, subjects, policy_set.params, webhook)
     matches = applicable.match(only)
     matched = perf_counter_ns()

@@ -12,7 +12,7 @@ from policyd.admission.review import AdmissionRequest
 RequestResult = Literal["allowed", "denied", "error", "shed", "bad_request"]
 Phase = Literal["decode", "queue", "match", "lookup", "evaluate", "patch", "encode"]
 ShedReason = Literal["requests", "bytes", "stalled", "queue", "deadline"]
-LookupKind = Literal["authorizer", "namespace", "param", "kind", "definition"]
+LookupKind = Literal["authorizer", "namespace", "param", "kind", "definition", "read"]
 LookupResult = Literal["success", "error", "timeout"]
 Happening = Literal[
     "denial", "warning", "error", "conflict", "exemption", "would_deny", "would_mutate"

@@ -11,10 +11,12 @@ from policyd._core.match.matcher import Hit
 from policyd._core.plan.plan import Subject, subject_of
 from policyd._core.values.errors import CelError
 from policyd.admission.lookups.authorizer import Authorizer
+from policyd.admission.lookups.reads import reads_of
 from policyd.admission.lookups.sources import NamespaceSource
 from policyd.admission.review import AdmissionRequest
 from policyd.json_types import JSON
 from policyd.mutation.schemas.schemas import Schemas
+from policyd.policy.compile.reads.read_tables import ReadSource
 from policyd.policy.kinds.controllers import pod_of, template_path
 
 POD = ("", "v1", "Pod")
@@ -32,12 +34,14 @@ class Subjects:
         authorizer: Authorizer | None = None,
         *,
         schemas: Schemas,
+        reads: ReadSource,
     ) -> None:
         self.request = request
         self.object: JSON = request.object
         self.namespaces = namespaces
         self.authorizer = authorizer
         self.schemas = schemas
+        self._reads = reads_of(reads, request)
         # Few policies see it.
         self._namespace = partial(_namespace, namespaces, request) if request.namespace else None
         self._made: dict[tuple[GvkTuple, GvkTuple, bool], Subject] = {}
@@ -71,6 +75,7 @@ class Subjects:
                 within,
                 POD if as_pod else hit.kind,
                 self.schemas,
+                self._reads,
             )
         return made
 

@@ -48,7 +48,11 @@ async def review_with(
     recorder = recorder or Recorder()
     tasks = LookupTasks(client, recorder)
     subjects = Subjects(
-        request, LookedUpNamespaces(tasks.namespace), tasks, schemas=policy_set.schemas
+        request,
+        LookedUpNamespaces(tasks.namespace),
+        tasks,
+        schemas=policy_set.schemas,
+        reads=tasks,
     )
     params = LookedUpParams(policy_set.params, tasks.kind, tasks.params)
     applicable = Applicable(policy_set, subjects, params, webhook)

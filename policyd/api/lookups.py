@@ -7,6 +7,8 @@ from typing import Protocol, TypeVar
 from policyd.admission.lookups.authorizer import AccessDecision, Attributes, Authorizer, Failure
 from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.json_types import JSONObject
+from policyd.policy.compile.reads.compiled_reads import CompiledRead
+from policyd.policy.compile.reads.read_tables import ReadTable
 from policyd.policy.kinds.served_resource import Served
 
 _log = logging.getLogger("policyd.lookups")
@@ -105,6 +107,14 @@ class LookupCluster:
     def known_params(self, question: ParamsOf) -> tuple[JSONObject, ...] | None:
         """Return None: nothing is cached."""
         return None
+
+    async def table(self, read: CompiledRead) -> ReadTable | Failure:
+        """Return why there are no objects of reads."""
+        return self.known_table(read)
+
+    def known_table(self, read: CompiledRead) -> Failure:
+        """Return why there are no objects of reads."""
+        return Failure("lookups have no objects of reads")
 
 
 async def _found(answer: Awaitable[Found | Failure]) -> Found | Failure:

@@ -114,6 +114,15 @@ class PolicySet:
         evaluator = self._evaluator
         return PolicySet(evaluator.policies.enforced, evaluator.authorizer)
 
+    def reading(self, *objects: Mapping[str, JSON] | Iterable[Mapping[str, JSON]]) -> "PolicySet":
+        """The same policies, whose reads find these objects and those among the policies, and no
+        others. Each argument is an object, or an iterable of objects. Without objects a read is an
+        error.
+        """
+        evaluator = self._evaluator
+        known = evaluator.policies.reading([dict(each) for each in _objects(objects)])
+        return PolicySet(known, evaluator.authorizer)
+
     def review(
         self,
         review: Mapping[str, JSON] | bytes,

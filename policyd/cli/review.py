@@ -92,13 +92,14 @@ def command(
     _, policies = loaded(paths, version)
     if enforce_all:
         policies = policies.enforced
+    policies = policies.reading(request.others())
     if jsonl:
         _answer_lines(policies, webhook, request, authorizer, file)
         return
     source = read_source(file)
     if as_object or holds_manifests(source):
-        (given,), namespaces, definitions = request.read_one(source, policies.mapper)
-        policies = policies.with_definitions(definitions)
+        (given,), namespaces, definitions, objects = request.read_one(source, policies.mapper)
+        policies = policies.with_definitions(definitions).reading(objects)
         for each in namespaces:
             policies = policies.with_namespace(each)
         body: bytes | JSONObject = given.review

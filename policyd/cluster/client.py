@@ -37,6 +37,8 @@ from policyd.cluster.cache import LookupCache
 from policyd.cluster.params import Get
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
+from policyd.policy.compile.reads.compiled_reads import CompiledRead
+from policyd.policy.compile.reads.read_tables import ReadTable
 from policyd.policy.kinds.served_resource import Served
 
 Answer = TypeVar("Answer")
@@ -154,6 +156,14 @@ class ClusterClient:
     def known_params(self, question: ParamsOf) -> tuple[JSONObject, ...] | None:
         """The objects if they are cached, else None."""
         return self._params.known(question)
+
+    def known_table(self, read: CompiledRead) -> Failure:
+        """Why there are no objects of reads: they are not queried, only followed."""
+        return Failure("the objects are not followed")
+
+    async def table(self, read: CompiledRead) -> ReadTable | Failure:
+        """The same."""
+        return self.known_table(read)
 
     async def params(self, question: ParamsOf) -> tuple[JSONObject, ...] | Failure:
         """Look up objects of a kind; raises nothing."""

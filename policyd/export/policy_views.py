@@ -87,6 +87,8 @@ def views_of(
     if "timeoutSeconds" in raw:
         text = "a policy in the API server has no timeout of its own"
         reasons.append(Reason("spec.timeoutSeconds", text))
+    if spec.reads:
+        reasons.append(Reason("spec.reads", "a policy in the API server reads no other objects"))
     reasons += _rules(spec, raw)
     views: list[View] = []
     for view in _bare(policy, raw, version, now):

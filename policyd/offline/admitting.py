@@ -197,7 +197,13 @@ class Admitter:
         held: list[UnappliedMutation] = []
 
         def call(request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
-            subjects = Subjects(request, namespaces, self.authorizer, schemas=policies.schemas)
+            subjects = Subjects(
+                request,
+                namespaces,
+                self.authorizer,
+                schemas=policies.schemas,
+                reads=policies.reads,
+            )
             applicable = Applicable(policies, subjects, params, webhook)
             matches = applicable.match(only)
             matched.update((policy.name, None) for policy, _ in matches)

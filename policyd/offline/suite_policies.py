@@ -120,23 +120,25 @@ class CaseNotes(Recorder):
 
 
 def at_stage(compiled: CompiledPolicySet, *, staged: bool) -> CompiledPolicySet:
-    """Return the same policies with all rollouts over, or with none over."""
-    return compiled.staged if staged else compiled.enforced
+    """Return the same policies with all rollouts over, or with none over. Their reads find what is
+    among the policies and the objects of the case.
+    """
+    return (compiled.staged if staged else compiled.enforced).reading(())
 
 
 def with_state(compiled: CompiledPolicySet, state: CaseState) -> CompiledPolicySet:
-    """Return the same policies with the namespaces and params of a case. Definitions among the
-    params count as those of the policies.
+    """Return the same policies with the namespaces and objects of a case. Definitions among the
+    objects count as those of the policies.
     """
-    compiled = compiled.with_definitions(definitions_among(state.params))
+    compiled = compiled.with_definitions(definitions_among(state.objects))
     for namespace in state.namespaces:
         compiled = compiled.with_namespace(namespace)
-    if not state.params:
+    if not state.objects:
         return compiled
-    params: Sequence[JSONObject] = state.params
+    objects: Sequence[JSONObject] = state.objects
     if state.defaults:
-        params = [stored(each, compiled.mapper, compiled.defaults) for each in params]
-    return compiled.with_params(compiled.params.including(params))
+        objects = [stored(each, compiled.mapper, compiled.defaults) for each in objects]
+    return compiled.with_params(compiled.params.including(objects))
 
 
 def authorizer_in(state: CaseState, usual: Authorizer | None) -> Authorizer | None:

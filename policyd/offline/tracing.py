@@ -56,7 +56,9 @@ class TracedPolicies:
     ) -> "TracedEvaluation":
         """Match the policies of one webhook; ``only`` selects them."""
         policies, namespaces = self.policies, lookups.namespaces or self.policies.namespaces
-        subjects = Subjects(request, namespaces, lookups.authorizer, schemas=policies.schemas)
+        subjects = Subjects(
+            request, namespaces, lookups.authorizer, schemas=policies.schemas, reads=policies.reads
+        )
         applicable = Applicable(policies, subjects, lookups.params or policies.params, webhook)
         return TracedEvaluation(self, webhook, applicable, applicable.match(only))
 

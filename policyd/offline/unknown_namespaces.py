@@ -44,7 +44,9 @@ class UnknownNamespaces:
     def _read(self, request: AdmissionRequest) -> Iterator[tuple[CompiledPolicy, NamespacePart]]:
         """Yield the policies that read the namespace of a request, with what they read."""
         policies = self._policies
-        subjects = Subjects(request, policies.namespaces, schemas=policies.schemas)
+        subjects = Subjects(
+            request, policies.namespaces, schemas=policies.schemas, reads=policies.reads
+        )
         for webhook in BOTH:
             applicable = Applicable(policies, subjects, policies.params, webhook)
             for policy, _ in applicable.match(None):

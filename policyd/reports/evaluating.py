@@ -50,7 +50,11 @@ class ObjectEvaluator:
         """Evaluate these policies for the request of a review."""
         request = decode(review)
         subjects = Subjects(
-            request, self.namespaces, self.authorizer, schemas=self.policies.schemas
+            request,
+            self.namespaces,
+            self.authorizer,
+            schemas=self.policies.schemas,
+            reads=self.policies.reads,
         )
         applicable = Applicable(self.policies, subjects, self.params, "validate")
         matches = applicable.match(lambda policy: policy.sort_key in only)

@@ -85,6 +85,7 @@ class Watcher:
             works["definitions"] = partial(self.cluster.definitions.watch, self.store)
             works["namespaces"] = caches.namespaces.run
             works["params"] = caches.params.run
+            works["reads"] = caches.reads.run
         if self.callers is not None:
             works["token-keys"] = self.callers.run
         tasks = []

@@ -136,7 +136,7 @@ def compared(folder: Path, *library: Path, defaults: bool) -> set[bool]:
     done = CliRunner().invoke(policyd, ["apply", *flags, "--format", "json", str(given)])
     rows = json.loads(done.stdout)
     assert len(rows) == len(manifests())
-    policies = PolicySet.load(paths)
+    policies = PolicySet.load(paths).reading(manifests())
     completed = policies._evaluator.policies.defaults.applied
     for obj, row in zip(manifests(), rows, strict=True):
         review = build_review(obj, policies=policies, defaults=defaults)

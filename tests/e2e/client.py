@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from policyd.policy.kinds.plural import plural as plural_of
 from tests.e2e.cluster import Cluster
 from tests.server.process import until
 
@@ -138,8 +139,7 @@ def collection(thing: Mapping[str, Any]) -> str:
     version = thing["apiVersion"]
     base = f"/apis/{version}" if "/" in version else f"/api/{version}"
     namespace = thing["metadata"].get("namespace")
-    kind = thing["kind"].lower()
-    plural = f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
+    plural = plural_of(thing["kind"])
     return f"{base}/namespaces/{namespace}/{plural}" if namespace else f"{base}/{plural}"
 
 

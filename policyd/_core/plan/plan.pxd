@@ -30,6 +30,7 @@ cdef class Subject:
     cdef object made_conditions
     cdef readonly object namespace_object
     cdef readonly object authorizer
+    cdef readonly object reads      # gives what a read shows, or None
     cdef readonly str within
     cdef readonly str unreadable
     cdef list roots                 # the first slots of every policy, without request and params
@@ -52,6 +53,7 @@ cdef class Frame:
     cdef tuple params_kind   # group, version and kind of params
     cdef int authorizer      # slots, or -1
     cdef int request_resource
+    cdef readonly tuple reads  # slots of reads.NAME, each with its read
     cdef readonly int variables
 
 

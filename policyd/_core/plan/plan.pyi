@@ -1,4 +1,4 @@
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Any, Protocol, final
 
 from policyd._core.counting.counters import PolicyCounters
@@ -8,6 +8,9 @@ from policyd._core.match.matcher import Hit
 from policyd._core.schema.types import Field
 
 ROOTS: tuple[str, ...]
+_Gvk = tuple[str, str, str]
+_Reads = Callable[[Any], Any]
+_ReadSlots = tuple[tuple[int, Any], ...]
 
 class _GoTypes(Protocol):
     def go_type(self, gvk: tuple[str, str, str]) -> Field | None: ...
@@ -27,6 +30,7 @@ class Subject:
         authorizer: Any = None,
         within: str = "",
         unreadable: str = "",
+        reads: _Reads | None = None,
     ) -> None: ...
     @property
     def request(self) -> Any: ...
@@ -42,6 +46,8 @@ class Subject:
     @property
     def authorizer(self) -> Any: ...
     @property
+    def reads(self) -> Any: ...
+    @property
     def within(self) -> str: ...
     @property
     def unreadable(self) -> str: ...
@@ -54,8 +60,9 @@ def subject_of(
     namespace_object: Any,
     authorizer: Any,
     within: str,
-    kind: tuple[str, str, str],
+    kind: _Gvk,
     go_types: _GoTypes,
+    reads: _Reads | None,
 ) -> Subject: ...
 def typing_of(go_types: _GoTypes, roots: tuple[tuple[Any, tuple[str, str, str]], ...]) -> Any: ...
 
@@ -68,12 +75,15 @@ class Frame:
         variables: int,
         used: Container[str],
         typed: bool = False,
-        params_kind: tuple[str, str, str] | None = None,
+        params_kind: _Gvk | None = None,
+        reads: _ReadSlots = (),
     ) -> None: ...
     @property
     def uses_authorizer(self) -> bool: ...
     @property
     def sees_namespace(self) -> bool: ...
+    @property
+    def reads(self) -> tuple[Any, ...]: ...
     @property
     def variables(self) -> int: ...
 

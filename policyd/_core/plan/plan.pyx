@@ -23,6 +23,9 @@ from policyd.errors import CostExceeded, DeadlineExceeded
 #: from policyd._core.match.matcher import Hit
 #: from policyd._core.schema.types import Field
 #: ROOTS: tuple[str, ...]
+#: _Gvk = tuple[str, str, str]
+#: _Reads = Callable[[Any], Any]
+#: _ReadSlots = tuple[tuple[int, Any], ...]
 #: class _GoTypes(Protocol):
 #:
 #:     def go_type(self, gvk: tuple[str, str, str]) -> Field | None:
@@ -69,7 +72,8 @@ cdef class Subject:
     ``namespace_object`` may be a function; it is called when a policy needs the value and returns
     it or raises Unanswered. ``authorizer`` checks access for the variable of that name (see
     ``lib/authz.pxd``); None: there is none. ``within`` is the path of the object in the object of
-    the request ("" or the path of a pod template). ``unreadable`` says why the review cannot be
+    the request ("" or the path of a pod template). ``reads`` is called with each read that a policy
+    uses and returns its list, map or CelError. ``unreadable`` says why the review cannot be
     evaluated ("": it can): each policy that matches fails once its matchConditions hold.
     """
 
@@ -83,8 +87,9 @@ cdef class Subject:
         authorizer=None,
         str within not None="",
         str unreadable not None="",
+        reads=None,
     ):
-        #: (Any, Any, Any, Any, Any, Any, str, str) -> None
+        #: (Any, Any, Any, Any, Any, Any, str, str, _Reads | None) -> None
         self.object = object
         self.old_object = old_object
         self.made_request = request
@@ -93,6 +98,7 @@ cdef class Subject:
         self.authorizer = authorizer
         self.within = within
         self.unreadable = unreadable
+        self.reads = reads
         self.roots = [object, old_object, None, namespace_object, None]
         self.shared = {}
 
@@ -144,6 +150,7 @@ cdef class Subject:
         other.authorizer = self.authorizer
         other.within = self.within
         other.unreadable = self.unreadable
+        other.reads = self.reads
         other.roots = self.roots[:]
         other.roots[0] = object
         other.shared = {}
@@ -162,8 +169,9 @@ def subject_of(
     str within not None,
     tuple kind not None,
     go_types not None,
+    reads,
 ):
-    #: (Hit, Any, Any, AdmissionRequest, Any, Any, str, tuple[str, str, str], _GoTypes) -> Subject
+    #: (Hit, Any, Any, AdmissionRequest, Any, Any, str, _Gvk, _GoTypes, _Reads | None) -> Subject
     """The Subject of policies matched by ``hit``. ``request`` is the one ``sent``; policies see the
     kind and resource that they match in it. ``kind`` is that of the objects, ``go_types`` are the
     types of what is read of Go's values.
@@ -173,6 +181,7 @@ def subject_of(
     made.sent, made.hit = sent, hit
     made.namespace_object, made.authorizer = namespace_object, authorizer
     made.within, made.unreadable = within, sent.unreadable
+    made.reads = reads
     made.roots = [object, old_object, None, namespace_object, None]
     made.shared = {}
     made.typed = typed_values(go_types, kind)
@@ -214,8 +223,9 @@ cdef class Frame:
         used,
         bint typed=False,
         tuple params_kind=None,
+        tuple reads=(),
     ):
-        #: (int, dict[str, int], int, Container[str], bool, tuple[str, str, str] | None) -> None
+        #: (int, dict[str, int], int, Container[str], bool, _Gvk | None, _ReadSlots) -> None
         if tuple(names)[: len(ROOTS)] != ROOTS:
             raise ValueError(f"the first slots must be those of {ROOTS}")
         self.others = [MISSING] * (slots - len(ROOTS))
@@ -227,6 +237,7 @@ cdef class Frame:
         self.sees_request = "request" in used
         self.typed = typed
         self.params_kind = params_kind
+        self.reads = reads
 
 
 cdef object run(Program program, Activation act, int64_t* budget):
@@ -293,6 +304,9 @@ cdef class Plan:
             slots[NAMESPACE_OBJECT] = value() if callable(value) else value
         if self.frame.uses_authorizer:
             self.authorize(slots, subject)
+        if self.frame.reads:
+            for slot, read in self.frame.reads:
+                slots[slot] = subject.reads(read)
         return 0
 
     cdef Activation next_activation(self, Subject subject, object params, int64_t deadline):

@@ -9,12 +9,16 @@ from collections.abc import Awaitable, Callable
 from time import perf_counter_ns
 from typing import Any, Protocol, TypeVar
 
+from policyd._core.values.errors import CelError
 from policyd.admission.lookups.authorizer import AccessDecision, Attributes, Failure
 from policyd.admission.lookups.evaluations import Evaluation, Lookup
 from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.admission.lookups.sources import NamespaceName
 from policyd.admission.recorder import LookupKind, LookupResult, Recorder
+from policyd.errors import Unanswered
 from policyd.json_types import JSONObject
+from policyd.policy.compile.reads.compiled_reads import CompiledRead
+from policyd.policy.compile.reads.read_tables import ReadTable
 from policyd.policy.kinds.served_resource import Served
 
 _LATE = Failure("there was no answer in time")
@@ -45,6 +49,12 @@ class LookupClient(Protocol):
 
     def known_params(self, question: ParamsOf) -> tuple[JSONObject, ...] | None:
         """Return them if known without a query, else None."""
+
+    async def table(self, read: CompiledRead) -> ReadTable | Failure:
+        """Return the objects of a read as soon as they are known."""
+
+    def known_table(self, read: CompiledRead) -> ReadTable | Failure | None:
+        """Return them if they are known now, else None."""
 
 
 class LookupTasks:
@@ -82,6 +92,16 @@ class LookupTasks:
         if known is not None:
             return known
         return self._look_up("param", question, lambda: self._client.params(question))
+
+    def table(self, read: CompiledRead) -> ReadTable | CelError:
+        """Return the objects of a read; raises Unanswered while they are not known."""
+        found = self._client.known_table(read)
+        if found is None:
+            found = self._look_up("read", read, lambda: self._client.table(read))
+        if found is None:
+            unknown = f"{read.label}: the first list of these objects is not complete"
+            raise Unanswered(read, unknown)
+        return CelError(f"{read.label}: {found.why}") if isinstance(found, Failure) else found
 
     def clock(self) -> int:
         """``perf_counter_ns`` less the time spent waiting for lookups."""

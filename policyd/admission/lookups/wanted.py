@@ -11,6 +11,7 @@ from policyd.admission.lookups.params import selector_text
 from policyd.policy.compile.compiled import CompiledParamRef, CompiledPolicy
 from policyd.policy.compile.params import ParamStore
 from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.compile.reads.compiled_reads import CompiledRead
 
 # The fields of each namespace that policies read, by their keys; empty if they need none.
 WantedNamespaces = frozenset[tuple[str, ...]]
@@ -41,16 +42,60 @@ class WantedParams:
 
 
 @dataclass(frozen=True, slots=True)
+class WantedReads:
+    """Objects of one kind that reads show, with the paths of keys that are used of them: of all
+    namespaces, or of one.
+    """
+
+    api_version: str
+    kind: str
+    namespace: str
+    fields: frozenset[tuple[str, ...]]
+    reads: frozenset[CompiledRead] = field(compare=False)
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """Which objects they are, whatever is used of them."""
+        return self.api_version, self.kind, self.namespace
+
+
+@dataclass(frozen=True, slots=True)
 class WantedLookups:
-    """Which namespaces and params policies may need."""
+    """Which namespaces, params and objects of reads policies may need."""
 
     namespaces: WantedNamespaces = frozenset()
     params: frozenset[WantedParams] = frozenset()
+    reads: frozenset[WantedReads] = frozenset()
 
 
 def wanted_lookups(policies: CompiledPolicySet) -> WantedLookups:
     """Return what these policies may look up, authorizer checks apart."""
-    return WantedLookups(_namespaces(policies.policies), _params(policies))
+    return WantedLookups(
+        _namespaces(policies.policies), _params(policies), _reads(policies.policies)
+    )
+
+
+def _reads(policies: Iterable[CompiledPolicy]) -> frozenset[WantedReads]:
+    kinds: dict[tuple[str, str], list[CompiledRead]] = {}
+    for policy in policies:
+        for read in policy.reads:
+            kinds.setdefault((read.api_version, read.kind), []).append(read)
+    return frozenset(
+        WantedReads(*kind, place, fields_of(those), frozenset(those))
+        for kind, listed in kinds.items()
+        for places in [{read.place for read in listed}]
+        # One list of all namespaces serves the reads of single ones, too.
+        for place in ({""} if "" in places else places)
+        for those in [[read for read in listed if place in ("", read.place)]]
+    )
+
+
+def fields_of(reads: Iterable[CompiledRead]) -> frozenset[tuple[str, ...]]:
+    """Return the fields that any of these reads uses, without those below others."""
+    used = frozenset(path for read in reads for path in read.fields)
+    return frozenset(
+        path for path in used if not any(path[:end] in used for end in range(len(path)))
+    )
 
 
 def _namespaces(policies: Iterable[CompiledPolicy]) -> WantedNamespaces:

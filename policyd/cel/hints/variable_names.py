@@ -97,6 +97,18 @@ def _known_elsewhere(unknown: _Unknown) -> str:
     return f"write object.{name}" if name in _OF_OBJECT else ""
 
 
+def _read(unknown: _Unknown) -> str:
+    """Return the remedy for ``reads.NAME``: each is a variable with a dot in its name."""
+    if unknown.name != "reads":
+        return ""
+    known = [each for each in unknown.declared if each.startswith("reads.")]
+    if not known:
+        return "declare spec.reads of a policyd.dev/v1 Policy"
+    parent = unknown.parent
+    close = near(f"reads.{parent.field}", known) if isinstance(parent, Select) else ""
+    return f"did you mean {close}?" if close else f"declared are {listed(known)}"
+
+
 def _constant(unknown: _Unknown) -> str:
     quoted = unknown.compared and unknown.name.isupper() and len(unknown.name) > 1
     return f"write '{unknown.name}' in quotes" if quoted else ""
@@ -137,6 +149,7 @@ _HINTERS: tuple[Callable[[_Unknown], str], ...] = (
     _special,
     _namespaced,
     _known_elsewhere,
+    _read,
     _constant,
     _aliased,
     _misspelt,

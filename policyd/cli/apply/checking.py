@@ -43,7 +43,7 @@ class ManifestOptions:
 
     ``mutated``: print the manifests to standard output. ``defaults``: evaluate manifests with the
     API server's defaults. ``skips``: named files may have no object. ``changed``: check only what
-    differs from this commit.
+    differs from this commit. ``reads``: other objects that the reads of policies find.
     """
 
     resources: tuple[Path, ...]
@@ -55,6 +55,7 @@ class ManifestOptions:
     defaults: bool = True
     skips: bool = False
     changed: str | None = None
+    reads: tuple[Path, ...] = ()
 
     @property
     def given(self) -> bool:
@@ -111,10 +112,14 @@ def check_manifests(options: ManifestOptions, run: ApplyRun) -> int:
         if is_namespace(each)
     ]
     policies = _with_namespaces(policies, there)
+    sent = {id(each.document): each.review["request"]["object"] for each in built}
+    others = read_manifests(options.reads).required().documents
+    objects = [sent.get(id(each)) or each.raw for each in (*others, *known)]
+    policies = policies.reading(objects)
     options.namespaces.echo_unknown(policies, [each.review for each in built])
     fields = FieldFinder(
         lambda: run.traced().changed(
-            lambda each: _with_namespaces(each.with_definitions(crds), there)
+            lambda each: _with_namespaces(each.with_definitions(crds), there).reading(objects)
         )
     )
     admitter = Admitter(policies, run.authorizer, defaults=defaults, fields=fields)

@@ -31,6 +31,7 @@ from policyd.cli.shared.request import (
     GROUP,
     OLD,
     OPERATION,
+    READS,
     RESOURCE,
     USER,
 )
@@ -94,6 +95,7 @@ _OF_MANIFESTS = (
 @policies_option()
 @OPERATION
 @OLD
+@READS
 @USER
 @GROUP
 @RESOURCE
@@ -176,6 +178,7 @@ def command(
     groups: tuple[str, ...],
     namespace_labels: dict[str, str] | None,
     namespace_annotations: dict[str, str] | None,
+    reads: tuple[Path, ...],
     authorizer: Authorizer | None,
     defaults: bool,
     enforce_all: bool,
@@ -218,6 +221,7 @@ def command(
         defaults,
         skips,
         changed,
+        reads,
     )
     if cluster is not None and (operation or resource or options.given):
         raise click.UsageError(_OF_MANIFESTS)

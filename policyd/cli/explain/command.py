@@ -120,8 +120,12 @@ def command(
     """
     sources = require_policies(require(load(paths, version=version)), paths)
     explainer = Explainer.of_sources(sources)
-    given, namespaces, definitions = request.read(read_source(file), explainer.policies.mapper)
-    explainer = explainer.changed(lambda policies: policies.with_definitions(definitions))
+    given, namespaces, definitions, objects = request.read(
+        read_source(file), explainer.policies.mapper
+    )
+    explainer = explainer.changed(
+        lambda policies: policies.with_definitions(definitions).reading(objects)
+    )
     if enforce_all:
         explainer = explainer.changed(lambda policies: policies.enforced)
     names = [policy.name for policy in explainer.policies.policies]

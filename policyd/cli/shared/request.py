@@ -28,6 +28,7 @@ from policyd.cli.shared.namespaces import (
 from policyd.cli.shared.output import echo_skipped, within
 from policyd.cli.shared.policy_options import documents
 from policyd.cli.shared.settings import EXISTING, grouped
+from policyd.defaulting.placing import placed
 from policyd.errors import ConfigError, PolicySchemaError, ReviewError, file_errors
 from policyd.json_types import JSONObject
 from policyd.policy.compile.params import Namespaces
@@ -148,11 +149,14 @@ class GivenReview(NamedTuple):
 
 
 class GivenReviews(NamedTuple):
-    """The reviews of a file, and the Namespaces and CustomResourceDefinitions in it."""
+    """The reviews of a file, and the Namespaces and CustomResourceDefinitions in it. ``objects``
+    are those that the reads of policies find: all of the file, and those of ``--reads``.
+    """
 
     reviews: list[GivenReview]
     namespaces: list[JSONObject]
     definitions: list[JSONObject]
+    objects: list[JSONObject]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +173,7 @@ class RequestOptions:
     namespace_labels: dict[str, str] | None
     defaults: bool
     namespace_annotations: dict[str, str] | None = None
+    reads: tuple[Path, ...] = ()
 
     @property
     def requester(self) -> Requester:
@@ -217,7 +222,17 @@ class RequestOptions:
             each.raw if _is_review(each) else self.requester.review(each, old.of(each), mapper)
             for each in documents
         ]
-        return GivenReviews(list(map(GivenReview, reviews, documents)), namespaces, definitions)
+        objects = self.others() + self._placed(manifests.documents)
+        given = list(map(GivenReview, reviews, documents))
+        return GivenReviews(given, namespaces, definitions, objects)
+
+    def others(self) -> list[JSONObject]:
+        """Read the objects of ``--reads``."""
+        return self._placed(read_manifests(self.reads).required().documents)
+
+    def _placed(self, documents: Sequence[Document]) -> list[JSONObject]:
+        """Return the objects with the namespaces that they are created in, if they have any."""
+        return [placed(each.raw, self.requester.identity(each)[2]) for each in documents]
 
     def read_one(self, file: SourceFile, mapper: ResourceMapper) -> GivenReviews:
         """Do the same for a command that evaluates one request."""
@@ -287,6 +302,13 @@ NAMESPACE = click.option(
     metavar="NAME",
     help="Set the namespace of objects that name none.  [default: default]",
 )
+READS = click.option(
+    "--reads",
+    multiple=True,
+    type=EXISTING,
+    help="Read other objects of the cluster from this file or directory, for policies with reads. "
+    "May be repeated.",
+)
 DEFAULTS = click.option(
     "--no-defaults",
     "defaults",
@@ -298,14 +320,14 @@ DEFAULTS = click.option(
 )
 _OPTIONS = (
     SELECT, OPERATION, OLD, USER, GROUP, NAMESPACE, RESOURCE, NAMESPACE_LABELS,
-    NAMESPACE_ANNOTATIONS, DEFAULTS,
+    NAMESPACE_ANNOTATIONS, READS, DEFAULTS,
 )  # fmt: skip
 request_options = grouped("request", RequestOptions, _OPTIONS)
-# No part of a webhook configuration reads the annotations of a namespace.
+# No part of a webhook configuration reads annotations of a namespace, or other objects.
 webhook_request_options = grouped(
     "request",
     RequestOptions,
-    [each for each in _OPTIONS if each is not NAMESPACE_ANNOTATIONS],
+    [each for each in _OPTIONS if each not in (NAMESPACE_ANNOTATIONS, READS)],
 )
 
 

@@ -93,7 +93,7 @@ def command(
     documents = read_manifests(files).required().documents
     hooks = hooks_of(_configurations(documents, files, version))
     definitions = definitions_of(documents)
-    given, namespaces, more = request.read(
+    given, namespaces, more, _ = request.read(
         read_source(file), BUILT_IN.with_definitions(definitions)
     )
     namespaces = [*(each.raw for each in documents if is_namespace(each)), *namespaces]

@@ -61,7 +61,7 @@ class ProofRequest:
         """Return the cluster. The defaults of the API server are not applied: neither do the tests'
         own tools.
         """
-        return CaseState(params=self.params, namespaces=self.namespaces, defaults=False)
+        return CaseState(objects=self.params, namespaces=self.namespaces, defaults=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from policyd.policy.checks.match import (
     invalid,
     required,
 )
+from policyd.policy.checks.reads import check_reads
 from policyd.policy.model import names
 from policyd.policy.model.exceptions import Exception_
 from policyd.policy.model.findings import FormProblem
@@ -35,6 +36,7 @@ def check_policy(policy: Policy) -> Iterator[FormProblem]:
     if not (spec.validations or spec.mutations or spec.audit_annotations):
         detail = "a policy needs validations, mutations or auditAnnotations"
         yield required(("spec", "validations"), detail)
+    yield from check_reads(spec.reads)
     yield from _check_variable_names(spec.variables)
     if spec.params is not None:
         for field, value in (("paramKind", spec.param_kind), ("paramRef", spec.param_ref)):

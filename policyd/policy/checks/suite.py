@@ -164,8 +164,10 @@ def _check_names(obj: Mapping[str, object], path: str) -> None:
 
 
 def _check_state(state: ClusterState, path: FieldPath) -> Iterator[FormProblem]:
-    for index, param in enumerate(state.params):
-        yield from _check_param(param, (*path, "params", index))
+    for index, each in enumerate(state.params):
+        yield from _check_object(each, (*path, "params", index), "a parameter object")
+    for index, each in enumerate(state.reads):
+        yield from _check_object(each, (*path, "reads", index), "an object of the cluster")
     names = [namespace.name for namespace in state.namespaces]
     yield from duplicates((*path, "namespaces"), names, "name")
     for index, name in enumerate(names):
@@ -173,12 +175,12 @@ def _check_state(state: ClusterState, path: FieldPath) -> Iterator[FormProblem]:
             yield required((*path, "namespaces", index, "name"))
 
 
-def _check_param(param: JSONObject, path: FieldPath) -> Iterator[FormProblem]:
+def _check_object(given: JSONObject, path: FieldPath, what: str) -> Iterator[FormProblem]:
     texts: Sequence[tuple[FieldPath, object]] = (
-        (("apiVersion",), param.get("apiVersion")),
-        (("kind",), param.get("kind")),
-        (("metadata", "name"), object_in(param, "metadata").get("name")),
+        (("apiVersion",), given.get("apiVersion")),
+        (("kind",), given.get("kind")),
+        (("metadata", "name"), object_in(given, "metadata").get("name")),
     )
     for field, value in texts:
         if not isinstance(value, str) or not value:
-            yield required((*path, *field), "a parameter object has apiVersion, kind and a name")
+            yield required((*path, *field), f"{what} has apiVersion, kind and a name")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from policyd.json_types import JSON
     from policyd.mutation.overlay import Overlay
     from policyd.policy.compile.exemptions import Exemption
+    from policyd.policy.compile.reads.compiled_reads import CompiledRead
     from policyd.policy.compile.rollouts import CompiledRollout
     from policyd.policy.model.suite import Webhook
 
@@ -97,6 +98,7 @@ class CompiledPolicy(PlannedPolicy):
     broken_at: tuple[Webhook, ...] = ()
     made_of: bytes = b""
     namespace_fields: frozenset[tuple[str, ...]] = frozenset()
+    reads: tuple[CompiledRead, ...] = ()
     rollout: CompiledRollout | None = None
     exempted_by: bytes = b""
     invoked_once: bool = field(init=False)

@@ -125,6 +125,7 @@ def _params(
     of their kinds. A kind may be written in another version.
     """
     kinds = {each.param_kind for each in policies if each.param_kind is not None}
+    kinds |= {(read.api_version, read.kind) for each in policies for read in each.reads}
     wanted = {(home.rpartition("/")[0], kind) for home, kind in kinds}
     for each in documents:
         is_param = (each.group, each.kind) in wanted
@@ -195,6 +196,7 @@ class _Compiler:
             self.document,
             has_params=_has_params(policy),
             params_kind=_params_kind(policy),
+            reads=policy.spec.reads if isinstance(policy, model.Policy) else (),
             version=self.version,
             tracer=self.tracer,
             repeated=self.shared.expressions,
@@ -239,6 +241,7 @@ class _Compiler:
             timeout_ns=own.timeout_ns,
             made_of=self.made_of,
             namespace_fields=expressions.namespace_fields,
+            reads=expressions.reads,
             rollout=self.rollout,
         )
 

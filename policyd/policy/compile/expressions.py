@@ -19,12 +19,14 @@ from policyd.cel.plan.planner import plan
 from policyd.cel.syntax.ast import Checked
 from policyd.cel.syntax.source import MAX_ERRORS, Source
 from policyd.cel.types.structs import variable_type
-from policyd.cel.types.types import Type
+from policyd.cel.types.types import DYN, Type
 from policyd.errors import CelCompileError, Problem
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import LITERAL
 from policyd.policy.compile.fields import KeyPath, ReadFields, read_fields, read_of
 from policyd.policy.compile.hints import in_policy
+from policyd.policy.compile.reads.compiled_reads import INDEX, compiled_read, misplaced, read_type
+from policyd.policy.compile.reads.item_fields import ItemFields
 from policyd.policy.compile.repeated import NO_VARIABLES, RepeatedExpressions
 from policyd.policy.model.expressions import (
     CONDITION,
@@ -35,6 +37,7 @@ from policyd.policy.model.expressions import (
     PolicyExpression,
     expressions_of,
 )
+from policyd.policy.model.reads import PolicyRead
 from policyd.policy.source.loaded_documents import Document
 from policyd.versions import NEWEST, TYPED_VALUES, KubernetesVersion
 
@@ -50,6 +53,7 @@ class Expressions:
         *,
         has_params: bool,
         params_kind: tuple[str, str, str] | None = None,
+        reads: Sequence[PolicyRead] = (),
         version: KubernetesVersion = NEWEST,
         tracer: Tracer | None = None,
         repeated: RepeatedExpressions | None = None,
@@ -68,7 +72,13 @@ class Expressions:
         self._environments: dict[tuple[bool, bool, bool], Environment] = {}
         # The types of the variables so far, which environments see as it grows.
         self._declared: dict[str, Type] = {}
+        self._reads = {f"reads.{each.name}": read_type(each) for each in reads}
+        self._version = version
+        self._items = ItemFields({name: _depth(type_) for name, type_ in self._reads.items()})
+        self._keys: dict[FieldPath, frozenset[KeyPath]] = {}
         self._state = NO_VARIABLES
+        for name, type_ in self._reads.items():
+            self._state = self._repeated.declared(self._state, name, type_)
         self._broken_variables: list[str] = []
         self._read: dict[str, ReadFields] = {}
         # What all expressions together read of namespaceObject.
@@ -81,6 +91,15 @@ class Expressions:
         self._names = tuple(each.name for each in listed if each.role is VARIABLE)
         for each in listed:
             self._compile(each)
+        self.report(misplaced(document, reads))
+        self.reads = tuple(
+            compiled_read(
+                each,
+                self.program(path := ("spec", "reads", index, "key")),
+                self._items.used[f"reads.{each.name}"] | self._keys.get(path, frozenset()),
+            )
+            for index, each in enumerate(reads)
+        )
 
     @property
     def frame(self) -> Frame:
@@ -93,6 +112,11 @@ class Expressions:
             layout.used,
             self._typed,
             self._params_kind,
+            tuple(
+                (slot, each)
+                for each in self.reads
+                if (slot := layout.slots.get(f"reads.{each.name}")) is not None
+            ),
         )
 
     def program(self, path: FieldPath, start: int = 0) -> Program | None:
@@ -141,6 +165,12 @@ class Expressions:
             return
         if "namespaceObject" in each.text and each.role is not CONDITION:  # there it is null
             self.namespace_fields |= read_of("namespaceObject", checked.expr)
+        if each.role.item:
+            used = ItemFields({"item": 0})
+            used.add(checked.expr)
+            self._keys[each.path] = frozenset(used.used["item"])
+        elif self._reads:
+            self._items.add(checked.expr, each.name if each.role is VARIABLE else "")
         if each.role is VARIABLE:
             self._layout.define(each.name, program, self._shared(each))
             self._declared[each.name] = variable_type(program.result_type)
@@ -211,14 +241,20 @@ class Expressions:
 
     def _base(self, role: ExpressionRole) -> Environment:
         """Return the environment of a role's expressions without variables."""
+        if role.item:
+            return Environment({"item": DYN}, version=self._version)
         key = (False, role.authorizer, role.patches)
         found = self._environments.get(key)
         if found is None:
             found = self._admission(authorizer=role.authorizer, patch_types=role.patches)
+            if self._reads:
+                found = found.extend(self._reads)
             self._environments[key] = found
         return found
 
     def _planned(self, checked: Checked, each: PolicyExpression) -> Program:
+        if each.role.item:
+            return plan(checked, Layout(("item",)))
         if self._tracer is None:
             before, self._layout.used = self._layout.used, set()
             try:
@@ -231,6 +267,10 @@ class Expressions:
 
         variable = each.name if each.role is VARIABLE else ""
         return plan_traced(checked, self._layout, self._tracer, label=each.at, variable=variable)
+
+
+def _depth(type_: Type) -> int:
+    return 2 if type_ is INDEX else 1
 
 
 _OBJECTS = frozenset(("object", "oldObject"))

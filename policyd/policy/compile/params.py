@@ -1,13 +1,18 @@
-"""Parameter objects and namespaces of the policy sources, without a cluster. Compiles nothing."""
+"""Parameter objects, objects of reads and namespaces of the policy sources, without a cluster.
+Compiles nothing.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from policyd._core.match.selectors import Selector
+from policyd._core.values.errors import CelError
 from policyd.defaulting.defaults import Defaults
 from policyd.defaulting.placing import placed
 from policyd.json_types import JSONObject, object_in
 from policyd.policy.compile.compiled import CompiledParamRef
+from policyd.policy.compile.reads.compiled_reads import CompiledRead
+from policyd.policy.compile.reads.read_tables import ReadTable
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.model.base import labels_of
@@ -151,6 +156,39 @@ def key_of(obj: JSONObject, namespaced: bool) -> tuple[str, str]:
     """Return namespace and name of an object of a cluster."""
     metadata = obj.get("metadata") or {}
     return (metadata.get("namespace") or "" if namespaced else "", metadata.get("name") or "")
+
+
+class KnownReads:
+    """A ReadSource of documents: they are all objects that there are."""
+
+    def __init__(self, objects: ParamStore, mapper: ResourceMapper) -> None:
+        self._objects = objects
+        self._mapper = mapper
+        self._tables: dict[CompiledRead, ReadTable] = {}
+
+    def table(self, read: CompiledRead) -> ReadTable:
+        """Return the objects of a read."""
+        made = self._tables.get(read)
+        if made is None:
+            found = self._mapper.of(read.api_version, read.kind)
+            resource = (found.group, found.resource)
+            made = ReadTable(read, resource, namespaced=found.namespaced)
+            kind = self._objects.kind_in((read.api_version, read.kind), found.namespaced)
+            for key, each in kind.objects.items():
+                made.put(key, each)
+            self._tables[read] = made
+        return made
+
+
+class UnknownReads:
+    """A ReadSource that has nothing, with the reason why."""
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    def table(self, read: CompiledRead) -> CelError:
+        """Return the error of every read."""
+        return CelError(f"{read.label}: {self._why}")
 
 
 class Namespaces:

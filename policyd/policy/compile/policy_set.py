@@ -18,7 +18,14 @@ from policyd.errors import Problem
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.compile.compiled import CompiledPolicy
-from policyd.policy.compile.params import Namespaces, ParamStore
+from policyd.policy.compile.params import (
+    KnownReads,
+    Namespaces,
+    ParamStore,
+    UnknownReads,
+    stored,
+)
+from policyd.policy.compile.reads.read_tables import ReadSource
 from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source.loaded_documents import Document
@@ -60,7 +67,8 @@ class CompiledPolicySet:
     ``problems`` are all problems of the sources, including those of quarantined policies.
     ``suites`` are the PolicyTest documents, ``exemption_ends`` is when each exception expires
     (None: never), ``version`` is the Kubernetes version whose behavior it follows. ``files`` are
-    the classes of documents in each source file (``policy/source/losses.py``).
+    the classes of documents in each source file (``policy/source/losses.py``). ``objects_known``:
+    reads find what is among the params; else only a cluster knows the objects of reads.
     """
 
     policies: tuple[CompiledPolicy, ...]
@@ -77,6 +85,7 @@ class CompiledPolicySet:
     exemption_ends: tuple[datetime | None, ...] = ()
     version: KubernetesVersion = NEWEST
     files: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    objects_known: bool = False
 
     def __post_init__(self) -> None:
         self.policies = tuple(sorted(self.policies, key=lambda policy: policy.sort_key))
@@ -118,6 +127,27 @@ class CompiledPolicySet:
     def with_namespaces(self, namespaces: Namespaces) -> "CompiledPolicySet":
         """Return the same policies with other namespaces."""
         return self._with(namespaces=namespaces)
+
+    def reading(self, objects: Iterable[JSONObject]) -> "CompiledPolicySet":
+        """Return the same policies, whose reads find these objects and those among the policies,
+        and no others.
+        """
+        kinds = {(read.api_version, read.kind) for each in self.policies for read in each.reads}
+        if not kinds:
+            return self
+        found = [
+            stored(each, self.mapper, self.defaults)
+            for each in objects
+            if (each.get("apiVersion"), each.get("kind")) in kinds
+        ]
+        return self._with(params=self.params.including(found), objects_known=True)
+
+    @cached_property
+    def reads(self) -> ReadSource:
+        """The objects of reads without a cluster."""
+        if self.objects_known:
+            return KnownReads(self.params, self.mapper)
+        return UnknownReads("policyd runs without --cluster")
 
     def with_params(self, params: ParamStore) -> "CompiledPolicySet":
         """Return the same policies with other params, for evaluation without a cluster."""
@@ -165,6 +195,7 @@ class CompiledPolicySet:
     def _with(self, **fields: object) -> "CompiledPolicySet":
         copy = object.__new__(CompiledPolicySet)
         copy.__dict__.update(self.__dict__, **fields)
+        copy.__dict__.pop("reads", None)
         for stage in ("enforced", "staged"):
             other = copy.__dict__.pop(stage, self)
             if other is not self:
@@ -205,12 +236,14 @@ def _remaining(
 def _asks(
     policy: CompiledPolicy, plan: ValidationPlan | MutationPlan | None, params: ParamStore
 ) -> bool:
-    """Whether the policy uses the authorizer, namespaceObject, namespace labels, or params that the
-    sources do not determine.
+    """Whether the policy uses reads, the authorizer, namespaceObject, namespace labels, or params
+    that the sources do not determine.
     """
     kind = policy.param_kind
     if kind is not None and not all(params.settles(kind, b.param_ref) for b in policy.bindings):
         return True
     if any(each.selects_namespaces for each in policy.rule_sets):
         return True
-    return plan is not None and (plan.frame.uses_authorizer or plan.frame.sees_namespace)
+    if plan is None:
+        return False
+    return plan.frame.uses_authorizer or plan.frame.sees_namespace or bool(plan.frame.reads)

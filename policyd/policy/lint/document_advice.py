@@ -56,11 +56,7 @@ def advise(run: LintRun) -> Iterator[Problem]:
     sources = run.sources
     labels = {key for each in sources.of_kind("Namespace") for key in labels_of(each.raw)}
     bound = set(_bound(sources))
-    params = {
-        (kind.api_version, kind.kind)
-        for each in sources.documents
-        if isinstance(each.model, AnyPolicy) and (kind := each.model.spec.param_kind)
-    }
+    params = {kind for each in sources.documents for kind in _kinds_of_others(each)}
     for document in sources.documents:
         is_param = (document.api_version, document.kind) in params
         findings = [
@@ -80,6 +76,15 @@ def advise(run: LintRun) -> Iterator[Problem]:
             yield document.problem(each, "advice")
     yield from _dangling_bindings(sources)
     yield from _dangling_exceptions(sources)
+
+
+def _kinds_of_others(document: Document) -> Iterator[tuple[str, str]]:
+    """Yield the kinds of the objects that a policy sees beside that of the request."""
+    policy = document.model
+    if isinstance(policy, AnyPolicy) and (kind := policy.spec.param_kind):
+        yield kind.api_version, kind.kind
+    if isinstance(policy, Policy):
+        yield from ((read.api_version, read.kind) for read in policy.spec.reads)
 
 
 def _advise_document(document: Document, today: date, *, is_param: bool) -> Iterator[FormProblem]:

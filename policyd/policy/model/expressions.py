@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from policyd.cel.types.types import BOOL, NULL, STRING, Type
+from policyd.cel.types.types import BOOL, DYN, NULL, STRING, Type, list_of
 from policyd.json_types import FieldPath, object_in
 from policyd.mutation import KINDS, MutationKind
 from policyd.mutation.overlays.tree import expressions_in, too_deep
@@ -22,6 +22,7 @@ class ExpressionRole:
 
     ``variables``: it may use the policy's variables (a variable only earlier ones); ``authorizer``:
     it may use the authorizer; ``patches``: it may use ``Object{}`` and ``JSONPatch{}``.
+    ``item``: it sees an object of a read as ``item``, and nothing else.
     """
 
     name: str
@@ -29,8 +30,17 @@ class ExpressionRole:
     variables: bool = True
     authorizer: bool = True
     patches: bool = False
+    item: bool = False
 
 
+# One key of an object, or several.
+KEY = ExpressionRole(
+    "key of a read",
+    (STRING, list_of(STRING), list_of(DYN), DYN),
+    variables=False,
+    authorizer=False,
+    item=True,
+)
 # Result types and what is visible: k8s.io/apiserver admission/plugin/policy/*/compilation.go.
 CONDITION = ExpressionRole("matchCondition", (BOOL,), variables=False)
 VARIABLE = ExpressionRole("variable")
@@ -46,6 +56,7 @@ MUTATIONS: Mapping[str, ExpressionRole] = {
 
 # The lists of a spec, and the fields of their items that hold CEL; what is seen comes first.
 _FIELDS: Mapping[str, tuple[tuple[str, ExpressionRole], ...]] = {
+    "reads": (("key", KEY),),
     "matchConditions": (("expression", CONDITION),),
     "variables": (("expression", VARIABLE),),
     "validations": (("expression", VALIDATION), ("messageExpression", MESSAGE)),

@@ -140,13 +140,15 @@ class SuiteNamespace(Model):
 
 
 class ClusterState(Model):
-    """What policies find in the cluster: params, namespaces and access rules.
+    """What policies find in the cluster: params, objects of reads, namespaces and access rules.
 
     Those of a case come before those of its suite, and both before the documents of the policies.
     """
 
     params: Many[dict[str, Any]] = ()
     params_file: str | None = None
+    reads: Many[dict[str, Any]] = ()
+    reads_file: str | None = None
     namespaces: Many[SuiteNamespace] = ()
     authorizer: Many[AuthorizerRule] | None = None
 

@@ -232,9 +232,9 @@ def named_policies(suite: Document) -> list[Path] | None:
 
 
 def fixture_names(document: Document) -> Iterator[str]:
-    """Yield the files named in the requests and params of a suite, even of one with problems."""
+    """Yield the files named in the requests and states of a suite, even of one with problems."""
     for holder in _holders(document.raw):
-        for key in ("objectFile", "oldObjectFile", "reviewFile", "paramsFile"):
+        for key in ("objectFile", "oldObjectFile", "reviewFile", "paramsFile", "readsFile"):
             if isinstance(holder.get(key), str):
                 yield holder[key]
 

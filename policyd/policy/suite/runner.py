@@ -111,7 +111,7 @@ def run_case(
             raise CaseError("the case expects nothing")
         defaults = defaults and case.defaults
         state = state_of(document, case, defaults=defaults)
-        mapper = mapper.with_definitions(definitions_among(state.params))
+        mapper = mapper.with_definitions(definitions_among(state.objects))
         review = review_of(case, document, mapper)
         assumed = _assumed(case, review, mapper)
         # A whole review has its defaults already.

@@ -16,12 +16,12 @@ from policyd.policy.suite.reviews import namespace
 @dataclass(frozen=True, slots=True)
 class CaseState:
     """Objects that replace those of the policies' documents with the same kind and name, for one
-    case. ``authorizer`` replaces the rules of the suite; None: it does not. ``staged``: rollouts
-    are as configured and not over; else all of them are. ``defaults``: the params get those of the
-    API server.
+    case: ``objects`` are those of its params and reads. ``authorizer`` replaces the rules of the
+    suite; None: it does not. ``staged``: rollouts are as configured and not over; else all of them
+    are. ``defaults``: the objects get those of the API server.
     """
 
-    params: tuple[JSONObject, ...] = ()
+    objects: tuple[JSONObject, ...] = ()
     namespaces: tuple[JSONObject, ...] = ()
     authorizer: tuple[AuthorizerRule, ...] | None = None
     staged: bool = False
@@ -33,11 +33,11 @@ USUAL = CaseState()
 
 def state_of(suite: Document, case: SuiteCase, *, defaults: bool) -> CaseState:
     """Return the state for a case; its ``states`` are those of the suite, the case and the row. The
-    last one wins. Without ``defaults`` params get none. Raises CaseError, and OSError for a
-    paramsFile that cannot be read.
+    last one wins. Without ``defaults`` the objects get none. Raises CaseError, and OSError for a
+    paramsFile or readsFile that cannot be read.
     """
     states = case.states
-    params = [param for each in states for param in _params(suite, each)]
+    found = [obj for each in states for obj in _objects(suite, each)]
     namespaces = [
         namespace(one.name, one.labels, one.annotations)
         for each in states
@@ -46,14 +46,15 @@ def state_of(suite: Document, case: SuiteCase, *, defaults: bool) -> CaseState:
     rules: tuple[AuthorizerRule, ...] | None = None
     if any(each.authorizer is not None for each in states[1:]):
         rules = tuple(rule for each in reversed(states) for rule in each.authorizer or ())
-    defaults = defaults or not params
-    return CaseState(tuple(params), tuple(namespaces), rules, case.staged, defaults)
+    defaults = defaults or not found
+    return CaseState(tuple(found), tuple(namespaces), rules, case.staged, defaults)
 
 
-def _params(suite: Document, state: ClusterState) -> Iterator[JSONObject]:
-    if state.params_file is not None:
-        for obj in objects(suite, state.params_file):
+def _objects(suite: Document, state: ClusterState) -> Iterator[JSONObject]:
+    for file in filter(None, (state.params_file, state.reads_file)):
+        for obj in objects(suite, file):
             if not (obj.get("apiVersion") and obj.get("kind")):
-                raise CaseError(f"{state.params_file}: a param has no apiVersion or kind")
+                raise CaseError(f"{file}: an object has no apiVersion or kind")
             yield obj
     yield from state.params
+    yield from state.reads

@@ -1,16 +1,23 @@
-"""The namespaces and params that the policies in use may need, kept in step with the cluster.
+"""The namespaces, params and objects of reads that the policies in use may need, kept in step with
+the cluster.
 
 A list is followed from when a policy set needs it until none does. Until it is known, and without
-the permission to follow it, each object is looked up when a request needs it.
+the permission to follow it, each namespace or param is looked up when a request needs it; reads are
+never looked up.
 """
 
 import random
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from policyd._core.lib.authorization import Failure
 from policyd.admission.lookups.params import KindOf
-from policyd.admission.lookups.wanted import WantedNamespaces, WantedParams, wanted_lookups
+from policyd.admission.lookups.wanted import (
+    WantedNamespaces,
+    WantedParams,
+    WantedReads,
+    wanted_lookups,
+)
 from policyd.observability.logs import Log
 from policyd.observability.metrics.scrape import CacheState
 from policyd.server.cluster.followed_lists import FollowedLists, Following
@@ -18,6 +25,7 @@ from policyd.server.cluster.followed_lists import FollowedLists, Following
 if TYPE_CHECKING:
     from policyd.cluster.client import ClusterClient
     from policyd.cluster.objects import ObjectClient
+    from policyd.policy.kinds.served_resource import Served
 
 # Seconds until the resource of a kind is looked up again that the cluster does not serve.
 KIND_SECONDS = (1.0, 5.0)
@@ -29,7 +37,7 @@ class LiveCaches:
     """
 
     def __init__(self, client: "ClusterClient", timeout: float, log: Log) -> None:
-        from policyd.cluster.cached import CachedLookups
+        from policyd.cluster.caches.cached_lookups import CachedLookups
 
         self.lookups: CachedLookups = CachedLookups(client)
         self.client = client
@@ -37,6 +45,9 @@ class LiveCaches:
         self._objects: ObjectClient | None = None
         self.namespaces = FollowedLists("namespaces", self._follow_namespaces, log)
         self.params = FollowedLists("params", self._follow_params, log)
+        self.reads = FollowedLists(
+            "reads", self._follow_reads, log, "policies that read these objects cannot be evaluated"
+        )
 
     def follow(self, policies: Any) -> None:
         """Follow what this CompiledPolicySet may need, and nothing else. Runs on the event loop,
@@ -49,15 +60,21 @@ class LiveCaches:
         self.lookups.keep_params(self.params.wanted & wanted.params)
         self.namespaces.want(namespaces)
         self.params.want(wanted.params)
+        self.lookups.reads.want(wanted.reads)
+        self.reads.want(wanted.reads)
 
     def waiting(self) -> list[str]:
         """What readiness waits for."""
-        lists = (self.namespaces, self.params)
+        lists = (self.namespaces, self.params, self.reads)
         return [f"waiting for the first list of {each.name}" for each in lists if each.waiting]
 
     def states(self) -> Mapping[str, CacheState]:
         """What metrics show of each cache."""
-        return {"namespaces": self.namespaces.state, "params": self.params.state}
+        return {
+            "namespaces": self.namespaces.state,
+            "params": self.params.state,
+            "reads": self.reads.state,
+        }
 
     def objects(self) -> "ObjectClient":
         """The client that follows lists, made when it is first needed."""
@@ -85,17 +102,39 @@ class LiveCaches:
             await following.run(reflector)
 
     async def _follow_params(self, wanted: WantedParams, following: Following) -> None:
-        """Follow from when the cluster serves the kind; again if it was gone meanwhile."""
-        from policyd.cluster.cached import CachedParams
+        from policyd.cluster.caches.cached_lookups import CachedParams
 
+        async for resource in self._served(wanted, following):
+            if not isinstance(resource, Failure):
+                cached = CachedParams(self.objects(), resource, wanted)
+                self.lookups.add_params(wanted, cached)
+                await following.run(cached.reflector)
+
+    async def _follow_reads(self, wanted: WantedReads, following: Following) -> None:
+        from policyd.cluster.caches.cached_reads import ReadList
+
+        async for resource in self._served(wanted, following):
+            if isinstance(resource, Failure):
+                self.lookups.reads.failed(wanted, resource.why)
+                continue
+            listed = ReadList(self.objects(), resource, wanted)
+            self.lookups.reads.add(listed)
+            await following.run(listed.reflector)
+
+    async def _served(
+        self, wanted: WantedParams | WantedReads, following: Following
+    ) -> "AsyncIterator[Served | Failure]":
+        """Yield the resource of a kind when the cluster serves it, or why it has none; again if it
+        was gone since.
+        """
         while following.wanted:
             kinds = await self.client.kind(KindOf(wanted.api_version, wanted.kind))
             if isinstance(kinds, Failure):
                 following.nothing(kinds.why)
+                yield kinds
             elif not kinds:
                 following.nothing()
+                yield Failure(f"the cluster has no kind {wanted.kind} of {wanted.api_version}")
             elif following.wanted:
-                cached = CachedParams(self.objects(), kinds[0], wanted)
-                self.lookups.add_params(wanted, cached)
-                await following.run(cached.reflector)
+                yield kinds[0]
             await following.pause(random.uniform(*KIND_SECONDS))  # noqa: S311 - a pause

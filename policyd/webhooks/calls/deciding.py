@@ -13,7 +13,7 @@ from policyd.admission.review import AdmissionRequest
 from policyd.admission.subject import Subjects
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
-from policyd.policy.compile.params import NAME_LABEL, Namespaces
+from policyd.policy.compile.params import NAME_LABEL, Namespaces, UnknownReads
 from policyd.versions import KubernetesVersion
 from policyd.webhooks.calls.conditions import UnknownPermissions, evaluate
 from policyd.webhooks.calls.model import Hook, HookCall, NotCalled, Rejection
@@ -51,6 +51,7 @@ class Decider:
             self._namespaces,
             authorizer or UnknownPermissions(),
             schemas=Schemas.builtin(version),
+            reads=UnknownReads("webhook configurations read no objects"),
         )
 
     def decide(self, hook: Hook) -> HookCall | NotCalled | Rejection:

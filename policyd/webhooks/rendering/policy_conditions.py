@@ -14,8 +14,8 @@ from policyd.webhooks.needs.webhook_needs import Shared, WebhookNeed
 from policyd.webhooks.rendering.conditions import CallCondition, about, indexed, own_pairs
 from policyd.webhooks.rendering.safety import facts
 
-# A webhook's condition has no params, variables or namespaceObject.
-_ONLY_POLICIES_SEE = frozenset({"namespaceObject", "params", "variables"})
+# A webhook's condition has no params, reads, variables or namespaceObject.
+_ONLY_POLICIES_SEE = frozenset({"namespaceObject", "params", "reads", "variables"})
 _OBJECTS = frozenset({"object", "oldObject"})  # of podControllers they are not those of the request
 _MOST = 8  # alternatives in one condition: more would cost the API server more than a call
 _ALL: GroupResource = (ANY, ANY)

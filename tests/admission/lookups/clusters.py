@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from policyd.admission.lookups.authorizer import AccessDecision, Attributes, Failure
 from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.json_types import JSONObject
+from policyd.policy.compile.reads.compiled_reads import CompiledRead
+from policyd.policy.compile.reads.read_tables import ReadTable
 from policyd.policy.kinds.served_resource import Served
 
 Fetch = Callable[[Attributes], Awaitable[AccessDecision | Failure]]
@@ -45,6 +47,12 @@ class Ignorant:
         return Failure("nobody asked for params")
 
     def known_params(self, question: ParamsOf) -> tuple[JSONObject, ...] | None:
+        return None
+
+    async def table(self, read: CompiledRead) -> ReadTable | Failure:
+        return Failure("nobody asked for reads")
+
+    def known_table(self, read: CompiledRead) -> ReadTable | Failure | None:
         return None
 
 

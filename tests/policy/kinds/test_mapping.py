@@ -89,7 +89,7 @@ BUILT_IN_ONLY = {
     "policyd/policy/compile/params.py",
     "policyd/policy/lint/document_advice.py",
     "policyd/policy/lint/guards/cases.py",
-    "policyd/policy/lint/matching/param_kinds.py",
+    "policyd/policy/lint/matching/named_kinds.py",
     "policyd/policy/lint/types/kinds.py",
     "policyd/webhooks/needs/targets.py",
 }

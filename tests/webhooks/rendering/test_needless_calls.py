@@ -66,7 +66,10 @@ def matches(policies: CompiledPolicySet, request: JSONObject, webhook: Webhook) 
     if webhook == "mutate" and request["operation"] in ("DELETE", "CONNECT"):
         return []
     subjects = Subjects(
-        AdmissionRequest(request, ""), policies.namespaces, schemas=policies.schemas
+        AdmissionRequest(request, ""),
+        policies.namespaces,
+        schemas=policies.schemas,
+        reads=policies.reads,
     )
     view = Applicable(policies, subjects, policies.params, webhook)
     found = []

@@ -1,13 +1,15 @@
-"""Advice on a paramKind that no object has: its kind, group or version does not exist.
+"""Advice on a paramKind, or on the kind of a read, that no object has: its kind, group or version
+does not exist.
 
 Only certain mistakes are reported, as for match rules: a cluster can have kinds of other groups.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from policyd._core.match.equivalents import BUILT_IN_GROUPS
 from policyd.errors import Fix, Problem
+from policyd.json_types import FieldPath
 from policyd.near_names import did_you_mean
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
@@ -15,21 +17,31 @@ from policyd.policy.kinds.plural import plural
 from policyd.policy.kinds.served import Resources, known_resources
 from policyd.policy.lint.run import LintRun
 from policyd.policy.model.findings import FormProblem
+from policyd.policy.model.kinds import AnyPolicy, Policy
 from policyd.policy.model.match import ParamKind
+from policyd.policy.model.reads import PolicyRead
 
 RULE = "no-such-resource"
 _EFFECT = "every request that the policy matches follows failurePolicy"
 
 
-def advise_param_kinds(run: LintRun) -> Iterator[Problem]:
+def advise_named_kinds(run: LintRun) -> Iterator[Problem]:
     """Yield the advice for all policies, in file order."""
     crds = [each.raw for each in definitions(run.sources).documents]
     kinds = _Kinds(BUILT_IN.with_definitions(crds), known_resources(crds))
     for document, policy in run.policies():
-        named = policy.spec.param_kind
-        found = kinds.finding(named) if named is not None else None
-        if found is not None:
-            yield document.problem(found, "advice")
+        for path, named in _named(policy):
+            found = kinds.finding(named)
+            if found is not None:
+                yield document.problem(replace(found, path=(*path, *found.path)), "advice")
+
+
+def _named(policy: AnyPolicy) -> Iterator[tuple[FieldPath, ParamKind | PolicyRead]]:
+    if policy.spec.param_kind is not None:
+        yield ("spec", "paramKind"), policy.spec.param_kind
+    if isinstance(policy, Policy):
+        for index, read in enumerate(policy.spec.reads):
+            yield ("spec", "reads", index), read
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +51,8 @@ class _Kinds:
     mapper: ResourceMapper
     resources: Resources
 
-    def finding(self, named: ParamKind) -> FormProblem | None:
-        """Return what is wrong with a paramKind; None if that is not certain."""
+    def finding(self, named: ParamKind | PolicyRead) -> FormProblem | None:
+        """Return what is wrong with a kind, by its field; None if that is not certain."""
         group, _, version = named.api_version.rpartition("/")
         found = self.mapper.of(named.api_version, named.kind)
         known = self.resources.get((group, found.resource))
@@ -64,6 +76,8 @@ class _Kinds:
         return _problem("kind", named, did_you_mean(named.kind, of_group))
 
 
-def _problem(field: str, named: ParamKind, hint: str, fix: Fix | None = None) -> FormProblem:
+def _problem(
+    field: str, named: ParamKind | PolicyRead, hint: str, fix: Fix | None = None
+) -> FormProblem:
     message = f"{named.api_version} has no kind {named.kind!r}: {_EFFECT}"
-    return FormProblem(("spec", "paramKind", field), message, hint, rule=RULE, fix=fix)
+    return FormProblem((field,), message, hint, rule=RULE, fix=fix)

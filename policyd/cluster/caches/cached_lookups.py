@@ -9,6 +9,7 @@ from collections.abc import Container
 
 from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.admission.lookups.wanted import WantedParams
+from policyd.cluster.caches.cached_reads import CachedReads
 from policyd.cluster.client import ClusterClient
 from policyd.cluster.listing import list_path
 from policyd.cluster.objects import ObjectClient
@@ -67,6 +68,8 @@ class CachedLookups:
         self.namespaces: Reflector | None = None
         # By kind (apiVersion, kind), then by namespace: "" has the objects of all namespaces.
         self._params: dict[tuple[str, str], dict[str, tuple[WantedParams, CachedParams]]] = {}
+        self.reads = CachedReads()
+        self.known_table, self.table = self.reads.known_table, self.reads.table
 
     def add_params(self, wanted: WantedParams, cached: CachedParams) -> None:
         """Use this list for what is wanted."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from policyd.policy.lint.matching.param_kinds import advise_param_kinds
+from policyd.policy.lint.matching.named_kinds import advise_named_kinds
 from policyd.policy.lint.run import LintRun
 from tests.builders.objects import gadget_definition
 from tests.builders.policies import policy
@@ -35,7 +35,7 @@ def _advice(api_version: str, kind: str) -> list[tuple[str, str]]:
     sources = loaded(
         policy(paramKind={"apiVersion": api_version, "kind": kind}), gadget_definition()
     )
-    found = list(advise_param_kinds(LintRun(sources)))
+    found = list(advise_named_kinds(LintRun(sources)))
     assert all(f"{api_version} has no kind {kind!r}" in each.message for each in found)
     return [(each.path.rpartition(".")[2], each.hint) for each in found]
 

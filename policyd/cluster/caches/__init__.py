@@ -1,0 +1,1 @@
+"""Objects of a cluster that are kept in memory for lookups and reads."""

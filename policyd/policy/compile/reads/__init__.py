@@ -1,0 +1,1 @@
+"""Reads of a policy: other objects of the cluster that its expressions see."""

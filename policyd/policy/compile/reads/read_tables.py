@@ -1,0 +1,151 @@
+"""Objects of the cluster as reads show them: in order of namespace and name, or by key. Fetches
+nothing: the documents of a command, or lists that are kept in step with an API server, fill tables.
+"""
+
+from bisect import bisect_left, insort
+from typing import Protocol
+
+from policyd._core.values.errors import CelError
+from policyd.json_types import JSONObject
+from policyd.policy.compile.reads.compiled_reads import CompiledRead
+from policyd.policy.model.reads import SAME
+
+# Namespace and name of an object.
+ObjectKey = tuple[str, str]
+Shown = list[JSONObject] | dict[str, list[JSONObject]]
+
+
+class ReadingRequest(Protocol):
+    """What of a request decides what it sees."""
+
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def resource(self) -> tuple[str, str, str]: ...
+
+
+class ReadSource(Protocol):
+    """Has the objects of reads in memory."""
+
+    def table(self, read: CompiledRead) -> "ReadTable | CelError":
+        """Return the objects of a read; the error if they are not known."""
+
+
+class ReadTable:
+    """The objects of one read. A list that it has shown is never changed: a new one replaces it."""
+
+    def __init__(self, read: CompiledRead, resource: tuple[str, str], *, namespaced: bool) -> None:
+        self.read = read
+        # Group and resource, by which the object of a request is recognized.
+        self.resource = resource
+        self.namespaced = namespaced
+        # Whether there is a part for each namespace.
+        self.divided = namespaced and read.namespace == SAME
+        self.failed: dict[ObjectKey, str] = {}  # objects whose key is an error
+        self._parts: dict[str, _Part] = {}
+
+    def put(self, key: ObjectKey, found: JSONObject | None) -> None:
+        """Add or replace an object; None removes it."""
+        read, place = self.read, key[0] if self.divided else ""
+        self.failed.pop(key, None)
+        part = self._parts.get(place)
+        if part is not None:
+            part.remove(key)
+        if found is None or (read.place and key[0] != read.place) or not read.selects(found):
+            if part is not None and not part:
+                del self._parts[place]
+            return
+        keys = read.keys_of(found)
+        if isinstance(keys, CelError):
+            self.failed[key] = keys.message
+            return
+        if part is None:
+            part = self._parts[place] = _Part(indexed=read.key is not None)
+        part.add(key, found, keys)
+
+    def shown_to(self, request: ReadingRequest) -> Shown | CelError:
+        """Return what a request sees: everything but its own object, unless the read keeps it."""
+        place = request.namespace if self.divided else ""
+        if self.divided and not place:
+            return CelError(
+                f"reads.{self.read.name} has the objects of the request's namespace, "
+                f"and this request has none: write namespace: any"
+            )
+        part = self._parts.get(place)
+        if part is None:
+            return {} if self.read.key is not None else []
+        own = None if self.read.include_self else self._own(request)
+        return part.shown(own)
+
+    def _own(self, request: ReadingRequest) -> ObjectKey | None:
+        group, _, resource = request.resource
+        if (group, resource) != self.resource:
+            return None
+        return (request.namespace if self.namespaced else "", request.name)
+
+
+class _Part:
+    """Objects in order, and by key if they are ``indexed``."""
+
+    def __init__(self, *, indexed: bool) -> None:
+        self._order: list[ObjectKey] = []
+        self._objects: dict[ObjectKey, tuple[JSONObject, tuple[str, ...]]] = {}
+        self._index: dict[str, list[JSONObject]] | None = {} if indexed else None
+        # The objects of each key, in order.
+        self._members: dict[str, list[ObjectKey]] = {}
+        self._list: list[JSONObject] | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self._objects)
+
+    def add(self, key: ObjectKey, found: JSONObject, keys: tuple[str, ...]) -> None:
+        self._objects[key] = found, keys
+        self._list = None
+        if self._index is None:
+            insort(self._order, key)
+            return
+        for each in keys:
+            insort(self._members.setdefault(each, []), key)
+            self._renew(self._index, each)
+
+    def remove(self, key: ObjectKey) -> None:
+        former = self._objects.pop(key, None)
+        if former is None:
+            return
+        self._list = None
+        if self._index is None:
+            del self._order[bisect_left(self._order, key)]
+            return
+        for each in former[1]:
+            self._members[each].remove(key)
+            self._renew(self._index, each)
+
+    def shown(self, own: ObjectKey | None) -> Shown:
+        """Return the objects without ``own``."""
+        hidden = None if own is None else self._objects.get(own)
+        index = self._index
+        if index is None:
+            if self._list is None:
+                self._list = [self._objects[key][0] for key in self._order]
+            if hidden is None:
+                return self._list
+            return [each for each in self._list if each is not hidden[0]]
+        if hidden is None or not hidden[1]:
+            return index
+        left = {**index}
+        for key in hidden[1]:
+            others = [each for each in index[key] if each is not hidden[0]]
+            if others:
+                left[key] = others
+            else:
+                del left[key]
+        return left
+
+    def _renew(self, index: dict[str, list[JSONObject]], key: str) -> None:
+        members = self._members[key]
+        if members:
+            index[key] = [self._objects[each][0] for each in members]
+        else:
+            del index[key], self._members[key]

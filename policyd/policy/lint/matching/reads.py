@@ -1,0 +1,43 @@
+"""Advice on reads: those that nothing uses, and those whose cost grows with the cluster."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from policyd.errors import Problem
+from policyd.json_types import FieldPath
+from policyd.policy.lint.run import LintRun
+from policyd.policy.model.expressions import KEY, PolicyExpression, expressions_of
+from policyd.policy.model.findings import FormProblem
+from policyd.policy.model.kinds import Policy
+from policyd.policy.model.reads import ANY, PolicyRead
+
+# Macros and functions that look at each object of a list.
+_WALKS = r"\s*+\.\s*+(?:all|exists|exists_one|filter|map|sortBy|transformList)\s*+\("
+
+
+def advise_reads(run: LintRun) -> Iterator[Problem]:
+    """Yield the advice for all policies, in file order."""
+    for document, policy in run.policies():
+        if not isinstance(policy, Policy):
+            continue
+        expressions = [each for each in expressions_of(document.raw) if each.role is not KEY]
+        for index, read in enumerate(policy.spec.reads):
+            found = _finding(read, ("spec", "reads", index), expressions)
+            if found is not None:
+                yield document.problem(found, "advice")
+
+
+def _finding(
+    read: PolicyRead, path: FieldPath, expressions: Sequence[PolicyExpression]
+) -> FormProblem | None:
+    use = rf"\breads\s*+\.\s*+{re.escape(read.name)}\b"
+    used = [each for each in expressions if re.search(use, each.text)]
+    if not used:
+        message = f"read {read.name!r} is never used"
+        return FormProblem((*path, "name"), message, "remove it", rule="unused-read")
+    everywhere = read.namespace == ANY and not read.key.strip() and read.label_selector is None
+    if everywhere and any(re.search(use + _WALKS, each.text) for each in used):
+        message = f"each request goes through every {read.kind} of the cluster"
+        hint = "give the read a key, and write reads.NAME[?KEY].orValue([])"
+        return FormProblem((*path, "name"), message, hint, rule="growing-read")
+    return None
