@@ -86,7 +86,7 @@ class Watcher:
             works["namespaces"] = caches.namespaces.run
             works["params"] = caches.params.run
         if self.callers is not None:
-            works["token-keys"] = self.callers.run
+            works["token-keys"] = self.callers.keys.run
         tasks = []
         for name, work in works.items():
             watch = self.watches.add(name)

@@ -6,13 +6,14 @@ the permission to follow it, each object is looked up when a request needs it.
 
 import random
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from policyd._core.lib.authorization import Failure
 from policyd.admission.lookups.params import KindOf
 from policyd.admission.lookups.wanted import WantedNamespaces, WantedParams, wanted_lookups
 from policyd.observability.logs import Log
 from policyd.observability.metrics.scrape import CacheState
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.server.cluster.followed_lists import FollowedLists, Following
 
 if TYPE_CHECKING:
@@ -38,9 +39,9 @@ class LiveCaches:
         self.namespaces = FollowedLists("namespaces", self._follow_namespaces, log)
         self.params = FollowedLists("params", self._follow_params, log)
 
-    def follow(self, policies: Any) -> None:
-        """Follow what this CompiledPolicySet may need, and nothing else. Runs on the event loop,
-        when the set comes into use: it must not read what was kept for others.
+    def follow(self, policies: CompiledPolicySet) -> None:
+        """Follow what these policies may need, and nothing else. Runs on the event loop, when the
+        set comes into use: it must not read what was kept for others.
         """
         wanted = wanted_lookups(policies)
         namespaces = frozenset({wanted.namespaces} if wanted.namespaces else ())
