@@ -29,7 +29,7 @@ from policyd.mutation.overlays.tree import (
     OverlayNode,
     Template,
     conditions,
-    plain,
+    written_value,
 )
 from policyd.pattern.faults import Fault
 
@@ -80,7 +80,7 @@ def _whole(binder: ItemBinder, node: List, at: Field, where: str) -> OverlayChan
         changes.append(binder.change(_kept(item), kind.item, f"{where}[{index}]"))
     if _computed(node) or len(binder.faults) > faults:
         return WholeListChange(changes)
-    return binder.constant(plain(node), at, node.path)
+    return binder.constant(written_value(node), at, node.path)
 
 
 def _add(
@@ -97,7 +97,7 @@ def _add(
         _only_values(binder, each)
         change = binder.change(_kept(each), item, f"{where}[{index}]")
         if len(binder.faults) == faults and not _computed(each):
-            change = binder.constant(plain(each), item, each.path)
+            change = binder.constant(written_value(each), item, each.path)
         changes.append(change)
     return WholeListChange(
         changes, appends=node.directive == APPEND, prepends=node.directive == PREPEND
@@ -166,7 +166,7 @@ class _Keyed:
         if any(_computed(node) for node in keys.values()):
             return None
         try:
-            key = key_in({name: plain(node) for name, node in keys.items()}, self.kind)
+            key = key_in({name: written_value(node) for name, node in keys.items()}, self.kind)
         except MergeError as error:
             self._report(path, f"Invalid value: {error}")
             return None
