@@ -21,6 +21,7 @@ from dataclasses import replace
 from policyd.errors import ConfigError
 from policyd.export.model import ExportedPart, ExportedPolicy, Reason
 from policyd.json_types import JSON, JSONObject
+from policyd.policy.model.match import covers
 from policyd.policy.model.suite import Webhook
 from policyd.versions import KubernetesVersion
 
@@ -124,7 +125,7 @@ def _of_admission(document: JSONObject) -> tuple[list[str], list[str]]:
     reached: set[str] = set()
     match = document["spec"].get("matchConstraints") or {}
     for rule in match.get("resourceRules") or ():
-        if not {"*", _GROUP} & {*rule["apiGroups"]}:
+        if not covers(rule["apiGroups"], _GROUP):
             continue
         for pattern in rule["resources"]:
             resource = pattern.partition("/")[0]

@@ -17,7 +17,7 @@ from policyd.policy.model.kinds import (
     ValidatingAdmissionPolicy,
     ValidatingAdmissionPolicyBinding,
 )
-from policyd.policy.model.match import NamedRuleWithOperations
+from policyd.policy.model.match import NamedRuleWithOperations, covers
 from policyd.policy.model.rollout import PolicyRollout, Rollout
 from policyd.policy.source.loaded_documents import Document
 
@@ -146,7 +146,7 @@ class _RolloutAdvice:
         rules = [each for effect in self.effects for each in effect.rules]
         if enforce.new_only:
             at = (*self.path, "enforce", "newOnly")
-            updates = any({"UPDATE", "*"} & {*each.operations} for each in rules)
+            updates = any(covers(each.operations, "UPDATE") for each in rules)
             if not denies or not updates:
                 what = "matches no UPDATE" if denies else "denies nothing"
                 message = f"newOnly is about denials of UPDATE requests, and the policy {what}"

@@ -11,7 +11,7 @@ from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import Checkable
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy, ValidatingAdmissionPolicy
-from policyd.policy.model.match import NamedRuleWithOperations
+from policyd.policy.model.match import NamedRuleWithOperations, covers
 
 RULE = "idle-field"
 _CHANGES = frozenset({"CREATE", "UPDATE", "*"})
@@ -57,5 +57,5 @@ def _operations(rule: NamedRuleWithOperations) -> Iterator[str]:
         if not subresources:
             yield from rule.operations
         for each in subresources:
-            if {each.operation, "*"}.intersection(rule.operations):
+            if covers(rule.operations, each.operation):
                 yield each.operation

@@ -28,6 +28,7 @@ from policyd.policy.lint.types.writes import constant, fields_of
 from policyd.policy.model.expressions import HeldMutation, expressions_of, mutations_of
 from policyd.policy.model.findings import FormProblem, path_text
 from policyd.policy.model.kinds import Policy
+from policyd.policy.model.match import covers
 from policyd.policy.source.loaded_documents import Document
 
 RULE = "dropped-write"
@@ -127,7 +128,7 @@ def _matches(policy: Checkable, known: Resources) -> Iterator[_Match]:
                 if not subresources:
                     yield _Match(resource, group, path, None, _drops_status(group, resource, known))
                 for each in subresources:
-                    if {each.operation, "*"}.intersection(rule.operations):
+                    if covers(rule.operations, each.operation):
                         yield _Match(resource, group.strip("*"), path, each)
 
 

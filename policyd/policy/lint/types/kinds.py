@@ -24,7 +24,7 @@ from policyd.policy.kinds.plural import plural
 from policyd.policy.kinds.subresources import Subresource, subresources_named
 from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
 from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy, ValidatingAdmissionPolicy
-from policyd.policy.model.match import NamedRuleWithOperations
+from policyd.policy.model.match import NamedRuleWithOperations, covers
 from policyd.policy.source.loaded_documents import Sources
 from policyd.versions import NEWEST, KubernetesVersion
 
@@ -99,7 +99,7 @@ def subresource_kinds(
         (gvk, each.operation)
         for resource in rule.resources
         for each in subresources_named(resource)
-        if {each.operation, "*"}.intersection(rule.operations)
+        if covers(rule.operations, each.operation)
         for gvk in kinds_of_subresource(each, resource, rule, schemas)
     )
     yield from islice(((gvk, op) for gvk, op in found if schemas.find(gvk) is not None), _MAX_KINDS)
@@ -111,7 +111,7 @@ def kinds_of_subresource(
     """Yield the known kinds of the objects of a subresource in the groups of a match rule."""
     api_version, kind = subresource.kind
     if kind:
-        if not subresource.resource or {"", "*"}.intersection(rule.api_groups):
+        if not subresource.resource or covers(rule.api_groups, ""):
             group, _, version = api_version.rpartition("/")
             yield Gvk(group, version, kind)
         return
