@@ -8,9 +8,9 @@ from policyd.cluster import listing
 from policyd.json_types import JSONObject
 from policyd.reports.apis import WG_POLICY
 from policyd.reports.report_document import HASH
-from tests.builders.policies import demand, policy, rule
+from tests.builders.policies import TEAM, demand, policy, rule, teams
 from tests.cluster.fake import ApiServer, Call, refusal
-from tests.reports.reporting import PODS, REPORTS, TEAM, Reporter, Reporting, page_expires, teams
+from tests.reports.reporting import PODS, REPORTS, Reporter, Reporting, page_expires
 
 DEPLOYMENTS, SETS = "/apis/apps/v1/deployments", "/apis/apps/v1/replicasets"
 GOOD = {"labels": {"team": "a"}}
