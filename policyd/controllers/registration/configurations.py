@@ -9,6 +9,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
+from policyd._core.match.labels import NAMESPACE_NAME
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField, differing_marks, field_path, item, owners
 from policyd.ownership import (
@@ -22,7 +23,7 @@ from policyd.ownership import (
 )
 from policyd.policy.model.match import covers
 from policyd.webhooks.configuration_paths import API_VERSION, RESOURCES
-from policyd.webhooks.rendering.configurations import NAMESPACE_NAME, NODE_LEASES
+from policyd.webhooks.rendering.configurations import NODE_LEASES
 from policyd.webhooks.rendering.edit_webhook import GATE
 from policyd.webhooks.validation.decoding import with_defaults
 

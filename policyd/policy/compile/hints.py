@@ -7,7 +7,7 @@ from policyd.errors import Problem
 from policyd.policy.model.expressions import CONDITION, MESSAGE, VARIABLE, PolicyExpression
 
 _SYNTAX = "Syntax error: "
-_NO_VARIABLES = "undeclared reference to 'variables'"
+UNKNOWN_VARIABLES = "undeclared reference to 'variables'"
 _TEXT_OR_NULL = "write '' in place of null"
 _NO_AUTHORIZER = "undeclared reference to 'authorizer'"
 
@@ -22,7 +22,7 @@ def in_policy(
     """
     hint = cut if problem.message.startswith(_SYNTAX) else ""
     name = problem.message.removeprefix("undefined field '").rstrip("'")
-    if problem.message.startswith(_NO_VARIABLES):
+    if problem.message.startswith(UNKNOWN_VARIABLES):
         if each.role is CONDITION:
             hint = "matchConditions cannot use variables: write the expression itself"
         elif each.role is VARIABLE:

@@ -28,7 +28,7 @@ from policyd.policy.lint.guards.forms import NOT_NULL, Place, Places, is_null
 from policyd.policy.lint.mutations.failing import FRAGILE
 from policyd.policy.lint.mutations.parents import WrittenParts, missing_parts
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import Checkable, KindTypes
+from policyd.policy.lint.types.kinds import KindTypes
 from policyd.policy.model.expressions import (
     CONDITION,
     MESSAGE,
@@ -37,6 +37,7 @@ from policyd.policy.model.expressions import (
     ExpressionRole,
     PolicyExpression,
 )
+from policyd.policy.model.kinds import AnyPolicy
 
 FIELD, NULL = "unguarded-field", "null-object"
 _EQUALITY = {"_==_": "!", "_!=_": ""}  # with null: whether a field is missing, or there
@@ -97,7 +98,7 @@ class _Walk:
 
     def __init__(
         self,
-        policy: Checkable,
+        policy: AnyPolicy,
         expressions: Iterable[PolicyExpression],
         types: KindTypes,
         case: RequestCase,

@@ -8,9 +8,8 @@ from policyd.errors import Problem
 from policyd.policy.kinds.controllers import controller_rules
 from policyd.policy.kinds.subresources import subresources_named
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import Checkable
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.model.kinds import Policy, ValidatingAdmissionPolicy
+from policyd.policy.model.kinds import AnyPolicy, Policy, ValidatingAdmissionPolicy
 from policyd.policy.model.match import NamedRuleWithOperations, covers
 
 RULE = "idle-field"
@@ -24,7 +23,7 @@ def unreached(run: LintRun) -> Iterator[Problem]:
             yield document.problem(finding, "advice")
 
 
-def _findings(policy: Checkable) -> Iterator[FormProblem]:
+def _findings(policy: AnyPolicy) -> Iterator[FormProblem]:
     rules = policy.spec.match_constraints.resource_rules
     controllers = isinstance(policy, Policy) and policy.spec.pod_controllers
     if controllers and not controller_rules(rule.plain() for rule in rules):
