@@ -13,8 +13,9 @@ from click.testing import CliRunner, Result
 from policyd.cli import policyd
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
+from policyd.ownership import MANAGED_BY
 from policyd.reports.apis import OPENREPORTS, ReportApi
-from policyd.reports.report_document import HASH, MANAGED_BY, RESOURCE
+from policyd.reports.report_document import HASH, RESOURCE
 from tests.cluster.contents import READ, Contents
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
 
