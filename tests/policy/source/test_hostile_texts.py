@@ -61,7 +61,7 @@ apiVersion: policyd.dev/v1
 kind: PolicyTest
 metadata: {name: s}
 policies: [%s]
-cases: [{name: c, request: {object: {kind: Pod}}, expect: {allowed: true}}]
+cases: [{name: c, request: {object: {apiVersion: v1, kind: Pod}}, expect: {allowed: true}}]
 """
 # text, then the place and part of the first error
 WRONG: dict[str, tuple[str | bytes, str, str]] = {
