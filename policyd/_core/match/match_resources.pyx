@@ -10,16 +10,15 @@ cimport cython
 from policyd._core.json.request cimport AdmissionRequest
 from policyd._core.values.errors cimport CelError
 
+from policyd._core.match import labels as label_names, unseen_resources
 from policyd._core.match.equivalents import EQUIVALENTS
-from policyd._core.match.labels import NAMESPACE_NAME
-from policyd._core.match.unseen_resources import POLICIES, REVIEWS
 
 #: from policyd._core.match.equivalents import Equivalents
 #: from policyd._core.match.equivalents import GvkTuple
 #: from policyd._core.match.equivalents import Gvr
 
-cdef object NEVER_MATCHED = POLICIES | REVIEWS
-cdef str NAMESPACE_NAME_LABEL = NAMESPACE_NAME
+cdef object NEVER_MATCHED = unseen_resources.POLICIES | unseen_resources.REVIEWS
+cdef str NAMESPACE_NAME_LABEL = label_names.NAMESPACE_NAME
 cdef tuple NAMESPACE = ("", "v1", "namespaces")
 cdef dict SCOPES = {None: ALL_SCOPES, "*": ALL_SCOPES, "Namespaced": NAMESPACED, "Cluster": CLUSTER}
 cdef object SENT = object()

@@ -6,9 +6,9 @@ from json import dumps
 from policyd._core.schema.types cimport kind_of
 from policyd._core.system.c_stack cimport descend
 
-from policyd._core.go.printing import JSON_ESCAPES
+from policyd._core.go import printing
 
-cdef dict ESCAPES = JSON_ESCAPES
+cdef dict ESCAPES = printing.JSON_ESCAPES
 
 
 def go_json(value):
