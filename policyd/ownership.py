@@ -6,8 +6,8 @@ from policyd.json_types import JSONObject
 
 POLICYD = "policyd"
 MANAGER = POLICYD  # the field manager of everything that policyd writes
-MADE_BY = "app.kubernetes.io/managed-by"
-LABELS = {"app.kubernetes.io/name": POLICYD, MADE_BY: POLICYD}
+MANAGED_BY = "app.kubernetes.io/managed-by"
+LABELS = {"app.kubernetes.io/name": POLICYD, MANAGED_BY: POLICYD}
 
 
 def labels_in(found: JSONObject) -> dict[str, Any]:
@@ -32,12 +32,12 @@ def owned_by(wanted: JSONObject, namespace: JSONObject | None) -> JSONObject:
 
 def maker(found: JSONObject) -> str:
     """Return the tool that its label names as its maker; empty if there is none."""
-    return str(labels_in(found).get(MADE_BY, ""))
+    return str(labels_in(found).get(MANAGED_BY, ""))
 
 
 def without_maker(wanted: JSONObject) -> JSONObject:
     """Return the object without that label, to write to what another tool made: Helm fails to
     upgrade an object if somebody else wrote a label that it writes.
     """
-    labels = {key: value for key, value in labels_in(wanted).items() if key != MADE_BY}
+    labels = {key: value for key, value in labels_in(wanted).items() if key != MANAGED_BY}
     return {**wanted, "metadata": {**wanted["metadata"], "labels": labels}}

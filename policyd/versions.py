@@ -79,51 +79,52 @@ class Feature:
     source: str
 
 
-def _since(minor: int, name: str, about: str, source: str) -> Feature:
+def feature_since(minor: int, name: str, about: str, source: str) -> Feature:
+    """Return a change of Kubernetes 1.``minor``."""
     return Feature(name, KubernetesVersion(1, minor), about, source)
 
 
-ESCAPED_IDENTIFIERS = _since(
+ESCAPED_IDENTIFIERS = feature_since(
     37,
     "escaped-identifiers",
     "fields named in backquotes: object.spec.`dash-name`",
     "cel-go 0.29 parser/parser.go: NewParser enables the escape syntax",
 )
 
-OPTIONAL_OR_CHECKS = _since(
+OPTIONAL_OR_CHECKS = feature_since(
     37,
     "optional-or-checks",
     "or() and orValue() of a value that is not optional are an error; before, they returned it",
     "cel-go 0.29 cel/library.go: evalOptionalOr, evalOptionalOrValue",
 )
-OPTIONALS_KEEP_VALUES = _since(
+OPTIONALS_KEEP_VALUES = feature_since(
     37,
     "optionals-keep-values",
     "quantities, IPs, CIDRs, URLs, semvers and types come out of optMap and ?: as they went in; "
     "before, `unsupported conversion to ref.Val`",
     "cel-go 0.29 interpreter/attributes.go: applyQualifiers",
 )
-TYPE_NAMES_HOLD_DYN = _since(
+TYPE_NAMES_HOLD_DYN = feature_since(
     37,
     "type-names-hold-dyn",
     "list, map and optional_type, as names, are the types of values of any type in error messages: "
     "type(list(dyn)); before, type(list(A))",
     "cel-go 0.29 checker/env.go: resolveSimpleIdent",
 )
-LEADING_DOT_IS_GLOBAL = _since(
+LEADING_DOT_IS_GLOBAL = feature_since(
     37,
     "leading-dot-is-global",
     "inside a macro whose variable is x, .x means the variable x of the policy, not the macro's",
     "cel-go 0.29 checker/env.go: resolveSimpleIdent",
 )
-TYPED_VALUES = _since(
+TYPED_VALUES = feature_since(
     37,
     "typed-values",
     "objects and params of built-in kinds, request and namespaceObject are Go's structs, maps and "
     "lists: a key that is no string and an index that is no int are errors",
     "apiserver pkg/cel/common/valuesschemalesstyped.go: SchemalessTypedToVal",
 )
-CEL_0_33 = _since(
+CEL_0_33 = feature_since(
     38,
     "cel-0.33",
     "a call, list, map or object costs nothing if a part of it is an error, except for !, == and "
@@ -132,13 +133,13 @@ CEL_0_33 = _since(
     "cel-go 0.33 interpreter/interpretable.go: evalBinary, evalList, evalFold, "
     "common/env/catalog.go",
 )
-TWO_VARIABLE_MACROS = _since(
+TWO_VARIABLE_MACROS = feature_since(
     32,
     "two-variable-macros",
     "all, exists, existsOne with two variables, transformList, transformMap, transformMapEntry",
     "apiserver pkg/cel/environment/base.go: ext.TwoVarComprehensions",
 )
-SORT_BY = _since(
+SORT_BY = feature_since(
     34,
     "sort-by",
     "the macro sortBy",

@@ -11,7 +11,7 @@ from policyd.versions import (
     TYPE_NAMES_HOLD_DYN,
     TYPED_VALUES,
     Feature,
-    KubernetesVersion,
+    feature_since,
 )
 
 # In the order of the page; macros are listed with the functions.
@@ -26,50 +26,46 @@ FEATURES = (
 )
 
 
-def _since(minor: int, name: str, about: str, source: str) -> Feature:
-    return Feature(name, KubernetesVersion(1, minor), about, source)
-
-
 # Functions whose result or cost changed with a version: their tables (``_core/lib``) have a row for
 # each behaviour. This table describes the changes.
 CHANGED_FUNCTIONS: Mapping[str, Feature] = {
-    "lists.range": _since(
+    "lists.range": feature_since(
         37,
         "lists-range-limits",
         "lists.range() of a negative size, or of more than 1,000,000, is an error",
         "cel-go 0.29 ext/lists.go: genRange",
     ),
-    "startsWith": _since(
+    "startsWith": feature_since(
         37,
         "prefix-costs",
         "startsWith() and endsWith() cost a tenth of the length of the argument, not of the string",
         "cel-go 0.29 interpreter/runtimecost.go: costCall",
     ),
-    "endsWith": _since(
+    "endsWith": feature_since(
         37,
         "suffix-costs",
         "see startsWith()",
         "cel-go 0.29 interpreter/runtimecost.go: costCall",
     ),
-    "matches": _since(
+    "matches": feature_since(
         37,
         "global-matches-costs",
         "matches(string, pattern) costs as much as string.matches(pattern); before, 1 unit",
         "cel-go 0.29 interpreter/runtimecost.go: costCall",
     ),
-    "indexOf": _since(
+    "indexOf": feature_since(
         37,
         "empty-index-is-clamped",
         "indexOf('', n), lastIndexOf('', n) stay within the string, and a negative n is an error",
         "cel-go 0.29 ext/strings.go: indexOfOffset",
     ),
-    "lastIndexOf": _since(
+    "lastIndexOf": feature_since(
         37,
         "empty-last-index-is-clamped",
         "see indexOf()",
         "cel-go 0.29 ext/strings.go: lastIndexOfOffset",
     ),
-    "flatten": _since(
+    "flatten": feature_since(
         37,
         "flatten-costs",
         "flatten() of a negative depth costs the size of the list; before, nearly the whole limit",

@@ -14,6 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from policyd._core.go.printing import JSON_ESCAPES
 from policyd.admission.metadata import metadata_string, object_name
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, Cause, ObjectDetails
 from policyd.bounded_text import MAX_CAUSES_CHARS, MAX_STATUS_CHARS
@@ -35,11 +36,7 @@ CUT_WARNING_CHARS = 256
 MAX_KEY_CHARS = 63
 LEFT_OUT = "… (left out: the audit annotations are too large)"
 _HASH_CHARS = 8
-# Go's JSON encoder escapes these.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_GO_ESCAPES = str.maketrans(
-    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-)
 
 
 @dataclass(slots=True)  # frozen would triple what it costs to make one
@@ -252,7 +249,7 @@ def _audit(verdict: Verdict, generation: str) -> dict[str, str]:
     if failures:
         rows = [_failure(finding) for finding in failures[:MAX_AUDIT_FAILURES]]
         text = json.dumps(rows, separators=(",", ":"), ensure_ascii=False)
-        annotations["validation_failure"] = text.translate(_GO_ESCAPES)
+        annotations["validation_failure"] = text.translate(JSON_ESCAPES)
     return annotations
 
 

@@ -8,10 +8,10 @@ from policyd.defaulting.defaults import Defaults
 from policyd.json_types import JSON
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
+from policyd.policy.model.match import OPERATIONS
 from policyd.policy.suite import reviews
 
 RequestOperation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
-_OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 
 
 def build_review(
@@ -60,8 +60,8 @@ def build_review(
     for each in (object, old):
         if each is not None:
             _check(each)
-    if operation not in (None, *_OPERATIONS):
-        raise ValueError(f"operation must be one of {', '.join(_OPERATIONS)}, not {operation!r}")
+    if operation not in (None, *OPERATIONS):
+        raise ValueError(f"operation must be one of {', '.join(OPERATIONS)}, not {operation!r}")
     mapper, added = _known(policies)
     overrides = _overrides(seen, namespace, resource, mapper)
     overrides |= {"name": name, "subResource": subresource or None}

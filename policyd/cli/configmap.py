@@ -12,12 +12,12 @@ import click
 
 from policyd._core.match.labels import key_errors, value_errors
 from policyd.cli.shared.output import within
-from policyd.cli.shared.policy_options import POLICY_KINDS
 from policyd.cli.shared.settings import EXISTING_OR_STDIN, FILE
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError, file_errors
 from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
+from policyd.policy.model.kinds import POLICY_KINDS
 from policyd.policy.model.names import dns_subdomain
 from policyd.policy.source.files import is_json, without_packing
 from policyd.policy.source.loaded_documents import Document, Sources

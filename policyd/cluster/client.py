@@ -108,7 +108,7 @@ class ClusterClient:
         try:
             context = trusted(config)
             self._of_access, self._of_namespaces, self._of_params = (
-                plain(config, context, timeout, most, before=before) for _ in range(3)
+                bounded_client(config, context, timeout, most, before=before) for _ in range(3)
             )
         except (KubeConfigError, ssl.SSLError, OSError, ValueError) as error:
             raise ConfigError(f"cannot use the cluster {config.cluster.server}: {error}") from None
@@ -233,7 +233,7 @@ def trusted(config: SingleConfig) -> ssl.SSLContext:
     return verify_cluster(config.cluster, user, config.abs_file, trust_env=False)
 
 
-def plain(
+def bounded_client(
     config: SingleConfig,
     context: ssl.SSLContext,
     timeout: float,

@@ -27,8 +27,8 @@ from policyd.cluster.bounds import (
 from policyd.cluster.client import (
     PROBLEMS,
     ReportLookup,
+    bounded_client,
     describe,
-    plain,
     raise_for_status,
     trusted,
 )
@@ -312,7 +312,7 @@ class ClusterDefinitions:
     def _client(self) -> httpx2.AsyncClient:
         if self._made is None:
             context = trusted(self._config)
-            self._made = plain(self._config, context, self._timeout, MAX_ANSWER_BYTES)
+            self._made = bounded_client(self._config, context, self._timeout, MAX_ANSWER_BYTES)
         return self._made
 
 

@@ -24,8 +24,8 @@ from policyd.cluster.client import (
     PAUSES,
     PROBLEMS,
     SocketOption,
+    bounded_client,
     describe_for_operator,
-    plain,
     trusted,
 )
 from policyd.errors import ConfigError
@@ -103,9 +103,9 @@ class ObjectClient:
         self.server = str(config.cluster.server)
         try:
             context = trusted(config)
-            self._client = plain(config, context, timeout, most)
+            self._client = bounded_client(config, context, timeout, most)
             # A watch is one connection for minutes, and may be silent for most of them.
-            self._streams = plain(config, context, timeout, None, _keep_alive())
+            self._streams = bounded_client(config, context, timeout, None, _keep_alive())
         except (KubeConfigError, ssl.SSLError, OSError, ValueError) as error:
             raise ConfigError(f"cannot use the cluster {config.cluster.server}: {error}") from None
         self._streams.timeout = httpx2.Timeout(timeout, read=None)

@@ -16,7 +16,9 @@ from policyd.export.model import ExportedPart, ExportedPolicy, Reason
 from policyd.json_types import JSONObject
 from policyd.policy.compile.checked import checked_expressions
 from policyd.policy.compile.compiler import check
+from policyd.policy.compile.hints import UNKNOWN_VARIABLES
 from policyd.policy.lint.version_needs import needs
+from policyd.policy.model.names import STATIC_SUFFIX
 from policyd.policy.source.loaded_documents import Sources
 from policyd.policy.source.loader import load_built
 from policyd.versions import OLDEST, KubernetesVersion
@@ -24,9 +26,7 @@ from policyd.versions import OLDEST, KubernetesVersion
 _VARIABLE = re.compile(r"spec\.variables\[([0-9]+)\]")
 # What the oldest version introduced: without these, no other function of their libraries is of use.
 _SINCE_OLDEST = frozenset({"ip", "isIP", "ip.isCanonical", "cidr", "isCIDR"})
-# The names of policies in files; refused elsewhere once that feature is on by default (kubernetes
-# pkg/apis/admissionregistration/validation/static_suffix.go).
-_RESERVED = ".static.k8s.io"
+# STATIC_SUFFIX: once that feature is on by default.
 _RESERVED_SINCE = KubernetesVersion(1, 37)
 # What etcd accepts in a request, with room for what the API server adds to an object.
 _MAX_BYTES = 1_500_000
@@ -45,8 +45,10 @@ def checked(
     sources = load_built([*part.documents, *definitions], version=version)
     reasons: dict[tuple[str, str], Reason] = {}
     names = [document["metadata"]["name"] for document in part.documents]
-    if version >= _RESERVED_SINCE and any(name.endswith(_RESERVED) for name in names):
-        text = f"Kubernetes {version} reserves names that end in {_RESERVED} for static manifests"
+    if version >= _RESERVED_SINCE and any(name.endswith(STATIC_SUFFIX) for name in names):
+        text = (
+            f"Kubernetes {version} reserves names that end in {STATIC_SUFFIX} for static manifests"
+        )
         reasons["metadata.name", text] = Reason("metadata.name", text)
     for document in part.documents:
         size = len(json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogatepass"))
@@ -97,7 +99,7 @@ def _problems(documents: Sequence[JSONObject], sources: Sources) -> list[Problem
             variable = documents[_number(problem.file)]["spec"]["variables"][int(index[1])]
             broken.add(f"undefined field '{variable['name']}'")
     # Without any other variable, the name "variables" itself is undeclared.
-    unknown = "undeclared reference to 'variables'" if broken else "\0"
+    unknown = UNKNOWN_VARIABLES if broken else "\0"
     return [
         problem
         for problem in problems

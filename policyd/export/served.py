@@ -1,8 +1,8 @@
 """The API versions in which Kubernetes serves the kinds of an export."""
 
+from policyd.policy.model.kinds import ADMISSION_GROUP
 from policyd.versions import KubernetesVersion
 
-_GROUP = "admissionregistration.k8s.io"
 # Of each kind, the versions of its API, newest first, and the Kubernetes version that serves it by
 # default.
 _SERVED = {
@@ -23,7 +23,7 @@ def api_version(kind: str, version: KubernetesVersion) -> str | None:
     """
     for name, since in _SERVED[kind]:
         if since <= version:
-            return f"{_GROUP}/{name}"
+            return f"{ADMISSION_GROUP}/{name}"
     return None
 
 

@@ -21,16 +21,17 @@ from dataclasses import replace
 from policyd.errors import ConfigError
 from policyd.export.model import ExportedPart, ExportedPolicy, Reason
 from policyd.json_types import JSON, JSONObject
+from policyd.policy.model.kinds import ADMISSION_GROUP
+from policyd.policy.model.match import covers
+from policyd.policy.model.names import STATIC_SUFFIX
 from policyd.policy.model.suite import Webhook
 from policyd.versions import KubernetesVersion
 
-SUFFIX = ".static.k8s.io"
 # The directory of each admission plugin: it may hold no others' documents.
 FOLDERS: Mapping[Webhook, str] = {"validate": "validating", "mutate": "mutating"}
 SINCE = KubernetesVersion(1, 36)
 
-_GROUP = "admissionregistration.k8s.io"
-_API_VERSION = f"{_GROUP}/v1"
+_API_VERSION = f"{ADMISSION_GROUP}/v1"
 _MAX_NAME = 253  # of a DNS subdomain, which the names of policies and bindings are
 # Requests about these reach a static policy but no other policy, and no webhook.
 _ADMISSION = tuple(
@@ -65,7 +66,7 @@ def static(
 
 def static_name(name: str) -> str:
     """Return the name of a policy or binding in a file."""
-    return name if name.endswith(SUFFIX) else f"{name}{SUFFIX}"
+    return name if name.endswith(STATIC_SUFFIX) else f"{name}{STATIC_SUFFIX}"
 
 
 def _part(part: ExportedPart, twice: set[tuple[str, str]]) -> ExportedPart:
@@ -96,7 +97,9 @@ def _reasons(document: JSONObject, twice: set[tuple[str, str]]) -> Iterator[Reas
         yield Reason("metadata.name", f"another {document['kind']} becomes {made}, too")
     if len(made) > _MAX_NAME:
         message = f"{made} has {len(made)} characters, more than {_MAX_NAME}"
-        yield Reason("metadata.name", f"the name of a static manifest ends in {SUFFIX}: {message}")
+        yield Reason(
+            "metadata.name", f"the name of a static manifest ends in {STATIC_SUFFIX}: {message}"
+        )
     if spec.get("paramKind") is not None:
         message = "a static manifest has no parameters, because it must not depend on objects"
         yield Reason("spec.paramKind", message)
@@ -124,7 +127,7 @@ def _of_admission(document: JSONObject) -> tuple[list[str], list[str]]:
     reached: set[str] = set()
     match = document["spec"].get("matchConstraints") or {}
     for rule in match.get("resourceRules") or ():
-        if not {"*", _GROUP} & {*rule["apiGroups"]}:
+        if not covers(rule["apiGroups"], ADMISSION_GROUP):
             continue
         for pattern in rule["resources"]:
             resource = pattern.partition("/")[0]
@@ -143,7 +146,7 @@ def _excluding(document: JSONObject, resources: Sequence[str]) -> JSONObject:
     if not resources:
         return document
     rule: dict[str, JSON] = {
-        "apiGroups": [_GROUP],
+        "apiGroups": [ADMISSION_GROUP],
         "apiVersions": ["*"],
         "operations": ["*"],
         "resources": [pattern for each in resources for pattern in (each, f"{each}/*")],

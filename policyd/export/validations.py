@@ -10,6 +10,7 @@ from policyd.export.patterns.translation import translate
 from policyd.export.policy_views import View, attempt, plain_spec, views_of, with_bindings
 from policyd.json_types import JSONObject
 from policyd.policy.model.kinds import Policy
+from policyd.policy.model.match import covers
 from policyd.policy.source.loaded_documents import Document
 from policyd.versions import KubernetesVersion
 
@@ -104,7 +105,7 @@ class Validations:
 def may_match_secrets(constraints: JSONObject) -> bool:
     """Whether a policy with these matchConstraints may see a Secret."""
     return any(
-        {"", "*"}.intersection(rule["apiGroups"])
+        covers(rule["apiGroups"], "")
         and any(each.partition("/")[0] in ("secrets", "*") for each in rule["resources"])
         for rule in constraints.get("resourceRules") or ()
     )
@@ -112,7 +113,7 @@ def may_match_secrets(constraints: JSONObject) -> bool:
 
 def _may_delete(constraints: JSONObject) -> bool:
     rules: list[dict[str, Any]] = constraints.get("resourceRules") or []
-    return any({"DELETE", "*"}.intersection(rule["operations"]) for rule in rules)
+    return any(covers(rule["operations"], "DELETE") for rule in rules)
 
 
 KIND = "ValidatingAdmissionPolicy"

@@ -115,7 +115,7 @@ def create_app(
     if callers is not None:
         from policyd.http.callers import CheckedReviews
 
-        make = partial(CheckedReviews, callers)
+        make = partial(CheckedReviews, callers=callers)
     make = partial(
         make,
         in_flight=in_flight,

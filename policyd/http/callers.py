@@ -4,7 +4,8 @@ How they show it is up to the ``CallerCheck``. Without one nothing here is impor
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from dataclasses import KW_ONLY, dataclass
+from typing import Protocol
 
 from policyd.errors import CallerRefused, ReviewError, UnknownIssuerKey
 from policyd.http.endpoints import ReviewRequest, Reviews
@@ -34,12 +35,12 @@ class CallerCheck(Protocol):
         """Count a request that is refused."""
 
 
+@dataclass(eq=False, repr=False)
 class CheckedReviews(Reviews):
     """Reviews whose callers are checked."""
 
-    def __init__(self, callers: CallerCheck, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.callers = callers
+    _: KW_ONLY
+    callers: CallerCheck
 
     def begin(
         self, scope: ASGIScope, webhook: Webhook, only: PolicyFilter | None

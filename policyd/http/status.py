@@ -158,7 +158,7 @@ class Status:
         return answer
 
     def _shown(
-        self, policies: Any, trusted: bool
+        self, policies: Sequence[CompiledPolicy], trusted: bool
     ) -> tuple[dict[str, Any], Iterable[dict[str, Any]]]:
         """Return what is shown of the server, and the rows of the policies: these are made of what
         was taken before, by any thread.
@@ -272,7 +272,7 @@ def _reload(store: PoliciesInUse, trusted: bool) -> dict[str, Any] | None:
 
 def _policy(
     policy: CompiledPolicy,
-    counters: Any,
+    counters: Mapping[str, Any] | None,
     reached: Reached | None,
     placed: PolicyPlaces | None,
     trusted: bool,

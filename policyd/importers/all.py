@@ -10,6 +10,7 @@ from policyd.importers.kyverno import cluster_policy as kyverno
 from policyd.importers.kyverno.cel import cel_policies as kyverno_cel
 from policyd.importers.model import Imported, ImportRemark, Refused
 from policyd.importers.naming import named
+from policyd.policy.model.kinds import ADMISSION_GROUP
 from policyd.policy.source.loaded_documents import Document
 
 PolicyConverter = Callable[[Document, Sequence[Document]], list[Imported]]
@@ -20,7 +21,6 @@ KYVERNO_CEL = "policies.kyverno.io"
 TEMPLATES = "templates.gatekeeper.sh"
 CONSTRAINTS = "constraints.gatekeeper.sh"
 MUTATORS = "mutations.gatekeeper.sh"
-KUBERNETES = "admissionregistration.k8s.io"
 
 # The converter of each kind of policy, by API group and kind.
 CONVERTERS: ConverterTable = {
@@ -32,8 +32,8 @@ CONVERTERS: ConverterTable = {
     (KYVERNO_CEL, "NamespacedMutatingPolicy"): kyverno_cel.convert,
     (TEMPLATES, "ConstraintTemplate"): templates.convert,
     **{(MUTATORS, kind): mutators.convert for kind in mutators.KINDS},
-    (KUBERNETES, "ValidatingAdmissionPolicy"): kubernetes.convert,
-    (KUBERNETES, "MutatingAdmissionPolicy"): kubernetes.convert,
+    (ADMISSION_GROUP, "ValidatingAdmissionPolicy"): kubernetes.convert,
+    (ADMISSION_GROUP, "MutatingAdmissionPolicy"): kubernetes.convert,
 }
 
 _DELETES = "policyd deletes no objects: keep it in Kyverno, or use a CronJob"
@@ -64,7 +64,7 @@ _BINDINGS = {
     "ValidatingAdmissionPolicyBinding": "ValidatingAdmissionPolicy",
     "MutatingAdmissionPolicyBinding": "MutatingAdmissionPolicy",
 }
-_GROUPS = frozenset({KYVERNO, KYVERNO_CEL, TEMPLATES, CONSTRAINTS, MUTATORS, KUBERNETES})
+_GROUPS = frozenset({KYVERNO, KYVERNO_CEL, TEMPLATES, CONSTRAINTS, MUTATORS, ADMISSION_GROUP})
 # ConverterTable of these groups that hold no rule: settings of the engine, reports, requests to it.
 _NO_POLICIES = frozenset(
     {
@@ -127,7 +127,7 @@ def _unclaimed(documents: Sequence[Document]) -> Iterator[Imported]:
                 yield _refused(each, "spec", f"the sources have no policy {listed} to except from")
         elif each.group == CONSTRAINTS and each.kind not in templates:
             yield _refused(each, "kind", f"the sources have no ConstraintTemplate of {each.kind}")
-        elif each.group == KUBERNETES and each.kind in _BINDINGS:
+        elif each.group == ADMISSION_GROUP and each.kind in _BINDINGS:
             name = str(_spec(each).get("policyName", ""))
             if (_BINDINGS[each.kind], name) not in policies:
                 message = f"the sources have no {_BINDINGS[each.kind]} {name}"

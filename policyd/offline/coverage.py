@@ -72,12 +72,12 @@ class Coverage:
         by_name = {
             (each.kind, each.name): _key(each)
             for each in listed
-            if isinstance(each.model, _POLICIES)
+            if isinstance(each.model, kinds.AnyPolicy)
         }
         for document in listed:
-            if isinstance(document.model, _POLICIES):
+            if isinstance(document.model, kinds.AnyPolicy):
                 self._documents.setdefault(_key(document), document)
-            elif isinstance(document.model, _BINDINGS):
+            elif isinstance(document.model, kinds.AnyBinding):
                 of = (document.kind.removesuffix("Binding"), document.model.spec.policy_name)
                 if of in by_name:
                     self._bindings.setdefault(by_name[of], {})[document.name] = document
@@ -120,17 +120,6 @@ def percent(policies: Iterable[PolicyCoverage]) -> float:
     return 100.0 * sum(each.seen for each in listed) / wanted if wanted else 100.0
 
 
-_POLICIES = (
-    kinds.Policy,
-    kinds.ValidatingAdmissionPolicy,
-    kinds.MutatingAdmissionPolicy,
-)
-_BINDINGS = (
-    kinds.ValidatingAdmissionPolicyBinding,
-    kinds.MutatingAdmissionPolicyBinding,
-)
-
-
 def _binding(name: str) -> str:
     return f"binding {name}"
 
@@ -142,7 +131,7 @@ def _key(document: Document) -> _PolicyKey:
 def _parts(document: Document) -> Iterator[tuple[str, str, tuple[PartOutcome, ...]]]:
     """Yield path, name and possible outcomes of each part. A literal ``false`` has one outcome."""
     policy = document.model
-    if not isinstance(policy, _POLICIES):
+    if not isinstance(policy, kinds.AnyPolicy):
         return
     spec = policy.spec
     match = spec.match_constraints

@@ -5,6 +5,7 @@ expression.
 from collections.abc import Collection, Iterator
 from typing import Literal
 
+from policyd._core.match.labels import NAMESPACE_NAME
 from policyd._core.match.matcher import MatchInput, input_of
 from policyd.admission.applicable import Applicable
 from policyd.admission.review import AdmissionRequest, decode
@@ -12,7 +13,7 @@ from policyd.admission.subject import Subjects
 from policyd.json_types import JSON, JSONObject
 from policyd.offline.admitting import BOTH
 from policyd.policy.compile.compiled import CompiledPolicy
-from policyd.policy.compile.params import NAME_LABEL, Namespaces
+from policyd.policy.compile.params import Namespaces
 from policyd.policy.compile.policy_set import CompiledPolicySet
 
 NamespacePart = Literal["labels", "annotations", "other fields"]
@@ -95,7 +96,7 @@ def _parts(fields: Collection[tuple[str, ...]]) -> Iterator[NamespacePart]:
         if path in ((), ("metadata",)):
             yield from PARTS
         elif path[:2] in (("metadata", "labels"), ("metadata", "annotations")):
-            if path[2:] != (NAME_LABEL,):
+            if path[2:] != (NAMESPACE_NAME,):
                 yield "labels" if path[1] == "labels" else "annotations"
         elif path != ("metadata", "name"):
             yield "other fields"

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from policyd.export.metadata import POLICY
 from policyd.json_types import JSONObject
 from policyd.ownership import LABELS, labels_in
+from policyd.policy.model.kinds import ADMISSION_GROUP
 
-GROUP = "admissionregistration.k8s.io"
 # Policies before their bindings: a binding without its policy is an error for each request.
 RESOURCES = {
     "MutatingAdmissionPolicy": "mutatingadmissionpolicies",
@@ -60,7 +60,7 @@ def policy_of(document: JSONObject) -> Key:
 def label_of(key: Key) -> str:
     """Return the name as kubectl shows it."""
     kind, name = key
-    return f"{kind.lower()}.{GROUP}/{name}"
+    return f"{kind.lower()}.{ADMISSION_GROUP}/{name}"
 
 
 def annotations_in(document: JSONObject) -> Mapping[str, str]:
@@ -89,7 +89,7 @@ def _placed(document: JSONObject, marks: Mapping[str, str]) -> JSONObject:
     return result
 
 
-GROUP_PATH = f"apis/{GROUP}"
+GROUP_PATH = f"apis/{ADMISSION_GROUP}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from policyd._core.match.labels import NAMESPACE_NAME
 from policyd.export.model import ExportedPart, ExportedPolicy
 from policyd.json_types import JSONObject
 from policyd.placement.choosing import choose
@@ -11,7 +12,7 @@ from policyd.placement.placed_documents import ServedKinds, is_binding, placed_d
 from policyd.placement.placement import Placement, PlacementMode, PolicyPart
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.webhooks.needs.webhook_needs import WebhookNeed, needs_of
-from policyd.webhooks.rendering.configurations import NAMESPACE_NAME, excluded_namespaces
+from policyd.webhooks.rendering.configurations import excluded_namespaces
 from policyd.webhooks.rendering.options import RenderOptions
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import orjson
 
 from policyd.json_types import JSONObject
+from policyd.ownership import MANAGED_BY
 from policyd.reports.apis import ReportApi
 from policyd.reports.results import ReportResult
 from policyd.reports.summary import RESULTS
 
 MANAGER = "policyd-report"
 SOURCE = "policyd"
-MANAGED_BY = "app.kubernetes.io/managed-by"
 # The labels of every report: who wrote it, and the resource of its object, such as
 # deployments.apps.
 LABEL_SELECTOR = f"{MANAGED_BY}={SOURCE}"

@@ -87,7 +87,7 @@ class Watcher:
             works["params"] = caches.params.run
             works["reads"] = caches.reads.run
         if self.callers is not None:
-            works["token-keys"] = self.callers.run
+            works["token-keys"] = self.callers.keys.run
         tasks = []
         for name, work in works.items():
             watch = self.watches.add(name)

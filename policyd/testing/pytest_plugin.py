@@ -67,11 +67,13 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "SuiteFile
 
 def _matches(parts: Sequence[str], glob: Sequence[str]) -> bool:
     """Whether a path matches a glob, of which ``**`` is any number of directories."""
-    if not glob:
-        return not parts
-    if glob[0] == "**":
-        return any(_matches(parts[start:], glob[1:]) for start in range(len(parts) + 1))
-    return bool(parts) and fnmatchcase(parts[0], glob[0]) and _matches(parts[1:], glob[1:])
+    ends = {0}  # how many parts the steps so far may match
+    for step in glob:
+        if step == "**":
+            ends = set(range(min(ends, default=len(parts) + 1), len(parts) + 1))
+        else:
+            ends = {at + 1 for at in ends if at < len(parts) and fnmatchcase(parts[at], step)}
+    return len(parts) in ends
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -2,32 +2,14 @@
 configurations. Decides nothing.
 """
 
+from policyd._core.match.unseen_resources import POLICIES
 from policyd.versions import Feature, KubernetesVersion
 
-# The API server sends these to no webhook (k8s.io/apiserver, plugin/webhook/predicates/rules): a
-# webhook for them could lock everyone out.
-NEVER_SENT = frozenset(
-    ("admissionregistration.k8s.io", resource)
-    for resource in (
-        "mutatingadmissionpolicies",
-        "mutatingadmissionpolicybindings",
-        "mutatingwebhookconfigurations",
-        "validatingadmissionpolicies",
-        "validatingadmissionpolicybindings",
-        "validatingwebhookconfigurations",
-    )
-)
-# Resources that policies never see and, since 1.37, webhooks neither.
-REVIEWS = frozenset(
-    {
-        ("authentication.k8s.io", "selfsubjectreviews"),
-        ("authentication.k8s.io", "tokenreviews"),
-        ("authorization.k8s.io", "localsubjectaccessreviews"),
-        ("authorization.k8s.io", "selfsubjectaccessreviews"),
-        ("authorization.k8s.io", "selfsubjectrulesreviews"),
-        ("authorization.k8s.io", "subjectaccessreviews"),
-    }
-)
+# The API server sends these to no webhook: a webhook for them could lock everyone out.
+NEVER_SENT = POLICIES | {
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"),
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"),
+}
 _1_37, _1_38 = KubernetesVersion(1, 37), KubernetesVersion(1, 38)
 REVIEWS_EXCLUDED = Feature(
     "webhooks-exclude-reviews",

@@ -14,13 +14,13 @@ from tests.builders.policies import (
     add_label,
     demand,
     denying,
-    document,
     json_patch,
     labelling,
     map_,
     map_binding,
     overlay,
     policy,
+    rollout,
     rule,
     vap,
     vap_binding,
@@ -282,11 +282,6 @@ def test_an_error_in_a_shadow_leaves_the_second_round_to_others() -> None:
 
 
 # Documents
-
-
-def rollout(name: str = "r", of: str = "p", **spec: Any) -> JSONObject:
-    """A Rollout of the policy ``of``."""
-    return document("policyd.dev/v1", "Rollout", name, {"policyName": of, **spec})
 
 
 def test_a_rollout_document_is_about_the_policies_of_its_name() -> None:

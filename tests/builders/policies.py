@@ -39,6 +39,7 @@ def demand(expression: str, message: str, **more: JSON) -> JSONObject:
     return {"expression": expression, "message": message, **more}
 
 
+TEAM = demand("'team' in object.metadata.?labels.orValue({})", "no team")
 NOT_PRIVILEGED = demand(
     "object.spec.containers.all(c, !c.?securityContext.?privileged.orValue(false))",
     "privileged containers are not allowed",
@@ -125,6 +126,26 @@ def map_(name: str = "m", *rules: JSONObject, **spec: JSON) -> JSONObject:
 def map_binding(name: str = "mb", **spec: JSON) -> JSONObject:
     """A binding of the policy ``m``."""
     return document(ADMISSION, "MutatingAdmissionPolicyBinding", name, {"policyName": "m", **spec})
+
+
+def teams(*rules: JSONObject, **spec: JSON) -> JSONObject:
+    """A Policy that wants the label team."""
+    return policy("team", *rules, validations=[TEAM], **spec)
+
+
+def variables(**expressions: str) -> list[JSONObject]:
+    """The ``variables`` of a policy."""
+    return [{"name": name, "expression": each} for name, each in expressions.items()]
+
+
+def conditions(*expressions: str) -> list[JSONObject]:
+    """``matchConditions``: c0, c1 …"""
+    return [{"name": f"c{n}", "expression": each} for n, each in enumerate(expressions)]
+
+
+def rollout(name: str = "r", of: JSON = "p", **spec: JSON) -> JSONObject:
+    """A Rollout of the policies named ``of``."""
+    return document("policyd.dev/v1", "Rollout", name, {"policyName": of, **spec})
 
 
 def rollout_document(name: str = "p", **spec: JSON) -> JSONObject:

@@ -13,6 +13,7 @@ import yaml
 
 from tests.cli.within import answered as run
 
+pytestmark = pytest.mark.usefixtures("folder")
 TRIES = {
     path.stem: yaml.safe_load(path.read_text())
     for path in sorted((Path(__file__).parent / "first_tries").glob("*.yaml"))
@@ -28,11 +29,6 @@ COMMANDS = {
     "apply": ["apply", "-p", "policy.yaml", "manifest.yaml"],
     "explain": ["explain", "-p", "policy.yaml", "manifest.yaml"],
 }
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def write(tried: Mapping[str, Any], replaced: Mapping[str, str]) -> None:

@@ -3,7 +3,6 @@ suite, or in its paramsFile.
 """
 
 import json
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -14,6 +13,7 @@ from tests.builders.objects import config_map, definition
 from tests.builders.policies import CONFIG_MAPS, suite, vap, vap_binding
 from tests.cli.folder import write
 
+pytestmark = pytest.mark.usefixtures("folder")
 MAX = {"type": "object", "properties": {"max": {"type": "integer", "default": 3}, "name": {}}}
 
 
@@ -70,12 +70,6 @@ ROWS: list[tuple[list[JSONObject], tuple[str, str], JSONObject, str, str]] = [
     ),
     ([], ("v1", "ConfigMap"), config_map("q", None), "string(params.metadata.namespace)", "default"),
 ]  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def reading(kind: tuple[str, str], text: str) -> list[JSONObject]:

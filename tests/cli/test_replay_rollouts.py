@@ -13,6 +13,7 @@ from policyd.policy.suite.reviews import build_review
 from tests.builders.objects import pod
 from tests.builders.policies import demand, labelling, policy
 
+pytestmark = pytest.mark.usefixtures("folder")
 LONG = "team-" + "x" * 80  # its audit annotation has a cut name
 SHADOW: JSONObject = {"otherwise": ["Audit"]}
 
@@ -24,12 +25,6 @@ def validating(name: str, **spec: JSONObject) -> JSONObject:
 
 def mutating(**spec: JSONObject) -> JSONObject:
     return policy("labels", mutations=[labelling("a", "'b'")], **spec)
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def record(*documents: JSONObject) -> None:

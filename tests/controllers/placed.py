@@ -17,17 +17,18 @@ from policyd.controllers.registration.registrar import Registration
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.metrics.recorder import WRITES
-from policyd.placement.placed_documents import GROUP, RESOURCES, Key, ServedKinds
+from policyd.placement.placed_documents import RESOURCES, Key, ServedKinds
 from policyd.placement.placement import PlacementMode, PolicyPart
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.model.kinds import ADMISSION_GROUP
 from policyd.policy.source.loaded_documents import Sources
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 from tests.controllers.stored_objects import StoredObjects
 from tests.policy_sets import loaded
 
 OPTIONS = RenderOptions(service=ServiceAddress("policyd", "policyd"), namespace="policyd")
-API = f"apis/{GROUP}/v1"
+API = f"apis/{ADMISSION_GROUP}/v1"
 
 
 class Watched:
@@ -35,7 +36,7 @@ class Watched:
 
     problem = ""
     usable = True
-    served = ServedKinds(dict.fromkeys(RESOURCES, f"{GROUP}/v1"))
+    served = ServedKinds(dict.fromkeys(RESOURCES, f"{ADMISSION_GROUP}/v1"))
 
     def __init__(self, server: "Placing") -> None:
         self._server = server

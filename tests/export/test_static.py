@@ -8,8 +8,9 @@ import pytest
 
 from policyd.errors import ConfigError
 from policyd.export.model import ExportedPart, ExportedPolicy, Reason
-from policyd.export.static import SUFFIX, static, static_name
+from policyd.export.static import static, static_name
 from policyd.json_types import JSONObject
+from policyd.policy.model.names import STATIC_SUFFIX
 from policyd.versions import NEWEST, KubernetesVersion
 from tests.builders.policies import ADMISSION, EVERYTHING, PODS, VALIDATION, rule
 
@@ -63,7 +64,7 @@ def test_names_end_as_those_of_static_manifests_do() -> None:
 
 def test_a_name_that_ends_so_already_stays() -> None:
     assert static_name(static_name("limits")) == static_name("limits")
-    name = f"limits{SUFFIX}"
+    name = f"limits{STATIC_SUFFIX}"
     assert made(vap_of(name), binding(name)).documents == (vap_of(name), binding(name))
 
 
@@ -114,7 +115,7 @@ def test_absent_is_null() -> None:
 
 
 def test_the_longest_name() -> None:
-    longest = "a" * (253 - len(SUFFIX))
+    longest = "a" * (253 - len(STATIC_SUFFIX))
     assert reasons(vap_of(longest), binding(longest)) == {}
     assert list(reasons(vap_of(f"{longest}a"))) == ["metadata.name"]
 
@@ -122,7 +123,7 @@ def test_the_longest_name() -> None:
 def test_two_policies_of_one_name_are_not_exported() -> None:
     parts = [
         ExportedPart("validate", (vap_of(name), binding(name)))
-        for name in ("limits", f"limits{SUFFIX}", "other")
+        for name in ("limits", f"limits{STATIC_SUFFIX}", "other")
     ]
     found = static([of(str(index), part) for index, part in enumerate(parts)], NEWEST)
     assert [each.exported for each in found] == [False, False, True]

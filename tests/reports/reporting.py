@@ -13,20 +13,15 @@ from click.testing import CliRunner, Result
 from policyd.cli import policyd
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
+from policyd.ownership import MANAGED_BY
 from policyd.reports.apis import OPENREPORTS, ReportApi
-from policyd.reports.report_document import HASH, MANAGED_BY, RESOURCE
-from tests.builders.policies import demand, policy, rule
+from policyd.reports.report_document import HASH, RESOURCE
 from tests.cluster.contents import READ, Contents
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
 
 OWN = {MANAGED_BY: "policyd"}
 PODS = "/api/v1/pods"
 REPORTS = "/apis/openreports.io/v1alpha1"
-TEAM = demand("'team' in object.metadata.?labels.orValue({})", "no team")
-
-
-def teams(*rules: JSONObject, **spec: Any) -> JSONObject:
-    return policy("team", *(rules or [rule("pods")]), validations=[TEAM], **spec)
 
 
 @dataclass

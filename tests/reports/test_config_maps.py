@@ -11,9 +11,9 @@ from policyd.cli import policyd
 from policyd.cli.report.sources import SourceOptions, selection_of
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
-from tests.builders.policies import policy_exception
+from tests.builders.policies import policy_exception, teams
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
-from tests.reports.reporting import PODS, Reporter, Reporting, once, teams
+from tests.reports.reporting import PODS, Reporter, Reporting, once
 
 CONFIG_MAPS = "/api/v1/configmaps"
 POLICIES = ("--policy-configmaps", "kind=policies", "--policy-namespace", "policyd")

@@ -11,8 +11,9 @@ from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.reports import paced_requests
 from policyd.reports.apis import INSTALL, OPENREPORTS, served_api
+from tests.builders.policies import teams
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
-from tests.reports.reporting import PODS, REPORTS, Reporter, Reporting, once, teams
+from tests.reports.reporting import PODS, REPORTS, Reporter, Reporting, once
 
 
 def test_a_busy_server_is_asked_again(contents: Reporting, report: Reporter) -> None:

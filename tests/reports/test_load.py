@@ -9,9 +9,9 @@ import pytest
 
 from policyd.cluster import bounds
 from policyd.reports import paced_requests
-from tests.builders.policies import demand, policy, rule
+from tests.builders.policies import demand, policy, rule, teams
 from tests.cluster.fake import REVIEWS, ApiServer, Call, Reply, refusal
-from tests.reports.reporting import PODS, Reporter, Reporting, once, teams
+from tests.reports.reporting import PODS, Reporter, Reporting, once
 
 
 @pytest.fixture

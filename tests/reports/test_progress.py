@@ -10,9 +10,10 @@ import pytest
 
 from policyd.cli.report import command
 from policyd.cli.shared.terminal.progress import Advance
+from tests.builders.policies import teams
 from tests.cli.terminal import in_terminal
 from tests.cluster.fake import ApiServer
-from tests.reports.reporting import PODS, Reporter, Reporting, teams
+from tests.reports.reporting import PODS, Reporter, Reporting
 
 
 @pytest.fixture

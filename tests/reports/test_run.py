@@ -8,9 +8,9 @@ from policyd.cluster import listing
 from policyd.json_types import JSONObject
 from policyd.reports.apis import WG_POLICY
 from policyd.reports.report_document import HASH
-from tests.builders.policies import demand, policy, rule
+from tests.builders.policies import TEAM, demand, policy, rule, teams
 from tests.cluster.fake import ApiServer, Call, refusal
-from tests.reports.reporting import PODS, REPORTS, TEAM, Reporter, Reporting, page_expires, teams
+from tests.reports.reporting import PODS, REPORTS, Reporter, Reporting, page_expires
 
 DEPLOYMENTS, SETS = "/apis/apps/v1/deployments", "/apis/apps/v1/replicasets"
 GOOD = {"labels": {"team": "a"}}
@@ -137,30 +137,24 @@ def test_nothing_of_unknown_kinds_is_deleted_if_a_group_does_not_answer(
     assert contents.names == ["world"]
 
 
-def test_a_list_that_expires_goes_on_and_counts_as_complete(
-    contents: Reporting, report: Reporter
+@pytest.mark.parametrize(
+    ("goes_on", "status", "names"),
+    [
+        ("3", 0, ["uid-p0", "uid-p1", "uid-p3", "uid-p4"]),
+        ("", 3, ["gone", "uid-p0", "uid-p1"]),
+    ],
+    ids=["counts as complete", "deletes nothing"],
+)
+def test_a_list_that_expires_and_goes_on_or_not(
+    goes_on: str, status: int, names: list[str], contents: Reporting, report: Reporter
 ) -> None:
     contents.page = 2
     contents.stored("shop", "gone", "x")
     for number in range(5):
         contents.add(PODS, f"p{number}", "shop")
-    contents.special = page_expires(contents, PODS, "2", "3")
-    done = report(teams())
-    assert done.exit_code == 0
-    assert contents.names == ["uid-p0", "uid-p1", "uid-p3", "uid-p4"]
-
-
-def test_a_list_that_expires_for_good_deletes_nothing(
-    contents: Reporting, report: Reporter
-) -> None:
-    contents.page = 2
-    contents.stored("shop", "gone", "x")
-    for number in range(5):
-        contents.add(PODS, f"p{number}", "shop")
-    contents.special = page_expires(contents, PODS, "2", "")
-    done = report(teams())
-    assert done.exit_code == 3
-    assert contents.names == ["gone", "uid-p0", "uid-p1"]
+    contents.special = page_expires(contents, PODS, "2", goes_on)
+    assert report(teams()).exit_code == status
+    assert contents.names == names
 
 
 def test_reports_are_listed_in_pages_and_only_their_metadata(

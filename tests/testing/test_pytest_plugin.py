@@ -175,7 +175,11 @@ BROKEN = [
     ({SUITE_FILE: SUITE.replace("policy.yaml", "none.yaml")}, 1, "none.yaml"),
     ({SUITE_FILE: UNNAMED}, 1, "the suite has no policies"),
     ({"policyd.yaml": "polices: [policies]\n"}, 2, "policyd.yaml:1:1"),
-    ({"policyd.yaml": "policies: [missing]\n"}, 2, "Path 'missing' does not exist"),
+    (
+        {"policyd.yaml": "policies: [missing]\n"},
+        2,
+        "policies[0]: missing: no such file or directory",
+    ),
 ]
 
 

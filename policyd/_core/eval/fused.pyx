@@ -1,7 +1,7 @@
-"""Nodes that replace several nodes. Rare cases and errors are left to the plain nodes they hold.
+"""Nodes that replace several nodes. Rare cases and errors are left to the general nodes they hold.
 
 Each of these nodes handles the usual case, in which all values have the expected types, and holds
-the plain nodes that it replaces: in any other case those are evaluated. The charges are the same.
+the general nodes that it replaces: in any other case those are evaluated. The charges are the same.
 """
 
 cimport cython

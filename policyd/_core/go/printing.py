@@ -8,6 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 from policyd._core.go.strings import quoted
 
+# What encoding/json escapes beside what JSON has to.
+JSON_ESCAPES = str.maketrans(
+    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MONTHS = (
     "January", "February", "March", "April", "May", "June",

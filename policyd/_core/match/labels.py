@@ -7,6 +7,8 @@
 import json
 import re
 
+# The label that every namespace has: its name.
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 NAME_FORMAT = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"

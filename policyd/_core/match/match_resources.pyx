@@ -10,27 +10,15 @@ cimport cython
 from policyd._core.json.request cimport AdmissionRequest
 from policyd._core.values.errors cimport CelError
 
+from policyd._core.match import labels as label_names, unseen_resources
 from policyd._core.match.equivalents import EQUIVALENTS
 
 #: from policyd._core.match.equivalents import Equivalents
 #: from policyd._core.match.equivalents import GvkTuple
 #: from policyd._core.match.equivalents import Gvr
 
-cdef object NEVER_MATCHED = frozenset({
-    # A policy about policies could lock everyone out.
-    ("admissionregistration.k8s.io", "validatingadmissionpolicies"),
-    ("admissionregistration.k8s.io", "validatingadmissionpolicybindings"),
-    ("admissionregistration.k8s.io", "mutatingadmissionpolicies"),
-    ("admissionregistration.k8s.io", "mutatingadmissionpolicybindings"),
-    # kubernetes/pkg/kubeapiserver/admission/exclusion/resources.go
-    ("authentication.k8s.io", "selfsubjectreviews"),
-    ("authentication.k8s.io", "tokenreviews"),
-    ("authorization.k8s.io", "localsubjectaccessreviews"),
-    ("authorization.k8s.io", "selfsubjectaccessreviews"),
-    ("authorization.k8s.io", "selfsubjectrulesreviews"),
-    ("authorization.k8s.io", "subjectaccessreviews"),
-})
-cdef str NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
+cdef object NEVER_MATCHED = unseen_resources.POLICIES | unseen_resources.REVIEWS
+cdef str NAMESPACE_NAME_LABEL = label_names.NAMESPACE_NAME
 cdef tuple NAMESPACE = ("", "v1", "namespaces")
 cdef dict SCOPES = {None: ALL_SCOPES, "*": ALL_SCOPES, "Namespaced": NAMESPACED, "Cluster": CLUSTER}
 cdef object SENT = object()

@@ -21,7 +21,6 @@ cdef class Decoder:
     cdef object value(self, object new, object old, Field field)
     cdef object member(self, str name, object member, object was, SchemaType type)
     cdef object members(self, dict new, object old, SchemaType type)
-    cdef object entries(self, dict new, object old, SchemaType type)
     cdef object items(self, list new, object old, SchemaType type)
     cdef object leaf(self, object new, Field field)
     cdef dict ordered(self, dict members)

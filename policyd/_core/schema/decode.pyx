@@ -141,12 +141,9 @@ cdef class Decoder:
         kind = kind_of(new)
         if kind is dict or kind is list:
             descend()
-        if decoding == STRUCT:
+        if decoding == STRUCT or decoding == MAP:
             if kind is dict:
                 return self.members(<dict>new, old, type)
-        elif decoding == MAP:
-            if kind is dict:
-                return self.entries(<dict>new, old, type)
         elif decoding == LIST:
             if kind is list:
                 return self.items(<list>new, old, type)
@@ -169,6 +166,7 @@ cdef class Decoder:
         return dict(sorted(members.items()))
 
     cdef object members(self, dict new, object old, SchemaType type):
+        """The members of a struct, or the entries of a map."""
         cdef dict before = <dict>old if kind_of(old) is dict else {}
         cdef dict out = new
         cdef Py_ssize_t at = 0, place = 0
@@ -184,14 +182,17 @@ cdef class Decoder:
             was = ABSENT if former is NULL else <object>former
             if self.noting:
                 self.path.append(name)
-            after = self.member(name, member, was, type)
+            if type.decoding == MAP:
+                after = self.value(member, was, type.extra)
+            else:
+                after = self.member(name, member, was, type)
             if self.noting:
                 self.path.pop()
             out = with_member(out, new, name, member, after)
         return out
 
     cdef object member(self, str name, object member, object was, SchemaType type):
-        """The same of a member of a struct; ABSENT if Go does not print it."""
+        """A member of a struct as Go prints it; ABSENT if it does not."""
         cdef Field field = type.fields.get(name)
         cdef str outer = self.struct
         if field is None:
@@ -211,28 +212,6 @@ cdef class Decoder:
         if member is None and field.pointer:
             return ABSENT if field.omitted else None
         return ABSENT if is_omitted(after, field) else after
-
-    cdef object entries(self, dict new, object old, SchemaType type):
-        cdef dict before = <dict>old if kind_of(old) is dict else {}
-        cdef dict out = new
-        cdef Py_ssize_t at = 0, place = 0
-        cdef PyObject* key
-        cdef PyObject* value
-        cdef PyObject* former
-        new = out = self.ordered(new)
-        while PyDict_Next(<PyObject*>new, &at, &key, &value):
-            former = counterpart(<PyObject*>before, key, &place)
-            if former == value:
-                continue
-            name, member = <object>key, <object>value
-            was = ABSENT if former is NULL else <object>former
-            if self.noting:
-                self.path.append(name)
-            after = self.value(member, was, type.extra)
-            if self.noting:
-                self.path.pop()
-            out = with_member(out, new, name, member, after)
-        return out
 
     cdef object items(self, list new, object old, SchemaType type):
         cdef list before = <list>old if kind_of(old) is list else []

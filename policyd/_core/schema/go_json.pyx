@@ -6,9 +6,9 @@ from json import dumps
 from policyd._core.schema.types cimport kind_of
 from policyd._core.system.c_stack cimport descend
 
-cdef dict ESCAPES = str.maketrans(
-    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-)
+from policyd._core.go import printing
+
+cdef dict ESCAPES = printing.JSON_ESCAPES
 
 
 def go_json(value):

@@ -1,7 +1,7 @@
 """Merge planned nodes that form common shapes into one specialised node each.
 
-Only plain nodes are recognised: traced programs have none and stay as written. ``planner`` decides
-meaning and cost.
+Traced programs stay as written: their nodes are none of those that are recognised. ``planner``
+decides meaning and cost.
 """
 
 from collections.abc import Iterable

@@ -20,7 +20,6 @@ from policyd.cli.shared.namespaces import (
 )
 from policyd.cli.shared.output import format_option
 from policyd.cli.shared.policy_options import (
-    POLICY_KINDS,
     enforce_all_option,
     loaded,
     policies_option,
@@ -37,6 +36,7 @@ from policyd.cli.shared.request import (
 )
 from policyd.cli.shared.version import version_of, version_option
 from policyd.json_types import JSONObject
+from policyd.policy.model.kinds import POLICY_KINDS
 from policyd.policy.source.classification import classification_of, description_of
 from policyd.policy.source.loaded_documents import Sources
 from policyd.versions import NEWEST, KubernetesVersion

@@ -8,10 +8,11 @@ from typing import Any
 
 import click
 
+from policyd._core.match.labels import NAMESPACE_NAME
 from policyd.cli.shared.output import styled, warn
 from policyd.json_types import JSONObject
 from policyd.offline.unknown_namespaces import PARTS, NamespacePart, UnknownNamespaces
-from policyd.policy.compile.params import NAME_LABEL, Namespaces
+from policyd.policy.compile.params import Namespaces
 from policyd.policy.compile.policy_set import CompiledPolicySet
 
 _SHOWN = 5  # namespaces and policies named in a remark; the others are counted
@@ -42,7 +43,7 @@ class NamespaceOptions:
         namespace = known.object(name)
         metadata = dict(namespace["metadata"])
         if self.labels is not None:
-            metadata["labels"] = {**self.labels, NAME_LABEL: name}
+            metadata["labels"] = {**self.labels, NAMESPACE_NAME: name}
         if self.annotations is not None:
             metadata["annotations"] = self.annotations
         return {"apiVersion": "v1", "kind": "Namespace", **namespace, "metadata": metadata}

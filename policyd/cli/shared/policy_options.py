@@ -15,13 +15,13 @@ from policyd.cli.shared.settings import AddOption, ExistingPath
 from policyd.errors import ConfigError
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.model.kinds import POLICY_KINDS
 from policyd.policy.source.files import read
 from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.source.loader import load
 from policyd.policy.source.splitting import split
 from policyd.versions import NEWEST, KubernetesVersion
 
-POLICY_KINDS = ("Policy", "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
 _MOST_KINDS = 5  # that the message lists
 _MOST_BYTES = 2**22  # that are read to complete a word
 NO_POLICIES_HINT = (

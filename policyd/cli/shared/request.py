@@ -33,12 +33,12 @@ from policyd.errors import ConfigError, PolicySchemaError, ReviewError, file_err
 from policyd.json_types import JSONObject
 from policyd.policy.compile.params import Namespaces
 from policyd.policy.kinds.mapping import ResourceMapper
+from policyd.policy.model.match import OPERATIONS
 from policyd.policy.source.files import SourceFile, is_packed, read_bytes
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.loader import read_one
 from policyd.policy.source.splitting import split
 
-OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _SHOWN = 10  # objects named in a message; the others are counted
 
 

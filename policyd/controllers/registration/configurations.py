@@ -9,6 +9,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
+from policyd._core.match.labels import NAMESPACE_NAME
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField, differing_marks, field_path, item, owners
 from policyd.ownership import (
@@ -20,8 +21,9 @@ from policyd.ownership import (
     owners_in,
     without_maker,
 )
+from policyd.policy.model.match import covers
 from policyd.webhooks.configuration_paths import API_VERSION, RESOURCES
-from policyd.webhooks.rendering.configurations import NAMESPACE_NAME, NODE_LEASES
+from policyd.webhooks.rendering.configurations import NODE_LEASES
 from policyd.webhooks.rendering.edit_webhook import GATE
 from policyd.webhooks.validation.decoding import with_defaults
 
@@ -285,7 +287,7 @@ def _is_about(rule: JSONObject, group: str, resource: str) -> bool:
     """Whether a rule covers objects of a resource that have a namespace, or a subresource."""
     return (
         rule.get("scope") != "Cluster"
-        and not {group, "*"}.isdisjoint(rule.get("apiGroups") or ())
+        and covers(rule.get("apiGroups") or (), group)
         and any(each.partition("/")[0] in (resource, "*") for each in rule.get("resources") or ())
     )
 

@@ -3,6 +3,7 @@
 import base64
 from typing import Any
 
+from policyd._core.match.labels import NAMESPACE_NAME
 from policyd.json_types import JSON, JSONObject
 
 _CORE = "io.k8s.api.core.v1."
@@ -55,7 +56,7 @@ def namespace(obj: JSONObject) -> None:
     metadata: JSONObject = obj["metadata"]
     if metadata.get("name"):
         labels = metadata.get("labels") or {}
-        metadata["labels"] = {**labels, "kubernetes.io/metadata.name": metadata["name"]}
+        metadata["labels"] = {**labels, NAMESPACE_NAME: metadata["name"]}
 
 
 def persistent_volume(obj: JSONObject) -> None:

@@ -18,6 +18,7 @@ from policyd.policy.compile.overlays import KnownKinds
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.model.expressions import expressions_of
 from policyd.policy.model.kinds import Policy
+from policyd.policy.model.match import covers
 from policyd.policy.source.loaded_documents import Document
 from policyd.versions import KubernetesVersion
 
@@ -67,7 +68,7 @@ def mutable(constraints: JSONObject) -> JSONObject:
     rules = []
     for rule in constraints.get("resourceRules") or ():
         given = rule.get("operations") or ()
-        operations = [each for each in _OPERATIONS if each in given or "*" in given]
+        operations = [each for each in _OPERATIONS if covers(given, each)]
         if operations:
             rules.append({**rule, "operations": operations})
     return {**constraints, "resourceRules": rules}

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple
 
+from policyd._core.match.labels import NAMESPACE_NAME
 from policyd.admission.lookups.authorizer import StaticAuthorizer
 from policyd.importers.checking import CheckedImport
 from policyd.importers.model import Imported
@@ -16,7 +17,6 @@ from policyd.policy.suite.observed import observed
 from policyd.policy.suite.reviews import DEFAULT_USER, build_review
 
 _FIELDS = ("kind", "resource", "name", "namespace", "subResource", "dryRun", "options")
-_NAME_LABEL = "kubernetes.io/metadata.name"
 _VERBS = {"pass": "passes", "fail": "fails", "skip": "is skipped", "warn": "warns"}
 
 
@@ -126,7 +126,7 @@ def _namespaces(trial: ProofRequest, name: str) -> JSONObject:
         metadata = each.get("metadata") or {}
         if metadata.get("name") == name:
             labels = dict(metadata.get("labels") or {})
-            labels.pop(_NAME_LABEL, None)
+            labels.pop(NAMESPACE_NAME, None)
             known = {"labels": labels, "annotations": metadata.get("annotations") or {}}
             given = {key: value for key, value in known.items() if value}
             return {"namespaces": [{"name": name, **given}]} if given else {}

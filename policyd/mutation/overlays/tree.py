@@ -182,12 +182,12 @@ def expressions_in(value: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str
                 yield path, value, *piece
 
 
-def plain(node: OverlayNode) -> Any:
+def written_value(node: OverlayNode) -> Any:
     """Return the written value of a node without expressions."""
     if isinstance(node, Map):
-        return {member.name: plain(member.node) for member in node.members}
+        return {member.name: written_value(member.node) for member in node.members}
     if isinstance(node, List):
-        return [plain(item) for item in node.items]
+        return [written_value(item) for item in node.items]
     return node.value if isinstance(node, OverlayLeaf) else ""
 
 

@@ -19,6 +19,7 @@ from policyd.admission.review import AdmissionRequest
 from policyd.observability.logs import Log
 from policyd.observability.recording import RecordingErrors, unfailing
 from policyd.observability.throttle import LineLimit
+from policyd.policy.model.match import OPERATIONS
 from policyd.tls.handshakes import REFUSALS, Refusal
 
 WEBHOOKS = ("validate", "mutate")
@@ -31,7 +32,6 @@ QUESTIONS: tuple[LookupKind, ...] = (
     "definition",
 )
 LOOKUP_RESULTS: tuple[LookupResult, ...] = ("success", "error", "timeout")
-OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 # Results of requests whose operation is known, and of those that were not evaluated.
 RESULTS: tuple[RequestResult, ...] = ("allowed", "denied", "error")
 UNREAD_RESULTS: tuple[RequestResult, ...] = ("shed", "bad_request", "error")

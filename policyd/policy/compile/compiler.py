@@ -37,7 +37,7 @@ from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.model import kinds as model
 from policyd.policy.model.expressions import CONDITION, mutations_of
-from policyd.policy.model.kinds import AnyBinding, AnyPolicy
+from policyd.policy.model.kinds import POLICY_KINDS, AnyBinding, AnyPolicy
 from policyd.policy.model.match import ParamRef
 from policyd.policy.model.match import Validation as ValidationModel
 from policyd.policy.source.background_pace import full_speed
@@ -45,7 +45,6 @@ from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.source.losses import held
 from policyd.versions import KubernetesVersion
 
-_KINDS = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy")
 _DEFAULT_REASON = "Invalid"
 
 
@@ -87,7 +86,7 @@ def compile_sources(
     problems = [*sources.problems, *defined.problems, *rollouts.problems()]
     policies = []
     bindings, attachments = PolicyBindings(sources), Attachments(sources)
-    documents = [each for each in sources.of_kind(*_KINDS) if each.is_policy]
+    documents = [each for each in sources.of_kind(*POLICY_KINDS) if each.is_policy]
     repeated = RepeatedExpressions(each.raw for each in documents)
     shared = _Shared(kinds, repeated, SharedRules(), bindings, rollouts)
     for document in documents:

@@ -24,7 +24,7 @@ from policyd.errors import CelCompileError, Problem
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import LITERAL
 from policyd.policy.compile.fields import KeyPath, ReadFields, read_fields, read_of
-from policyd.policy.compile.hints import in_policy
+from policyd.policy.compile.hints import UNKNOWN_VARIABLES, in_policy
 from policyd.policy.compile.reads.compiled_reads import INDEX, compiled_read, misplaced, read_type
 from policyd.policy.compile.reads.item_fields import ItemFields
 from policyd.policy.compile.repeated import NO_VARIABLES, RepeatedExpressions
@@ -155,7 +155,7 @@ class Expressions:
             for problem in self._correctable(each, error.problems):
                 hinted = in_policy(problem, each, self._names, cut)
                 outer = _in_string(self.document.raw, each, hinted)
-                if self._broken_variables and problem.message.startswith(_NO_VARIABLES):
+                if self._broken_variables and problem.message.startswith(UNKNOWN_VARIABLES):
                     first = ", ".join(self._broken_variables)
                     outer = replace(outer, hint=f"correct the variable {first} first")
                 self.problems.append(self.document.placed(outer, each.at))
@@ -275,7 +275,6 @@ def _depth(type_: Type) -> int:
 
 _OBJECTS = frozenset(("object", "oldObject"))
 _ROUNDS = 10  # of corrections: of several mistakes of a kind, the first is reported
-_NO_VARIABLES = "undeclared reference to 'variables'"
 
 
 def string_at(raw: Mapping[str, Any], path: FieldPath) -> str:

@@ -5,6 +5,7 @@ Compiles nothing.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from policyd._core.match.labels import NAMESPACE_NAME
 from policyd._core.match.selectors import Selector
 from policyd._core.values.errors import CelError
 from policyd.defaulting.defaults import Defaults
@@ -16,8 +17,6 @@ from policyd.policy.compile.reads.read_tables import ReadTable
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.model.base import labels_of
-
-NAME_LABEL = "kubernetes.io/metadata.name"
 
 
 class ParamError(Exception):
@@ -200,7 +199,7 @@ class Namespaces:
         for obj in objects:
             metadata = obj.get("metadata")
             name = str(metadata.get("name")) if isinstance(metadata, dict) else ""
-            labels = {**labels_of(obj), NAME_LABEL: name}
+            labels = {**labels_of(obj), NAMESPACE_NAME: name}
             self._labels[name] = labels
             self._objects[name] = _exposed(obj, labels)
 
@@ -216,14 +215,18 @@ class Namespaces:
 
     def labels(self, name: str) -> dict[str, str] | str:
         """Return the labels of a namespace, or as a string the reason why they are unknown."""
-        return self._labels.get(name) or {NAME_LABEL: name}
+        return self._labels.get(name) or {NAMESPACE_NAME: name}
 
     def object(self, name: str) -> JSONObject:
         """Return ``namespaceObject`` for a request in that namespace."""
         known = self._objects.get(name)
         if known is not None:
             return known
-        return {"metadata": {"name": name, "labels": {NAME_LABEL: name}}, "spec": {}, "status": {}}
+        return {
+            "metadata": {"name": name, "labels": {NAMESPACE_NAME: name}},
+            "spec": {},
+            "status": {},
+        }
 
 
 # The fields of namespaceObject, from k8s.io/apiserver cel.CreateNamespaceObject.

@@ -14,12 +14,11 @@ from policyd.near_names import nearest_or_listed
 from policyd.policy.compile.bindings import of_policy, policy_name, problems_of
 from policyd.policy.compile.match_rules import match_rules
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.model.kinds import Policy
+from policyd.policy.model.kinds import POLICY_KINDS, Policy
 from policyd.policy.model.rollout import PolicyRollout, Rollout
 from policyd.policy.source.loaded_documents import Document, Sources
 
 KIND = "Rollout"
-_POLICIES = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy")
 _WHOLE = 100
 _HASHED_BYTES = 8
 _EVERYTHING: JSONObject = {
@@ -99,7 +98,7 @@ class PolicyRollouts:
                 continue
             if document.kind == KIND:
                 self._by_policy.setdefault(policy_name(document), []).append(document)
-            elif document.kind in _POLICIES:
+            elif document.kind in POLICY_KINDS:
                 self._policies[document.name] = document
 
     def of(self, policy: Document) -> list[Document]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from policyd.json_types import JSON, JSONObject, object_in
-from policyd.policy.model.match import matches_pods
+from policyd.policy.model.match import covers, matches_pods
 
 # Plural resource -> API group of the kinds that make Pods from a template.
 CONTROLLERS = {
@@ -62,7 +62,7 @@ def controller_rules(rules: Iterable[JSONObject]) -> list[JSONObject]:
 
 def _operations(rule: JSONObject) -> list[JSON]:
     given = rule.get("operations") or ()
-    return [op for op in _OPERATIONS if op in given or "*" in given]
+    return [each for each in _OPERATIONS if covers(given, each)]
 
 
 def template_is_settled(operation: str, obj: JSON) -> bool:

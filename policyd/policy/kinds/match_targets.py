@@ -12,6 +12,7 @@ from policyd.json_types import JSONObject
 from policyd.policy.kinds.controllers import controller_constraints
 from policyd.policy.kinds.served_resource import Served, storage_of
 from policyd.policy.model.kinds import AnyPolicy
+from policyd.policy.model.match import covers
 from policyd.policy.source.loaded_documents import Sources
 
 PolicyKey = tuple[str, str]  # of a policy: name and kind, as ``CompiledPolicy.sort_key``
@@ -47,7 +48,7 @@ class MatchTargets:
     def names_group(self, group: str) -> bool:
         """Whether a match rule may match a resource of the API group."""
         return any(
-            not each.rules or any({"*", group} & set(rule.groups) for rule in each.rules)
+            not each.rules or any(covers(rule.groups, group) for rule in each.rules)
             for rules in self._rules.values()
             for each in rules
         )

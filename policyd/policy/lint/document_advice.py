@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
 from policyd._core.match.equivalents import BUILT_IN_GROUPS
+from policyd._core.match.labels import NAMESPACE_NAME
 from policyd._core.pattern.strings import Wildcard
 from policyd.errors import Problem
 from policyd.json_types import FieldPath
@@ -36,7 +37,6 @@ from policyd.policy.model.kinds import (
 from policyd.policy.source.loaded_documents import Document, Sources
 
 SOON = 30  # days before the end of an exception in which lint warns
-_METADATA_NAME = "kubernetes.io/metadata.name"  # the one label that every namespace has
 _NEEDS_BINDING = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
 _HIDING_NAMES = ("object", "variables", "_")
 _FOREIGN = {
@@ -239,7 +239,7 @@ def _selectors(document: Document, known: set[str]) -> Iterator[FormProblem]:
         return
     selector = match.namespace_selector
     keys = {*selector.match_labels, *(each.key for each in selector.match_expressions)}
-    unknown = sorted(keys - known - {_METADATA_NAME})
+    unknown = sorted(keys - known - {NAMESPACE_NAME})
     if unknown:
         yield FormProblem(
             ("spec", field, "namespaceSelector"),

@@ -13,7 +13,7 @@ from policyd.policy.lint.run import LintRun
 from policyd.policy.model.expressions import VALIDATION, VARIABLE, expressions_of
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy, PolicyValidation, ValidatingAdmissionPolicy
-from policyd.policy.model.match import NamedRuleWithOperations, Validation
+from policyd.policy.model.match import NamedRuleWithOperations, Validation, covers
 from policyd.policy.source.loaded_documents import Document
 
 # Resources whose spec is immutable.
@@ -109,7 +109,7 @@ def _can_be_changed(rule: NamedRuleWithOperations, resource: str, known: Resourc
 def _covers(other: NamedRuleWithOperations, rule: NamedRuleWithOperations, resource: str) -> bool:
     """Whether another rule covers updates of a resource."""
     return (
-        bool({"UPDATE", "*"}.intersection(other.operations))
-        and bool({"*", resource}.intersection(other.resources))
+        covers(other.operations, "UPDATE")
+        and covers(other.resources, resource)
         and bool({"*", *rule.api_groups}.intersection(other.api_groups))
     )

@@ -11,17 +11,17 @@ from policyd.policy.kinds.served import Resources
 from policyd.policy.lint.run import LintRun
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import (
+    POLICY_KINDS,
     AnyPolicy,
     MutatingAdmissionPolicy,
     Policy,
     ValidatingAdmissionPolicy,
     ValidatingAdmissionPolicyBinding,
 )
-from policyd.policy.model.match import NamedRuleWithOperations
+from policyd.policy.model.match import NamedRuleWithOperations, covers
 from policyd.policy.model.rollout import PolicyRollout, Rollout
 from policyd.policy.source.loaded_documents import Document
 
-_POLICIES = ("Policy", "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
 _WHOLE = 100
 _NAMESPACES = ("", "namespaces")  # cluster-scoped, and selected by their own labels
 
@@ -29,7 +29,7 @@ _NAMESPACES = ("", "namespaces")  # cluster-scoped, and selected by their own la
 def advise_rollouts(run: LintRun) -> Iterator[Problem]:
     """Yield the advice for all rollouts, in file order."""
     bindings = PolicyBindings(run.sources)
-    policies = [each for each in run.sources.of_kind(*_POLICIES) if each.model is not None]
+    policies = [each for each in run.sources.of_kind(*POLICY_KINDS) if each.model is not None]
     for document in run.sources.documents:
         model = document.model
         path: FieldPath = ("spec",)
@@ -146,7 +146,7 @@ class _RolloutAdvice:
         rules = [each for effect in self.effects for each in effect.rules]
         if enforce.new_only:
             at = (*self.path, "enforce", "newOnly")
-            updates = any({"UPDATE", "*"} & {*each.operations} for each in rules)
+            updates = any(covers(each.operations, "UPDATE") for each in rules)
             if not denies or not updates:
                 what = "matches no UPDATE" if denies else "denies nothing"
                 message = f"newOnly is about denials of UPDATE requests, and the policy {what}"

@@ -10,7 +10,8 @@ from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.compile.checked import CheckedExpression, checked_expressions
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.served import Resources, known_resources
-from policyd.policy.lint.types.kinds import Checkable, TypedPolicies
+from policyd.policy.lint.types.kinds import TypedPolicies
+from policyd.policy.model.kinds import AnyPolicy
 from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.versions import KubernetesVersion
 
@@ -25,10 +26,10 @@ class LintRun:
     today: date = date.min
     target: KubernetesVersion | None = None
 
-    def policies(self) -> Iterator[tuple[Document, Checkable]]:
+    def policies(self) -> Iterator[tuple[Document, AnyPolicy]]:
         """Yield the policies whose expressions have types, in file order."""
         for document in self.sources.documents:
-            if isinstance(document.model, Checkable):
+            if isinstance(document.model, AnyPolicy):
                 yield document, document.model
 
     @cached_property

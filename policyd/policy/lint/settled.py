@@ -11,9 +11,10 @@ from policyd.policy.lint.constant import RULE
 from policyd.policy.lint.guards.cases import cases
 from policyd.policy.lint.guards.field_presence import RequestCase
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import Checkable, KindTypes, TypedPolicies
+from policyd.policy.lint.types.kinds import KindTypes, TypedPolicies
 from policyd.policy.model.expressions import CONDITION, VALIDATION, PolicyExpression
 from policyd.policy.model.findings import FormProblem
+from policyd.policy.model.kinds import AnyPolicy
 
 # What follows from a condition or validation that is always true or false, and the remedy.
 _CONDITIONS = {
@@ -39,7 +40,7 @@ def settled(run: LintRun) -> list[Problem]:
     ]
 
 
-def _of_policy(policy: Checkable, typed: TypedPolicies) -> Iterator[FormProblem]:
+def _of_policy(policy: AnyPolicy, typed: TypedPolicies) -> Iterator[FormProblem]:
     every = list(cases(policy, typed))
     conditions = [each for each in typed.expressions(policy) if each.role is CONDITION]
     outcomes = {each.path: _settled_outcome(each.text, every) for each in conditions}

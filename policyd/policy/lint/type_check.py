@@ -18,7 +18,6 @@ from policyd.mutation.schemas.schemas import ANY_KIND, Gvk
 from policyd.policy.lint.guards.cases import matches_any
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import (
-    Checkable,
     KindTypes,
     TypedPolicies,
     by_kinds,
@@ -26,6 +25,7 @@ from policyd.policy.lint.types.kinds import (
     tells_kinds_apart,
 )
 from policyd.policy.model.expressions import MESSAGE, VALIDATION
+from policyd.policy.model.kinds import AnyPolicy
 from policyd.policy.source.loaded_documents import Document
 
 RULE = "type-check"
@@ -89,7 +89,7 @@ def type_errors(run: LintRun) -> Iterator[TypeErrors]:
 
 
 def _other_version(
-    policy: Checkable, text: str, reported: Iterable[Gvk], typed: TypedPolicies
+    policy: AnyPolicy, text: str, reported: Iterable[Gvk], typed: TypedPolicies
 ) -> str:
     """Return the hint at a version of a kind that has what the expression reads."""
     for gvk in reported:

@@ -28,7 +28,7 @@ from policyd.policy.lint.guards.forms import NOT_NULL, Place, Places, is_null
 from policyd.policy.lint.mutations.failing import FRAGILE
 from policyd.policy.lint.mutations.parents import WrittenParts, missing_parts
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import Checkable, KindTypes
+from policyd.policy.lint.types.kinds import KindTypes
 from policyd.policy.model.expressions import (
     CONDITION,
     MESSAGE,
@@ -37,6 +37,7 @@ from policyd.policy.model.expressions import (
     ExpressionRole,
     PolicyExpression,
 )
+from policyd.policy.model.kinds import AnyPolicy
 
 FIELD, NULL = "unguarded-field", "null-object"
 _EQUALITY = {"_==_": "!", "_!=_": ""}  # with null: whether a field is missing, or there
@@ -97,7 +98,7 @@ class _Walk:
 
     def __init__(
         self,
-        policy: Checkable,
+        policy: AnyPolicy,
         expressions: Iterable[PolicyExpression],
         types: KindTypes,
         case: RequestCase,
@@ -198,19 +199,12 @@ class _Walk:
             case Call(function="_&&_" | "_||_", args=(left, right)):
                 self._both(left, right, node.function == "_&&_", there, loops)
             case Call(function="_?_:_", args=(condition, then, other)):
-                self._visit(condition, there, loops)
-                settled = self._case.decide(condition, loops)
-                for branch, outcome in ((then, True), (other, False)):
-                    if settled is not (not outcome):
-                        held = self._case.holding(condition, outcome, loops)
-                        self._visit(branch, there | held, loops)
+                self._branches(condition, then, other, there, loops)
             case Comprehension():
                 self._loop(node, there, loops)
             case _:
-                if isinstance(node, Call) and any(map(is_null, node.args)):
-                    negated = _EQUALITY.get(node.function)
-                    if negated is not None:
-                        self._compared |= {id(each): negated for each in node.args}
+                if isinstance(node, Call):
+                    self._note_comparison(node)
                 for child in children(node):
                     self._visit(child, there, loops)
                 if isinstance(node, StructExpr) and node.type_name == "JSONPatch":
@@ -225,6 +219,23 @@ class _Walk:
             if part.place not in self._missing:  # once for each expression
                 self._missing.add(part.place)
                 self._report(FRAGILE, part.node, part.message, part.hint)
+
+    def _branches(
+        self, condition: Expr, then: Expr, other: Expr, there: Places, loops: Loops
+    ) -> None:
+        """Visit a conditional: each branch that can be reached, with what the condition guards."""
+        self._visit(condition, there, loops)
+        settled = self._case.decide(condition, loops)
+        for branch, outcome in ((then, True), (other, False)):
+            if settled is not (not outcome):
+                held = self._case.holding(condition, outcome, loops)
+                self._visit(branch, there | held, loops)
+
+    def _note_comparison(self, node: Call) -> None:
+        """Note the sides of a comparison with null."""
+        negated = _EQUALITY.get(node.function)
+        if negated is not None and any(map(is_null, node.args)):
+            self._compared |= {id(each): negated for each in node.args}
 
     def _both(self, left: Expr, right: Expr, truth: bool, there: Places, loops: Loops) -> None:
         """Visit both sides; each matters only if the other does not decide the outcome."""

@@ -29,6 +29,7 @@ from policyd.policy.model.suite import PolicyTest
 AdmissionVersion = Literal[
     "admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1beta1"
 ]
+ADMISSION_GROUP, POLICYD_GROUP = "admissionregistration.k8s.io", "policyd.dev"
 ADMISSION_V1: tuple[str, ...] = get_args(AdmissionVersion)
 POLICYD_V1 = ("policyd.dev/v1",)
 
@@ -148,6 +149,7 @@ class Policy(Object):
     spec: PolicySpec = PolicySpec()
 
 
+POLICY_KINDS = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy")
 AnyPolicy = ValidatingAdmissionPolicy | MutatingAdmissionPolicy | Policy
 AnyBinding = ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding
 PolicyModel = (

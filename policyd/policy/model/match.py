@@ -3,6 +3,7 @@
 Defaults are those of the API server (kubernetes ``pkg/apis/admissionregistration/v1/defaults.go``).
 """
 
+from collections.abc import Container, Iterable
 from typing import Literal
 
 from policyd.json_types import JSONObject
@@ -17,6 +18,8 @@ ScopeType = Literal["*", "Cluster", "Namespaced"]
 ValidationAction = Literal["Audit", "Deny", "Warn"]
 ValidationReason = Literal["Forbidden", "Invalid", "RequestEntityTooLarge"]
 ParameterNotFoundAction = Literal["Allow", "Deny"]
+# Of requests, in the order in which policyd lists them.
+OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 
 
 class NamedRuleWithOperations(Model):
@@ -40,12 +43,23 @@ class MatchResources(Model):
     match_policy: MatchPolicy = "Equivalent"
 
 
+def covers(values: Container[str], wanted: str) -> bool:
+    """Whether a list of a rule has a value, or ``*`` for all of them."""
+    return "*" in values or wanted in values
+
+
+def covers_resource(patterns: Iterable[str], resource: str, subresource: str = "") -> bool:
+    """Whether ``resources`` of a rule have a resource or subresource; pods/* has pods, too."""
+    parts = (each.partition("/") for each in patterns)
+    return any(name in ("*", resource) and sub in ("*", subresource) for name, _, sub in parts)
+
+
 def matches_pods(rule: JSONObject) -> bool:
     """Whether a rule, as plain JSON, matches Pods themselves, not only their subresources."""
-    return bool(
-        {"", "*"}.intersection(rule.get("apiGroups") or ())
-        and {"v1", "*"}.intersection(rule.get("apiVersions") or ())
-        and {"pods", "pods/*", "*", "*/*"}.intersection(rule.get("resources") or ())
+    return (
+        covers(rule.get("apiGroups") or (), "")
+        and covers(rule.get("apiVersions") or (), "v1")
+        and covers_resource(rule.get("resources") or (), "pods")
         and rule.get("scope") != "Cluster"
     )
 

@@ -14,6 +14,9 @@ _SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 _DNS_1035 = re.compile(_LABEL_1035)
 _IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 
+# The names of policies and webhook configurations in files; refused elsewhere (kubernetes
+# pkg/apis/admissionregistration/validation/static_suffix.go).
+STATIC_SUFFIX = ".static.k8s.io"
 # Words that CEL's grammar keeps for itself.
 CEL_RESERVED = frozenset(
     {"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for"}

@@ -9,13 +9,13 @@ from policyd.json_types import FieldPath, JSONObject, object_in
 from policyd.pattern.scalar_hints import UNQUOTED
 from policyd.policy.model.base import ModelError
 from policyd.policy.model.findings import FormProblem, path_text
-from policyd.policy.model.kinds import KINDS, PolicyModel
+from policyd.policy.model.kinds import ADMISSION_GROUP, KINDS, POLICYD_GROUP, PolicyModel
 from policyd.policy.model.match import MatchResources
 from policyd.policy.source.lint_comments import LintComment
 from policyd.policy.source.places import Origin
 from policyd.versions import NEWEST, KubernetesVersion
 
-_GROUPS = ("admissionregistration.k8s.io", "policyd.dev")
+_GROUPS = (ADMISSION_GROUP, POLICYD_GROUP)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from policyd._core.match.equivalents import BUILT_IN_GROUPS
+from policyd._core.match.labels import NAMESPACE_NAME
 from policyd.defaulting import placing
 from policyd.errors import ReviewError
 from policyd.json_types import JSONObject
@@ -200,7 +201,7 @@ def namespace(
     """Return the Namespace object with these labels and the name label that all namespaces have."""
     metadata: dict[str, Any] = {
         "name": name,
-        "labels": {**labels, "kubernetes.io/metadata.name": name},
+        "labels": {**labels, NAMESPACE_NAME: name},
     }
     if annotations:
         metadata["annotations"] = dict(annotations)

@@ -25,7 +25,7 @@ from policyd.policy.suite.case_files import CaseError
 from policyd.policy.suite.case_review import review_of
 from policyd.policy.suite.expectations import CaseAnswer, Mismatch, compare, same
 from policyd.policy.suite.reviews import Assumption, assumption, namespace
-from policyd.policy.suite.state import USUAL, CaseState, state_of
+from policyd.policy.suite.state import NO_STATE, CaseState, state_of
 
 # What gets the API server's defaults: the manifests of which a review is built and what mutations
 # change of them; only what mutations change; or nothing.
@@ -185,7 +185,7 @@ def _call(
     labels = case.request.namespace_labels
     if labels is not None:
         state = replace(state, namespaces=(*state.namespaces, _namespace(review, labels)))
-    if state != USUAL:
+    if state != NO_STATE:
         if within is None:
             fields = "params, namespaces, authorizer and rollout"
             raise CaseError(f"{fields} cannot be set for these policies")

@@ -28,7 +28,7 @@ class CaseState:
     defaults: bool = True
 
 
-USUAL = CaseState()
+NO_STATE = CaseState()
 
 
 def state_of(suite: Document, case: SuiteCase, *, defaults: bool) -> CaseState:

@@ -1,6 +1,5 @@
 """``--require-api-server-token``: what a server needs to check the tokens of its callers."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 from time import monotonic
@@ -15,7 +14,6 @@ from policyd.observability.metrics import PrometheusRecorder
 from policyd.policy.model.suite import Webhook
 from policyd.server.callers.live_keys import KeyFile, KeySource, LiveKeys
 from policyd.server.cluster.own_namespace import own_namespace
-from policyd.server.health import WatchHealth
 from policyd.token_bucket import AddressPace
 from policyd.tokens.verifier import TokenVerifier
 
@@ -46,7 +44,7 @@ _BEARER = b"bearer"
 
 
 class RequiredTokens(CallerCheck):
-    """Checks the tokens of callers, for ``http.callers``."""
+    """Checks the tokens of callers, for ``http.callers``, with the current ``keys``."""
 
     def __init__(
         self,
@@ -59,7 +57,7 @@ class RequiredTokens(CallerCheck):
         self._verifier = TokenVerifier(
             audiences(settings), settings.token_configuration or (settings.webhook_name,)
         )
-        self._keys = LiveKeys(_source(settings, cluster), self._verifier.use, log)
+        self.keys = LiveKeys(_source(settings, cluster), self._verifier.use, log)
         self._pace = AddressPace(BURST, RATE, clock)
         self._refused = recorder.unauthenticated = dict.fromkeys(CAUSES, 0)
 
@@ -80,7 +78,7 @@ class RequiredTokens(CallerCheck):
 
     async def renewed(self, address: str, deadline: int) -> bool:
         """Wait until an UnknownIssuerKey may be known; False if it will not be."""
-        return await self._keys.renewed(address, deadline)
+        return await self.keys.renewed(address, deadline)
 
     def refused(self, cause: str) -> None:
         """Count a request that is refused."""
@@ -88,17 +86,9 @@ class RequiredTokens(CallerCheck):
 
     def unready(self) -> list[str]:
         """Why the server is not ready: there are no keys to verify tokens with."""
-        if self._keys.known:
+        if self.keys.known:
             return []
-        return [f"no keys of API server tokens: {self._keys.problem}"]
-
-    async def ready(self, stop: asyncio.Event) -> None:
-        """Wait until there are keys, or the server is to stop."""
-        await self._keys.ready(stop)
-
-    async def run(self, stop: asyncio.Event, watch: WatchHealth) -> None:
-        """Keep the keys current until ``stop`` is set."""
-        await self._keys.run(stop, watch)
+        return [f"no keys of API server tokens: {self.keys.problem}"]
 
 
 def audiences(settings: Settings) -> tuple[str, ...]:

@@ -41,5 +41,5 @@ async def keys_known(callers: "RequiredTokens | None", log: Log, stop: asyncio.E
     for missing in () if callers is None else callers.unready():
         log.write("info", "waiting", f"not ready: {missing}")
     if callers is not None:
-        await callers.ready(stop)
+        await callers.keys.ready(stop)
     return not stop.is_set()

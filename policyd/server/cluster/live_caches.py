@@ -8,7 +8,7 @@ never looked up.
 
 import random
 from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from policyd._core.lib.authorization import Failure
 from policyd.admission.lookups.params import KindOf
@@ -20,6 +20,7 @@ from policyd.admission.lookups.wanted import (
 )
 from policyd.observability.logs import Log
 from policyd.observability.metrics.scrape import CacheState
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.server.cluster.followed_lists import FollowedLists, Following
 
 if TYPE_CHECKING:
@@ -49,9 +50,9 @@ class LiveCaches:
             "reads", self._follow_reads, log, "policies that read these objects cannot be evaluated"
         )
 
-    def follow(self, policies: Any) -> None:
-        """Follow what this CompiledPolicySet may need, and nothing else. Runs on the event loop,
-        when the set comes into use: it must not read what was kept for others.
+    def follow(self, policies: CompiledPolicySet) -> None:
+        """Follow what these policies may need, and nothing else. Runs on the event loop, when the
+        set comes into use: it must not read what was kept for others.
         """
         wanted = wanted_lookups(policies)
         namespaces = frozenset({wanted.namespaces} if wanted.namespaces else ())

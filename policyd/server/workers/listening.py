@@ -5,9 +5,12 @@ without turns, one worker might get most of them. One inherited socket, not one 
 (SO_REUSEPORT): the kernel would reset connections that a worker has not accepted when it dies.
 """
 
-from typing import Any
+import socket
+import ssl
+from collections.abc import Callable
 
-from policyd.server.network.listen import Listener
+from policyd.server.network.connections import PortConnections
+from policyd.server.network.listen import Listener, Serve
 from policyd.server.workers.board import Board
 
 # How long a worker leaves a connection to those with fewer connections: they may be busy.
@@ -19,8 +22,17 @@ class SharedListener(Listener):
 
     at_once = 1
 
-    def __init__(self, *arguments: Any, board: Board, worker: int) -> None:
-        super().__init__(*arguments)
+    def __init__(
+        self,
+        listening: socket.socket,
+        connections: PortConnections,
+        serve: Serve,
+        context: Callable[[], ssl.SSLContext],
+        *,
+        board: Board,
+        worker: int,
+    ) -> None:
+        super().__init__(listening, connections, serve, context)
         self._board = board
         self._worker = worker
 

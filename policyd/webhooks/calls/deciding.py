@@ -7,13 +7,15 @@ not match, the reason is that of the first one that people look at: rules, selec
 from collections.abc import Sequence
 
 from policyd._core.match.equivalents import Equivalents
+from policyd._core.match.labels import NAMESPACE_NAME
 from policyd._core.match.matcher import Hit, MatchInput, MatchRules
+from policyd._core.match.unseen_resources import REVIEWS
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.admission.review import AdmissionRequest
 from policyd.admission.subject import Subjects
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
-from policyd.policy.compile.params import NAME_LABEL, Namespaces, UnknownReads
+from policyd.policy.compile.params import Namespaces, UnknownReads
 from policyd.versions import KubernetesVersion
 from policyd.webhooks.calls.conditions import UnknownPermissions, evaluate
 from policyd.webhooks.calls.model import Hook, HookCall, NotCalled, Rejection
@@ -23,7 +25,7 @@ from policyd.webhooks.calls.reasons import (
     resource_text,
     rules_reasons,
 )
-from policyd.webhooks.changes import NEVER_SENT, REVIEWS, REVIEWS_EXCLUDED
+from policyd.webhooks.changes import NEVER_SENT, REVIEWS_EXCLUDED
 
 _FORBIDDEN, _INTERNAL = 403, 500
 
@@ -132,7 +134,7 @@ class Decider:
         notes = []
         selector, view = fields["namespaceSelector"], self._view
         expressions = [each.get("key") for each in selector.get("matchExpressions", [])]
-        read = {*selector.get("matchLabels", {}), *expressions} - {NAME_LABEL}
+        read = {*selector.get("matchLabels", {}), *expressions} - {NAMESPACE_NAME}
         if read and view.namespace and not self._knows_namespace:
             notes.append(f"the labels of namespace {view.namespace} are not given")
         group, _, resource = view.request_resource

@@ -7,6 +7,7 @@ from policyd._core.match.matcher import MatchInput
 from policyd._core.match.selectors import Selector
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.model.base import labels_of
+from policyd.policy.model.match import covers, covers_resource
 
 _NAMESPACES = ("", "v1", "namespaces")
 
@@ -47,31 +48,22 @@ def _mismatches(rule: JSONObject, view: MatchInput) -> Iterator[_Mismatch]:
     group, version, resource = view.request_resource
     name = f"{resource}/{view.sub_resource}" if view.sub_resource else resource
     resources, groups = rule.get("resources", []), rule.get("apiGroups", [])
-    if not any(_names(each, resource, view.sub_resource) for each in resources):
+    if not covers_resource(resources, resource, view.sub_resource):
         yield _Mismatch("resource", f"names {_listed(resources)}, not {name}")
-    if not _has(groups, group):
+    if not covers(groups, group):
         shown = f"the group {group}" if group else "the core group"
         yield _Mismatch("group", f"names the {_groups(groups)}, not {shown}")
     versions = rule.get("apiVersions", [])
-    if not _has(versions, version):
+    if not covers(versions, version):
         text = f"names {name} in {_listed(versions)}, not in {version}"
         yield _Mismatch("version", text)
-    if not _has(rule.get("operations", []), view.operation):
+    if not covers(rule.get("operations", []), view.operation):
         yield _Mismatch("operation", f"names {name}, but not {view.operation}")
     scope = rule.get("scope", "*")
     in_namespace = bool(view.namespace) and view.request_resource != _NAMESPACES
     if scope != "*" and in_namespace != (scope == "Namespaced"):
         where = "in a namespace" if in_namespace else "cluster-scoped"
         yield _Mismatch("scope", f"names {name} of scope {scope}, and the object is {where}")
-
-
-def _names(pattern: str, resource: str, sub_resource: str) -> bool:
-    name, _, sub = pattern.partition("/")
-    return name in ("*", resource) and sub in ("*", sub_resource)
-
-
-def _has(values: Sequence[str], wanted: str) -> bool:
-    return "*" in values or wanted in values
 
 
 def _groups(groups: Sequence[str]) -> str:

@@ -15,9 +15,9 @@ from typing import Generic, TypeVar
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.plural import plural
+from policyd.policy.model.match import OPERATIONS, covers
 
 ANY = "*"
-OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")  # in the order of rendered rules
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -85,7 +85,7 @@ def targets_of(rules: Iterable[JSONObject]) -> Iterator[RequestTarget]:
     """Yield the targets of match rules or webhook rules (camelCase JSON)."""
     for rule in rules:
         given = rule.get("operations") or ()
-        operations = OPERATIONS if ANY in given else tuple(o for o in OPERATIONS if o in given)
+        operations = [each for each in OPERATIONS if covers(given, each)]
         names = tuple(sorted(set(rule.get("resourceNames") or ())))
         scope = rule.get("scope") or ANY
         for resource in rule.get("resources") or ():

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from policyd._core.match.equivalents import Equivalents
+from policyd._core.match.labels import NAMESPACE_NAME
 from policyd.json_types import JSONObject
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -18,7 +19,6 @@ from policyd.webhooks.needs.webhook_needs import Shared, WebhookNeed, policy_nee
 from policyd.webhooks.reach.callers import Caller, callers_of
 from policyd.webhooks.reach.reach_result import Reached, ReachedBy
 from policyd.webhooks.rendering.conditions import derived
-from policyd.webhooks.rendering.configurations import NAMESPACE_NAME
 from policyd.webhooks.rendering.merged_rules import rules_of
 from policyd.webhooks.rendering.policy_conditions import passed
 

@@ -7,9 +7,9 @@ They read only fields of ``request`` that are always set, or test them first, so
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from policyd.policy.model.match import OPERATIONS
 from policyd.webhooks.needs.targets import (
     ANY,
-    OPERATIONS,
     GroupResource,
     RequestTarget,
     TargetIndex,

@@ -12,6 +12,7 @@ longer one of its own, it is that and MARGIN seconds, at most MAX_TIMEOUT.
 import math
 from collections.abc import Sequence
 
+from policyd._core.match.labels import NAMESPACE_NAME
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.ownership import LABELS
@@ -31,7 +32,6 @@ KINDS: dict[Webhook, str] = {
     "mutate": "MutatingWebhookConfiguration",
     "validate": "ValidatingWebhookConfiguration",
 }
-NAMESPACE_NAME = "kubernetes.io/metadata.name"
 NODE_LEASES = "kube-node-lease"  # the namespace of the heartbeats of nodes
 MARGIN = 1  # seconds for the way to policyd and back
 MAX_TIMEOUT = 30  # seconds; the limit of the API server

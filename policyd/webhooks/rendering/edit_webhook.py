@@ -1,5 +1,6 @@
 """The gate: the webhook that checks edits of the ConfigMaps with policies. Only its JSON."""
 
+from policyd._core.match.labels import NAMESPACE_NAME
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.option_values import selector_terms
@@ -34,7 +35,7 @@ def gate(options: RenderOptions) -> JSONObject:
                 "scope": "Namespaced",
             }
         ],
-        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": options.namespace}},
+        "namespaceSelector": {"matchLabels": {NAMESPACE_NAME: options.namespace}},
         "objectSelector": label_selector(options.policy_configmaps),
     }
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from policyd.json_types import JSONObject
-from policyd.webhooks.needs.targets import ANY, OPERATIONS, RequestTarget, reduced
+from policyd.policy.model.match import OPERATIONS
+from policyd.webhooks.needs.targets import ANY, RequestTarget, reduced
 
 # The fields of a rule while rules are merged: each is a set of values.
 _Rule = tuple[frozenset[str], ...]  # groups, versions, resources, operations, scope

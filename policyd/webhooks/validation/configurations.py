@@ -7,6 +7,7 @@ order and the mistakes are those of the API server.
 from collections.abc import Iterator
 
 from policyd.json_types import JSONObject
+from policyd.policy.model.names import STATIC_SUFFIX
 from policyd.versions import NEWEST, KubernetesVersion
 from policyd.webhooks.changes import DECLARATIVE_METADATA, STATIC_NAMES
 from policyd.webhooks.validation.decoding import decode, defaulted
@@ -15,7 +16,6 @@ from policyd.webhooks.validation.hooks import check_webhook
 from policyd.webhooks.validation.metadata import check_metadata
 
 # Names of configurations that a file of the API server may have, and no others.
-STATIC_SUFFIX = ".static.k8s.io"
 
 
 def problems(

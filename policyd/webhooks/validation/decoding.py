@@ -9,6 +9,7 @@ from typing import NamedTuple
 from policyd.errors import ConfigError
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.go_times import seconds_text
+from policyd.webhooks.configuration_paths import API_VERSION
 from policyd.webhooks.validation.field_problems import FieldProblem
 from policyd.webhooks.validation.go_types import (
     CONFIGURATIONS,
@@ -19,7 +20,6 @@ from policyd.webhooks.validation.go_types import (
     Struct,
 )
 
-API_VERSION = "admissionregistration.k8s.io/v1"
 _INTEGERS = {"int32": 2**31, "int64": 2**63}
 _BASE64 = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 _BYTES = range(256)

@@ -4,13 +4,9 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from policyd._core.go.printing import JSON_ESCAPES
 from policyd._core.go.strings import quoted
 from policyd.json_types import JSON
-
-# What json.Marshal of Go escapes, too.
-_ESCAPED = str.maketrans(
-    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +73,7 @@ def unsupported(field: str, value: str, values: Sequence[str]) -> Iterator[Field
 def as_json(value: JSON) -> str:
     """Print a value as Go's json.Marshal."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text.translate(_ESCAPED)
+    return text.translate(JSON_ESCAPES)
 
 
 def _shown(value: JSON) -> str:

@@ -1,10 +1,12 @@
 """Check the rules and selectors of a webhook: which requests it wants."""
 
 from collections.abc import Iterator
+from typing import get_args
 
 from policyd._core.match.labels import key_errors, value_errors
 from policyd.json_types import JSONObject
 from policyd.policy.checks.resources import overlaps
+from policyd.policy.model.match import Operation, ScopeType
 from policyd.webhooks.validation.field_problems import (
     FieldProblem,
     as_json,
@@ -15,8 +17,7 @@ from policyd.webhooks.validation.field_problems import (
 )
 from policyd.webhooks.validation.metadata import check_labels
 
-OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
-SCOPES = ("*", "Cluster", "Namespaced")
+_OPERATIONS, _SCOPES = get_args(Operation), get_args(ScopeType)
 
 
 def check_rule(rule: JSONObject, path: str) -> Iterator[FieldProblem]:
@@ -24,7 +25,7 @@ def check_rule(rule: JSONObject, path: str) -> Iterator[FieldProblem]:
     operations = rule.get("operations", [])
     yield from _check_list(f"{path}.operations", operations, "operations")
     for index, operation in enumerate(operations):
-        yield from unsupported(f"{path}.operations[{index}]", operation, OPERATIONS)
+        yield from unsupported(f"{path}.operations[{index}]", operation, _OPERATIONS)
     yield from _check_list(f"{path}.apiGroups", rule.get("apiGroups", []), "API groups")
     versions = rule.get("apiVersions", [])
     yield from _check_list(f"{path}.apiVersions", versions, "API versions")
@@ -32,7 +33,7 @@ def check_rule(rule: JSONObject, path: str) -> Iterator[FieldProblem]:
         if not version:
             yield required(f"{path}.apiVersions[{index}]")
     yield from _check_resources(f"{path}.resources", rule.get("resources", []))
-    yield from unsupported(f"{path}.scope", rule.get("scope", "*"), SCOPES)
+    yield from unsupported(f"{path}.scope", rule.get("scope", "*"), _SCOPES)
 
 
 def _check_list(path: str, values: list[str], what: str) -> Iterator[FieldProblem]:

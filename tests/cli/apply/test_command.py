@@ -8,11 +8,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from policyd.cli import policyd
-from tests.builders.policies import apply_configuration, demand, policy, rule
+from tests.builders.policies import TEAM, apply_configuration, demand, policy, rule
 from tests.cli.folder import write
 
 PODS = rule("pods", operations=["*"])
-TEAM = demand("'team' in object.metadata.?labels.orValue({})", "no team")
 POLICIES = [
     policy(
         "team", PODS, description="Pods say their team.", podControllers=True, validations=[TEAM]

@@ -28,6 +28,7 @@ from tests.cli.apply.placed import (
     run,
 )
 
+pytestmark = pytest.mark.usefixtures("folder")
 DELETE = ("--operation", "DELETE")
 BOUND = vap("v", EVERYTHING, validations=[IMAGES])
 SELECTED: JSONObject = {"selector": {}, "namespace": "shop", "parameterNotFoundAction": "Deny"}
@@ -106,12 +107,6 @@ SETS_OF_POLICIES: list[tuple[list[JSONObject], tuple[str, ...], Findings]] = [
     ([vap("v", PODS, paramKind={"apiVersion": "v1", "kind": "ConfigMap"}, validations=[IMAGES]),
       vap_binding(policyName="v", paramRef=SELECTED)], (), [("deny", "", "apiVersion: v1")]),
 ]  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.mark.parametrize(("policies", "flags", "expected"), SETS_OF_POLICIES)

@@ -1,6 +1,5 @@
 """``policyd apply``: which field each result is about, and where it is in the manifest."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +23,7 @@ from tests.cli.apply.placed import (
     run,
 )
 
+pytestmark = pytest.mark.usefixtures("folder")
 LIMITS = {"pattern": {"spec": {"containers": [{"resources": {"limits": {"memory": "?*"}}}]}}}
 ALL = {"name": "all", "expression": "object.spec.containers + object.spec.initContainers"}
 BAD = {"name": "bad", "expression": "variables.all.filter(c, !c.image.startsWith('x/'))"}
@@ -132,12 +132,6 @@ ROWS: list[Row] = [
     (CONFIG_MAP, cel("object.data['a.json'].contains('b')"), {}, "data[a.json]", '{"a": 1}'),
     (CONFIG_MAP, cel("object.data.all(k, v, v.size() < 5)"), {}, "data[a.json]", '{"a": 1}'),
 ]  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.mark.parametrize(("manifest", "validation", "spec", "field", "text"), ROWS)

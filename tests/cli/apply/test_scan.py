@@ -9,13 +9,20 @@ import pytest
 from click.testing import Result
 
 from policyd.json_types import JSONObject
-from tests.builders.policies import apply_configuration, demand, policy, rule, vap, vap_binding
+from tests.builders.policies import (
+    apply_configuration,
+    demand,
+    policy,
+    rule,
+    teams,
+    vap,
+    vap_binding,
+)
 from tests.cluster.contents import Contents
 from tests.cluster.fake import ApiServer, refusal
 
 PODS, DEPLOYMENTS, SETS = "/api/v1/pods", "/apis/apps/v1/deployments", "/apis/apps/v1/replicasets"
 NAMESPACES = "/api/v1/namespaces"
-TEAM = demand("'team' in object.metadata.?labels.orValue({})", "no team")
 Run = Callable[..., Result]
 ERRS = demand("object.spec.absent == 1", "never")
 FALSE = demand("false", "never")
@@ -27,10 +34,6 @@ ROWS: list[tuple[Any, dict[str, Any], str, tuple[int, int, int]]] = [
     (FALSE, {"validationActions": ["Warn"]}, "warning", (0, 1, 0)),
     (FALSE, {"validationActions": ["Audit"]}, "audit", (0, 0, 0)),
 ]
-
-
-def teams(*rules: JSONObject, **spec: Any) -> JSONObject:
-    return policy("team", *(rules or [rule("pods")]), validations=[TEAM], **spec)
 
 
 def owned(by: JSONObject, kind: str) -> JSONObject:

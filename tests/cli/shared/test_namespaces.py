@@ -11,6 +11,7 @@ from policyd.policy.suite.reviews import build_review
 from tests.builders.policies import policy, rule
 from tests.cli.within import within
 
+pytestmark = pytest.mark.usefixtures("folder")
 READS_LABELS = "namespaceObject.metadata.labels[?'env'].orValue('') == 'prod'"
 READS_ANNOTATIONS = "namespaceObject.metadata.?annotations[?'owner'].orValue('') == 'a,b'"
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "shop"}}
@@ -21,11 +22,6 @@ NAMESPACE = {"apiVersion": "v1", "kind": "Namespace",
 LABELS = ("--namespace-labels", "env=prod")
 ANNOTATIONS = ("--namespace-annotations", "team=x,owner=a,b")
 OPTIONS = "give --namespace-labels and --namespace-annotations, or "
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def write(name: str, *documents: JSONObject) -> None:

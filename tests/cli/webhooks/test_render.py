@@ -14,14 +14,6 @@ from policyd.json_types import JSONObject
 from tests.builders.policies import PODS, labelling, policy, rule
 from tests.shared import ROOT
 
-BUNDLE = "-----BEGIN CERTIFICATE-----\n"
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
 
 def write(*documents: JSONObject, name: str = "policies.yaml") -> str:
     Path(name).write_text("\n---\n".join(map(json.dumps, documents)))

@@ -2,17 +2,12 @@
 
 import pytest
 
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSONObject
 from policyd.policy.compile.compiler import check, compile_sources
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.loader import load_text
-from tests.builders.policies import denying, document, vap, vap_binding
+from tests.builders.policies import denying, rollout, vap, vap_binding
 from tests.policy_sets import loaded, wrongs
-
-
-def rollout(name: str = "r", of: JSON = "p", **spec: JSON) -> JSONObject:
-    """A Rollout of the policy ``of``."""
-    return document("policyd.dev/v1", "Rollout", name, {"policyName": of, **spec})
 
 
 @pytest.mark.parametrize(

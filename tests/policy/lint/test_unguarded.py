@@ -5,8 +5,17 @@ import pytest
 from policyd.json_types import JSONObject
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.unguarded import unguarded
-from tests.builders.policies import GADGETS, WORKLOADS, map_, policy, rule, vap
-from tests.policy.lint.unguarded_advice import FIELD, NULL, conditions, found_in, told, variables
+from tests.builders.policies import (
+    GADGETS,
+    WORKLOADS,
+    conditions,
+    map_,
+    policy,
+    rule,
+    vap,
+    variables,
+)
+from tests.policy.lint.unguarded_advice import FIELD, NULL, found_in, told
 from tests.policy_sets import loaded
 
 CREATE, UPDATE, ALL = (rule(operations=[each]) for each in ("CREATE", "UPDATE", "*"))

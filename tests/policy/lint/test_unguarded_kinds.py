@@ -11,8 +11,8 @@ from policyd.policy.kinds.object_types import go_fields
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.unguarded import unguarded
 from policyd.versions import NEWEST
-from tests.builders.policies import policy, rule
-from tests.policy.lint.unguarded_advice import NULL, conditions, told, variables
+from tests.builders.policies import conditions, policy, rule, variables
+from tests.policy.lint.unguarded_advice import NULL, told
 from tests.policy_sets import loaded
 
 

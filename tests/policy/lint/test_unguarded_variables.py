@@ -4,15 +4,10 @@ is named; of a comparison with null, has() is meant.
 
 import pytest
 
-from policyd.json_types import JSONObject
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.unguarded import unguarded
-from tests.builders.policies import demand, policy
+from tests.builders.policies import demand, policy, variables
 from tests.policy_sets import loaded
-
-
-def variables(**expressions: str) -> list[JSONObject]:
-    return [{"name": name, "expression": each} for name, each in expressions.items()]
 
 
 @pytest.mark.parametrize(

@@ -26,11 +26,3 @@ def told(expression: str, *rules: JSONObject, **fields: Any) -> list[str]:
     """The messages on a policy with one validation."""
     document = policy("p", *rules, validations=[{"expression": expression}], **fields)
     return [message for _, message in found_in(document)]
-
-
-def variables(**expressions: str) -> list[JSONObject]:
-    return [{"name": name, "expression": text} for name, text in expressions.items()]
-
-
-def conditions(*expressions: str) -> list[JSONObject]:
-    return [{"name": f"c{number}", "expression": each} for number, each in enumerate(expressions)]

@@ -11,6 +11,7 @@ from policyd.json_types import JSON, JSONObject
 from policyd.versions import KubernetesVersion
 from policyd.webhooks.calls import Calls, called, hooks_of
 from tests.builders import reviews
+from tests.builders.policies import conditions
 from tests.builders.webhook_configurations import KINDS, RULE, configuration, hook
 
 VALIDATING, MUTATING = KINDS
@@ -32,10 +33,6 @@ def one(webhook: JSONObject, sent: JSONObject, **options: Any) -> Calls:
 
 def selector(key: str, operator: str, *values: str) -> JSONObject:
     return {"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}
-
-
-def conditions(*expressions: str) -> list[JSONObject]:
-    return [{"name": f"c{n}", "expression": each} for n, each in enumerate(expressions)]
 
 
 UPDATE = {**RULE, "operations": ["UPDATE", "DELETE"]}

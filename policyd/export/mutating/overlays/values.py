@@ -23,7 +23,7 @@ from policyd.mutation.overlays.tree import (
     OverlayLeaf,
     OverlayNode,
     Template,
-    plain,
+    written_value,
 )
 
 # Larger integers become strings on their way into the object.
@@ -80,7 +80,7 @@ class Values:
 
     def constant(self, node: OverlayNode, at: Field) -> JSON:
         """Return a value without expressions as the API server stores it: a scalar or a list."""
-        value = plain(node)
+        value = written_value(node)
         if self.native:
             value = decode(value, None, at, convert=True)
         value = settled(value)

@@ -18,7 +18,7 @@ from policyd.policy.compile.overlays import OverlayCompiler
 from policyd.policy.model import names
 from policyd.policy.model.base import ModelError
 from policyd.policy.model.expressions import mutations_of
-from policyd.policy.model.match import MatchResources
+from policyd.policy.model.match import MatchResources, Operation, ScopeType
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source.loaded_documents import Document
 from policyd.versions import KubernetesVersion
@@ -69,8 +69,7 @@ def _shown(problem: Problem) -> str:
 
 
 _EVERY = "*"
-_OPERATIONS = frozenset((_EVERY, "CONNECT", "CREATE", "DELETE", "UPDATE"))
-_SCOPES = frozenset((_EVERY, "Cluster", "Namespaced"))
+_OPERATIONS, _SCOPES = get_args(Operation), get_args(ScopeType)
 
 
 def readable_constraints(raw: JSONObject) -> JSONObject | None:

@@ -5,6 +5,7 @@ that these determine. Evaluates no expression.
 from collections.abc import Iterator, Mapping
 
 from policyd._core.match.equivalents import BUILT_IN_GROUPS
+from policyd._core.match.labels import NAMESPACE_NAME
 from policyd.mutation.schemas.schemas import ANY_KIND, Gvk
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.mapping import BUILT_IN
@@ -14,22 +15,21 @@ from policyd.policy.kinds.subresources import SUBRESOURCE_OF_KIND, subresources_
 from policyd.policy.lint.guards.field_presence import PRESENT, RequestCase
 from policyd.policy.lint.guards.forms import Place
 from policyd.policy.lint.types.kinds import (
-    Checkable,
     KindTypes,
     TypedPolicies,
     resource_kinds,
     subresource_kinds,
 )
-from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy
+from policyd.policy.model.kinds import AnyPolicy, MutatingAdmissionPolicy, Policy
 from policyd.policy.model.match import NamedRuleWithOperations
 
 _WRITES = ("CREATE", "UPDATE", "DELETE")
 # The API server sets this label of every Namespace.
 _LABELS: Place = ("metadata", "labels")
-_NAME_LABEL: Place = (*_LABELS, "kubernetes.io/metadata.name")
+_NAME_LABEL: Place = (*_LABELS, NAMESPACE_NAME)
 
 
-def cases(policy: Checkable, typed: TypedPolicies) -> Iterator[tuple[KindTypes, RequestCase]]:
+def cases(policy: AnyPolicy, typed: TypedPolicies) -> Iterator[tuple[KindTypes, RequestCase]]:
     """Yield each kind and operation with the kind's types; all kinds without a schema are one case.
 
     CREATE is omitted where it cannot differ from UPDATE.
@@ -43,7 +43,7 @@ def cases(policy: Checkable, typed: TypedPolicies) -> Iterator[tuple[KindTypes, 
                 yield types, _case(policy, types, operation)
 
 
-def _subjects(policy: Checkable, schemas: KindSchemas) -> dict[Gvk | None, set[str]]:
+def _subjects(policy: AnyPolicy, schemas: KindSchemas) -> dict[Gvk | None, set[str]]:
     """Return the kinds that a policy matches, each with its operations. Kinds without a schema are
     ANY_KIND, or None if they may be options of CONNECT, which have no metadata.
     """
@@ -83,12 +83,12 @@ def _kind_of(gvk: Gvk) -> tuple[str, str]:
     return f"{gvk.group}/{gvk.version}".removeprefix("/"), gvk.kind
 
 
-def has_known_kinds(policy: Checkable, schemas: KindSchemas) -> bool:
+def has_known_kinds(policy: AnyPolicy, schemas: KindSchemas) -> bool:
     """Whether every kind that a policy matches has a schema."""
     return all(_has_kinds(rule, schemas) for rule in policy.spec.match_constraints.resource_rules)
 
 
-def matches_any(policy: Checkable, schemas: KindSchemas) -> bool:
+def matches_any(policy: AnyPolicy, schemas: KindSchemas) -> bool:
     """Whether a policy matches kinds without a schema, ANY_KIND."""
     return any(
         not _has_kinds(rule, schemas) and set(rule.operations) != {"CONNECT"}
@@ -116,7 +116,7 @@ def _has_kind(rule: NamedRuleWithOperations, resource: str, schemas: KindSchemas
     return bool(known) and (closed or len(found) == len(known))
 
 
-def _case(policy: Checkable, types: KindTypes, operation: str) -> RequestCase:
+def _case(policy: AnyPolicy, types: KindTypes, operation: str) -> RequestCase:
     known = _known(policy, types.gvk, operation)
 
     def lacks(place: Place) -> bool:
@@ -126,7 +126,7 @@ def _case(policy: Checkable, types: KindTypes, operation: str) -> RequestCase:
     return RequestCase(types.variables, known, lacks)
 
 
-def _known(policy: Checkable, gvk: Gvk | None, operation: str) -> Mapping[Place, object]:
+def _known(policy: AnyPolicy, gvk: Gvk | None, operation: str) -> Mapping[Place, object]:
     """Return the values that the kind and operation determine."""
     known: dict[Place, object] = {
         ("request", "operation"): operation,

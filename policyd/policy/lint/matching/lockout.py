@@ -5,7 +5,7 @@ Only cluster-scoped resources and Leases matter: the webhooks leave out kube-sys
 and policyd's own namespace.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from policyd.cel.syntax.ast import Checked, Ident, Select
@@ -16,7 +16,12 @@ from policyd.policy.model.base import LabelSelector
 from policyd.policy.model.expressions import CONDITION
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import AnyPolicy
-from policyd.policy.model.match import MatchResources, NamedRuleWithOperations
+from policyd.policy.model.match import (
+    MatchResources,
+    NamedRuleWithOperations,
+    covers,
+    covers_resource,
+)
 
 RULE = "cluster-lockout"
 WILDCARD_RULE = "wildcard"
@@ -107,7 +112,7 @@ def _vital(
             names = [
                 name
                 for name in _names(each)
-                if _covers(pattern, name) and _is_written(each, name, rule, match)
+                if _covers([pattern], name) and _is_written(each, name, rule, match)
             ]
             if not names or each in reported:
                 continue
@@ -138,29 +143,25 @@ def _is_written(
     namespaced = vital.resource == "leases"
     if rule.scope == ("Cluster" if namespaced else "Namespaced"):
         return False
-    if not {vital.group, "*"}.intersection(rule.api_groups):
+    if not covers(rule.api_groups, vital.group):
         return False
     excluding = [
         each
         for each in match.exclude_resource_rules
-        if {vital.group, "*"}.intersection(each.api_groups)
-        and any(_covers(pattern, name) for pattern in each.resources)
+        if covers(each.api_groups, vital.group)
+        and _covers(each.resources, name)
         and not each.resource_names
     ]
     return any(
-        {operation, "*"}.intersection(rule.operations)
-        and not any({operation, "*"}.intersection(each.operations) for each in excluding)
+        covers(rule.operations, operation)
+        and not any(covers(each.operations, operation) for each in excluding)
         for operation in _WRITES
     )
 
 
-def _covers(pattern: str, name: str) -> bool:
-    """Whether an entry of ``resources`` is about a resource or subresource."""
-    wanted, slash, sub = pattern.partition("/")
+def _covers(patterns: Sequence[str], name: str) -> bool:
     resource, _, subresource = name.partition("/")
-    if wanted not in ("*", resource):
-        return False
-    return sub in ("*", subresource) if slash else not subresource
+    return covers_resource(patterns, resource, subresource)
 
 
 def _requires_labels(selector: LabelSelector) -> bool:

@@ -8,10 +8,9 @@ from policyd.errors import Problem
 from policyd.policy.kinds.controllers import controller_rules
 from policyd.policy.kinds.subresources import subresources_named
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import Checkable
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.model.kinds import Policy, ValidatingAdmissionPolicy
-from policyd.policy.model.match import NamedRuleWithOperations
+from policyd.policy.model.kinds import AnyPolicy, Policy, ValidatingAdmissionPolicy
+from policyd.policy.model.match import NamedRuleWithOperations, covers
 
 RULE = "idle-field"
 _CHANGES = frozenset({"CREATE", "UPDATE", "*"})
@@ -24,7 +23,7 @@ def unreached(run: LintRun) -> Iterator[Problem]:
             yield document.problem(finding, "advice")
 
 
-def _findings(policy: Checkable) -> Iterator[FormProblem]:
+def _findings(policy: AnyPolicy) -> Iterator[FormProblem]:
     rules = policy.spec.match_constraints.resource_rules
     controllers = isinstance(policy, Policy) and policy.spec.pod_controllers
     if controllers and not controller_rules(rule.plain() for rule in rules):
@@ -57,5 +56,5 @@ def _operations(rule: NamedRuleWithOperations) -> Iterator[str]:
         if not subresources:
             yield from rule.operations
         for each in subresources:
-            if {each.operation, "*"}.intersection(rule.operations):
+            if covers(rule.operations, each.operation):
                 yield each.operation

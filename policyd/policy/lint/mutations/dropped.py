@@ -23,11 +23,11 @@ from policyd.policy.lint.mutations.parents import operations
 from policyd.policy.lint.mutations.paths import read_path
 from policyd.policy.lint.mutations.results import items, results
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import Checkable
 from policyd.policy.lint.types.writes import constant, fields_of
 from policyd.policy.model.expressions import HeldMutation, expressions_of, mutations_of
 from policyd.policy.model.findings import FormProblem, path_text
-from policyd.policy.model.kinds import Policy
+from policyd.policy.model.kinds import AnyPolicy, Policy
+from policyd.policy.model.match import covers
 from policyd.policy.source.loaded_documents import Document
 
 RULE = "dropped-write"
@@ -101,7 +101,7 @@ def dropped(run: LintRun) -> Iterator[Problem]:
                     yield from (_lost(document, mutation, write, match) for match in matches)
 
 
-def _only_mutates(document: Document, policy: Checkable) -> bool:
+def _only_mutates(document: Document, policy: AnyPolicy) -> bool:
     """Whether a policy only mutates, and none of its expressions may tell its matches apart."""
     texts = [each.text for each in expressions_of(document.raw)]
     checks = isinstance(policy, Policy) and (
@@ -116,7 +116,7 @@ def _idle(matches: list[_Match], written: list[Place]) -> list[_Match]:
     return idle if written and len(idle) < len(matches) else []
 
 
-def _matches(policy: Checkable, known: Resources) -> Iterator[_Match]:
+def _matches(policy: AnyPolicy, known: Resources) -> Iterator[_Match]:
     for index, rule in enumerate(policy.spec.match_constraints.resource_rules):
         for number, resource in enumerate(rule.resources):
             path = ("spec", "matchConstraints", "resourceRules", index, "resources", number)
@@ -127,7 +127,7 @@ def _matches(policy: Checkable, known: Resources) -> Iterator[_Match]:
                 if not subresources:
                     yield _Match(resource, group, path, None, _drops_status(group, resource, known))
                 for each in subresources:
-                    if {each.operation, "*"}.intersection(rule.operations):
+                    if covers(rule.operations, each.operation):
                         yield _Match(resource, group.strip("*"), path, each)
 
 

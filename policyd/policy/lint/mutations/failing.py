@@ -27,15 +27,10 @@ from policyd.policy.lint.mutations.finding import MutationFinding
 from policyd.policy.lint.mutations.operations import OperationCheck
 from policyd.policy.lint.mutations.values import WrittenValues
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import (
-    Checkable,
-    KindTypes,
-    TypedPolicies,
-    kinds_of,
-    tells_kinds_apart,
-)
+from policyd.policy.lint.types.kinds import KindTypes, TypedPolicies, kinds_of, tells_kinds_apart
 from policyd.policy.lint.types.writes import constant
 from policyd.policy.model.expressions import PolicyExpression
+from policyd.policy.model.kinds import AnyPolicy
 from policyd.policy.source.loaded_documents import Document
 
 FAILING, FRAGILE = "failing-mutation", "fragile-mutation"
@@ -63,7 +58,7 @@ class _Subjects:
     other: tuple[KindTypes, KindSchema | None]
 
     @classmethod
-    def of(cls, policy: Checkable, typed: TypedPolicies, merging: Schemas) -> "_Subjects":
+    def of(cls, policy: AnyPolicy, typed: TypedPolicies, merging: Schemas) -> "_Subjects":
         named = kinds_of(policy, typed.schemas)
         kinds = []
         for gvk in named:

@@ -15,9 +15,10 @@ from policyd.cel.syntax.recursion import nodes
 from policyd.policy.lint.guards.forms import NOT_NULL, Place, Places
 from policyd.policy.lint.mutations.operations import OPS
 from policyd.policy.lint.mutations.paths import read_path, shown
-from policyd.policy.lint.types.kinds import Checkable, KindTypes
+from policyd.policy.lint.types.kinds import KindTypes
 from policyd.policy.lint.types.writes import constant, fields_of
 from policyd.policy.model.expressions import mutations_of
+from policyd.policy.model.kinds import AnyPolicy
 
 _ANY = "[*]"  # a computed step that is no known place
 _LABELS: Place = ("object", "metadata", "labels")
@@ -45,7 +46,7 @@ class WrittenParts:
 
     @classmethod
     def of(
-        cls, policy: Checkable, raw: Mapping[str, object], trees: Sequence[Expr]
+        cls, policy: AnyPolicy, raw: Mapping[str, object], trees: Sequence[Expr]
     ) -> "WrittenParts":
         """Collect the paths of all operations, and the words of all other mutations."""
         places = {

@@ -21,6 +21,7 @@ from policyd.cel.syntax.ast import (
 from policyd.cel.types.types import DYN, Kind, Type, is_optional, is_patch_object
 from policyd.mutation.overlays.types import expectation, fits_expression, in_words
 from policyd.mutation.schemas.unknown_fields import field_hint
+from policyd.policy.lint.guards.forms import is_null
 from policyd.policy.lint.mutations.finding import MutationFinding
 from policyd.policy.lint.mutations.results import items, results
 
@@ -83,7 +84,7 @@ class WrittenValues:
             hint = "write int(…)" if given.name == "uint" else "write a string"
             yield MutationFinding(node.pos, message, hint, general=True)
             return
-        if self.merges and at is not None and _is_null(node) and at.type.scalar != Scalar.UNTYPED:
+        if self.merges and at is not None and is_null(node) and at.type.scalar != Scalar.UNTYPED:
             message = f"an ApplyConfiguration cannot set {where} to null, or remove it"
             hint = "write a JSONPatch with op: 'remove', or in a Policy an Overlay with KEY: null"
             yield MutationFinding(node.pos, message, hint)
@@ -207,7 +208,7 @@ class WrittenValues:
         return f"{where}.{name}" if where else name
 
     def _fits(self, node: Expr, given: Type, wanted: SchemaType) -> bool:
-        if _is_null(node):
+        if is_null(node):
             return True
         if isinstance(node, Literal) and isinstance(node.value, float):
             whole = node.value.is_integer() or wanted.decoding not in _WHOLE_NUMBERS
@@ -217,10 +218,6 @@ class WrittenValues:
         if isinstance(node, MapExpr | StructExpr):
             return wanted.is_map
         return _fits(given, wanted)
-
-
-def _is_null(node: Expr) -> bool:
-    return isinstance(node, Literal) and node.value is None
 
 
 def _unwrapped(t: Type) -> Type:

@@ -23,8 +23,12 @@ from policyd.policy.kinds.object_types import KindSchemas, ObjectTypes
 from policyd.policy.kinds.plural import plural
 from policyd.policy.kinds.subresources import Subresource, subresources_named
 from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
-from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy, ValidatingAdmissionPolicy
-from policyd.policy.model.match import NamedRuleWithOperations
+from policyd.policy.model.kinds import (
+    AnyPolicy,
+    Policy,
+    ValidatingAdmissionPolicy,
+)
+from policyd.policy.model.match import NamedRuleWithOperations, covers
 from policyd.policy.source.loaded_documents import Sources
 from policyd.versions import NEWEST, KubernetesVersion
 
@@ -34,10 +38,8 @@ _VARIABLES = "variables"
 _GUARD = re.compile(r"\bhas\(|\.\?|\[\?|\.kind\b|\.resource\b|\bvariables\.")
 _parsed = functools.lru_cache(maxsize=64)(parse)  # each expression is checked for several kinds
 
-Checkable = ValidatingAdmissionPolicy | MutatingAdmissionPolicy | Policy
 
-
-def kinds_of(policy: Checkable, schemas: KindSchemas) -> list[Gvk]:
+def kinds_of(policy: AnyPolicy, schemas: KindSchemas) -> list[Gvk]:
     """Return the kinds with schemas of the objects that a policy sees, sorted: of the resources
     that its rules name, chosen as the API server does, and of subresources.
     """
@@ -99,7 +101,7 @@ def subresource_kinds(
         (gvk, each.operation)
         for resource in rule.resources
         for each in subresources_named(resource)
-        if {each.operation, "*"}.intersection(rule.operations)
+        if covers(rule.operations, each.operation)
         for gvk in kinds_of_subresource(each, resource, rule, schemas)
     )
     yield from islice(((gvk, op) for gvk, op in found if schemas.find(gvk) is not None), _MAX_KINDS)
@@ -111,7 +113,7 @@ def kinds_of_subresource(
     """Yield the known kinds of the objects of a subresource in the groups of a match rule."""
     api_version, kind = subresource.kind
     if kind:
-        if not subresource.resource or {"", "*"}.intersection(rule.api_groups):
+        if not subresource.resource or covers(rule.api_groups, ""):
             group, _, version = api_version.rpartition("/")
             yield Gvk(group, version, kind)
         return
@@ -139,15 +141,15 @@ class TypedPolicies:
         self._expressions = {
             id(document.model): tuple(expressions_of(document.raw))
             for document in sources.documents
-            if isinstance(document.model, Checkable)
+            if isinstance(document.model, AnyPolicy)
         }
         self._made: dict[tuple[int, Gvk | None], KindTypes] = {}
 
-    def expressions(self, policy: Checkable) -> Sequence[PolicyExpression]:
+    def expressions(self, policy: AnyPolicy) -> Sequence[PolicyExpression]:
         """Return the expressions of one of the policies."""
         return self._expressions[id(policy)]
 
-    def of(self, policy: Checkable, gvk: Gvk | None) -> "KindTypes":
+    def of(self, policy: AnyPolicy, gvk: Gvk | None) -> "KindTypes":
         """Return the types of one of the policies for a kind."""
         key = (id(policy), gvk)
         made = self._made.get(key)
@@ -165,7 +167,7 @@ class KindTypes:
 
     def __init__(
         self,
-        policy: Checkable,
+        policy: AnyPolicy,
         declared: Sequence[PolicyExpression],
         schemas: KindSchemas,
         gvk: Gvk | None,
@@ -279,7 +281,7 @@ def _variables_in(expr: Expr) -> set[str]:
 
 
 def _declared(
-    policy: Checkable, objects: ObjectTypes, gvk: Gvk | None
+    policy: AnyPolicy, objects: ObjectTypes, gvk: Gvk | None
 ) -> Iterator[tuple[str, Type]]:
     whole = (objects.of_kind(gvk) if gvk is not None else None) or DYN
     yield "object", whole

@@ -17,12 +17,12 @@ from policyd.policy.lint.types.kinds import KindTypes
 from policyd.policy.lint.values.comparisons import EQUALITIES, Comparison, by_place, problem_at
 from policyd.policy.model.expressions import PolicyExpression
 from policyd.policy.model.findings import quoted
+from policyd.policy.model.match import OPERATIONS
 from policyd.policy.source.loaded_documents import Document
 
 NEVER_RULE = "impossible-value"
 UNKNOWN_RULE = "unknown-value"
 _OPERATION = ("request", "operation")
-_OPERATIONS = frozenset({"CONNECT", "CREATE", "DELETE", "UPDATE"})
 _MANY = 8  # values in a hint
 
 _Cases = Sequence[tuple[KindTypes, RequestCase]]
@@ -70,7 +70,7 @@ def _allowed(found: Sequence[Comparison], every: _Cases) -> _Allowed:
     """Return the values that the compared field has for any kind; none if that is uncertain."""
     place = every[0][1].place(found[0].node)
     if place == _OPERATION:
-        return _Allowed(_OPERATIONS, closed=True)
+        return _Allowed(frozenset(OPERATIONS), closed=True)
     if place is not None:
         known = [case.known.get(place) for _, case in every]
         texts = [each for each in known if isinstance(each, str)]

@@ -17,7 +17,7 @@ from policyd.policy.lint.run import LintRun
 from policyd.policy.model.expressions import VALIDATION, VARIABLE, expressions_of
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy, ValidatingAdmissionPolicy
-from policyd.policy.model.match import NamedRuleWithOperations
+from policyd.policy.model.match import NamedRuleWithOperations, covers, covers_resource
 from policyd.policy.source.loaded_documents import Document
 
 RULE = "subresource-not-covered"
@@ -75,7 +75,7 @@ def _of_document(document: Document) -> Iterator[FormProblem]:
 
 def _writers(rule: NamedRuleWithOperations, resource: str) -> Iterator[_Writer]:
     """Yield the subresources of a resource, if the rule matches its updates."""
-    if {"UPDATE", "*"}.intersection(rule.operations):
+    if covers(rule.operations, "UPDATE"):
         for group in rule.api_groups:
             yield from _WRITERS.get((group, resource), ())
 
@@ -90,9 +90,8 @@ def _texts(name: str, writer: _Writer) -> tuple[str, str]:
 
 def _covered(rules: tuple[NamedRuleWithOperations, ...], name: str) -> bool:
     resource, _, subresource = name.partition("/")
-    names = {name, f"{resource}/*", f"*/{subresource}", "*/*"}
     return any(
-        names.intersection(rule.resources) and {"UPDATE", "*"}.intersection(rule.operations)
+        covers_resource(rule.resources, resource, subresource) and covers(rule.operations, "UPDATE")
         for rule in rules
     )
 

@@ -11,13 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from policyd.errors import Problem
-from policyd.policy.model.kinds import KINDS
+from policyd.policy.model.kinds import KINDS, POLICY_KINDS
 from policyd.policy.source.files import Bundle
 from policyd.policy.source.loaded_documents import Document
 
 # The rule of the problems of copies that are left out.
 NAME_TAKEN = "name-taken"
-_POLICIES = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy")
 
 
 class SourceOrigin(NamedTuple):
@@ -81,7 +80,7 @@ def _origin(document: Document, origins: Origins) -> SourceOrigin:
 
 
 def _is_policy(document: Document) -> bool:
-    return document.is_policy and document.kind in _POLICIES
+    return document.is_policy and document.kind in POLICY_KINDS
 
 
 def _is_left_out(document: Document, bundle: str, left_out: set[tuple[str, str, str]]) -> bool:
@@ -106,7 +105,9 @@ def _about(document: Document) -> Iterator[tuple[str, str]]:
     bound = document.kind.removesuffix("Binding")
     for name in names:
         if isinstance(name, str):
-            yield from ((name, kind) for kind in ((bound,) if bound in _POLICIES else _POLICIES))
+            yield from (
+                (name, kind) for kind in ((bound,) if bound in POLICY_KINDS else POLICY_KINDS)
+            )
 
 
 def _identity(document: Document, kind: str) -> tuple[str, ...]:
@@ -126,8 +127,8 @@ def _rivals(document: Document) -> list[tuple[str, ...]]:
     """Return the identities that no earlier document may have."""
     kinds = [document.kind]
     if document.kind == "Policy":
-        kinds = list(_POLICIES)
-    elif document.kind in _POLICIES:
+        kinds = list(POLICY_KINDS)
+    elif document.kind in POLICY_KINDS:
         kinds.append("Policy")
     return [_identity(document, kind) for kind in kinds]
 

@@ -10,12 +10,17 @@ from functools import lru_cache
 
 from policyd.near_names import nearest
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.model.kinds import ADMISSION_V1, KINDS, POLICYD_V1
+from policyd.policy.model.kinds import (
+    ADMISSION_GROUP,
+    ADMISSION_V1,
+    KINDS,
+    POLICYD_GROUP,
+    POLICYD_V1,
+)
 from policyd.policy.source.loaded_documents import Document
 
 Defined = tuple[str, str]  # the group and the kind of a CustomResourceDefinition
 
-_POLICYD, _ADMISSION = "policyd.dev", "admissionregistration.k8s.io"
 _OTHER_ADMISSION_KINDS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 # The lowest ratio of difflib for one or two wrong letters in names of this length.
 _GROUP_RATIO, _KIND_RATIO, _LONG_KIND_RATIO = 0.88, 0.8, 0.92
@@ -45,8 +50,8 @@ def near_miss(document: Document, defined: Container[Defined] = ()) -> FormProbl
     kind, api_version = document.kind, document.api_version
     if api_version in KINDS.get(kind, ((), None))[0]:
         return None
-    if document.group in (_POLICYD, _ADMISSION):
-        known = document.group == _ADMISSION and kind in _OTHER_ADMISSION_KINDS
+    if document.group in (POLICYD_GROUP, ADMISSION_GROUP):
+        known = document.group == ADMISSION_GROUP and kind in _OTHER_ADMISSION_KINDS
         return None if known else _in_our_group(document)
     if (document.group, kind) in defined:
         return None
@@ -109,7 +114,7 @@ def _same_or_misspelled(document: Document) -> str:
 @lru_cache(maxsize=256)
 def _misspelled(kind: str) -> str:
     """Return the kind of Kubernetes' admission policies that has almost this long name."""
-    known = {name.lower(): name for name in _kinds_of(_ADMISSION)}
+    known = {name.lower(): name for name in _kinds_of(ADMISSION_GROUP)}
     return known.get(nearest(kind.lower(), known, _LONG_KIND_RATIO), "")
 
 
@@ -125,7 +130,7 @@ def _write(meant: str, document: Document) -> str:
 
 
 def _kinds_of(group: str) -> list[str]:
-    own = POLICYD_V1 if group == _POLICYD else ADMISSION_V1
+    own = POLICYD_V1 if group == POLICYD_GROUP else ADMISSION_V1
     return [name for name, (versions, _) in KINDS.items() if versions == own]
 
 
@@ -137,7 +142,7 @@ def _similar_group(group: str) -> str:
     without one (``policyd``). ``policy`` and ``policy.example.com`` are not.
     """
     folded = group.lower()
-    for ours in (_POLICYD, _ADMISSION):
+    for ours in (POLICYD_GROUP, ADMISSION_GROUP):
         name = ours.partition(".")[0]
         if name in folded.split("."):
             return ours
