@@ -100,5 +100,5 @@ def test_the_curve_has_a_line_for_each_percentile() -> None:
 
 
 def test_the_page_of_the_docs_has_a_place_for_figures() -> None:
-    page = (ROOT / "docs/run/load.md").read_text()
+    page = (ROOT / "docs/develop/load.md").read_text()
     assert replaced(page, "") != page

@@ -1,4 +1,4 @@
-"""docs/run/reports.md: its report fits the public definition, its keys are those of the JSON."""
+"""docs/observe/reports.md: its report fits the public definition, its keys are those of the JSON."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from tests.builders.summaries import summary
 from tests.deploy.rendering import CHART
 from tests.shared import ROOT
 
-GUIDE = (ROOT / "docs/run/reports.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs/observe/reports.md").read_text(encoding="utf-8")
 BLOCKS = [yaml.safe_load(each) for each in re.findall("```yaml\n(.*?)```", GUIDE, re.DOTALL)]
 
 
