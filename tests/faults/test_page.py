@@ -10,7 +10,7 @@ from tests.shared import ROOT
 
 PAGE = ROOT / "docs" / "develop" / "faults.md"
 ALERTS = ROOT / "deploy" / "chart" / "files" / "alerts.yaml"
-METRICS = ROOT / "docs" / "observe" / "metrics.md"
+METRICS = ROOT / "docs" / "reference" / "metrics.md"
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 TEXT = PAGE.read_text(encoding="utf-8")
 
