@@ -1,6 +1,6 @@
 """Check the prose of pages for banned phrases, and count its words.
 
-python -m tools.prose           # list banned phrases and glossary words without a link; status 1 if there are any
+python -m tools.prose           # list banned phrases; the status is 1 if there are any
 python -m tools.prose --count   # words per page, and in all, without the reference and code blocks
 
 ``prose.toml`` has the phrases, with what to write instead.
@@ -16,9 +16,9 @@ from typing import Any
 from tools import tree
 
 TABLE = Path(__file__).with_suffix(".toml")
-# Fenced and indented blocks, code spans, comments of HTML, and the targets of links.
+# Fenced blocks, code spans, comments of HTML, and the targets of links.
 CODE = re.compile(
-    r"^(?P<indent> *)```.*?^(?P=indent)```|^(?: {4,}|\t)\S.*?$(?<!-)|<!--.*?-->|(?<!`)(`{1,2})[^`]+?\2(?!`)|(?<=\])\([^)\s]*\)",
+    r"^( *)```.*?^\1```|<!--.*?-->|(?<!`)(`{1,2})[^`]+?\2(?!`)|(?<=\])\([^)\s]*\)",
     re.MULTILINE | re.DOTALL,
 )
 FENCED = re.compile(r"^( *)```.*?^\1```|<!--.*?-->", re.MULTILINE | re.DOTALL)

@@ -1,5 +1,6 @@
 """Hooks of MkDocs: the navigation from docs/README.md, pages of linked files, GitHub's Markdown."""
 
+import posixpath
 import re
 import sys
 from pathlib import Path
@@ -30,7 +31,7 @@ def on_config(config: Any) -> Any:
 def entries(body: str) -> Any:
     """The pages of a section; an index of a directory brings its pages along."""
     for title, target in ENTRY.findall(body):
-        path, _ = links.place(links.posixpath.normpath(f"docs/{target}"))
+        path, _ = links.place(posixpath.normpath(f"docs/{target}"))
         folder = Path(path).parent
         if path.endswith("/README.md") and not path.startswith("source/"):
             pages = sorted((ROOT / "docs" / folder).glob("*.md"))
@@ -42,7 +43,9 @@ def entries(body: str) -> Any:
 
 def on_files(files: Any, config: Any) -> Any:
     """Add pages for the files outside of docs/ that pages link to, and the style sheet."""
-    waiting = [(f"docs/{each.src_uri}", each.content_string) for each in files.documentation_pages()]
+    waiting = [
+        (f"docs/{each.src_uri}", each.content_string) for each in files.documentation_pages()
+    ]
     seen: set[str] = set()
     while waiting:
         base, text = waiting.pop()
@@ -51,7 +54,9 @@ def on_files(files: Any, config: Any) -> Any:
             if path.startswith("docs") or page in seen or not (ROOT / path).exists():
                 continue
             seen.add(page)
-            whole = path if page != f"source/{Path(path).parent}/index.md" else str(Path(path).parent)
+            whole = (
+                path if page != f"source/{Path(path).parent}/index.md" else str(Path(path).parent)
+            )
             files.append(File.generated(config, page, content=links.page_of(whole)))
             read = ROOT / whole / "README.md" if (ROOT / whole).is_dir() else ROOT / whole
             if read.suffix == ".md" and read.exists():
@@ -65,4 +70,6 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(text: str, page: Any, **_: Any) -> str:
     """Adapt a page."""
     uri = page.file.src_uri
-    return markdown.adapted(text if uri.startswith("source/") else links.rewritten(text, f"docs/{uri}"))
+    return markdown.adapted(
+        text if uri.startswith("source/") else links.rewritten(text, f"docs/{uri}")
+    )

@@ -1,4 +1,4 @@
-"""Markdown as GitHub reads it, for Python-Markdown: indentation of lists, pipes in tables, diagrams."""
+"""GitHub's Markdown for Python-Markdown: indentation of lists, pipes in tables, diagrams."""
 
 import re
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def lines(text: str) -> Iterator[str]:
 
 
 def wanted(indent: int) -> int:
-    """How far Python-Markdown wants a line of a list to be indented: two or three spaces are a level."""
+    """The indentation for Python-Markdown: each two or three spaces are a level, of four."""
     return 4 * ((indent + 2) // 3) if indent else 0
 
 
