@@ -186,8 +186,8 @@ def command(
     PATHS are files and directories of YAML or JSON; - is standard input. Without PATHS, the
     policies of policyd.yaml are read, or else the current directory. Fields, names and CEL
     expressions are checked. Expressions are type-checked against the schemas of the kinds that
-    resourceRules name: built-in kinds, those of subresources, and those of
-    CustomResourceDefinitions in PATHS. Of kinds behind wildcards, only metadata is checked. Advice
+    resourceRules name: built-in kinds, subresources, and kinds of CustomResourceDefinitions in
+    PATHS. For kinds behind wildcards, only metadata is checked. Advice
     points out what is probably a mistake.
     """
     if target is not None and target > version:

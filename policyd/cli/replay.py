@@ -70,7 +70,7 @@ class _Changed:
 )
 @authorizer_option
 @enforce_all_option(
-    "Evaluate the new policies (not those of --against) as if every rollout were over."
+    "Evaluate the new policies (not --against) as if every rollout were over."
 )
 @click.option(
     "-v", "--verbose", is_flag=True, help="List every changed request, not one example per change."
