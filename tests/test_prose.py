@@ -29,6 +29,22 @@ def test_banned_phrases_are_found_in_prose_only(text: str, want: list[tuple[int,
     assert [(line, shown) for line, shown, _ in prose.banned(text, PHRASES)] == want
 
 
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("Policies in shadow.\n", [(1, "shadow", "shadow")]),
+        ("Policies in [shadow](../start/concepts.md#shadow); a shadow.\n", []),
+        ("## The shadow\n\nA shadow.\n", [(3, "shadow", "shadow")]),
+        ("The `shadow` of [a shadow mode](concepts.md#shadow).\n", []),
+        ("See [the shadow](other.md).\n", [(1, "shadow", "shadow")]),
+    ],
+)
+def test_the_first_use_of_a_word_links_to_the_glossary(
+    text: str, want: list[tuple[int, str, str]]
+) -> None:
+    assert list(prose.undefined(text, {"shadow": r"\bshadow\b"})) == want
+
+
 def test_no_page_has_a_banned_phrase() -> None:
     assert list(prose.problems()) == []
 

@@ -22,6 +22,7 @@ CODE = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 FENCED = re.compile(r"^( *)```.*?^\1```|<!--.*?-->", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#.*$", re.MULTILINE)
 WORD = re.compile(r"\S*\w\S*")
 
 
@@ -39,7 +40,12 @@ def pages(table: dict[str, Any]) -> list[str]:
 
 def prose(text: str) -> str:
     """The text with code and targets of links blanked, line breaks in place."""
-    return CODE.sub(lambda found: re.sub(r"[^\n]", "\N{NO-BREAK SPACE}", found[0]), text)
+    return CODE.sub(blank, text)
+
+
+def blank(found: re.Match[str]) -> str:
+    """The same lines without text."""
+    return re.sub(r"[^\n]", "\N{NO-BREAK SPACE}", found[0])
 
 
 def banned(text: str, phrases: list[dict[str, str]]) -> Iterator[tuple[int, str, str]]:
@@ -52,18 +58,30 @@ def banned(text: str, phrases: list[dict[str, str]]) -> Iterator[tuple[int, str,
             yield read.count("\n", 0, found.start(group)) + 1, shown, phrase["instead"]
 
 
+def undefined(text: str, words: dict[str, str]) -> Iterator[tuple[int, str, str]]:
+    """Line, word and anchor for each word of the glossary whose first use on a page is no link to it."""
+    read = HEADING.sub(blank, prose(text))
+    for anchor, pattern in words.items():
+        found = re.search(pattern, read)
+        if found and not re.match(rf"[^\]\n]*\]\([^)]*#{anchor}\)", text[found.end() :]):
+            yield read.count("\n", 0, found.start()) + 1, found[0], anchor
+
+
 def words(text: str) -> int:
     """The words of a page, without code blocks; code in a sentence counts."""
     return len(WORD.findall(FENCED.sub("", text).replace("|", " ")))
 
 
 def problems() -> Iterator[str]:
-    """Every banned phrase, with its place."""
+    """Every banned phrase, and every word of the glossary without a link, with its place."""
     table = settings()
     for page in pages(table):
         text = (tree.ROOT / page).read_text(encoding="utf-8")
         for line, shown, advice in sorted(banned(text, table["banned"])):
             yield f"{page}:{line}: '{shown}': write {advice}"
+        if page.startswith("docs/") and not page.startswith(tuple(table["glossary"]["exclude"])):
+            for line, word, anchor in undefined(text, table["glossary"]["words"]):
+                yield f"{page}:{line}: '{word}': link its first use to concepts.md#{anchor}"
 
 
 def counts() -> Iterator[tuple[int, str]]:

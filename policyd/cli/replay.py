@@ -69,9 +69,7 @@ class _Changed:
     "[default: compare with the recorded answers]",
 )
 @authorizer_option
-@enforce_all_option(
-    "Evaluate the new policies (not --against) as if every rollout were over."
-)
+@enforce_all_option("Evaluate the new policies (not --against) as if every rollout were over.")
 @click.option(
     "-v", "--verbose", is_flag=True, help="List every changed request, not one example per change."
 )
