@@ -59,7 +59,7 @@ def banned(text: str, phrases: list[dict[str, str]]) -> Iterator[tuple[int, str,
 
 
 def undefined(text: str, words: dict[str, str]) -> Iterator[tuple[int, str, str]]:
-    """Line, word and anchor for each word of the glossary whose first use on a page is no link to it."""
+    """Line, word and anchor for each word of the glossary whose first use is no link to it."""
     read = HEADING.sub(blank, prose(text))
     for anchor, pattern in words.items():
         found = re.search(pattern, read)
