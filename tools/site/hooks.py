@@ -73,3 +73,8 @@ def on_page_markdown(text: str, page: Any, **_: Any) -> str:
     return markdown.adapted(
         text if uri.startswith("source/") else links.rewritten(text, f"docs/{uri}")
     )
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Name the dialog of the search for screen readers."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"', 1)
