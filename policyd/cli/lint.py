@@ -158,7 +158,7 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
 @click.option(
     "--fix",
     is_flag=True,
-    help="Correct in the files what has one certain correction, such as the case of an operation, "
+    help="Correct mistakes that have one certain correction, such as the case of an operation, "
     "the plural of a resource, missing quotes or === in CEL; then report what remains.",
 )
 @click.option("--diff", is_flag=True, help="With --fix, print the changes and write nothing.")

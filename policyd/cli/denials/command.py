@@ -64,7 +64,7 @@ def command(
     follows: bool,
     form: str,
 ) -> None:
-    """Show what a running server denied recently, and what a rollout kept it from denying.
+    """Show recent denials of a running server, and denials that a rollout suppressed.
 
     A server keeps the last 200 denials of all its workers in memory. It shows them to clients on
     the same machine, kubectl port-forward among them, or to clients with the token of
