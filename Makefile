@@ -5,7 +5,7 @@ ifdef K8S
 export POLICYD_KUBERNETES = $(K8S)
 endif
 
-.PHONY: kubernetes acceptance demo test explore fuzz-cel fuzz asan differential check build bench bench-compare bench-released loadtest cov helm e2e node image audit tls-scan matrix clean
+.PHONY: kubernetes acceptance docs demo test explore fuzz-cel fuzz asan differential check build bench bench-compare bench-released loadtest cov helm e2e node image audit tls-scan matrix clean
 
 demo: build            # a real server, real reviews, the answers explained
 	$(RUN)python tools/demo/run.py
@@ -37,6 +37,10 @@ check: build           # lint, format, types, layout, stubs
 build:                 # .venv/bin/policyd and .venv/bin/python, the core compiled in place
 	tools/build
 
+docs: build            # the site of the documentation, build/site; broken links and anchors are errors
+	$(RUN)python -c 'import material' 2>/dev/null || POLICYD_COMPILED=1 $(RUN)python -m pip install -q --no-build-isolation -e '.[docs]'
+	$(RUN)python -m tools.site
+
 bench: build           # every figure beside its target
 	$(RUN)python -m tools.bench
 
@@ -65,7 +69,7 @@ acceptance: build      # all that `make test` and `make e2e` sample, every versi
 	POLICYD_SAMPLE=1 $(MAKE) e2e
 	POLICYD_SAMPLE=1 $(MAKE) e2e differential K8S=1.36
 	POLICYD_SAMPLE=1 $(MAKE) e2e differential K8S=1.38
-	$(MAKE) helm node matrix
+	$(MAKE) docs helm node matrix
 
 node: build            # on a real single-node Kubernetes, built the first time (minutes): installs, disruptions; as root
 	$(RUN)python -m tests.node.programs

@@ -2,7 +2,7 @@
 
 ``make loadtest``, or ``python -m loadtest.campaign --help``. For each run there are Locust's HTML
 report and its statistics in the output folder, and a row in ``summary.json``, of which
-``python -m loadtest.page`` makes docs/run/load.md. The exit status is 1 if a response was a
+``python -m loadtest.page`` makes docs/develop/load.md. The exit status is 1 if a response was a
 failure, 2 if something is missing.
 """
 

@@ -43,14 +43,14 @@ def drawn(curves: dict[str, list[Point]]) -> str:
         value = most * step / 4
         lines.append(text(x(value), HEIGHT - MARGIN + 18, f"{value:,.0f}", "middle"))
     lines.append(text(WIDTH / 2, HEIGHT - 12, "reviews per second", "middle"))
-    for (name, curve), color in zip(curves.items(), COLORS, strict=False):
+    lines.append(text(MARGIN, MARGIN - 16, "latency", "end"))
+    for place, ((name, curve), color) in enumerate(zip(curves.items(), COLORS, strict=False)):
+        lines.append(text(MARGIN + 60 * (place + 1), MARGIN - 16, f"\u25cf {name}", "start", color))
         places = [Point(x(each.per_second), y(each.latency)) for each in curve]
         lines += [line(before, after, color, 2) for before, after in pairwise(places)]
         lines += [
             f'<circle cx="{each[0]}" cy="{each[1]}" r="3" fill="{color}"/>' for each in places
         ]
-        if places:
-            lines.append(text(places[-1][0] + 8, places[-1][1] + 4, name, "start", color))
     return "\n".join([*lines, "</svg>", ""])
 
 

@@ -1,4 +1,4 @@
-"""Write the figures of a campaign into docs/run/load.md, and its curve into load-curve.svg.
+"""Write the figures of a campaign into docs/develop/load.md, and its curve into load-curve.svg.
 
 ``python -m loadtest.page [SUMMARY]``; SUMMARY is ``build/loadtest/summary.json`` unless given.
 """
@@ -11,7 +11,7 @@ from typing import Any
 from loadtest.curve import Point, drawn
 from loadtest.policies import ROOT
 
-PAGE = ROOT / "docs/run/load.md"
+PAGE = ROOT / "docs/develop/load.md"
 CURVE = PAGE.with_name("load-curve.svg")
 BEGIN, END = "<!-- figures: python -m loadtest.page -->\n", "<!-- end of figures -->\n"
 PERCENTILES = ("p50", "p95", "p99")

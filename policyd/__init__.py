@@ -1,7 +1,7 @@
 """policyd: a Kubernetes admission webhook that evaluates policies exactly as the API server does.
 
-The names in ``__all__`` are the public Python API (docs/embedding.md); everything else may change
-in any release.
+The names in ``__all__`` are the public Python API (docs/embed/embedding.md); everything else may
+change in any release.
 """
 
 from importlib import import_module

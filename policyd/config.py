@@ -106,7 +106,7 @@ class Settings:
         False, values.switch, "Generate a certificate for localhost at start, for development."
     )
     client_ca: Path | None = setting(
-        None, values.file, "Require client certificates signed by the authority in this PEM file."
+        None, values.file, "Require client certificates signed by the CA in this PEM file."
     )
     client_name: tuple[str, ...] = setting(
         (), str, "Accept only client certificates with this name; may be repeated.", many=True
@@ -219,7 +219,7 @@ class Settings:
         "",
         values.placement_mode,
         "Let the API server enforce policies itself: auto where that costs less, only all of them, "
-        "never takes back what was placed. Without --register only follow what is placed.",
+        "never removes placed policies. Without --register only follow what is placed.",
     )
     webhook_name: str = setting("policyd", values.object_name, "Name both configurations this.")
     webhook_service: ServicePort = setting(

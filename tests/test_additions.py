@@ -1,4 +1,4 @@
-"""Try each row of "Where things are added" in docs/architecture.md in a copy of the tree."""
+"""Try each row of "Where things are added" in docs/develop/architecture.md in a copy of the tree."""
 
 import json
 import os
@@ -133,7 +133,7 @@ print(json.dumps(found))
 
 
 def test_the_page_names_these_files() -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text()
+    page = (ROOT / "docs" / "develop" / "architecture.md").read_text()
     for new, _, table, *_ in ADDITIONS:
         assert f"| `{Path(new).parent}/NAME.py` | `{table}`" in page
 

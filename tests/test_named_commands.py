@@ -29,6 +29,7 @@ OTHERS = {
     "--artifact-type": "oras",
     "--as": "kubectl",
     "--callgrind-out-file": "valgrind",
+    "--count": "tools/prose",
     "--create-namespace": "helm",
     "--diff-filter": "git",
     "--dirty": "git",

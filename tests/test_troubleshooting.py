@@ -14,7 +14,7 @@ import pytest
 from tests.shared import ROOT
 from tools import tree
 
-PAGE = ROOT / "docs" / "run" / "troubleshooting.md"
+PAGE = ROOT / "docs" / "reference" / "messages.md"
 SECTION = re.compile(r"^## (.*?)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`([^`]+)`")
 # A replacement field of an f-string, and a pair of braces that stands for one.

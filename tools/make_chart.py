@@ -34,7 +34,7 @@ $ helm install policyd ./deploy/chart --namespace policyd --create-namespace
 ```
 
 Without values, policyd makes its own certificate and registers its own webhooks: it needs no other
-component. [Install](../../docs/run/deploy.md) describes the profiles (`certManager.enabled`,
+component. [Install](../../docs/install/deploy.md) describes the profiles (`certManager.enabled`,
 `static.enabled`), upgrades and removal.
 
 ## Values

@@ -18,7 +18,7 @@ from policyd.gc_policy import collect_seldom
 # Name: (module with the click command ``command``, its line in the help).
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("policyd.cli.serve", "Run the admission webhook."),
-    "denials": ("policyd.cli.denials.command", "Show what a running server denied recently."),
+    "denials": ("policyd.cli.denials.command", "Show recent denials of a running server."),
     "review": ("policyd.cli.review", "Answer one AdmissionReview without a server."),
     "apply": ("policyd.cli.apply.command", "Check manifests offline, or scan a live cluster."),
     "report": ("policyd.cli.report.command", "Write reports about the objects in a cluster."),

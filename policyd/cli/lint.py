@@ -158,7 +158,7 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
 @click.option(
     "--fix",
     is_flag=True,
-    help="Correct in the files what has one certain correction, such as the case of an operation, "
+    help="Correct mistakes that have one certain correction, such as the case of an operation, "
     "the plural of a resource, missing quotes or === in CEL; then report what remains.",
 )
 @click.option("--diff", is_flag=True, help="With --fix, print the changes and write nothing.")
@@ -186,8 +186,8 @@ def command(
     PATHS are files and directories of YAML or JSON; - is standard input. Without PATHS, the
     policies of policyd.yaml are read, or else the current directory. Fields, names and CEL
     expressions are checked. Expressions are type-checked against the schemas of the kinds that
-    resourceRules name: built-in kinds, those of subresources, and those of
-    CustomResourceDefinitions in PATHS. Of kinds behind wildcards, only metadata is checked. Advice
+    resourceRules name: built-in kinds, subresources, and kinds of CustomResourceDefinitions in
+    PATHS. For kinds behind wildcards, only metadata is checked. Advice
     points out what is probably a mistake.
     """
     if target is not None and target > version:

@@ -40,10 +40,10 @@ Examples:
 
 \b
 What CHANGE says of rollouts:
-  now enforced        what was would_deny denies (or its mutation is applied)
-  no longer enforced  what denied or mutated is held by a rollout
+  now enforced        a suppressed denial or mutation takes effect
+  no longer enforced  a rollout suppresses a denial or mutation
   would deny, would mutate, would admit, would not mutate
-                      what a rollout holds has changed, not what is answered
+                      the answer is the same, the suppressed result differs
 
 Exit status: 0 if no decision changes, 1 if at least one does, 2 if the input or a policy is
 invalid.
@@ -69,9 +69,7 @@ class _Changed:
     "[default: compare with the recorded answers]",
 )
 @authorizer_option
-@enforce_all_option(
-    "Evaluate the new policies (not those of --against) as if every rollout were over."
-)
+@enforce_all_option("Evaluate the new policies (not --against) as if every rollout were over.")
 @click.option(
     "-v", "--verbose", is_flag=True, help="List every changed request, not one example per change."
 )

@@ -37,7 +37,7 @@ def command(kind: str | None) -> None:
     """Print the JSON Schema (draft 7) that editors use to complete and document policies.
 
     KIND is Policy, PolicyTest or a kind of admissionregistration.k8s.io. Without KIND, one schema
-    covers every file of a policy folder: it validates each document by its kind and accepts
+    covers every file of a policy directory: it validates each document by its kind and accepts
     documents of other kinds, such as ConfigMaps. The schema does not check CEL expressions: run
     policyd lint for that.
     """

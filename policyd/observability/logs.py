@@ -1,5 +1,5 @@
 """The log: one line for each denial, warning, error, conflict, exemption and reload, as JSON or
-text. docs/run/logs.md lists the events and fields.
+text. docs/reference/log-events.md lists the events and fields.
 
 Lines never contain objects of requests, nor policy messages about confidential ones. ``Bridge``
 writes records of Python's ``logging`` (asyncio, Hypercorn, defects of the engine) to the same log.

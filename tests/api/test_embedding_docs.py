@@ -1,4 +1,4 @@
-"""Every Python example of docs/embedding.md runs, and prints what the page says."""
+"""Every Python example of docs/embed/embedding.md runs, and prints what the page says."""
 
 import json
 import re

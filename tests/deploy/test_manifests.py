@@ -56,7 +56,7 @@ def test_flags_are_those_of_the_command_line(container: dict[str, Any]) -> None:
 
 
 def test_memory_limit_is_enough_for_the_bounds(container: dict[str, Any]) -> None:
-    """As docs/run/overload.md says: what is in flight, connections, and the server itself."""
+    """As docs/operate/overload.md says: what is in flight, connections, and the server itself."""
     settings = config.resolve(flags(container), {})
     needed = settings.max_in_flight_bytes + settings.max_connections * 0.3 * 2**20 + 100 * 2**20
     assert needed <= option_values.size(container["resources"]["limits"]["memory"])

@@ -49,7 +49,7 @@ def kubeconfig_file(api: Cluster, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def limited_user(api: Cluster, client: Client, tmp_path: Path) -> Iterator[Path]:
-    """A kubeconfig of a user with the rights that docs/run/crossover.md lists, but for metrics."""
+    """A kubeconfig of a user with the rights that docs/api-server/crossover.md lists, but for metrics."""
     for name in ("ca.crt", "ca.key"):
         (tmp_path / name).write_bytes((api.folder / name).read_bytes())
     certificate(tmp_path, "bench", "/CN=bench")
@@ -67,7 +67,7 @@ def limited_user(api: Cluster, client: Client, tmp_path: Path) -> Iterator[Path]
 
 def _rights() -> str:
     """The YAML of the page about this command."""
-    page = (ROOT / "docs/run/crossover.md").read_text()
+    page = (ROOT / "docs/api-server/crossover.md").read_text()
     return page.partition("```yaml\n")[2].partition("```")[0]
 
 

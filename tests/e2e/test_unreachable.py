@@ -1,4 +1,4 @@
-"""What the API server says if it cannot call a webhook: the texts of docs/run/troubleshooting.md."""
+"""What the API server says if it cannot call a webhook: the texts of docs/reference/messages.md."""
 
 import base64
 import re
@@ -17,7 +17,7 @@ from tests.e2e.webhook import configuration, serving, write
 from tests.server.process import Process, until
 from tests.shared import ROOT
 
-PAGE = ROOT / "docs" / "run" / "troubleshooting.md"
+PAGE = ROOT / "docs" / "reference" / "messages.md"
 BEGINS = "Internal error occurred: failed calling webhook "
 ENDED = ("EOF", "connection reset by peer", "use of closed network connection")
 TITLE = "## kubectl: the webhook cannot be called\n"

@@ -17,7 +17,7 @@ from tests.server.process import Process, until
 from tests.server.serve import DENY, command, write_policy
 
 LIMIT = 128 * 2**20
-# Those of docs/run/overload.md for this limit.
+# Those of docs/operate/overload.md for this limit.
 FLAGS = ["--max-in-flight-bytes", "8MiB", "--max-body-bytes", "2MiB", "--max-connections", "64"]
 CLIENTS = 64
 GROUPS = (

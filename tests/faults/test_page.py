@@ -1,4 +1,4 @@
-"""docs/run/faults.md and the tests belong together: each row has its test, each test its row."""
+"""docs/develop/faults.md and the tests belong together: each row has its test, each test its row."""
 
 import ast
 import re
@@ -8,9 +8,9 @@ import pytest
 
 from tests.shared import ROOT
 
-PAGE = ROOT / "docs" / "run" / "faults.md"
+PAGE = ROOT / "docs" / "develop" / "faults.md"
 ALERTS = ROOT / "deploy" / "chart" / "files" / "alerts.yaml"
-METRICS = ROOT / "docs" / "run" / "metrics.md"
+METRICS = ROOT / "docs" / "reference" / "metrics.md"
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 TEXT = PAGE.read_text(encoding="utf-8")
 

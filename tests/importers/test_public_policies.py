@@ -24,7 +24,9 @@ EXPLAINED = set(
         "\n".join(
             re.findall(
                 r"^\| ([^|]+) \|",
-                (ROOT / "docs" / "migrating.md").read_text().split("## Where the tests")[1],
+                (ROOT / "docs" / "migrate" / "migrating.md")
+                .read_text()
+                .split("## Where the tests")[1],
                 re.MULTILINE,
             )
         ),

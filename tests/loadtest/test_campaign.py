@@ -94,11 +94,13 @@ def test_the_curve_has_a_line_for_each_percentile() -> None:
     root = ElementTree.fromstring(drawn(curves(SUMMARY)))
     places = [each for each in root if each.tag.endswith("circle")]
     assert len(places) == 6
+    labels = [each for each in root if each.tag.endswith("text") and "p" in (each.text or "")[1:3]]
+    assert len({each.attrib["x"] for each in labels}) == len(labels) == 3
     # More latency is higher, more throughput further to the right.
     assert float(places[1].attrib["cx"]) > float(places[0].attrib["cx"])
     assert float(places[5].attrib["cy"]) < float(places[4].attrib["cy"])
 
 
 def test_the_page_of_the_docs_has_a_place_for_figures() -> None:
-    page = (ROOT / "docs/run/load.md").read_text()
+    page = (ROOT / "docs/develop/load.md").read_text()
     assert replaced(page, "") != page

@@ -13,7 +13,7 @@ from tests.monitoring.series import problems, selectors
 from tests.shared import ROOT
 
 FILE = ROOT / "deploy/chart/files/alerts.yaml"
-RUNBOOK = ROOT / "docs/run/alerts.md"
+RUNBOOK = ROOT / "docs/operate/alerts.md"
 CALM = ROOT / "tests/monitoring/rules/calm.yaml"
 RULE_TESTS = sorted((ROOT / "tests/monitoring/rules").glob("*.yaml"))
 ALERTS: dict[str, dict[str, Any]] = {
@@ -70,7 +70,7 @@ def test_an_alert_says_what_it_is_about(name: str) -> None:
     assert len(summary) < 80
     assert summary.endswith(".")
     assert rule["annotations"]["description"].endswith(".")
-    assert rule["annotations"]["runbook_url"].endswith(f"/docs/run/alerts#{name.lower()}")
+    assert rule["annotations"]["runbook_url"].endswith(f"/docs/operate/alerts#{name.lower()}")
 
 
 def test_each_alert_has_a_runbook_in_their_order() -> None:

@@ -1,4 +1,4 @@
-"""Every metric of docs/run/metrics.md, from the text of a scrape."""
+"""Every metric of docs/reference/metrics.md, from the text of a scrape."""
 
 import re
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from tests.policy_sets import compiled
 from tests.server.fakes import FakePolicy, FakeSet
 from tests.shared import ROOT
 
-DOCUMENT = ROOT / "docs" / "run" / "metrics.md"
+DOCUMENT = ROOT / "docs" / "reference" / "metrics.md"
 # The supervisor of several workers shows these (tests/server/test_worker_metrics.py).
 OF_SEVERAL = {"policyd_workers", "policyd_worker_restarts_total", "policyd_worker_generations"}
 

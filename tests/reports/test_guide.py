@@ -1,4 +1,4 @@
-"""docs/run/reports.md: its report fits the public definition, its keys are those of the JSON."""
+"""The pages about reports: the report fits the public definition, the keys are those of the JSON."""
 
 import json
 import re
@@ -14,7 +14,8 @@ from tests.builders.summaries import summary
 from tests.deploy.rendering import CHART
 from tests.shared import ROOT
 
-GUIDE = (ROOT / "docs/run/reports.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs/observe/reports.md").read_text(encoding="utf-8")
+FORMAT = (ROOT / "docs/reference/report-format.md").read_text(encoding="utf-8")
 BLOCKS = [yaml.safe_load(each) for each in re.findall("```yaml\n(.*?)```", GUIDE, re.DOTALL)]
 
 
@@ -49,7 +50,7 @@ def test_what_to_install_is_what_the_tests_use() -> None:
 
 
 def test_every_key_of_the_json_is_described_and_no_other() -> None:
-    table = GUIDE.partition("| key | value |\n")[2].partition("\n\n")[0]
+    table = FORMAT.partition("| key | value |\n")[2].partition("\n\n")[0]
     described = set(re.findall(r"`([a-zA-Z]+)`", table))
     assert described == keys(json.loads(json_text(summary())))
 

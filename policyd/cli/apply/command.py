@@ -118,8 +118,8 @@ _OF_MANIFESTS = (
     multiple=True,
     type=click.Choice(FAIL_ON),
     help="Exit with 1 also if no object is denied. warn: a policy warns. error: a policy could not "
-    "be evaluated, but only warns or audits, or its failurePolicy is Ignore. would-deny: only a "
-    "rollout saves an object. May be repeated.",
+    "be evaluated, but only warns or audits, or its failurePolicy is Ignore. would-deny: an object "
+    "is admitted only because of a rollout. May be repeated.",
 )
 @click.option(
     "--exclude",

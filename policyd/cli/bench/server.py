@@ -40,7 +40,7 @@ Examples:
       --admin http://127.0.0.1:8080 --compare before.json --threshold 15%
 
 Each connection sends its next request when it is answered: this finds the throughput. A server that
-stalls is then asked less, and the stall is one slow request.
+stalls then gets fewer requests, and the stall is one slow request.
 
 Exit status: 0 on success, 1 if requests failed or something is slower than --threshold allows, 2 if
 the server cannot be reached, the input is invalid, or another measurement cannot be compared, 130
@@ -79,7 +79,7 @@ _TARGET = (
     click.option(
         "--ca-file",
         type=FILE,
-        help="Trust these CA certificates (PEM).  [default: those of the system]",
+        help="Trust these CA certificates (PEM).  [default: the system's]",
     ),
     click.option("--insecure", is_flag=True, help="Do not verify the server's certificate."),
     click.option(
@@ -140,7 +140,7 @@ def command(
     """Measure a running server under load: latency, throughput, failures, and its CPU time.
 
     Sends AdmissionReviews over TLS, as the API server does, on connections that stay open. PATHS
-    are those of policyd bench core: captures, reviews, manifests; without PATHS, the built-in
+    are as for policyd bench core: captures, reviews, manifests; without PATHS, the built-in
     reviews. The server evaluates the policies that it has loaded. A review that does not record its
     webhook is validated.
 

@@ -64,10 +64,10 @@ def command(
     follows: bool,
     form: str,
 ) -> None:
-    """Show what a running server denied recently, and what a rollout kept it from denying.
+    """Show recent denials of a running server, and denials that a rollout suppressed.
 
-    A server keeps the last 200 denials in memory, those of its workers together. It shows them to
-    clients on the same machine, kubectl port-forward among them, or to those with the token of
+    A server keeps the last 200 denials of all its workers in memory. It shows them to clients on
+    the same machine, kubectl port-forward among them, or to clients with the token of
     --admin-token-file.
 
     With -f, restarts and short outages of the server are reported on standard error; JSON then has

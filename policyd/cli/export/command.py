@@ -121,7 +121,7 @@ def command(
     form: str,
     names: tuple[str, ...],
 ) -> None:
-    """Export policies as documents with which the API server itself enforces them.
+    """Export policies as documents for the API server to enforce.
 
     A Policy becomes a ValidatingAdmissionPolicy or a MutatingAdmissionPolicy with its binding, or
     both; policies of these kinds stay as they are. The API server then decides as policyd does, for

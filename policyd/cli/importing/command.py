@@ -65,7 +65,7 @@ _NOTHING = (
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Write a file for each policy to this directory, below the folder of its source, and "
+    help="Write a file for each policy to this directory, below the directory of its source, and "
     "beside it a suite (PolicyTest) of what the tests of the source expect. Files that exist are "
     "left alone.",
 )
@@ -105,7 +105,7 @@ def command(
     verify: bool,
     form: str,
 ) -> None:
-    """Import policies of Kyverno and Gatekeeper, and those of the API server itself.
+    """Import policies of Kyverno, Gatekeeper and the API server.
 
     A policy that means the same as a Policy of policyd becomes one, with its messages word for
     word. Any other is not imported, and the summary lists every reason, with file and line. If only

@@ -125,7 +125,7 @@ class _Fields:
         for index, each in enumerate(listed):
             if isinstance(each, str) and each != "-" and not (self._folder / each).exists():
                 place = f"{path}[{index}]" if isinstance(value, list) else path
-                hint = f"paths are relative to the folder of {self._shown}"
+                hint = f"paths are relative to the directory of {self._shown}"
                 self.problem(f"{each}: no such file or directory", place, hint)
         return bool(listed) and len(self.problems) == before
 

@@ -56,7 +56,7 @@ annotation that applied. Outcomes that never occurred are listed. An error is ne
 false.
 
 --update changes only expect:, keeps comments and the rest of the file, and prints the differences:
-review them, since what is observed need not be right. A case in which a policy errs gets
+review them, since the observed result may be wrong. A case in which a policy errs gets
 error: true and a warning. Then the cases run again, which decides the exit status.
 
 Exit status: 0 if all cases pass, 1 if a case fails, a policy has no test (--require-tests) or the

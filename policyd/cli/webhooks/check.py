@@ -47,7 +47,7 @@ def command(*, paths: tuple[Path, ...], files: tuple[Path, ...], verbose: bool, 
 
     For each policy, the rules by which the API server calls policyd are found, and what they leave
     out: operations, resources, scopes, versions, namespaces, labels, requests for which a
-    matchCondition is false. Webhooks with other paths than those of policyd do not count.
+    matchCondition is false. Webhooks with paths that policyd does not serve do not count.
     """
     policies = loaded(paths)[1]
     found = _configurations(files)

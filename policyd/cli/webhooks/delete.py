@@ -46,7 +46,7 @@ if a configuration is not policyd's or the cluster cannot be reached.
     is_flag=True,
     help="Delete every configuration with policyd's labels, whatever its name.",
 )
-@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("-y", "--yes", is_flag=True, help="Skip the confirmation.")
 @KUBECONFIG
 @CONTEXT
 def command(

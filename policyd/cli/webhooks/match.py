@@ -77,7 +77,7 @@ def command(
 ) -> None:
     """Show which webhooks the API server calls for a request.
 
-    The configurations may be those of any product, as files or as kubectl get -o yaml prints them.
+    The configurations may belong to any product, as files or as kubectl get -o yaml prints them.
     FILE is JSON or YAML; - is standard input. It contains an AdmissionReview, or manifests. A
     CREATE request is built from each manifest (see --operation, --old, --user, --group and
     --namespace); the items of a List are matched one by one. Labels of namespaces come from

@@ -144,7 +144,7 @@ _OPTIONS = (
         "--namespace",
         metavar="NAME",
         help="Leave out this namespace, policyd's own: its Pods must start while policyd does "
-        "not answer.  [default: that of the Service]",
+        "not answer.  [default: the namespace of the Service]",
     ),
     click.option(
         "--exclude-namespace",
@@ -193,7 +193,7 @@ IN_TREE = click.option(
     "mode",
     type=click.Choice(MODES),
     help="Let the API server enforce policies itself: auto where that costs less, only all of them "
-    "or fail, never takes back what was placed. Without this option no placed document is read or "
+    "or fail, never removes placed policies. Without this option no placed document is read or "
     "written.",
 )
 webhook_options = grouped(

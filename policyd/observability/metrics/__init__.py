@@ -1,6 +1,6 @@
 """Prometheus: a Recorder that counts, and a collector that hands the counts over at each scrape.
 
-The names of metrics are API (docs/run/metrics.md).
+The names of metrics are API (docs/reference/metrics.md).
 """
 
 from policyd.observability.metrics.exposition import Exposition

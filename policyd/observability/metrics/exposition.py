@@ -120,7 +120,7 @@ class Exposition:
         return [*Collected(self._parts()).collect()]
 
     def _parts(self) -> list[Iterable[Metric]]:
-        """All metrics of policyd, in the order of docs/run/metrics.md, and those of the process."""
+        """All metrics, in the order of docs/reference/metrics.md, and those of the process."""
         recorder, current = self.recorder, self.store.current
         scrape = Scrape(
             recorder,

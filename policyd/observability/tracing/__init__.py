@@ -1,4 +1,4 @@
-"""Traces of requests by OpenTelemetry (``serve --trace-sample``); see docs/run/tracing.md.
+"""Traces of requests by OpenTelemetry (``serve --trace-sample``); see docs/observe/tracing.md.
 
 Only ``switch`` and ``wrappers`` are imported without that flag. A request takes these steps:
 ``traced_requests`` decides whether it is traced, ``record`` collects what happens to it, ``export``

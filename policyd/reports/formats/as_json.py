@@ -1,4 +1,4 @@
-"""The summary as JSON. docs/run/reports.md describes the keys, which stay as they are."""
+"""The summary as JSON. docs/reference/report-format.md describes the keys, which do not change."""
 
 import json
 from dataclasses import asdict

@@ -1,7 +1,7 @@
 """``--server hypercorn``: a port whose HTTP/1.1 and HTTP/2 are read by Hypercorn.
 
 Hypercorn is used as it is, by its settings only. It has no bounds for single connections, and does
-not report them: docs/run/server.md compares both servers. What the app bounds holds for both.
+not report them: docs/reference/server.md compares both servers. What the app bounds holds for both.
 """
 
 import asyncio

@@ -1,0 +1,73 @@
+"""The site: links to the repository become pages, and Python-Markdown reads pages as GitHub does."""
+
+import pytest
+
+from tools.site import links, markdown
+
+POLICY = "policies/best-practices/allowed-registries"
+
+PLACES = [
+    ("docs/start/concepts.md", ("start/concepts.md", "")),
+    ("CONTRIBUTING.md", ("source/CONTRIBUTING.md", "")),
+    (POLICY, (f"source/{POLICY}/index.md", "")),
+    (f"{POLICY}/suite.yaml", (f"source/{POLICY}/index.md", "#suiteyaml")),
+    (f"{POLICY}/README.md", (f"source/{POLICY}/index.md", "")),
+    ("deploy/ci/gitlab.yml", ("source/deploy/ci/gitlab.yml.md", "")),
+]
+
+
+@pytest.mark.parametrize(("path", "want"), PLACES)
+def test_where_a_file_of_the_repository_is(path: str, want: tuple[str, str]) -> None:
+    assert links.place(path) == want
+
+
+@pytest.mark.parametrize(
+    ("text", "base", "want"),
+    [
+        (
+            "[x](../write/params.md#objects)",
+            "docs/start/concepts.md",
+            "[x](../write/params.md#objects)",
+        ),
+        ("[x](../../CONTRIBUTING.md)", "docs/start/concepts.md", "[x](../source/CONTRIBUTING.md)"),
+        ("[x](docs/start/concepts.md)", "CONTRIBUTING.md", "[x](../start/concepts.md)"),
+        (
+            f"[x](../../../{POLICY}/policy.yaml)",
+            "docs/reference/policies/a.md",
+            f"[x](../../source/{POLICY}/index.md#policyyaml)",
+        ),
+        ("[x](https://example.com/a)", "docs/README.md", "[x](https://example.com/a)"),
+        ("[x](#here)", "docs/README.md", "[x](#here)"),
+    ],
+)
+def test_links_are_rewritten(text: str, base: str, want: str) -> None:
+    assert links.rewritten(text, base) == want
+
+
+def test_a_policy_has_a_page_with_its_suite() -> None:
+    page = links.page_of(POLICY)
+    assert page.startswith("# ")
+    assert all(f"\n## {name}\n\n````yaml\n" in page for name in links.PARTS)
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("- a\n  - b\n    c", "- a\n    - b\n        c"),
+        ("1. a\n\n   ```sh\n   ls\n     x\n   ```", "1. a\n\n    ```sh\n    ls\n      x\n    ```"),
+        ("```yaml\n  - a\n```", "```yaml\n  - a\n```"),
+        ("| `a \\| b` | c \\| d |", "| `a | b` | c \\| d |"),
+    ],
+)
+def test_markdown_is_indented_by_four(text: str, want: str) -> None:
+    assert markdown.adapted(text) == want
+
+
+def test_anchors_are_those_of_github() -> None:
+    assert markdown.slug("What `is` checked, and why", "-") == "what-is-checked-and-why"
+    assert markdown.slug("Fail & Ignore", "-") == "fail--ignore"
+
+
+def test_diagrams_are_part_of_the_page() -> None:
+    page = markdown.adapted("![The path](../images/request.svg)\n")
+    assert page.startswith("<svg ") and "prefers-color-scheme" not in page
