@@ -223,7 +223,9 @@ def contents(
         return data
 
     (index,) = json.loads(blobs["index.json"])["manifests"]
-    images = {each["platform"]["architecture"]: each for each in json.loads(read(index))["manifests"]}
+    images = {
+        each["platform"]["architecture"]: each for each in json.loads(read(index))["manifests"]
+    }
     manifest = json.loads(read(images[architecture]))
     layers = {each["digest"]: read(each) for each in manifest["layers"]}
     return manifest, json.loads(read(manifest["config"])), layers

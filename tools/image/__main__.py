@@ -79,9 +79,7 @@ def main() -> None:
     print(f"{archive} after {time.monotonic() - began:.0f} s")
 
 
-def made(
-    scratch: Path, folder: Path, documents: dict[str, JSONObject]
-) -> Iterator[oci.Image]:
+def made(scratch: Path, folder: Path, documents: dict[str, JSONObject]) -> Iterator[oci.Image]:
     """The image of each architecture that there is a wheel for, in ``folder`` or built here; the
     files are in ``scratch``. Adds the bills of materials to ``documents``.
     """

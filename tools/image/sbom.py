@@ -48,7 +48,9 @@ def document(
         _identity(*wheel.name.split("-")[:2]): hashlib.sha256(wheel.read_bytes()).hexdigest()
         for wheel in wheels
     }
-    python = sorted(_distributions(root, hashes, runnable), key=lambda each: str(each["name"]).lower())
+    python = sorted(
+        _distributions(root, hashes, runnable), key=lambda each: str(each["name"]).lower()
+    )
     system = [_debian(root, each) for each in packages]
     (own,) = (each for each in python if each["name"] == "policyd")
     parts = [*system, *(each for each in python if each is not own)]
@@ -83,9 +85,7 @@ def _debian(root: Path, package: debian.Package) -> JSONObject:
     return {**component, "licenses": named} if named else component
 
 
-def _distributions(
-    root: Path, hashes: Mapping[str, str], runnable: Path
-) -> Iterator[JSONObject]:
+def _distributions(root: Path, hashes: Mapping[str, str], runnable: Path) -> Iterator[JSONObject]:
     for folder in sorted((root / tree.PACKAGES).glob("*.dist-info")):
         fields = HeaderParser().parsestr((folder / "METADATA").read_text(encoding="utf-8"))
         name, version = str(fields["Name"]), str(fields["Version"])

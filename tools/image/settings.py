@@ -18,7 +18,6 @@ PYTHON = "3.11"
 EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
 
 
-
 @dataclass(frozen=True, slots=True)
 class Platform:
     """What one kind of machine is called."""
