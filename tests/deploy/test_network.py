@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from policyd.json_types import JSONObject
-from tests.deploy.rendering import CHART, chart, container, flags, named, refused, pods_of_the_test
+from tests.deploy.rendering import CHART, chart, container, flags, named, pods_of_the_test, refused
 from tests.server.serve import DENY, serving, write_policy
 from tests.tokens.issuing import ISSUER, SigningKey, key_set
 

@@ -10,7 +10,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from policyd.json_types import JSONObject
-from tools.image import bytecode, debian, oci, provenance, sbom, settings, spdx, tree, wheels
+from tools.image import (
+    bytecode,
+    debian,
+    oci,
+    plugin,
+    provenance,
+    sbom,
+    settings,
+    spdx,
+    tree,
+    wheels,
+)
 
 _HOME = f"/{tree.HOME}"
 _SETTINGS = {
@@ -45,6 +56,7 @@ def main() -> None:
     parser.add_argument("--keep-root", type=Path, help="a new folder for the files of amd64")
     parser.add_argument("--source", default="", help="the address of the repository")
     parser.add_argument("--builder", default=provenance.BUILDER, help="what builds, as a URI")
+    parser.add_argument("--plugin", metavar="URL", help="also make plugins of kubectl, for Krew")
     arguments = parser.parse_args()
     if arguments.command == "lock":
         settings.LOCK.write_text(wheels.lock(), encoding="utf-8")
@@ -60,7 +72,10 @@ def main() -> None:
         if arguments.keep_root:
             root = Path(scratch, settings.AMD64.architecture)
             shutil.copytree(root, arguments.keep_root, symlinks=True)
-    arguments.output.mkdir(parents=True, exist_ok=True)
+        arguments.output.mkdir(parents=True, exist_ok=True)
+        if arguments.plugin:
+            file = arguments.output / f"policyd-{settings.version()}.krew.yaml"
+            file.write_text(plugin.write_all(Path(scratch), arguments.output, arguments.plugin))
     archive: Path = arguments.output / f"policyd-{settings.version()}.oci.tar"
     digests = oci.write(images, archive)
     predicate = provenance.predicate(documents, arguments.source, arguments.builder)
@@ -84,7 +99,7 @@ def made(scratch: Path, folder: Path, documents: dict[str, JSONObject]) -> Itera
     files are in ``scratch``. Adds the bills of materials to ``documents``.
     """
     runnable = scratch / settings.AMD64.architecture
-    for platform in (settings.AMD64, settings.ARM64):
+    for platform in settings.PLATFORMS:
         own = wheels.given(folder, platform)
         if own is None and platform is settings.AMD64:
             own = wheels.own(settings.BUILD / "wheels")

@@ -33,7 +33,7 @@ class Package:
 
 
 def download(folder: Path, platform: settings.Platform) -> list[Path]:
-    """The newest version of each package: for amd64 of those that the lists of this machine have."""
+    """The newest version of each package; for amd64 the lists are those of this machine."""
     folder.mkdir(parents=True, exist_ok=True)
     names = [f"{name}:{platform.architecture}" for name in settings.PACKAGES]
     options = ["-o", "APT::Sandbox::User=root", "-o", "APT::Default-Release="]

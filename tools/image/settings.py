@@ -28,6 +28,7 @@ class Platform:
 
 AMD64 = Platform("amd64", "x86_64")
 ARM64 = Platform("arm64", "aarch64")
+PLATFORMS = (AMD64, ARM64)
 
 # Python and the libraries of the modules that stay. libstdc++6 is for google-re2.
 PACKAGES = (

@@ -29,7 +29,7 @@ _PLATFORMS = {
         *(f"manylinux_2_{minor}_{machine}" for minor in range(36, 16, -1)),
         f"manylinux2014_{machine}",
     ]
-    for machine in (settings.AMD64.machine, settings.ARM64.machine)
+    for machine in (each.machine for each in settings.PLATFORMS)
 }
 
 

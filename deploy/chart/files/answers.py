@@ -1,6 +1,7 @@
 """Run by `helm test`: sends a review to policyd, and fails if there is no answer from policyd.
 
-That it wants a token, which only the API server has, is an answer. With `--client-ca` there is none.
+That it wants a token, which only the API server has, is an answer. With `--client-ca` there is
+none.
 """
 
 import json
