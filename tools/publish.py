@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,6 @@ from tools.image import settings
 CHART = settings.ROOT / "deploy" / "chart"
 # By the suffix of the file: what cosign calls the type of the predicate.
 SBOMS = {"cdx": "cyclonedx", "spdx": "spdxjson"}
-# No service at all: neither a log, nor an authority, nor a clock.
-_OFFLINE = ("--use-signing-config=false", "--tlog-upload=false")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +37,13 @@ class Registry:
     """Where to, and how."""
 
     repository: str
-    key: str = ""
-    offline: bool = False
-    http: bool = False
+    signing: tuple[str, ...]  # options of cosign
+    http: bool
 
     def cosign(self, command: str, digest: str, *options: str) -> None:
         """Sign or attest what has this digest."""
-        words = ["cosign", command, "--yes", *options]
-        words += ["--key", self.key] if self.key else []
-        words += _OFFLINE if self.offline else ()
-        words += ["--allow-http-registry"] if self.http else []
-        run(*words, digest)
+        http = ["--allow-http-registry"] if self.http else []
+        run("cosign", command, "--yes", *self.signing, *http, *options, digest)
 
 
 def run(*command: str) -> str:
@@ -74,10 +69,21 @@ def main() -> None:
     for name in ("crane", "cosign", "helm"):
         if not shutil.which(name):
             parser.error(f"{name} is not there: tests/node/cluster/programs.sh {name}")
-    registry = Registry(given.repository, given.key, given.offline, given.http)
-    image, architectures = push_image(registry, given.images)
-    print(image, flush=True)
-    print(push_chart(registry, image, architectures, given.source))
+    with tempfile.TemporaryDirectory() as scratch:
+        signing = [*(("--key", given.key) if given.key else ())]
+        signing += without_services(Path(scratch)) if given.offline else ()
+        registry = Registry(given.repository, (*signing,), given.http)
+        image, architectures = push_image(registry, given.images)
+        print(image, flush=True)
+        print(push_chart(registry, image, architectures, given.source))
+
+
+def without_services(folder: Path) -> Iterator[str]:
+    """Options with which cosign asks no log, no authority and no clock: lists of none."""
+    for name in ("signing-config", "trusted-root"):
+        file = str(folder / f"{name}.json")
+        run("cosign", name, "create", "--out", file)
+        yield f"--{name}={file}"
 
 
 def push_image(registry: Registry, folder: Path) -> tuple[str, list[str]]:
