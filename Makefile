@@ -81,7 +81,8 @@ endif
 publish: build         # push, sign and attest image and chart: REPOSITORY=registry.example.com/team KEY=cosign.key
 	$(RUN)python -m tools.publish $(REPOSITORY) $(if $(KEY),--key $(KEY)) $(OPTIONS)
 
-rehearsal: image       # the same with a registry of this machine, then verify; Go builds the programs (minutes)
+rehearsal: build       # the same with a registry of this machine, then verify; Go builds the programs (minutes)
+	$(RUN)python -m tools.image --plugin https://example.com/policyd
 	tests/node/cluster/programs.sh helm registry crane cosign krew
 	POLICYD_REHEARSAL=1 $(RUN)python -m pytest -p tests.e2e.required tests/publishing -v
 

@@ -60,7 +60,7 @@ def test_index_and_images_are_signed(
         assert done.returncode == 0, done.stderr
     done = tools.verify(published.image, key="other")
     assert done.returncode != 0
-    assert "no matching signatures" in done.stderr or "no signatures" in done.stderr
+    assert "failed to verify signature" in done.stderr
 
 
 def test_provenance_of_the_index(tools: Tools, published: Published) -> None:
@@ -98,10 +98,8 @@ def test_spdx_is_valid() -> None:
 
 def test_the_plugin_of_kubectl(tools: Tools, tmp_path: Path) -> None:
     """Krew installs the archive, and it runs although no Python is on the path."""
-    made = tmp_path / "made"
-    build(ROOT, made, "--plugin", "https://example.com/releases")
-    archive = made / f"policyd-{settings.version()}-kubectl-linux-amd64.tar.gz"
-    manifest = made / f"policyd-{settings.version()}.krew.yaml"
+    name = settings.BUILD / f"policyd-{settings.version()}"
+    archive, manifest = f"{name}-kubectl-linux-amd64.tar.gz", f"{name}.krew.yaml"
     root = str(tmp_path / "krew")
     words = ["install", f"--manifest={manifest}", f"--archive={archive}"]
     tools.output("kubectl-krew", *words, KREW_ROOT=root)
@@ -109,7 +107,7 @@ def test_the_plugin_of_kubectl(tools: Tools, tmp_path: Path) -> None:
     policy = ROOT / "policies/best-practices/disallow-latest-tag"
     for arguments, expected in (
         (["version"], settings.version()),
-        (["test", str(policy)], "passed"),
+        (["test", str(policy)], "ok "),
         (["review", "--help"], "Usage: policyd review"),
     ):
         done = subprocess.run(

@@ -18,7 +18,7 @@ _LAUNCHER = f"""\
 #!/bin/sh
 # policyd with its own Python, loader and libraries, wherever this folder is.
 here=$(dirname "$(readlink -f "$0")")
-PYTHONHOME=$here PYTHONPATH= OPENSSL_CONF=$here/policyd.cnf PYTHONDONTWRITEBYTECODE=1 \\
+PYTHONHOME=$here PYTHONPATH=$here/packages OPENSSL_CONF=$here/policyd.cnf PYTHONDONTWRITEBYTECODE=1 \\
   exec "$here/lib/{{loader}}" --inhibit-cache --library-path "$here/lib" \\
   "$here/bin/python{settings.PYTHON}" -P -s -m policyd "$@"
 """
@@ -30,8 +30,8 @@ def write(root: Path, platform: settings.Platform, scratch: Path, output: Path) 
     (scratch / "bin").mkdir(parents=True)
     shutil.copy(root / "usr/bin" / python, scratch / "bin")
     library = scratch / "lib" / python
-    shutil.copytree(root / "usr/lib" / python, library, ignore=shutil.ignore_patterns("*.deb"))
-    shutil.copytree(root / tree.PACKAGES, library / "site-packages", dirs_exist_ok=True)
+    shutil.copytree(root / "usr/lib" / python, library)
+    shutil.copytree(root / tree.PACKAGES, scratch / "packages")
     shared = root / "usr/lib" / f"{platform.machine}-linux-gnu"
     for found in shared.glob("*.so*"):
         shutil.copy(found, scratch / "lib" / found.name)  # what a link leads to
