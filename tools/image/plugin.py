@@ -18,7 +18,8 @@ _LAUNCHER = f"""\
 #!/bin/sh
 # policyd with its own Python, loader and libraries, wherever this folder is.
 here=$(dirname "$(readlink -f "$0")")
-PYTHONHOME=$here PYTHONPATH=$here/packages OPENSSL_CONF=$here/policyd.cnf PYTHONDONTWRITEBYTECODE=1 \\
+export PYTHONHOME="$here" PYTHONPATH="$here/packages" PYTHONDONTWRITEBYTECODE=1
+OPENSSL_CONF=$here/policyd.cnf \\
   exec "$here/lib/{{loader}}" --inhibit-cache --library-path "$here/lib" \\
   "$here/bin/python{settings.PYTHON}" -P -s -m policyd "$@"
 """
