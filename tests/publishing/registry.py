@@ -21,24 +21,28 @@ from tests.shared import ROOT
 OFFLINE = ("--insecure-ignore-tlog=true", "--allow-http-registry")
 
 
-@contextmanager
-def running(directory: Path, prefix: tuple[str, ...] = (), port: int = 0) -> Iterator[str]:
-    """A registry with its files in a directory; its host and port."""
-    host = f"127.0.0.1:{port or free_port()}"
-    configuration = {
+def configuration(directory: Path, host: str) -> Path:
+    """The file that configures a registry with its files in a directory."""
+    settings = {
         "version": 0.1,
         "log": {"level": "warn", "accesslog": {"disabled": True}},
         "storage": {"filesystem": {"rootdirectory": str(directory / "files")}},
         "http": {"addr": host},
     }
     file = directory / "registry.yaml"
-    file.write_text(json.dumps(configuration))
-    command = [*prefix, program("registry"), "serve", str(file)]
+    file.write_text(json.dumps(settings))
+    return file
+
+
+@contextmanager
+def running(directory: Path) -> Iterator[str]:
+    """A registry; its host and port."""
+    host = f"127.0.0.1:{free_port()}"
+    command = [program("registry"), "serve", str(configuration(directory, host))]
     with (directory / "registry.log").open("w") as log:
         server = subprocess.Popen(command, stdout=log, stderr=log)
     try:
-        if not prefix:
-            until_ready(host, server, directory / "registry.log")
+        until_ready(host, server, directory / "registry.log")
         yield host
     finally:
         server.terminate()

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.deploy.rendering import container, documents
+from tests.programs import program
 from tests.publishing.conftest import Published
 from tests.publishing.registry import Tools
+from tests.shared import ROOT
 from tools.image import settings
 
 
@@ -48,11 +51,7 @@ def test_helm_renders_the_chart_of_the_registry(tools: Tools, published: Publish
     address, _, digest = published.chart.partition("@")
     for reference in (f"oci://{address}", f"oci://{address}@{digest}"):
         printed = tools.output("helm", "template", "policyd", reference, "--plain-http")
-        (deployment,) = (
-            each for each in yaml.safe_load_all(printed) if each and each["kind"] == "Deployment"
-        )
-        (container,) = deployment["spec"]["template"]["spec"]["containers"]
-        assert container["image"] == published.image
+        assert container(documents(printed))["image"] == published.image
 
 
 def test_a_classic_repository(tools: Tools, chart: Path, tmp_path: Path) -> None:
@@ -64,6 +63,24 @@ def test_a_classic_repository(tools: Tools, chart: Path, tmp_path: Path) -> None
     (entry,) = yaml.safe_load((site / "index.yaml").read_text())["entries"]["policyd"]
     assert entry["urls"] == [f"https://example.com/charts/{chart.name}"]
     assert (entry["version"], entry["appVersion"]) == (settings.version(),) * 2
+
+
+def test_kustomize_reads_the_base_by_url(published: Published, tmp_path: Path) -> None:
+    """As from a server of git, with a reference; the image by digest."""
+    address = f"file://{ROOT}"
+    place, _, digest = published.image.partition("@")
+    kustomization = {
+        "resources": [f"{address}//deploy/overlays/default?ref=HEAD"],
+        "components": [f"{address}//deploy/components/events?ref=HEAD"],
+        "images": [{"name": "policyd", "newName": place, "digest": digest}],
+    }
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    command = [program("kubectl"), "kustomize", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    only = container(documents(done.stdout))
+    assert only["image"] == published.image
+    assert "--events" in only["args"]
 
 
 def test_provenance_by_a_key_of_pgp(tools: Tools, chart: Path, tmp_path: Path) -> None:

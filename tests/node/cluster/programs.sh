@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Build what a node needs, from Go modules and Debian packages, by name and version. What is there already stays.
 #
-#   programs.sh [TARGET…]   kubernetes etcd containerd cni system pause helm prometheus cert-manager (default: all of
-#                           these), and for `make rehearsal` registry crane cosign krew
+#   programs.sh [TARGET…]   kubernetes etcd containerd cni system pause helm prometheus cert-manager
+#                           registry crane cosign krew (default: all)
 #
 # Nothing is installed: `go` downloads modules, and `apt-get download` packages that are unpacked into a folder.
 # common.sh says where the programs go.
@@ -167,7 +167,8 @@ one_program() { # one_program MODULE VERSION FOLDER: the program has the name of
 
 quietly() { "$@" >"$scratch/log" 2>&1 || { tail -20 "$scratch/log" >&2; return 1; }; }
 
-[ $# -gt 0 ] || set -- kubernetes etcd containerd cni system pause helm prometheus cert-manager
+[ $# -gt 0 ] || set -- kubernetes etcd containerd cni system pause helm prometheus cert-manager \
+  registry crane cosign krew
 for target in "$@"; do
   case $target in
     kubernetes | etcd | containerd | cni | system | pause | helm | prometheus | cert-manager) ;;
