@@ -22,6 +22,8 @@ from tools.image import debian, oci, settings, sources, tree, wheels
 ARCHIVE = settings.BUILD / f"policyd-{settings.version()}.oci.tar"
 # Of the compressed layers, in megabytes; it has 43, the image made with Debian's tools had 54.
 LARGEST = 60
+# The machines of ELF files.
+ELF = {"amd64": 62, "arm64": 183}
 JSONDocument = dict[str, Any]
 Built = tuple[JSONDocument, dict[str, tarfile.TarInfo], JSONDocument]
 
@@ -207,6 +209,17 @@ def test_docker_builds_the_same() -> None:
     assert {f"!{name}" for name in copied} <= set(ignored)
 
 
+def architectures(archive: Path) -> list[str]:
+    """Which images the index has; none without an archive."""
+    if not archive.exists():
+        return []
+    with tarfile.open(archive) as tar:
+        blobs = {each.name: tar.extractfile(each) for each in tar}
+        (index,) = json.load(blobs["index.json"])["manifests"]  # type: ignore[arg-type]
+        listed = json.load(blobs[f"blobs/{index['digest'].replace(':', '/')}"])  # type: ignore[arg-type]
+    return [each["platform"]["architecture"] for each in listed["manifests"]]
+
+
 def contents(
     archive: Path, architecture: str = "amd64"
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, bytes]]:
@@ -255,6 +268,25 @@ def test_the_image_runs_policyd_as_an_ordinary_user(image: Built) -> None:
     assert config["Entrypoint"] == ["policyd"]
     assert found["opt/policyd/bin/policyd"].mode == 0o755
     assert found["opt/policyd/bin/python"].linkname == "/usr/bin/python3.11"
+
+
+@pytest.mark.parametrize("platform", settings.PLATFORMS, ids=lambda each: each.architecture)
+def test_programs_and_libraries_are_of_the_architecture(platform: settings.Platform) -> None:
+    """A wheel may say in its name what is not in it."""
+    if platform.architecture not in architectures(ARCHIVE):
+        pytest.skip(
+            f"needs an image for {platform.architecture}: a wheel in dist/, then make image"
+        )
+    _, _, layers = contents(ARCHIVE, platform.architecture)
+    machines = set()
+    for packed in layers.values():
+        with tarfile.open(fileobj=io.BytesIO(gzip.decompress(packed))) as archive:
+            for each in archive:
+                if each.isfile():
+                    head = archive.extractfile(each).read(20)  # type: ignore[union-attr]
+                    if head.startswith(b"\x7fELF"):
+                        machines.add(int.from_bytes(head[18:20], "little"))
+    assert machines == {ELF[platform.architecture]}
 
 
 def test_the_image_has_no_shell_and_no_package_manager(image: Built) -> None:
