@@ -71,7 +71,7 @@ node: build            # on a real single-node Kubernetes, built the first time 
 	$(RUN)python -m tests.node.programs
 	POLICYD_NODE=1 $(RUN)python -m pytest -p tests.e2e.required tests/node -v
 
-image: build           # build/image/policyd-VERSION.oci.tar with its SBOM, without docker; DOCKER=1 builds with docker instead
+image: build           # build/image/policyd-VERSION.oci.tar, SBOMs and provenance, without docker; DOCKER=1 builds with docker instead
 ifdef DOCKER
 	docker build -f deploy/Dockerfile -t policyd:$$($(RUN)python -m tools.image version) .
 else

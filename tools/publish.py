@@ -16,6 +16,7 @@ import argparse
 import json
 import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
 from collections.abc import Iterator
@@ -46,12 +47,16 @@ class Registry:
         run("cosign", command, "--yes", *self.signing, *http, *options, digest)
 
 
-def run(*command: str) -> str:
-    """The output of a program that must succeed."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def run(*command: str, merged: bool = False) -> str:
+    """The output of a program that must succeed; ``merged`` has its messages, too. Else they are
+    shown: cosign asks for a password, or for a page to be opened.
+    """
+    errors = subprocess.STDOUT if merged else None
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=errors, text=True, check=False)
     if done.returncode:
-        raise SystemExit(f"{' '.join(command)}:\n{done.stderr.strip()}")
-    return done.stdout + done.stderr
+        sys.stderr.write(done.stdout)
+        raise SystemExit(f"{' '.join(command)} failed; its messages are above")
+    return done.stdout
 
 
 def main() -> None:
@@ -126,7 +131,8 @@ def push_chart(registry: Registry, image: str, architectures: list[str], source:
         package = packaged(image, architectures, source, Path(scratch))
         place = f"{registry.repository}/charts"
         plain = ["--plain-http"] if registry.http else []
-        printed = run("helm", "push", *plain, str(package), f"oci://{place}")
+        push = ["helm", "push", *plain, str(package), f"oci://{place}"]
+        printed = run(*push, merged=True)
     (digest,) = (line.split()[1] for line in printed.splitlines() if line.startswith("Digest:"))
     registry.cosign("sign", f"{place}/policyd@{digest}")
     return f"{place}/policyd@{digest}"
