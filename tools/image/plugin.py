@@ -30,14 +30,13 @@ def write(root: Path, platform: settings.Platform, scratch: Path, output: Path) 
     python = f"python{settings.PYTHON}"
     (scratch / "bin").mkdir(parents=True)
     shutil.copy(root / "usr/bin" / python, scratch / "bin")
-    library = scratch / "lib" / python
-    shutil.copytree(root / "usr/lib" / python, library)
-    shutil.copytree(root / tree.PACKAGES, scratch / "packages")
+    shutil.copytree(root / "usr/lib" / python, scratch / "lib" / python, symlinks=True)
+    shutil.copytree(root / tree.PACKAGES, scratch / "packages", symlinks=True)
     shared = root / "usr/lib" / f"{platform.machine}-linux-gnu"
     for found in shared.glob("*.so*"):
         shutil.copy(found, scratch / "lib" / found.name)  # what a link leads to
     for name in ("doc", "sbom"):
-        shutil.copytree(root / "usr/share" / name, scratch / "share" / name)
+        shutil.copytree(root / "usr/share" / name, scratch / "share" / name, symlinks=True)
     shutil.copy(root / tree.OPENSSL_CONFIGURATION, scratch)
     (loader,) = (scratch / "lib").glob("ld-linux-*.so.*")
     launcher = scratch / "kubectl-policyd"
