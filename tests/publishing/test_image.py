@@ -128,6 +128,7 @@ def build(tree: Path, output: Path, *more: str, **options: Any) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.timeout(3600)  # it compiles everything again
 def test_another_build_gives_the_same_bytes(tmp_path: Path) -> None:
     """In another place, with another umask, user's time zone, age of files and number of cores."""
     listed = subprocess.run(
