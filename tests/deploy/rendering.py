@@ -20,6 +20,7 @@ PROFILES: dict[str, tuple[str, ...]] = {
     "static with cert-manager": ("static.enabled=true", "certManager.enabled=true"),
     "static with lookups": ("static.enabled=true", "static.clusterLookups=true"),
     "report": ("report.enabled=true",),
+    "network of nodes": ("hostNetwork=true", "ports.webhook=18443", "ports.admin=18080"),
     "everything": (
         "inTree.mode=auto",
         "events=true",
@@ -52,7 +53,6 @@ PROFILES: dict[str, tuple[str, ...]] = {
         "serviceAccount.annotations.example\\.com/a=b",
         "nodeSelector.kubernetes\\.io/os=linux",
         "tolerations[0].operator=Exists",
-        "hostNetwork=true",
         "ports.webhook=18443",
         "topologySpreadConstraints[0].maxSkew=1",
         "topologySpreadConstraints[0].topologyKey=topology.kubernetes.io/zone",
