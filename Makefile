@@ -5,7 +5,7 @@ ifdef K8S
 export POLICYD_KUBERNETES = $(K8S)
 endif
 
-.PHONY: kubernetes acceptance docs demo test explore fuzz-cel fuzz asan differential check build bench bench-compare bench-released loadtest cov helm e2e node image audit tls-scan matrix clean
+.PHONY: kubernetes acceptance docs demo test explore fuzz-cel fuzz asan differential check build bench bench-compare bench-released loadtest cov helm e2e node rehearsal publish image audit tls-scan matrix clean
 
 demo: build            # a real server, real reviews, the answers explained
 	$(RUN)python tools/demo/run.py
@@ -69,18 +69,26 @@ acceptance: build      # all that `make test` and `make e2e` sample, every versi
 	POLICYD_SAMPLE=1 $(MAKE) e2e
 	POLICYD_SAMPLE=1 $(MAKE) e2e differential K8S=1.36
 	POLICYD_SAMPLE=1 $(MAKE) e2e differential K8S=1.38
-	$(MAKE) docs helm node matrix
+	$(MAKE) docs helm node rehearsal matrix
 
 node: build            # on a real single-node Kubernetes, built the first time (minutes): installs, disruptions; as root
 	$(RUN)python -m tests.node.programs
 	POLICYD_NODE=1 $(RUN)python -m pytest -p tests.e2e.required tests/node -v
 
-image: build           # build/image/policyd-VERSION.oci.tar with its SBOM, without docker; DOCKER=1 builds with docker instead
+image: build           # build/image/policyd-VERSION.oci.tar, SBOMs and provenance, without docker; DOCKER=1 builds with docker instead
 ifdef DOCKER
 	docker build -f deploy/Dockerfile -t policyd:$$($(RUN)python -m tools.image version) .
 else
 	$(RUN)python -m tools.image
 endif
+
+publish: build         # push, sign and attest image and chart: REPOSITORY=registry.example.com/team KEY=cosign.key
+	$(RUN)python -m tools.publish $(REPOSITORY) $(if $(KEY),--key $(KEY)) $(OPTIONS)
+
+rehearsal: build       # the same with a registry of this machine, then verify; Go builds the programs (minutes)
+	$(RUN)python -m tools.image --plugin https://example.com/policyd
+	tests/node/cluster/programs.sh helm registry crane cosign krew
+	POLICYD_REHEARSAL=1 $(RUN)python -m pytest -p tests.e2e.required tests/publishing -v
 
 audit: build           # known vulnerabilities of what is locked; needs a database of them on the network
 	$(RUN)python -m tools.supply.audit

@@ -33,6 +33,7 @@ _HEAD = """\
 $ helm install policyd ./deploy/chart --namespace policyd --create-namespace
 ```
 
+A chart in a registry names the image by its digest: [verify](../../docs/install/verify.md) both.
 Without values, policyd makes its own certificate and registers its own webhooks: it needs no other
 component. [Install](../../docs/install/deploy.md) describes the profiles (`certManager.enabled`,
 `static.enabled`), upgrades and removal.

@@ -20,6 +20,7 @@ PROFILES: dict[str, tuple[str, ...]] = {
     "static with cert-manager": ("static.enabled=true", "certManager.enabled=true"),
     "static with lookups": ("static.enabled=true", "static.clusterLookups=true"),
     "report": ("report.enabled=true",),
+    "network of nodes": ("hostNetwork=true", "ports.webhook=18443", "ports.admin=18080"),
     "everything": (
         "inTree.mode=auto",
         "events=true",
@@ -52,6 +53,10 @@ PROFILES: dict[str, tuple[str, ...]] = {
         "serviceAccount.annotations.example\\.com/a=b",
         "nodeSelector.kubernetes\\.io/os=linux",
         "tolerations[0].operator=Exists",
+        "ports.webhook=18443",
+        "topologySpreadConstraints[0].maxSkew=1",
+        "topologySpreadConstraints[0].topologyKey=topology.kubernetes.io/zone",
+        "topologySpreadConstraints[0].whenUnsatisfiable=DoNotSchedule",
     ),
 }
 
@@ -64,9 +69,9 @@ def helm(*arguments: str, home: str = "/nonexistent") -> "subprocess.CompletedPr
 
 
 def template(*values: str, release: str = "policyd", namespace: str = "policyd") -> str:
-    """What ``helm template`` prints for these values."""
+    """What ``helm template`` prints for these values, without the Pod of ``helm test``."""
     sets = [part for each in values for part in ("--set", each)]
-    done = helm("template", release, str(CHART), "-n", namespace, *sets)
+    done = helm("template", release, str(CHART), "-n", namespace, "--skip-tests", *sets)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -82,6 +87,15 @@ def refused(*values: str) -> str:
 def chart(*values: str, **options: str) -> list[JSONObject]:
     """The objects of the chart with these values."""
     return documents(template(*values, **options))
+
+
+def pods_of_the_test(*values: str, release: str) -> list[JSONObject]:
+    """What ``helm test`` makes of the chart."""
+    sets = [part for each in values for part in ("--set", each)]
+    only = ["--show-only", "templates/test.yaml"]
+    done = helm("template", release, str(CHART), "-n", "policyd", *only, *sets)
+    assert done.returncode == 0, done.stderr
+    return documents(done.stdout)
 
 
 def kustomized(folder: str | Path) -> list[JSONObject]:

@@ -17,11 +17,13 @@ import pytest
 import yaml
 
 from tests.shared import ROOT
-from tools.image import debian, oci, settings, sources, tree
+from tools.image import debian, oci, settings, sources, tree, wheels
 
 ARCHIVE = settings.BUILD / f"policyd-{settings.version()}.oci.tar"
 # Of the compressed layers, in megabytes; it has 43, the image made with Debian's tools had 54.
 LARGEST = 60
+# The machines of ELF files.
+ELF = {"amd64": 62, "arm64": 183}
 JSONDocument = dict[str, Any]
 Built = tuple[JSONDocument, dict[str, tarfile.TarInfo], JSONDocument]
 
@@ -70,13 +72,69 @@ def test_a_layer_keeps_what_is_executable_sticky_or_a_link(tmp_path: Path) -> No
 def test_an_archive_has_the_blobs_that_its_index_names(tmp_path: Path) -> None:
     root = files(tmp_path / "root")
     image = oci.Image("x", "1", {"User": "1"}, 0, [oci.layer("x", root, root.rglob("*"), 0)])
-    digest = oci.write(image, tmp_path / "x.tar")
-    again = oci.write(image, tmp_path / "y.tar")
-    assert digest == again
+    other = oci.Image("x", "1", {"User": "2"}, 0, image.layers, architecture="arm64")
+    digests = oci.write([image, other], tmp_path / "x.tar")
+    assert digests == oci.write([image, other], tmp_path / "y.tar")
     assert (tmp_path / "x.tar").read_bytes() == (tmp_path / "y.tar").read_bytes()
-    manifest, config, _ = contents(tmp_path / "x.tar")
-    assert config["config"] == {"User": "1"}
-    assert len(manifest["layers"]) == 1
+    assert len(set(digests.values())) == len({"index", "amd64", "arm64"} & digests.keys()) == 3
+    for architecture, user in (("amd64", "1"), ("arm64", "2")):
+        manifest, config, _ = contents(tmp_path / "x.tar", architecture)
+        assert (config["architecture"], config["os"]) == (architecture, "linux")
+        assert config["config"] == {"User": user}
+        assert len(manifest["layers"]) == 1
+
+
+def ours(folder: Path, tags: str, **files: str) -> Path:
+    """A wheel of policyd with only these modules."""
+    wheel = folder / f"policyd-{settings.version()}-{tags}.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(f"policyd/{name}.py", text)
+    return wheel
+
+
+@pytest.mark.parametrize(
+    ("tags", "architecture"),
+    [
+        ("cp311-cp311-manylinux_2_17_aarch64.manylinux2014_aarch64", "arm64"),
+        ("cp311-cp311-manylinux_2_28_aarch64", "arm64"),
+        ("cp311-cp311-linux_x86_64", "amd64"),
+        ("cp312-cp312-manylinux_2_28_aarch64", None),
+        ("cp311-cp311-musllinux_1_2_aarch64", None),
+        ("cp311-cp311-macosx_11_0_arm64", None),
+    ],
+)
+def test_wheels_that_are_given(tmp_path: Path, tags: str, architecture: str | None) -> None:
+    wheel = ours(tmp_path, tags, errors=(ROOT / "policyd/errors.py").read_text())
+    for platform in (settings.AMD64, settings.ARM64):
+        expected = wheel if platform.architecture == architecture else None
+        assert wheels.given(tmp_path, platform) == expected
+
+
+def test_no_wheel_is_given_in_a_directory_that_does_not_exist(tmp_path: Path) -> None:
+    assert wheels.given(tmp_path / "dist", settings.ARM64) is None
+
+
+@pytest.mark.parametrize(
+    ("files", "complaint"),
+    [
+        ({"errors": "old"}, r"policyd/errors\.py differs"),
+        ({"removed": ""}, r"policyd/removed\.py differs"),
+    ],
+)
+def test_wheels_of_another_tree_are_refused(
+    tmp_path: Path, files: dict[str, str], complaint: str
+) -> None:
+    ours(tmp_path, "cp311-cp311-manylinux_2_28_aarch64", **files)
+    with pytest.raises(SystemExit, match=complaint):
+        wheels.given(tmp_path, settings.ARM64)
+
+
+def test_two_wheels_of_one_architecture_are_refused(tmp_path: Path) -> None:
+    for tags in ("manylinux_2_28_aarch64", "linux_aarch64"):
+        ours(tmp_path, f"cp311-cp311-{tags}")
+    with pytest.raises(SystemExit, match="2 wheels for arm64: keep one"):
+        wheels.given(tmp_path, settings.ARM64)
 
 
 def test_a_wheel_is_unpacked_with_its_programs(tmp_path: Path) -> None:
@@ -151,8 +209,21 @@ def test_docker_builds_the_same() -> None:
     assert {f"!{name}" for name in copied} <= set(ignored)
 
 
-def contents(archive: Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, bytes]]:
-    """The manifest, the configuration and the blobs of an archive; every digest is checked."""
+def architectures(archive: Path) -> list[str]:
+    """Which images the index has; none without an archive."""
+    if not archive.exists():
+        return []
+    with tarfile.open(archive) as tar:
+        blobs = {each.name: tar.extractfile(each) for each in tar}
+        (index,) = json.load(blobs["index.json"])["manifests"]  # type: ignore[arg-type]
+        listed = json.load(blobs[f"blobs/{index['digest'].replace(':', '/')}"])  # type: ignore[arg-type]
+    return [each["platform"]["architecture"] for each in listed["manifests"]]
+
+
+def contents(
+    archive: Path, architecture: str = "amd64"
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, bytes]]:
+    """The manifest, the configuration and the layers of an image; every digest is checked."""
     with tarfile.open(archive) as tar:
         blobs = {each.name: tar.extractfile(each).read() for each in tar}  # type: ignore[union-attr]
     for name, data in blobs.items():
@@ -164,8 +235,11 @@ def contents(archive: Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, b
         assert len(data) == descriptor["size"]
         return data
 
-    (described,) = json.loads(blobs["index.json"])["manifests"]
-    manifest = json.loads(read(described))
+    (index,) = json.loads(blobs["index.json"])["manifests"]
+    images = {
+        each["platform"]["architecture"]: each for each in json.loads(read(index))["manifests"]
+    }
+    manifest = json.loads(read(images[architecture]))
     layers = {each["digest"]: read(each) for each in manifest["layers"]}
     return manifest, json.loads(read(manifest["config"])), layers
 
@@ -194,6 +268,25 @@ def test_the_image_runs_policyd_as_an_ordinary_user(image: Built) -> None:
     assert config["Entrypoint"] == ["policyd"]
     assert found["opt/policyd/bin/policyd"].mode == 0o755
     assert found["opt/policyd/bin/python"].linkname == "/usr/bin/python3.11"
+
+
+@pytest.mark.parametrize("platform", settings.PLATFORMS, ids=lambda each: each.architecture)
+def test_programs_and_libraries_are_of_the_architecture(platform: settings.Platform) -> None:
+    """A wheel may say in its name what is not in it."""
+    if platform.architecture not in architectures(ARCHIVE):
+        pytest.skip(
+            f"needs an image for {platform.architecture}: a wheel in dist/, then make image"
+        )
+    _, _, layers = contents(ARCHIVE, platform.architecture)
+    machines = set()
+    for packed in layers.values():
+        with tarfile.open(fileobj=io.BytesIO(gzip.decompress(packed))) as archive:
+            for each in archive:
+                if each.isfile():
+                    head = archive.extractfile(each).read(20)  # type: ignore[union-attr]
+                    if head.startswith(b"\x7fELF"):
+                        machines.add(int.from_bytes(head[18:20], "little"))
+    assert machines == {ELF[platform.architecture]}
 
 
 def test_the_image_has_no_shell_and_no_package_manager(image: Built) -> None:

@@ -10,7 +10,7 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from tools.image import debian, sbom, tree
+from tools.image import debian, provenance, sbom, spdx, tree
 
 METADATA = """\
 Metadata-Version: 2.4
@@ -64,7 +64,7 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     copyrights.mkdir(parents=True)
     (copyrights / "copyright").write_text("License: Zlib\n")
     package = debian.Package("zlib1g", "1:1.2.13+b1", "amd64", "zlib", "", "ab" * 32)
-    return dict(sbom.document(root, [package], wheels)), wheels
+    return dict(sbom.document(root, [package], wheels, root)), wheels
 
 
 def test_it_matches_the_schema(made: Made) -> None:
@@ -94,3 +94,43 @@ def test_every_part_is_a_dependency_of_the_image(made: Made) -> None:
     (image,) = document["dependencies"]
     assert image["ref"] == document["metadata"]["component"]["bom-ref"] == "image"
     assert set(image["dependsOn"]) == {each["bom-ref"] for each in document["components"]}
+
+
+def test_spdx_has_the_same_packages(made: Made) -> None:
+    document, _ = made
+    converted: dict[str, Any] = {**spdx.document(document, "arm64")}
+    assert converted == spdx.document(document, "arm64")
+    packages = {each["name"]: each for each in converted["packages"]}
+    for component in document["components"]:
+        package = packages[component["name"]]
+        assert package["versionInfo"] == component["version"]
+        assert package["checksums"][0]["checksumValue"] == component["hashes"][0]["content"]
+        assert package["externalRefs"][0]["referenceLocator"] == component["purl"]
+    assert packages["pyo3"]["licenseDeclared"] == "MIT OR Apache-2.0"
+    assert packages["worded"]["licenseDeclared"] == "NOASSERTION"
+    assert packages["worded"]["licenseComments"] == "As the package words it: Do what you want"
+    identities = {each["SPDXID"]: each["name"] for each in converted["packages"]}
+    assert len(identities) == len(converted["packages"])
+    contained = {
+        (identities[each["spdxElementId"]], identities[each["relatedSpdxElement"]])
+        for each in converted["relationships"]
+        if each["relationshipType"] == "CONTAINS"
+    }
+    assert ("Some_Thing", "pyo3") in contained
+    assert ("policyd-arm64", "zlib1g") in contained
+
+
+def test_provenance_names_all_that_was_unpacked(made: Made) -> None:
+    document, _ = made
+    predicate: dict[str, Any] = {
+        **provenance.predicate({"amd64": document, "arm64": document}, "git+https://x.example", "b")
+    }
+    source, *rest = predicate["buildDefinition"]["resolvedDependencies"]
+    assert source["uri"] == "git+https://x.example"
+    assert len(source["digest"]["gitCommit"]) == 40
+    names = {each["name"] for each in document["components"]}
+    assert {each["name"] for each in rest} == {
+        f"{name} ({architecture})" for name in names for architecture in ("amd64", "arm64")
+    }
+    assert all(len(each["digest"]["sha256"]) == 64 for each in rest)
+    assert predicate["runDetails"]["builder"] == {"id": "b"}

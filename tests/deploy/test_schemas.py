@@ -57,9 +57,17 @@ def test_a_misspelled_field_is_found(schemas: Schemas) -> None:
     assert problems(schemas, service)
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("profile", [each for each in PROFILES if each != "network of nodes"])
 def test_the_restricted_policies_admit_the_chart(profile: str, tmp_path: Path) -> None:
     admitted(chart(*PROFILES[profile]), tmp_path)
+
+
+def test_pods_on_the_network_of_nodes_are_for_privileged_namespaces(tmp_path: Path) -> None:
+    file = tmp_path / "manifests.yaml"
+    file.write_text(yaml.safe_dump_all(chart(*PROFILES["network of nodes"])))
+    done = CliRunner().invoke(policyd, ["apply", "-p", str(RESTRICTED), str(file)])
+    assert done.exit_code == 1
+    assert "spec.template.spec.hostNetwork" in done.output
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -26,13 +26,14 @@ def archive() -> Path:
     with tarfile.open(programs.policyd()) as tar:
         files = {each.name: read(tar, each) for each in tar if each.isfile()}
     index = json.loads(files["index.json"])
-    manifest = json.loads(blob(files, index["manifests"][0]))
+    listed = json.loads(blob(files, index["manifests"][0]))
+    manifest = json.loads(blob(files, listed["manifests"][0]))  # amd64 is the first
     config = json.loads(blob(files, manifest["config"]))
     settings = {**config["config"], "Labels": {"previous": "yes"}}
     image = oci.Image("policyd", TAG, settings, 0)
     for described, identity in zip(manifest["layers"], config["rootfs"]["diff_ids"], strict=True):
         image.layers.append(oci.Layer("previous", identity, blob(files, described), 0))
-    oci.write(image, made)
+    oci.write([image], made)
     return made
 
 

@@ -70,7 +70,7 @@ def pack(name: str, root: Path, archive: Path, **config: Any) -> None:
     """An image of one layer; ``config`` has fields such as ``Entrypoint``."""
     image = oci.Image(name, "node", {"Env": [f"PATH={PATH}"], **config}, 0)
     image.layers.append(oci.layer(name, root, root.rglob("*"), 0))
-    oci.write(image, archive)
+    oci.write([image], archive)
 
 
 def policyd() -> Path:

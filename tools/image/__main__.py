@@ -2,12 +2,26 @@
 
 import argparse
 import json
+import os
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
-from tools.image import bytecode, debian, oci, sbom, settings, tree, wheels
+from policyd.json_types import JSONObject
+from tools.image import (
+    bytecode,
+    debian,
+    oci,
+    plugin,
+    provenance,
+    sbom,
+    settings,
+    spdx,
+    tree,
+    wheels,
+)
 
 _HOME = f"/{tree.HOME}"
 _SETTINGS = {
@@ -36,7 +50,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tools.image")
     parser.add_argument("command", nargs="?", choices=("build", "lock", "version"), default="build")
     parser.add_argument("--output", type=Path, default=settings.BUILD, help="the folder")
-    parser.add_argument("--keep-root", type=Path, help="a new folder for its files")
+    parser.add_argument(
+        "--wheel", type=Path, default=settings.WHEELS, help="a folder with policyd's wheels"
+    )
+    parser.add_argument("--keep-root", type=Path, help="a new folder for the files of amd64")
+    parser.add_argument("--source", default="", help="the address of the repository")
+    parser.add_argument("--builder", default=provenance.BUILDER, help="what builds, as a URI")
+    parser.add_argument("--plugin", metavar="URL", help="also make plugins of kubectl, for Krew")
     arguments = parser.parse_args()
     if arguments.command == "lock":
         settings.LOCK.write_text(wheels.lock(), encoding="utf-8")
@@ -45,25 +65,73 @@ def main() -> None:
         print(settings.version())
         return
     began = time.monotonic()
+    os.umask(0o022)  # modes of files are in wheels, and the hashes of wheels in the image
+    documents: dict[str, JSONObject] = {}
     with tempfile.TemporaryDirectory(prefix="policyd-image-") as scratch:
-        root = Path(scratch) / "root"
-        archive = build(root, arguments.output)
+        images = [*made(Path(scratch), arguments.wheel, documents)]
         if arguments.keep_root:
+            root = Path(scratch, settings.AMD64.architecture)
             shutil.copytree(root, arguments.keep_root, symlinks=True)
+        arguments.output.mkdir(parents=True, exist_ok=True)
+        if arguments.plugin:
+            file = arguments.output / f"policyd-{settings.version()}.krew.yaml"
+            file.write_text(plugin.write_all(Path(scratch), arguments.output, arguments.plugin))
+    archive: Path = arguments.output / f"policyd-{settings.version()}.oci.tar"
+    digests = oci.write(images, archive)
+    predicate = provenance.predicate(documents, arguments.source, arguments.builder)
+    _write(arguments.output / f"policyd-{settings.version()}.provenance.json", predicate)
+    for architecture, document in documents.items():
+        name = f"policyd-{settings.version()}-{architecture}"
+        _write(arguments.output / f"{name}.cdx.json", document)
+        _write(arguments.output / f"{name}.spdx.json", spdx.document(document, architecture))
+    for image in images:
+        unpacked, packed = (
+            sum(each) / 1e6 for each in zip(*map(_sizes, image.layers), strict=True)
+        )
+        digest = digests[image.architecture]
+        print(f"{image.architecture} {digest}: {packed:.0f} MB, {unpacked:.0f} MB unpacked")
+    print(f"policyd:{settings.version()} {digests['index']}")
     print(f"{archive} after {time.monotonic() - began:.0f} s")
 
 
-def build(root: Path, output: Path) -> Path:
-    """Make the files below ``root``, and write the archive and its SBOM."""
+def made(scratch: Path, folder: Path, documents: dict[str, JSONObject]) -> Iterator[oci.Image]:
+    """The image of each architecture that there is a wheel for, in ``folder`` or built here; the
+    files are in ``scratch``. Adds the bills of materials to ``documents``.
+    """
+    runnable = scratch / settings.AMD64.architecture
+    for platform in settings.PLATFORMS:
+        own = wheels.given(folder, platform)
+        if own is None and platform is settings.AMD64:
+            own = wheels.own(settings.BUILD / "wheels")
+        if own is None:
+            print(f"{platform.architecture} is left out: {folder} has no wheel for it")
+            continue
+        print(f"{platform.architecture}: {own.name} of {own.parent}")
+        root = scratch / platform.architecture
+        image, documents[platform.architecture] = build(root, platform, own, runnable)
+        yield image
+
+
+def build(
+    root: Path, platform: settings.Platform, own: Path, runnable: Path
+) -> tuple[oci.Image, JSONObject]:
+    """Make the files of one image below ``root``; the image, and its bill of materials."""
     cache = settings.BUILD
-    own, others = wheels.own(cache / "wheels"), wheels.locked(cache / "wheels")
-    packages = debian.unpack(debian.download(cache / "debian"), root)
+    others = wheels.locked(cache / "wheels", platform)
+    archives = debian.download(cache / f"debian-{platform.architecture}", platform)
+    packages = debian.unpack(archives, root)
     tree.system(root)
-    image = oci.Image("policyd", settings.version(), dict(_SETTINGS), settings.EPOCH)
+    image = oci.Image(
+        "policyd",
+        settings.version(),
+        dict(_SETTINGS),
+        settings.EPOCH,
+        architecture=platform.architecture,
+    )
 
     def add(what: str, *folders: str) -> None:
         if folders:
-            bytecode.compile_all(root, *folders)
+            bytecode.compile_all(runnable, root, *folders)
         found = set(root.rglob("*"))
         image.layers.append(oci.layer(what, root, found - seen, settings.EPOCH))
         seen.update(found)
@@ -75,18 +143,15 @@ def build(root: Path, output: Path) -> Path:
     add("what policyd depends on, from wheels", tree.PACKAGES)
     tree.install(own, root)
     tree.launcher(root, "policyd")
-    text = json.dumps(sbom.document(root, packages, [own, *others]), indent=1) + "\n"
-    inside = root / sbom.place()
-    inside.parent.mkdir(parents=True)
-    inside.write_text(text, encoding="utf-8")
+    document = sbom.document(root, packages, [own, *others], runnable)
+    _write(root / sbom.place(), document)
     add("policyd", f"{tree.PACKAGES}/policyd")
-    output.mkdir(parents=True, exist_ok=True)
-    archive = output / f"policyd-{settings.version()}.oci.tar"
-    digest = oci.write(image, archive)
-    (output / inside.name).write_text(text, encoding="utf-8")
-    unpacked, packed = (sum(each) / 1e6 for each in zip(*map(_sizes, image.layers), strict=True))
-    print(f"policyd:{settings.version()} {digest}: {packed:.0f} MB, {unpacked:.0f} MB unpacked")
-    return archive
+    return image, document
+
+
+def _write(file: Path, document: JSONObject) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 def _sizes(layer: oci.Layer) -> tuple[int, int]:

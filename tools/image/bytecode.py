@@ -1,5 +1,8 @@
 """Compile every module by the image's own Python: a start with a read-only root compiles nothing.
 
+Byte code is the same on every architecture: the Python of the image for amd64, which runs here,
+compiles for all images.
+
 The files are of the kind ``unchecked-hash``: they do not depend on the times of their sources, and
 Python does not read the sources to check them.
 """
@@ -10,6 +13,7 @@ from pathlib import Path
 from tools.image import settings, tree
 
 _LIBRARIES = ("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu")
+_LOADER = "usr/lib64/ld-linux-x86-64.so.2"
 # Some wheels carry sources that are not Python of this version: that these fail is no error.
 _PROGRAM = """\
 import compileall, py_compile, sys
@@ -22,9 +26,11 @@ for folder in folders:
 """
 
 
-def compile_all(root: Path, *folders: str) -> int:
-    """Compile the modules below some folders of ``root``; how many there are compiled now."""
-    run(root, "-c", _PROGRAM, str(root), *folders)
+def compile_all(python: Path, root: Path, *folders: str) -> int:
+    """Compile the modules below some folders of ``root`` by the Python of another root, or of the
+    same; how many there are compiled now.
+    """
+    run(python, "-c", _PROGRAM, str(root), *folders)
     found = sum(1 for folder in folders for _ in (root / folder).rglob("*.pyc"))
     if not found:
         raise SystemExit(f"no module below {', '.join(folders)} could be compiled")
@@ -33,9 +39,8 @@ def compile_all(root: Path, *folders: str) -> int:
 
 def run(root: Path, *arguments: str) -> str:
     """What the image's Python prints, run outside of the image with the image's libraries."""
-    loader = root / "usr/lib64/ld-linux-x86-64.so.2"
     libraries = ":".join(str(root / each) for each in _LIBRARIES)
-    command = [str(loader), "--inhibit-cache", "--library-path", libraries]
+    command = [str(root / _LOADER), "--inhibit-cache", "--library-path", libraries]
     command += [str(root / f"usr/bin/python{settings.PYTHON}"), "-B", "-s", *arguments]
     # Sets of constants are in the order of their hashes.
     environment = {"PYTHONHOME": str(root / "usr"), "PYTHONHASHSEED": "0", "PATH": "/usr/bin"}

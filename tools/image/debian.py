@@ -10,6 +10,15 @@ from pathlib import Path
 
 from tools.image import settings
 
+# Without these, apt would use the lists that the machine has, which are of its own architecture.
+_STATE = {
+    "APT::Architecture": "{architecture}",
+    "APT::Architectures": "{architecture}",
+    "Dir::State::Lists": "{folder}/lists",
+    "Dir::State::Status": "{folder}/status",
+    "Dir::Cache": "{folder}/cache",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Package:
@@ -23,11 +32,14 @@ class Package:
     sha256: str = ""
 
 
-def download(folder: Path) -> list[Path]:
-    """The newest version of each package that the lists of this machine have."""
+def download(folder: Path, platform: settings.Platform) -> list[Path]:
+    """The newest version of each package; for amd64 the lists are those of this machine."""
     folder.mkdir(parents=True, exist_ok=True)
-    names = [f"{name}:{settings.ARCHITECTURE}" for name in settings.PACKAGES]
+    names = [f"{name}:{platform.architecture}" for name in settings.PACKAGES]
     options = ["-o", "APT::Sandbox::User=root", "-o", "APT::Default-Release="]
+    if platform is not settings.AMD64:
+        options += _lists(folder / "apt", platform.architecture)
+        _apt([*options, "update"], folder)
     with tempfile.TemporaryDirectory() as empty:  # apt does not list what is in the folder already
         listed = _apt([*options, "--print-uris", "download", *names], Path(empty))
     wanted = {line.split()[1] for line in listed.splitlines() if line.startswith("'")}
@@ -59,6 +71,17 @@ def unpack(archives: list[Path], root: Path) -> list[Package]:
     return packages
 
 
+def _lists(folder: Path, architecture: str) -> list[str]:
+    """Options of apt for package lists of another architecture, in a folder of their own."""
+    (folder / "lists/partial").mkdir(parents=True, exist_ok=True)
+    (folder / "status").touch()
+    values = {
+        name: value.format(folder=folder, architecture=architecture)
+        for name, value in _STATE.items()
+    }
+    return [part for name, value in values.items() for part in ("-o", f"{name}={value}")]
+
+
 def remove(path: Path) -> None:
     """Delete a file, a link or a folder."""
     if path.is_dir() and not path.is_symlink():
@@ -77,7 +100,7 @@ def _apt(arguments: list[str], folder: Path) -> str:
     )
     if done.returncode:
         raise SystemExit(
-            f"apt-get download failed; run apt-get update, on Debian 12:\n{done.stderr.strip()}"
+            f"apt-get failed; run apt-get update, on Debian 12:\n{done.stderr.strip()}"
         )
     return done.stdout
 

@@ -1,7 +1,8 @@
-"""An OCI archive of one image, sorted and dated: equal files give an equal digest.
+"""An OCI archive of one index, sorted and dated: equal files give an equal digest.
 
-``ctr images import``, ``docker load`` (25 and newer), ``podman load`` and ``skopeo copy
-oci-archive:FILE`` take it.
+The index has the image of each architecture. ``ctr images import``, ``docker load`` (25 and newer),
+``podman load`` and ``skopeo copy --all oci-archive:FILE`` take the archive, and ``crane push
+--index`` the folder that it unpacks to.
 """
 
 import gzip
@@ -10,13 +11,14 @@ import io
 import json
 import stat
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from policyd.json_types import JSONObject
 
+_INDEX = "application/vnd.oci.image.index.v1+json"
 _MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 _CONFIG = "application/vnd.oci.image.config.v1+json"
 _LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
@@ -34,13 +36,14 @@ class Layer:
 
 @dataclass(slots=True)
 class Image:
-    """What becomes an archive: ``settings`` is the configuration for the runtime."""
+    """The image of one architecture: ``settings`` is the configuration for the runtime."""
 
     name: str
     tag: str
     settings: JSONObject
     epoch: int
     layers: list[Layer] = field(default_factory=list)
+    architecture: str = "amd64"
 
 
 def layer(what: str, root: Path, entries: Iterable[Path], epoch: int) -> Layer:
@@ -53,13 +56,35 @@ def layer(what: str, root: Path, entries: Iterable[Path], epoch: int) -> Layer:
     return Layer(what, _digest(raw), gzip.compress(raw, 9, mtime=0), len(raw))
 
 
-def write(image: Image, archive: Path) -> str:
-    """Write the archive; the digest of the image."""
+def write(images: Sequence[Image], archive: Path) -> dict[str, str]:
+    """Write the archive; the digest of each image by architecture, and that of the ``index``."""
+    first, blobs = images[0], dict[str, bytes]()
+    manifests = [_manifest(each, blobs) for each in images]
+    listed: JSONObject = {"schemaVersion": 2, "mediaType": _INDEX, "manifests": [*manifests]}
+    index = _stored(blobs, _INDEX, _json(listed))
+    index["annotations"] = {
+        "io.containerd.image.name": f"docker.io/library/{first.name}:{first.tag}",
+        "org.opencontainers.image.ref.name": first.tag,
+    }
+    layout: JSONObject = {"schemaVersion": 2, "mediaType": _INDEX, "manifests": [index]}
+    partial = archive.with_suffix(".part")
+    with tarfile.open(partial, "w") as tar:
+        _file(tar, "oci-layout", _json({"imageLayoutVersion": "1.0.0"}), first.epoch)
+        _file(tar, "index.json", _json(layout), first.epoch)
+        for digest, data in sorted(blobs.items()):
+            _file(tar, f"blobs/{digest.replace(':', '/')}", data, first.epoch)
+    partial.replace(archive)
+    architectures = [each.architecture for each in images]
+    found = zip(["index", *architectures], [index, *manifests], strict=True)
+    return {name: str(each["digest"]) for name, each in found}
+
+
+def _manifest(image: Image, blobs: dict[str, bytes]) -> JSONObject:
+    """Store an image, and describe its manifest for an index."""
     created = datetime.fromtimestamp(image.epoch, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    blobs: dict[str, bytes] = {}
+    platform: JSONObject = {"architecture": image.architecture, "os": "linux"}
     config: JSONObject = {
-        "architecture": "amd64",
-        "os": "linux",
+        **platform,
         "created": created,
         "config": image.settings,
         "rootfs": {"type": "layers", "diff_ids": [each.diff_id for each in image.layers]},
@@ -71,20 +96,7 @@ def write(image: Image, archive: Path) -> str:
         "config": _stored(blobs, _CONFIG, _json(config)),
         "layers": [_stored(blobs, _LAYER, each.packed) for each in image.layers],
     }
-    descriptor = _stored(blobs, _MANIFEST, _json(manifest))
-    descriptor["annotations"] = {
-        "io.containerd.image.name": f"docker.io/library/{image.name}:{image.tag}",
-        "org.opencontainers.image.ref.name": image.tag,
-    }
-    index: JSONObject = {"schemaVersion": 2, "manifests": [descriptor]}
-    partial = archive.with_suffix(".part")
-    with tarfile.open(partial, "w") as tar:
-        _file(tar, "oci-layout", _json({"imageLayoutVersion": "1.0.0"}), image.epoch)
-        _file(tar, "index.json", _json(index), image.epoch)
-        for digest, data in sorted(blobs.items()):
-            _file(tar, f"blobs/{digest.replace(':', '/')}", data, image.epoch)
-    partial.replace(archive)
-    return str(descriptor["digest"])
+    return {**_stored(blobs, _MANIFEST, _json(manifest)), "platform": platform}
 
 
 def _add(archive: tarfile.TarFile, path: Path, name: str, epoch: int) -> None:

@@ -1,4 +1,4 @@
-"""The software bill of materials (CycloneDX): Debian packages, Python distributions, their parts.
+"""The software bill of materials as CycloneDX: Debian packages, Python distributions, their parts.
 
 Rust crates and C libraries inside of wheels come from the documents that wheels carry (PEP 770),
 and from the versions that extension modules report about themselves. No network, no clock.
@@ -38,15 +38,19 @@ _CLASSIFIED = {
 _EXPRESSION = re.compile(r"[A-Za-z0-9.+-]+( (AND|OR|WITH) [A-Za-z0-9.+-]+)*")
 
 
-def document(root: Path, packages: list[debian.Package], wheels: Iterable[Path]) -> JSONObject:
+def document(
+    root: Path, packages: list[debian.Package], wheels: Iterable[Path], runnable: Path
+) -> JSONObject:
     """The whole document for the files below ``root``, which are those of ``packages`` and
-    ``wheels``.
+    ``wheels``. ``runnable`` has the same distributions, and modules that can be run here.
     """
     hashes = {
         _identity(*wheel.name.split("-")[:2]): hashlib.sha256(wheel.read_bytes()).hexdigest()
         for wheel in wheels
     }
-    python = sorted(_distributions(root, hashes), key=lambda each: str(each["name"]).lower())
+    python = sorted(
+        _distributions(root, hashes, runnable), key=lambda each: str(each["name"]).lower()
+    )
     system = [_debian(root, each) for each in packages]
     (own,) = (each for each in python if each["name"] == "policyd")
     parts = [*system, *(each for each in python if each is not own)]
@@ -81,7 +85,7 @@ def _debian(root: Path, package: debian.Package) -> JSONObject:
     return {**component, "licenses": named} if named else component
 
 
-def _distributions(root: Path, hashes: Mapping[str, str]) -> Iterator[JSONObject]:
+def _distributions(root: Path, hashes: Mapping[str, str], runnable: Path) -> Iterator[JSONObject]:
     for folder in sorted((root / tree.PACKAGES).glob("*.dist-info")):
         fields = HeaderParser().parsestr((folder / "METADATA").read_text(encoding="utf-8"))
         name, version = str(fields["Name"]), str(fields["Version"])
@@ -98,7 +102,7 @@ def _distributions(root: Path, hashes: Mapping[str, str]) -> Iterator[JSONObject
         licence = _licence(fields)
         if licence:
             component["licenses"] = [licence]
-        inside = [*_documented(folder, url), *_compiled_in(root, name, url)]
+        inside = [*_documented(folder, url), *_compiled_in(runnable, name, url)]
         if inside:
             component["components"] = inside
         yield component
@@ -147,9 +151,9 @@ def _documented(folder: Path, owner: str) -> Iterator[JSONObject]:
             yield component
 
 
-def _compiled_in(root: Path, name: str, owner: str) -> Iterator[JSONObject]:
+def _compiled_in(runnable: Path, name: str, owner: str) -> Iterator[JSONObject]:
     for library, program in _COMPILED_IN.get(name, ()):
-        version = bytecode.run(root, "-c", program).strip() if program else ""
+        version = bytecode.run(runnable, "-c", program).strip() if program else ""
         component: JSONObject = {
             "type": "library",
             "bom-ref": _reference(owner, library, version),

@@ -2,6 +2,7 @@
 
 import os
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,25 @@ from policyd import __version__
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build" / "image"
+# Where `make release` puts its wheels.
+WHEELS = ROOT / "dist"
 LOCK = Path(__file__).with_name("requirements.lock")
 PYTHON = "3.11"
-ARCHITECTURE = "amd64"
 # Of every file and of the image. SOURCE_DATE_EPOCH is the convention of reproducible-builds.org.
 EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """What one kind of machine is called."""
+
+    architecture: str  # by Debian and OCI
+    machine: str  # by the names of wheels
+
+
+AMD64 = Platform("amd64", "x86_64")
+ARM64 = Platform("arm64", "aarch64")
+PLATFORMS = (AMD64, ARM64)
 
 # Python and the libraries of the modules that stay. libstdc++6 is for google-re2.
 PACKAGES = (
@@ -79,7 +94,7 @@ UNUSED_FILES = (
     "usr/bin/pygettext*",
     "usr/games",
     "usr/include",
-    "usr/lib/x86_64-linux-gnu/gconv",
+    "usr/lib/*-linux-gnu/gconv",
     "usr/share/applications",
     "usr/share/base-files",
     "usr/share/binfmts",

@@ -1,6 +1,14 @@
-"""The wheels of the image: policyd's own, built here, and what it depends on, of fixed versions.
+"""The wheels of the image: policyd's own, and what it depends on, of fixed versions.
 
-Both are kept in ``build/image/wheels``, by what they are made of.
+policyd's own comes from a folder of wheels (``dist/``), by the architecture in its name:
+
+    policyd-VERSION-cp311-cp311-TAGS_x86_64.whl, policyd-VERSION-cp311-cp311-TAGS_aarch64.whl
+
+TAGS name a platform that the image is part of: manylinux_2_17 to manylinux_2_36, manylinux2014 or
+linux. The Python files of a wheel must be those of this tree. What is missing for amd64 is compiled
+here; what is missing for arm64 leaves arm64 out of the image.
+
+Wheels that are built or downloaded are kept in ``build/image/wheels``, by what they are made of.
 """
 
 import hashlib
@@ -9,6 +17,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -20,8 +29,35 @@ _PLATFORMS = {
         *(f"manylinux_2_{minor}_{machine}" for minor in range(36, 16, -1)),
         f"manylinux2014_{machine}",
     ]
-    for machine in ("x86_64", "aarch64")
+    for machine in (each.machine for each in settings.PLATFORMS)
 }
+
+
+def given(folder: Path, platform: settings.Platform) -> Path | None:
+    """policyd's wheel for a platform in a folder, if there is one; it must be of this tree."""
+    python = f"cp{settings.PYTHON.replace('.', '')}"
+    name = f"policyd-{settings.version()}-{python}-{python}-*linux*_{platform.machine}.whl"
+    found = [each for each in sorted(folder.glob(name)) if "musllinux" not in each.name]
+    if len(found) > 1:
+        raise SystemExit(f"{folder} has {len(found)} wheels for {platform.architecture}: keep one")
+    for wheel in found:
+        with zipfile.ZipFile(wheel) as archive:
+            other = [
+                each
+                for each in archive.namelist()
+                if each.startswith("policyd/") and each.endswith(".py")
+                if _of_this_tree(each) != archive.read(each)
+            ]
+        if other:
+            raise SystemExit(
+                f"{wheel} is not of this tree ({other[0]} differs): build it again, or delete it"
+            )
+    return found[0] if found else None
+
+
+def _of_this_tree(name: str) -> bytes | None:
+    file = settings.ROOT / name
+    return file.read_bytes() if file.is_file() else None
 
 
 def own(folder: Path) -> Path:
@@ -50,14 +86,15 @@ def own(folder: Path) -> Path:
     return wheel
 
 
-def locked(folder: Path) -> list[Path]:
+def locked(folder: Path, platform: settings.Platform) -> list[Path]:
     """The wheels of requirements.lock, each with the hash that is written there."""
     key = hashlib.sha256(settings.LOCK.read_bytes()).hexdigest()[:16]
-    kept = folder / key
+    kept = folder / f"{key}-{platform.machine}"
     if not kept.exists():
-        partial = folder / f"{key}.part"
+        partial = kept.with_suffix(".part")
         _pip(
-            ["download", "-q", "--no-deps", "--require-hashes", "-r", settings.LOCK, "-d", partial]
+            ["download", "-q", "--no-deps", "--require-hashes", "-r", settings.LOCK, "-d", partial],
+            platform.machine,
         )
         partial.rename(kept)
     return sorted(kept.glob("*.whl"))

@@ -8,7 +8,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build" / "supply"
 # Exact, so that a scan gives the same result tomorrow.
-PACKAGES = {"sslyze": "sslyze==6.3.1", "pip-audit": "pip-audit==2.10.1"}
+PACKAGES = {
+    "sslyze": "sslyze==6.3.1",
+    "pip-audit": "pip-audit==2.10.1",
+    "pyspdxtools": "spdx-tools==0.8.5",
+}
 
 
 def program(name: str) -> Path:

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Build what a node needs, from Go modules and Debian packages, by name and version. What is there already stays.
 #
-#   programs.sh [TARGET…]   kubernetes etcd containerd cni system pause helm prometheus cert-manager (default: all)
+#   programs.sh [TARGET…]   kubernetes etcd containerd cni system pause helm prometheus cert-manager
+#                           registry crane cosign krew (default: all)
 #
 # Nothing is installed: `go` downloads modules, and `apt-get download` packages that are unpacked into a folder.
 # common.sh says where the programs go.
@@ -15,6 +16,10 @@ CNI=v1.9.1
 HELM=v4.3.1
 PROMETHEUS=v0.310.0
 CERT_MANAGER=v1.21.2
+DISTRIBUTION=v3.1.2
+CRANE=v0.22.1
+COSIGN=v3.1.3
+KREW=v0.4.3
 GO=1.26.0
 
 export CGO_ENABLED=0 GOFLAGS="-trimpath -buildvcs=false"
@@ -136,12 +141,38 @@ cert-manager() {
   go build -mod=mod -ldflags "-s -w" -o "$BIN/cert-manager" ./cmd/node
 }
 
+# A registry that keeps its files in a folder. The drivers for clouds are most of the build of its own command.
+registry() {
+  missing registry || return 0
+  enter_source github.com/distribution/distribution/v3 $DISTRIBUTION
+  cp "$here/registry.go" cmd/registry/main.go
+  go build -mod=mod -ldflags "-s -w" -o "$BIN/" ./cmd/registry
+}
+
+crane() { one_program github.com/google/go-containerregistry $CRANE ./cmd/crane; }
+
+cosign() { one_program github.com/sigstore/cosign/v3 $COSIGN ./cmd/cosign; }
+
+krew() {
+  missing kubectl-krew || return 0
+  one_program sigs.k8s.io/krew $KREW ./cmd/krew
+  mv "$BIN/krew" "$BIN/kubectl-krew"
+}
+
+one_program() { # one_program MODULE VERSION FOLDER: the program has the name of its folder
+  missing "${3##*/}" || return 0
+  enter_source "$1" "$2"
+  go build -mod=mod -ldflags "-s -w" -o "$BIN/" "$3"
+}
+
 quietly() { "$@" >"$scratch/log" 2>&1 || { tail -20 "$scratch/log" >&2; return 1; }; }
 
-[ $# -gt 0 ] || set -- kubernetes etcd containerd cni system pause helm prometheus cert-manager
+[ $# -gt 0 ] || set -- kubernetes etcd containerd cni system pause helm prometheus cert-manager \
+  registry crane cosign krew
 for target in "$@"; do
   case $target in
     kubernetes | etcd | containerd | cni | system | pause | helm | prometheus | cert-manager) ;;
+    registry | crane | cosign | krew) ;;
     *)
       echo "unknown target $target" >&2
       exit 2

@@ -1,0 +1,1 @@
+"""Image and chart in a registry of this machine, signed and verified: ``make rehearsal``."""

@@ -1,0 +1,157 @@
+"""The image in a registry: one index, signed, with attestations of what it is made of."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.publishing.conftest import SOURCE, Published
+from tests.publishing.registry import Tools
+from tests.shared import ROOT
+from tools.image import settings
+from tools.supply.environments import installed
+
+
+@pytest.fixture(name="images")
+def _images(tools: Tools, published: Published) -> dict[str, str]:
+    """The images of the index, by architecture."""
+    printed = tools.output("crane", "manifest", "--insecure", published.image)
+    place, _, _ = published.image.partition("@")
+    return {
+        each["platform"]["architecture"]: f"{place}@{each['digest']}"
+        for each in json.loads(printed)["manifests"]
+    }
+
+
+def test_the_tag_is_the_index_that_was_built(tools: Tools, published: Published) -> None:
+    place, _, digest = published.image.partition("@")
+    found = tools.output("crane", "digest", "--insecure", f"{place}:{settings.version()}")
+    assert found.strip() == digest
+    with tarfile.open(settings.BUILD / f"policyd-{settings.version()}.oci.tar") as archive:
+        index = archive.extractfile("index.json")
+        assert index is not None
+        (described,) = json.load(index)["manifests"]
+    assert described["digest"] == digest
+
+
+def test_the_index_has_every_architecture_that_there_is_a_wheel_for(
+    images: dict[str, str],
+) -> None:
+    wheels = {
+        each.architecture
+        for each in settings.PLATFORMS
+        if any(settings.WHEELS.glob(f"policyd-*-cp311-cp311-*linux*_{each.machine}.whl"))
+    }
+    assert images.keys() == {"amd64", *wheels}
+
+
+def test_index_and_images_are_signed(
+    tools: Tools, published: Published, images: dict[str, str]
+) -> None:
+    place, _, _ = published.image.partition("@")
+    for each in (f"{place}:{settings.version()}", published.image, *images.values()):
+        done = tools.verify(each)
+        assert done.returncode == 0, done.stderr
+    done = tools.verify(published.image, key="other")
+    assert done.returncode != 0
+    assert "failed to verify signature" in done.stderr
+
+
+def test_provenance_of_the_index(tools: Tools, published: Published) -> None:
+    statement = tools.statement(published.image, "slsaprovenance1")
+    _, _, digest = published.image.partition("@sha256:")
+    assert [each["digest"] for each in statement["subject"]] == [{"sha256": digest}]
+    definition = statement["predicate"]["buildDefinition"]
+    assert definition["externalParameters"]["version"] == settings.version()
+    names = {each["name"] for each in definition["resolvedDependencies"]}
+    assert {"policyd", "libc6 (amd64)", "orjson (amd64)"} <= names
+
+
+@pytest.mark.parametrize(("kind", "field"), [("cyclonedx", "components"), ("spdxjson", "packages")])
+def test_bills_of_materials_of_each_image(
+    tools: Tools, images: dict[str, str], kind: str, field: str
+) -> None:
+    for architecture, image in images.items():
+        statement = tools.statement(image, kind)
+        _, _, digest = image.partition("@sha256:")
+        assert [each["digest"] for each in statement["subject"]] == [{"sha256": digest}]
+        found = {each["name"] for each in statement["predicate"][field]}
+        assert {"policyd", "libc6", "orjson"} <= found, architecture
+
+
+def test_what_is_not_attested_is_not_verified(tools: Tools, published: Published) -> None:
+    assert tools.verify(published.image, "--type", "vuln").returncode != 0
+
+
+def test_spdx_is_valid() -> None:
+    validator = installed("pyspdxtools")
+    for file in settings.BUILD.glob(f"policyd-{settings.version()}-*.spdx.json"):
+        done = subprocess.run([validator, "-i", file], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_plugin_of_kubectl(tools: Tools, tmp_path: Path) -> None:
+    """Krew installs the archive, and it runs although no Python is on the path."""
+    name = settings.BUILD / f"policyd-{settings.version()}"
+    archive, manifest = f"{name}-kubectl-linux-amd64.tar.gz", f"{name}.krew.yaml"
+    root = str(tmp_path / "krew")
+    words = ["install", f"--manifest={manifest}", f"--archive={archive}"]
+    tools.output("kubectl-krew", *words, KREW_ROOT=root)
+    plugin = tmp_path / "krew/bin/kubectl-policyd"
+    policy = ROOT / "policies/best-practices/disallow-latest-tag"
+    for arguments, expected in (
+        (["version"], settings.version()),
+        (["test", str(policy)], "ok "),
+        (["review", "--help"], "Usage: policyd review"),
+    ):
+        done = subprocess.run(
+            [plugin, *arguments],
+            env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert expected in done.stdout
+
+
+def build(tree: Path, output: Path, *more: str, **options: Any) -> None:
+    """Make the image of a tree."""
+    command = [sys.executable, "-m", "tools.image", "--output", str(output), *more]
+    done = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.timeout(3600)  # it compiles everything again
+def test_another_build_gives_the_same_bytes(tmp_path: Path) -> None:
+    """In another place, with another umask, user's time zone, age of files and number of cores."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    tree = tmp_path / "another" / "tree"
+    for name in filter(None, listed.stdout.split("\0")):
+        copied = tree / name
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, copied)
+        copied.chmod(0o600)
+        os.utime(copied, (86_400, 86_400))
+    # What apt and pip downloaded is checked by hash; apt would download it again, byte by byte.
+    environment = {**os.environ, "TZ": "Asia/Kathmandu", "PYTHONPATH": str(tree)}
+    wheels = ["--wheel", str(settings.WHEELS)]
+    build(tree, tmp_path / "made", *wheels, env=environment, umask=0o077)
+    for suffix in ("oci.tar", "amd64.cdx.json", "amd64.spdx.json"):
+        (made,) = (tmp_path / "made").glob(f"policyd-*{suffix}")
+        assert made.read_bytes() == (settings.BUILD / made.name).read_bytes(), suffix
+
+
+def test_the_source_is_that_which_was_named(published: Published, chart: Path) -> None:
+    with tarfile.open(chart) as package:
+        described = package.extractfile("policyd/Chart.yaml")
+        assert described is not None
+        assert SOURCE in described.read().decode()

@@ -1,0 +1,175 @@
+"""Push the image and the chart to a registry, sign both, and attest what the image is made of.
+
+    make publish REPOSITORY=registry.example.com/team [KEY=cosign.key] [OPTIONS=…]
+    python -m tools.publish REPOSITORY --key cosign.key --offline --http
+
+It takes what ``make image`` wrote to build/image. The image becomes REPOSITORY/policyd, and the
+chart REPOSITORY/charts/policyd; the chart that is pushed names the image by its digest. It needs
+crane, cosign and helm, logged in to the registry; tests/node/cluster/programs.sh builds them.
+
+Without ``--key`` cosign signs without keys: it asks for an identity (OIDC), and writes to the
+public transparency log. ``--offline`` writes to no log and asks no service: for a key only.
+docs/install/verify.md has the commands that verify.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tools.image import settings
+
+CHART = settings.ROOT / "deploy" / "chart"
+# By the suffix of the file: what cosign calls the type of the predicate.
+SBOMS = {"cdx": "cyclonedx", "spdx": "spdxjson"}
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """Where to, and how."""
+
+    repository: str
+    signing: tuple[str, ...]  # options of cosign
+    http: bool
+
+    def cosign(self, command: str, digest: str, *options: str) -> None:
+        """Sign or attest what has this digest."""
+        http = ["--allow-http-registry"] if self.http else []
+        run("cosign", command, "--yes", *self.signing, *http, *options, digest)
+
+
+def run(*command: str, merged: bool = False) -> str:
+    """The output of a program that must succeed; ``merged`` has its messages, too. Else they are
+    shown: cosign asks for a password, or for a page to be opened.
+    """
+    errors = subprocess.STDOUT if merged else None
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=errors, text=True, check=False)
+    if done.returncode:
+        sys.stderr.write(done.stdout)
+        raise SystemExit(f"{' '.join(command)} failed; its messages are above")
+    return done.stdout
+
+
+def main() -> None:
+    """Publish both, and print their digests."""
+    parser = argparse.ArgumentParser(prog="python -m tools.publish")
+    parser.add_argument("repository", help="the registry and a path in it")
+    parser.add_argument("--images", type=Path, default=settings.BUILD, help="what was built")
+    parser.add_argument("--key", default="", help="the private key, or the URI of one")
+    parser.add_argument("--offline", action="store_true", help="write to no transparency log")
+    parser.add_argument("--http", action="store_true", help="the registry has no TLS")
+    parser.add_argument("--source", default="", help="the address of the repository of sources")
+    given = parser.parse_args()
+    if given.offline and not given.key:
+        parser.error("--offline needs --key: without a key cosign asks services")
+    for name in ("crane", "cosign", "helm"):
+        if not shutil.which(name):
+            parser.error(f"{name} is not there: tests/node/cluster/programs.sh {name}")
+    with tempfile.TemporaryDirectory() as scratch:
+        signing = [*(("--key", given.key) if given.key else ())]
+        signing += without_services(Path(scratch)) if given.offline else ()
+        registry = Registry(given.repository, (*signing,), given.http)
+        image, architectures = push_image(registry, given.images)
+        print(image, flush=True)
+        print(push_chart(registry, image, architectures, given.source))
+
+
+def without_services(folder: Path) -> Iterator[str]:
+    """Options with which cosign asks no log, no authority and no clock: lists of none."""
+    for name in ("signing-config", "trusted-root"):
+        file = str(folder / f"{name}.json")
+        run("cosign", name, "create", "--out", file)
+        yield f"--{name}={file}"
+
+
+def push_image(registry: Registry, folder: Path) -> tuple[str, list[str]]:
+    """Push the index, sign it and the images in it, and attest; the image by digest, and its
+    architectures.
+    """
+    name = f"policyd-{settings.version()}"
+    with tempfile.TemporaryDirectory() as scratch:
+        with tarfile.open(folder / f"{name}.oci.tar") as archive:
+            archive.extractall(scratch, filter="data")
+        index, images = _digests(Path(scratch))
+        insecure = ["--insecure"] if registry.http else []
+        place = f"{registry.repository}/policyd"
+        run("crane", "push", *insecure, scratch, f"{place}:{settings.version()}")
+        pushed = run("crane", "digest", *insecure, f"{place}:{settings.version()}").strip()
+    if pushed != index:
+        raise SystemExit(f"{place} has {pushed}, and not {index}, which was built")
+    registry.cosign("sign", f"{place}@{index}", "--recursive")
+    predicate = str(folder / f"{name}.provenance.json")
+    by_type = ("--type", "slsaprovenance1", "--predicate", predicate)
+    registry.cosign("attest", f"{place}@{index}", *by_type)
+    for architecture, digest in images.items():
+        for suffix, kind in SBOMS.items():
+            document = str(folder / f"{name}-{architecture}.{suffix}.json")
+            registry.cosign("attest", f"{place}@{digest}", "--type", kind, "--predicate", document)
+    return f"{place}@{index}", [*images]
+
+
+def _digests(layout: Path) -> tuple[str, dict[str, str]]:
+    """The digest of the index, and that of each image by architecture."""
+    (index,) = json.loads((layout / "index.json").read_bytes())["manifests"]
+    file = layout / "blobs" / index["digest"].replace(":", "/")
+    listed = json.loads(file.read_bytes())["manifests"]
+    return index["digest"], {each["platform"]["architecture"]: each["digest"] for each in listed}
+
+
+def push_chart(registry: Registry, image: str, architectures: list[str], source: str) -> str:
+    """Push the chart for this image, and sign it; the chart by digest."""
+    with tempfile.TemporaryDirectory() as scratch:
+        package = packaged(image, architectures, source, Path(scratch))
+        place = f"{registry.repository}/charts"
+        plain = ["--plain-http"] if registry.http else []
+        push = ["helm", "push", *plain, str(package), f"oci://{place}"]
+        printed = run(*push, merged=True)
+    (digest,) = (line.split()[1] for line in printed.splitlines() if line.startswith("Digest:"))
+    registry.cosign("sign", f"{place}/policyd@{digest}")
+    return f"{place}/policyd@{digest}"
+
+
+def packaged(image: str, architectures: list[str], source: str, folder: Path) -> Path:
+    """The package of the chart, whose default image is this one, by digest."""
+    chart = folder / "policyd"
+    shutil.copytree(CHART, chart)
+    repository, _, digest = image.partition("@")
+    values = chart / "values.yaml"
+    text = values.read_text(encoding="utf-8")
+    for old, new in (
+        ("  repository: policyd\n", f"  repository: {repository}\n"),
+        ('  digest: ""\n', f"  digest: {digest}\n"),
+    ):
+        if text.count(old) != 1:
+            raise SystemExit(f"{CHART}/values.yaml does not have the line {old.strip()} once")
+        text = text.replace(old, new)
+    values.write_text(text, encoding="utf-8")
+    described: dict[str, Any] = yaml.safe_load((chart / "Chart.yaml").read_text(encoding="utf-8"))
+    described["annotations"]["artifacthub.io/images"] = yaml.safe_dump(
+        [
+            {
+                "name": "policyd",
+                "image": image,
+                "platforms": [f"linux/{each}" for each in architectures],
+            }
+        ],
+        sort_keys=False,
+    )
+    if source:
+        described["home"], described["sources"] = source, [source]
+    (chart / "Chart.yaml").write_text(yaml.safe_dump(described, sort_keys=False), encoding="utf-8")
+    run("helm", "package", str(chart), "--destination", str(folder))
+    return folder / f"policyd-{settings.version()}.tgz"
+
+
+if __name__ == "__main__":
+    main()
