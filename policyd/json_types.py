@@ -30,6 +30,8 @@ def is_deeper(value: Any, levels: int) -> bool:
     """
     level = [value]
     for _ in range(levels):
+        if not level:
+            break
         level = [
             below
             for each in level
