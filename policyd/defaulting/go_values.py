@@ -144,7 +144,7 @@ def _printed_struct(value: JSONObject, kind: SchemaType) -> JSONObject:
 def _is_omitted(value: JSON, field: Field) -> bool:
     """Whether Go omits the value of a field with omitempty or omitzero."""
     decoding: int = field.type.decoding
-    if decoding == _STRUCT or decoding == _LEAF:
+    if decoding in (_STRUCT, _LEAF):
         # For omitempty a struct is never empty; leaves but bytes are structs.
         return not value and (field.omitted_zero or field.go == "[]uint8")
     return not value and field.go != "runtime.RawExtension"
