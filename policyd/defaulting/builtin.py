@@ -2,6 +2,8 @@
 Compiled with builtin.pxd.
 """
 
+from typing import Any
+
 from policyd._core.schema.types import Decoding, SchemaType
 from policyd.defaulting.go_values import UndecodableError, decode, inner, printed
 from policyd.defaulting.rules import FUNCTIONS, VALUES, VERSIONED
@@ -47,10 +49,11 @@ class _Rules:
 
 
 def _rules(kind: SchemaType, version: KubernetesVersion) -> _Rules:
-    found = kind.defaults
+    found: Any = kind.defaults
     if found is None:
-        found = kind.defaults = _Rules(kind, version)
-    return found
+        kind.defaults = found = _Rules(kind, version)
+    made: _Rules = found
+    return made
 
 
 def _apply(value: JSON, kind: SchemaType, version: KubernetesVersion) -> None:
@@ -70,7 +73,7 @@ def _apply(value: JSON, kind: SchemaType, version: KubernetesVersion) -> None:
             below = kind.fields.get(field)
             if below is None or not isinstance(member, dict | list):
                 continue
-            if below.go == _RESOURCES and rules.rounds:
+            if below.go == _RESOURCES and rules.rounds and isinstance(member, dict):
                 value[field] = {key: rounded(each) for key, each in member.items()}
             else:
                 _apply(member, below.type, version)

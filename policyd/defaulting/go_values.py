@@ -6,6 +6,8 @@ although they are empty (``resources: {}``) and drops those that Go omits. Field
 does not have are kept: a newer Kubernetes may know them.
 """
 
+from typing import Any
+
 from policyd._core.schema.types import Decoding, Field, SchemaType
 from policyd.json_types import JSON, JSONObject
 
@@ -105,10 +107,11 @@ class _Absent:
 
 
 def _absent(kind: SchemaType) -> _Absent:
-    found = kind.absent
+    found: Any = kind.absent
     if found is None:
-        found = kind.absent = _Absent(kind)
-    return found
+        kind.absent = found = _Absent(kind)
+    made: _Absent = found
+    return made
 
 
 def _struct(value: JSONObject, kind: SchemaType) -> JSONObject:
