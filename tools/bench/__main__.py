@@ -3,6 +3,7 @@
 import sys
 
 from tools.bench import (
+    around,
     connections,
     core,
     crowd,
@@ -10,6 +11,7 @@ from tools.bench import (
     expressions,
     hostile,
     memory,
+    objects,
     patterns,
     pauses,
     placements,
@@ -30,6 +32,8 @@ SECTIONS = {
     "start": start.start,
     "crowd": crowd.crowd,
     "lint": curves.lint,
+    "around": around.around,
+    "objects": objects.objects,
     "memory": memory.memory,
     "connections": connections.connections,
     "pauses": pauses.pauses,
