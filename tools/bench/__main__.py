@@ -32,6 +32,7 @@ SECTIONS = {
     "start": start.start,
     "crowd": crowd.crowd,
     "lint": curves.lint,
+    "manifests": curves.manifests,
     "around": around.around,
     "objects": objects.objects,
     "memory": memory.memory,

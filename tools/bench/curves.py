@@ -2,6 +2,7 @@
 from which on one more costs three quarters more than at the sizes before.
 """
 
+import json
 import os
 import resource
 import subprocess
@@ -10,9 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import process_time
+from typing import Any
 
+import orjson
 import yaml
 
+from tests.shared import ROOT
 from tools.bench import core
 
 Row = core.Row
@@ -76,6 +81,58 @@ def lint() -> Iterator[Row]:
             return cpu(["lint", str(files)], folder)
 
         yield from curve("lint of {} policies for one field", LINTED, cost, {500: "1 s"})
+
+
+def manifests() -> Iterator[Row]:
+    """``policyd apply`` of Pods and the policies of the library, beside composing their YAML."""
+    pods = [json.loads(each)["request"]["object"] for each in core.bodies()]
+    for each in pods:
+        for field in SET_BY_THE_SERVER:
+            each["metadata"].pop(field, None)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        for form in ("YAML", "JSON"):
+            alone: dict[int, float] = {}
+
+            def cost(count: int, form: str = form, alone: dict[int, float] = alone) -> float:
+                files = folder / f"{form}-{count}"
+                files.mkdir()
+                for start in range(0, count, len(pods)):
+                    texts = [written(pod, start, form) for pod in pods[: count - start]]
+                    (files / f"{start:06d}.yaml").write_text("\n---\n".join(texts))
+                before = process_time()
+                for file in files.iterdir():
+                    read(file, form)
+                alone[count] = process_time() - before
+                return cpu(["apply", "-p", str(ROOT / "policies"), str(files)], folder)
+
+            yield from curve(f"apply of {{}} manifests of {form}", MANIFESTS, cost, {})
+            what, target = YARDSTICK[form]
+            last = MANIFESTS[-1]
+            yield f"{what} of the same", f"{alone[last] / last * 1e3:.2f} ms each", target
+
+
+YARDSTICK = {"YAML": ("libyaml alone", "half of apply"), "JSON": ("parse + print", "a quarter")}
+SET_BY_THE_SERVER = ("uid", "creationTimestamp", "generation", "ownerReferences")
+MANIFESTS = (100, 1_000, 10_000)
+
+
+def written(pod: dict[str, Any], number: int, form: str) -> str:
+    """A Pod with a name of its own, as text."""
+    named = {**pod, "metadata": {**pod["metadata"], "name": f"{pod['metadata']['name']}-{number}"}}
+    if form == "JSON":
+        return json.dumps(named)
+    return str(yaml.dump(named, Dumper=yaml.CSafeDumper))
+
+
+def read(file: Path, form: str) -> None:
+    """Compose YAML with libyaml; parse and print JSON."""
+    if form == "YAML":
+        for _ in yaml.compose_all(file.read_bytes(), Loader=yaml.CSafeLoader):
+            pass
+        return
+    for text in file.read_bytes().split(b"\n---\n"):
+        orjson.dumps(orjson.loads(text))
 
 
 LINTED = (1, 250, 500, 1000, 2000)
