@@ -6,7 +6,6 @@ import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
@@ -59,5 +58,5 @@ def _result(piece: "Future[list[Any] | None]") -> list[Any] | None:
     """Return the results of a piece; None if they have to be made here."""
     try:
         return piece.result()
-    except BrokenProcessPool:  # one was killed: here it takes the memory of one process
+    except Exception:  # it was killed, or its results cannot be sent
         return None
