@@ -16,5 +16,7 @@ cdef class _Rules:
 
 
 cdef _Rules _rules(SchemaType kind, version)
+
+
 @cython.locals(rules=_Rules, schema=Field, below=Field, item=SchemaType, entry=SchemaType)
 cdef _apply(value, SchemaType kind, version)

@@ -17,15 +17,25 @@ cdef dict _TYPES
 
 @cython.locals(kind=SchemaType, entry=Field, item=Field, decoding=cython.uint)
 cpdef decode(value, Field field)
+
+
 @cython.locals(entry=SchemaType, item=SchemaType)
 cpdef printed(value, SchemaType kind)
+
+
 @cython.locals(decoding=cython.uint)
 cpdef zero(Field field)
 cdef _Absent _absent(SchemaType kind)
+
+
 @cython.locals(field=Field)
 cdef dict _struct(dict value, SchemaType kind)
+
+
 @cython.locals(field=Field)
 cdef dict _printed_struct(dict value, SchemaType kind)
+
+
 @cython.locals(decoding=cython.uint)
 cdef bint _is_omitted(value, Field field) except -1
 cdef _leaf(value, SchemaType kind)

@@ -17,7 +17,7 @@ from policyd.offline.tracing import TracedPolicies
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.loaded_documents import Document, Sources
 
-Place = tuple[int, int]  # line and column
+FilePlace = tuple[int, int]  # line and column
 FAIL_ON = ("warn", "error", "would-deny")
 
 
@@ -33,9 +33,9 @@ class CheckedObject:
     admission: Admission
     updated: bool = False
     sent: JSONObject | None = None
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, FilePlace] = field(default_factory=dict)
 
-    def place(self, field: str = "") -> Place:
+    def place(self, field: str = "") -> FilePlace:
         """Return line and column of a field in the file, or of its nearest parent; 0 and 0 if there
         is no file to look it up in.
         """
@@ -44,7 +44,7 @@ class CheckedObject:
             self.places[field] = self.document.field_place(field) if known else (0, 0)
         return self.places[field]
 
-    def find_places(self) -> dict[str, Place]:
+    def find_places(self) -> dict[str, FilePlace]:
         """Look up the places of what was found, and return them."""
         ignored = [each.field for each in self.admission.ignored]
         for name in [each.field for each in self.findings] + ignored:

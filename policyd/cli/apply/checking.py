@@ -9,7 +9,7 @@ from typing import NamedTuple
 import click
 
 from policyd.cli.apply.changed import changed_files
-from policyd.cli.apply.checked import ApplyRun, CheckedObject, Place, Tally
+from policyd.cli.apply.checked import ApplyRun, CheckedObject, FilePlace, Tally
 from policyd.cli.apply.explain_hint import explain_hint
 from policyd.cli.apply.output import write
 from policyd.cli.apply.rewriting import Rewritten, RewrittenFiles
@@ -165,7 +165,7 @@ def _check(
 ) -> Iterator[CheckedObject]:
     """Yield each object with its result, in order."""
 
-    def work(each: BuiltReview) -> tuple[Admission, dict[str, Place]]:
+    def work(each: BuiltReview) -> tuple[Admission, dict[str, FilePlace]]:
         name = each.review["request"].get("namespace") or ""
         namespace = namespaces.of(name, admitter.policies.namespaces)
         chosen = admitter if namespace is None else admitter.knowing(namespace)
