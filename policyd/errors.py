@@ -21,6 +21,16 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that a problem is about; ``message`` says what is there."""
+
+    message: str
+    file: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """One error or piece of advice about a policy source, with its place and remedy.
 
@@ -30,7 +40,7 @@ class Problem:
     what a ``message`` of a parser means; it is empty if the message is plain itself. ``fix`` is
     what ``policyd lint --fix`` writes; None if there is no certain correction. ``document`` is what
     identifies the document at fault in its file: its label, or a hash of a text without one; empty
-    if the file is at fault.
+    if the file is at fault. ``related``: for programs; the message names the first of them.
     """
 
     message: str
@@ -45,6 +55,7 @@ class Problem:
     summary: str = ""
     fix: Fix | None = None
     document: str = ""
+    related: tuple[Related, ...] = ()
 
     @property
     def text(self) -> str:

@@ -1,5 +1,5 @@
 """Types of JSON values for signatures, and what every reader of them asks: the objects in a value,
-all strings, all keys, how deep it is.
+all strings, all keys.
 """
 
 from collections.abc import Iterator
@@ -20,23 +20,6 @@ def object_in(value: JSON, *path: str) -> JSONObject:
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
-
-
-def is_deeper(value: Any, levels: int) -> bool:
-    """Whether a value has more levels than these: a number or a string is one. Not recursive.
-
-    >>> is_deeper({"a": [1]}, 3), is_deeper({"a": [1]}, 2)
-    (False, True)
-    """
-    level = [value]
-    for _ in range(levels):
-        level = [
-            below
-            for each in level
-            if isinstance(each, dict | list | tuple)
-            for below in (each.values() if isinstance(each, dict) else each)
-        ]
-    return bool(level)
 
 
 def strings_in(value: JSON) -> Iterator[str]:

@@ -255,7 +255,7 @@ class Applicable:
             request.kind,
             is_namespace=request.is_namespace,
         )
-        known = policy.exemptions_in(request.namespace)
+        known = policy.exemptions_near(asked.namespace, asked.name)
         applying = [each for each in known if each.applies(asked)]
         if findings.observer is not None:
             findings.observer.exempted(policy, applying)

@@ -113,8 +113,8 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
     "github",
     "gitlab",
     help="Choose the output format. json is a list of objects with file, line, column, path, "
-    "message, summary, hint, rule, severity and fix (old and new, and the offset of old from the "
-    "column; null if there is no certain correction).",
+    "message, summary, hint, rule, severity, fix (old and new, and the offset of old from the "
+    "column; null if there is no certain correction) and related (other places, at most 100).",
 )
 @click.option(
     "--disable",
@@ -351,4 +351,8 @@ def _entries(problems: Sequence[Problem]) -> Iterator[ReportEntry]:
             file=problem.file,
             line=problem.line,
             column=problem.column,
+            related=tuple(
+                ReportEntry("", "none", each.message, "", "", each.file, each.line, each.column)
+                for each in problem.related
+            ),
         )

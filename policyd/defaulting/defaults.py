@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
+from policyd._core.json.sizes import is_deeper
 from policyd._core.patch.diff import diff
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.defaulting.placing import FIELDS, in_namespace
-from policyd.json_types import JSON, JSONObject, is_deeper
+from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 
 _DEEPEST = 1_000  # levels of an object

@@ -1,21 +1,28 @@
 """Decode an object into the values of its Go type, and print them again. Adds no defaults.
+Compiled with go_values.pxd.
 
 Decoding a struct gives it the structs that it always has; printing adds the fields that Go prints
 although they are empty (``resources: {}``) and drops those that Go omits. Fields that the schema
 does not have are kept: a newer Kubernetes may know them.
 """
 
+from typing import Any
+
 from policyd._core.schema.types import Decoding, Field, SchemaType
 from policyd.json_types import JSON, JSONObject
 
-_ZEROS: dict[Decoding, JSON] = {
+# As C integers: comparing with a member of Decoding takes a call.
+_STRUCT, _MAP, _LIST, _LEAF = map(
+    int, (Decoding.STRUCT, Decoding.MAP, Decoding.LIST, Decoding.LEAF)
+)
+_ZEROS: dict[int, JSON] = {
     Decoding.GO_STRING: "",
     Decoding.GO_BOOL: False,
     Decoding.INT32: 0,
     Decoding.INT64: 0,
     Decoding.FLOAT: 0,
 }
-_TYPES: dict[Decoding, type] = {
+_TYPES: dict[int, type] = {
     Decoding.GO_STRING: str,
     Decoding.GO_BOOL: bool,
     Decoding.INT32: int,
@@ -30,22 +37,22 @@ class UndecodableError(Exception):
 def decode(value: JSON, field: Field) -> JSON:
     """Return a copy of the value as its Go type holds it. Raises UndecodableError."""
     kind = field.type
-    decoding = kind.decoding
+    decoding: int = kind.decoding
     if value is None:
         value = zero(field)
-        if decoding != Decoding.STRUCT:
+        if decoding != _STRUCT:
             return value
-    if decoding == Decoding.STRUCT:
+    if decoding == _STRUCT:
         return _struct(_object(value), kind)
-    if decoding == Decoding.MAP:
+    if decoding == _MAP:
         entry = inner(kind.extra)
         return {key: decode(member, entry) for key, member in _object(value).items()}
-    if decoding == Decoding.LIST:
+    if decoding == _LIST:
         if not isinstance(value, list):
             raise UndecodableError
         item = inner(kind.item)
         return [decode(each, item) for each in value]
-    if decoding == Decoding.LEAF:
+    if decoding == _LEAF:
         return _leaf(value, kind)
     if isinstance(value, float) and value.is_integer() and decoding in _TYPES:
         value = int(value)
@@ -58,12 +65,12 @@ def decode(value: JSON, field: Field) -> JSON:
 def printed(value: JSON, kind: SchemaType) -> JSON:
     """Return a decoded value as Go prints it."""
     if isinstance(value, dict):
-        if kind.decoding == Decoding.STRUCT:
+        if kind.decoding == _STRUCT:
             return _printed_struct(value, kind)
-        if kind.decoding == Decoding.MAP:
+        if kind.decoding == _MAP:
             entry = inner(kind.extra).type
             return {key: printed(member, entry) for key, member in value.items()}
-    if isinstance(value, list) and kind.decoding == Decoding.LIST:
+    if isinstance(value, list) and kind.decoding == _LIST:
         item = inner(kind.item).type
         return [printed(each, item) for each in value]
     return value
@@ -71,12 +78,40 @@ def printed(value: JSON, kind: SchemaType) -> JSON:
 
 def zero(field: Field) -> JSON:
     """Return the value that Go gives a field that is not set."""
-    kind = field.type
-    if kind.decoding == Decoding.STRUCT:
+    decoding: int = field.type.decoding
+    if decoding == _STRUCT:
         return {}
-    if kind.decoding == Decoding.LEAF:
-        return _leaf(None, kind)
-    return _ZEROS.get(kind.decoding)
+    if decoding == _LEAF:
+        return _leaf(None, field.type)
+    return _ZEROS.get(decoding)
+
+
+class _Absent:
+    """What a struct has without being given: ``structs`` in memory, ``shown`` when it is printed;
+    each value with whether the field is a pointer.
+    """
+
+    def __init__(self, kind: SchemaType) -> None:
+        self.structs: list[tuple[str, Field]] = []
+        self.shown: list[tuple[str, JSON, bool]] = []
+        for name, field in kind.fields.items():
+            if field.pointer:
+                if not field.omitted:
+                    self.shown.append((name, None, True))
+                continue
+            if field.type.decoding == _STRUCT:
+                self.structs.append((name, field))
+            empty = printed(zero(field), field.type)
+            if not field.omitted or not _is_omitted(empty, field):
+                self.shown.append((name, empty, False))
+
+
+def _absent(kind: SchemaType) -> _Absent:
+    found: Any = kind.absent
+    if found is None:
+        kind.absent = found = _Absent(kind)
+    made: _Absent = found
+    return made
 
 
 def _struct(value: JSONObject, kind: SchemaType) -> JSONObject:
@@ -87,8 +122,8 @@ def _struct(value: JSONObject, kind: SchemaType) -> JSONObject:
             out[name] = copied(member)
         elif member is not None or not field.pointer:
             out[name] = decode(member, field)
-    for name, field in kind.fields.items():
-        if name not in out and not field.pointer and field.type.decoding == Decoding.STRUCT:
+    for name, field in _absent(kind).structs:
+        if name not in out:
             out[name] = decode({}, field)
     return out
 
@@ -103,22 +138,16 @@ def _printed_struct(value: JSONObject, kind: SchemaType) -> JSONObject:
         after = printed(member, field.type)
         if field.pointer or not field.omitted or not _is_omitted(after, field):
             out[name] = after
-    for name, field in kind.fields.items():
-        if name in out:
-            continue
-        if field.pointer:
-            if not field.omitted:
-                out[name] = None
-        elif name not in value:
-            empty = printed(zero(field), field.type)
-            if not field.omitted or not _is_omitted(empty, field):
-                out[name] = empty
+    for name, empty, pointer in _absent(kind).shown:
+        if name not in out and (pointer or name not in value):
+            out[name] = copied(empty)
     return out
 
 
 def _is_omitted(value: JSON, field: Field) -> bool:
     """Whether Go omits the value of a field with omitempty or omitzero."""
-    if field.type.decoding in (Decoding.STRUCT, Decoding.LEAF):
+    decoding: int = field.type.decoding
+    if decoding in (_STRUCT, _LEAF):
         # For omitempty a struct is never empty; leaves but bytes are structs.
         return not value and (field.omitted_zero or field.go == "[]uint8")
     return not value and field.go != "runtime.RawExtension"

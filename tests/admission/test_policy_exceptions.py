@@ -230,6 +230,30 @@ def test_exceptions_of_many_teams_are_looked_up_by_namespace() -> None:
     files.append(SourceFile("e.yaml", "e.yaml", json.dumps(policy_exception("all", "p")).encode()))
     (made,) = compiler.compile_strict(load_files(files, [], version=NEWEST)).policies
     assert len(made.exemptions) == 31
-    names = [each.name for each in made.exemptions_in("team-7")]
+    names = [each.name for each in made.exemptions_near("team-7", "a")]
     assert names == ["team-7/same-name", "all"]
-    assert [each.name for each in made.exemptions_in("other")] == ["all"]
+    assert [each.name for each in made.exemptions_near("other", "a")] == ["all"]
+
+
+def test_exceptions_of_many_objects_are_looked_up_by_name_or_namespace() -> None:
+    places: list[dict[str, Any]] = [
+        *({"names": [f"web-{number}"]} for number in range(30)),
+        *({"namespaces": [f"team-{number}"]} for number in range(30)),
+        {"names": ["web-3", "web-5"], "namespaces": ["team-*"]},
+        {"names": ["web-*"], "namespaces": ["team-5"]},
+        {"names": ["web-*"]},
+        {"operations": ["CREATE"]},
+    ]
+    given = [
+        policy_exception(f"e{number}", "p", resources=[each]) for number, each in enumerate(places)
+    ]
+    either = policy_exception("either", "p", resources=[places[3], places[35]])
+    (made,) = compiled(policy("p", PODS), *given, either).policies
+
+    def near(namespace: str, name: str) -> list[str]:
+        return [each.name for each in made.exemptions_near(namespace, name)]
+
+    anything = ["e62", "e63"]
+    assert near("shop", "a") == anything
+    assert near("shop", "web-3") == ["e3", "e60", *anything, "either"]
+    assert near("team-5", "web-3") == ["e3", "e35", "e60", "e61", *anything, "either"]

@@ -12,7 +12,16 @@ from click.testing import CliRunner
 from policyd.cli.lint import command
 from policyd.json_types import JSONObject
 from policyd.policy.lint.lint_rules import RULES
-from tests.builders.policies import VALIDATION, add_label, json_patch, policy, rule, suite, vap
+from tests.builders.policies import (
+    VALIDATION,
+    add_label,
+    json_patch,
+    overlay,
+    policy,
+    rule,
+    suite,
+    vap,
+)
 
 TOLD = {**VALIDATION, "message": "no"}
 BAD = """\
@@ -130,6 +139,7 @@ def test_json_is_a_list_of_problems(tmp_path: Path) -> None:
         "rule",
         "severity",
         "fix",
+        "related",
     }
 
 
@@ -288,6 +298,18 @@ def test_sarif_names_the_rules(tmp_path: Path) -> None:
     rules = run["tool"]["driver"]["rules"]
     assert rules[found["ruleIndex"]]["shortDescription"]["text"] == RULES["no-binding"].about
     assert {each["id"] for each in rules} == set(RULES)
+
+
+def test_sarif_lists_the_places_of_the_other_policies(tmp_path: Path) -> None:
+    labels = [overlay({"metadata": {"labels": {"team": name}}}) for name in "abc"]
+    documents = [policy(name, mutations=[each]) for name, each in zip("abc", labels, strict=True)]
+    result = CliRunner().invoke(command, [write(tmp_path, *documents), "--format", "sarif"])
+    (found,) = orjson.loads(result.stdout_bytes)["runs"][0]["results"]
+    assert "2 policies before it do not" in found["message"]["text"]
+    texts = [each["message"]["text"] for each in found["relatedLocations"]]
+    assert texts == ["policy 'a' sets it to \"a\"", "policy 'b' sets it to \"b\""]
+    lines = [each["physicalLocation"]["region"]["startLine"] for each in found["relatedLocations"]]
+    assert lines[0] < lines[1] < found["locations"][0]["physicalLocation"]["region"]["startLine"]
 
 
 def test_github_annotations(tmp_path: Path) -> None:

@@ -3,12 +3,15 @@
 import sys
 
 from tools.bench import (
+    around,
     connections,
     core,
     crowd,
+    curves,
     expressions,
     hostile,
     memory,
+    objects,
     patterns,
     pauses,
     placements,
@@ -28,6 +31,10 @@ SECTIONS = {
     "service": server.service,
     "start": start.start,
     "crowd": crowd.crowd,
+    "lint": curves.lint,
+    "manifests": curves.manifests,
+    "around": around.around,
+    "objects": objects.objects,
     "memory": memory.memory,
     "connections": connections.connections,
     "pauses": pauses.pauses,

@@ -204,3 +204,28 @@ cdef Py_ssize_t weight(Counts counts, Py_ssize_t size) noexcept nogil:
         + QUOTE_BYTES * counts.quotes
         + CHARACTER_BYTES * size
     )
+
+
+def is_deeper(object value, int levels) -> bool:
+    #: (Any, int) -> bool
+    """Whether a value has more levels than these: a number or a string is one.
+
+    >>> is_deeper({"a": [1]}, 3), is_deeper({"a": [1]}, 2)
+    (False, True)
+    """
+    return deeper(value, levels)
+
+
+cdef bint deeper(object value, int levels) except -1:
+    """The recursion ends after ``levels``."""
+    if levels <= 0:
+        return True
+    if isinstance(value, dict):
+        for below in (<dict>value).values():
+            if deeper(below, levels - 1):
+                return True
+    elif isinstance(value, (list, tuple)):
+        for below in value:
+            if deeper(below, levels - 1):
+                return True
+    return False

@@ -44,6 +44,9 @@ cdef class SchemaType:
     cdef public Field item
     cdef public Decoding decoding
     cdef public object leaf         # (value) -> value as Go prints it; ValueError with Go's message
+    # What defaulting made of the type, on first use: it holds nothing that is above the type.
+    cdef public object absent
+    cdef public object defaults
 
 
 cdef class Field:

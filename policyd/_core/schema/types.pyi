@@ -39,6 +39,8 @@ class SchemaType:
     item: Field | None
     decoding: Decoding
     leaf: Callable[[object], object] | None
+    absent: object
+    defaults: object
 
 class Field:
     def __init__(

@@ -34,6 +34,8 @@ cdef class SchemaType:
     #: key_defaults: dict[str, object]
     #: item: Field | None
     #: leaf: Callable[[object], object] | None
+    #: absent: object
+    #: defaults: object
     def __cinit__(self):
         self.name = ""
         self.fields = {}

@@ -68,24 +68,22 @@ class Conflicts:
         found = None
         if self.log.suspects(operations):
             self._index()
-            if any(map(self._suspect, operations)):
+            if any(self._suspect(*each) for each in _changes(operations)):
                 found = self._conflict(policy.name, before, after)
         self.log.add(policy, operations, before, after)
         return found
 
     def _index(self) -> None:
         for _, operations, _, _ in self.log.changes[self._indexed :]:
-            for operation in operations:
-                place = _INDEX.sub("/*", operation["path"])
-                (self._removed if operation["op"] == "remove" else self._written).add(place)
+            for kind, place in _changes(operations):
+                (self._removed if kind == "remove" else self._written).add(place)
                 self._above.update(_ancestors(place))
         self._indexed = len(self.log.changes)
 
-    def _suspect(self, operation: JSONObject) -> bool:
-        """Whether the operation may touch a written path; all items of a list count as one path."""
-        place = _INDEX.sub("/*", operation["path"])
+    def _suspect(self, kind: str, place: str) -> bool:
+        """Whether an operation may touch a written path."""
         removed, written = self._removed, self._written
-        if operation["op"] == "add":  # an absent key: another policy may have removed it
+        if kind == "add":  # an absent key: another policy may have removed it
             return place in removed
         if place in written or place in self._above:
             return True
@@ -107,6 +105,11 @@ class Conflicts:
             if not _same(_at(before, path), _at(after, path)):
                 return str(policy.name)
         return None
+
+
+def _changes(operations: Iterable[JSONObject]) -> set[tuple[str, str]]:
+    """Return the kinds and paths of operations; all items of a list count as one path."""
+    return {(each["op"], _INDEX.sub("/*", each["path"])) for each in operations}
 
 
 def _changed_twice(

@@ -1,6 +1,6 @@
 """A checked object, the options of its output and the counts of all results. Prints nothing."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from policyd.offline.tracing import TracedPolicies
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.loaded_documents import Document, Sources
 
+FilePlace = tuple[int, int]  # line and column
 FAIL_ON = ("warn", "error", "would-deny")
 
 
@@ -25,19 +26,30 @@ class CheckedObject:
     """An object and the result of its check; an object of a cluster has no file.
 
     ``updated``: an old version of it was given. ``sent``: the object of the request, which has a
-    namespace; None if it is the document's.
+    namespace; None if it is the document's. ``places``: of fields, as far as they were looked up.
     """
 
     document: Document
     admission: Admission
     updated: bool = False
     sent: JSONObject | None = None
+    places: dict[str, FilePlace] = field(default_factory=dict)
 
-    def place(self, field: str = "") -> tuple[int, int]:
+    def place(self, field: str = "") -> FilePlace:
         """Return line and column of a field in the file, or of its nearest parent; 0 and 0 if there
         is no file to look it up in.
         """
-        return self.document.field_place(field) if self.document.file not in ("", "-") else (0, 0)
+        if field not in self.places:
+            known = self.document.file not in ("", "-")
+            self.places[field] = self.document.field_place(field) if known else (0, 0)
+        return self.places[field]
+
+    def find_places(self) -> dict[str, FilePlace]:
+        """Look up the places of what was found, and return them."""
+        ignored = [each.field for each in self.admission.ignored]
+        for name in [each.field for each in self.findings] + ignored:
+            self.place(name)
+        return self.places
 
     @property
     def result(self) -> JSONObject:

@@ -2,17 +2,18 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 
 from policyd.cli.apply.changed import changed_files
-from policyd.cli.apply.checked import ApplyRun, CheckedObject, Tally
+from policyd.cli.apply.checked import ApplyRun, CheckedObject, FilePlace, Tally
 from policyd.cli.apply.explain_hint import explain_hint
 from policyd.cli.apply.output import write
 from policyd.cli.apply.rewriting import Rewritten, RewrittenFiles
+from policyd.cli.apply.shared_work import shared
 from policyd.cli.shared.manifests import (
     Manifests,
     OldObjects,
@@ -28,7 +29,7 @@ from policyd.cli.shared.output import counted, echo_problems, echo_skipped, with
 from policyd.cli.shared.terminal.progress import with_progress
 from policyd.errors import ConfigError, PolicySchemaError
 from policyd.json_types import JSONObject
-from policyd.offline.admitting import Admitter
+from policyd.offline.admitting import Admission, Admitter
 from policyd.offline.fields import FieldFinder
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.mapping import ResourceMapper
@@ -168,12 +169,19 @@ def _check(
     admitter: Admitter, built: Sequence[BuiltReview], namespaces: NamespaceOptions
 ) -> Iterator[CheckedObject]:
     """Yield each object with its result, in order."""
-    for document, review, updated in with_progress(built, "checking"):
-        name = review["request"].get("namespace") or ""
+
+    def work(each: BuiltReview) -> tuple[Admission, dict[str, FilePlace]]:
+        name = each.review["request"].get("namespace") or ""
         namespace = namespaces.of(name, admitter.policies.namespaces)
         chosen = admitter if namespace is None else admitter.knowing(namespace)
-        sent = review["request"]["object"]
-        yield CheckedObject(document, chosen.admit(review), updated, sent)
+        admission = replace(chosen.admit(each.review), after=None)  # the patch tells it
+        return admission, CheckedObject(each.document, admission).find_places()
+
+    results = shared(work, built)
+    for each in with_progress(built, "checking"):
+        admission, places = next(results)
+        sent = each.review["request"]["object"]
+        yield CheckedObject(each.document, admission, each.updated, sent, places)
 
 
 def _write(

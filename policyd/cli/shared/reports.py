@@ -48,7 +48,7 @@ class ReportEntry:
     the suite or file to which the entry belongs. ``level`` none: no problem. ``line`` and
     ``column`` count from 1; 0 means unknown. ``part``: which of several results that a rule can
     have for a subject, such as ``[1]``. ``failed``: the rule could not be evaluated. ``field`` is
-    the path of the field of the subject that it is about.
+    the path of the field of the subject that it is about. ``related``: other places, for SARIF.
     """
 
     rule: str
@@ -63,6 +63,7 @@ class ReportEntry:
     part: str = ""
     failed: bool = False
     field: str = ""
+    related: tuple["ReportEntry", ...] = ()
 
     @property
     def text(self) -> str:
@@ -285,12 +286,16 @@ def _bounded(text: str) -> str:
 
 def _result(entry: ReportEntry, rule: int, taken: Counter[str]) -> dict[str, Any]:
     text, uri = _described(entry), _uri(entry)
+    related = [
+        {**_location(each, _uri(each)), "message": {"text": each.message}} for each in entry.related
+    ]
     return {
         "ruleId": entry.rule,
         "ruleIndex": rule,
         "level": entry.level,
         "message": {"text": text or entry.rule},
         "locations": [_location(entry, uri)],
+        **({"relatedLocations": related} if related else {}),
         "partialFingerprints": {"primaryLocationLineHash": _fingerprint(entry, uri, taken)},
     }
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from policyd._core.eval.program import Program
+from policyd._core.json.sizes import is_deeper
 from policyd._core.plan.overlay_run import OverlayExpression
 from policyd.cel.types.types import Type
-from policyd.json_types import FieldPath, is_deeper
+from policyd.json_types import FieldPath
 from policyd.mutation.overlays.strings import Unclosed, pieces
 from policyd.pattern.faults import Fault
 from policyd.pattern.marks import Mark, UnknownMark, split, split_if_known

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from policyd._core.plan.mutation_run import MutationInvocation
 from policyd._core.plan.plan import PlannedPolicy
-from policyd.policy.compile.exemptions import by_namespace
+from policyd.policy.compile.exemptions import ExemptionIndex, indexed
 
 if TYPE_CHECKING:
     from policyd._core.counting.counters import PolicyCounters
@@ -102,7 +102,7 @@ class CompiledPolicy(PlannedPolicy):
     rollout: CompiledRollout | None = None
     exempted_by: bytes = b""
     invoked_once: bool = field(init=False)
-    _exempting: Mapping[str, tuple[Exemption, ...]] = field(init=False, repr=False)
+    _exempting: ExemptionIndex = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Set ``invoked_once``, ``direct_validation`` and ``direct_mutation``.
@@ -126,7 +126,7 @@ class CompiledPolicy(PlannedPolicy):
             validation = None
         direct = None if validation is None else (validation, self.params)
         object.__setattr__(self, "invoked_once", once)
-        object.__setattr__(self, "_exempting", by_namespace(self.exemptions))
+        object.__setattr__(self, "_exempting", indexed(self.exemptions))
         object.__setattr__(self, "direct_validation", direct)
         plan = None if self.timeout_ns or not once else self.mutation
         if plan is not None and (plan.frame.uses_authorizer or plan.frame.sees_namespace):
@@ -150,9 +150,9 @@ class CompiledPolicy(PlannedPolicy):
         key = InvocationKey(self.sort_key, binding.name, where)
         return MutationInvocation(self.mutation, steps, param, key, self.reinvoke, held)
 
-    def exemptions_in(self, namespace: str) -> tuple[Exemption, ...]:
-        """Return the exemptions that may apply to requests in a namespace."""
-        return self._exempting.get(namespace, self._exempting[""])
+    def exemptions_near(self, namespace: str, name: str) -> list[Exemption]:
+        """Return the exemptions that may apply to an object."""
+        return self._exempting.near(namespace, name)
 
     @property
     def may_act_again(self) -> bool:

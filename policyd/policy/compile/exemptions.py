@@ -22,6 +22,9 @@ from policyd.policy.source.loaded_documents import Document, Sources
 
 Today = Callable[[], datetime]
 Test = Callable[[str], bool]
+_Place = tuple[str, str]
+_NAME, _NAMESPACE = "name", "namespace"
+_ANYWHERE = ("", "")
 
 
 def wildcard(patterns: tuple[str, ...]) -> Test | None:
@@ -55,7 +58,8 @@ class ExemptionInput(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class ExemptedObjects:
     """Objects and operations; all criteria that are set must hold. ``kinds`` is given GROUP/KIND,
-    where the core group is ``core``.
+    where the core group is ``core``. ``places``: names, or namespaces, without wildcards, one of
+    which an object has to have; empty: any.
     """
 
     kinds: Test | None = None
@@ -63,6 +67,7 @@ class ExemptedObjects:
     names: Test | None = None
     operations: frozenset[str] = frozenset()
     selector: Selector | None = None
+    places: frozenset[_Place] = frozenset()
 
     def include(self, asked: ExemptionInput) -> bool:
         """Whether the request is about such an object."""
@@ -122,6 +127,15 @@ class Exemption:
     document: str = ""
     confined: str = ""
 
+    @property
+    def places(self) -> frozenset[_Place]:
+        """Return names and namespaces, one of which an object has to have; empty: any."""
+        if self.confined:
+            return frozenset({(_NAMESPACE, self.confined)})
+        if not all(each.places for each in self.objects):
+            return frozenset()
+        return frozenset[_Place]().union(*(each.places for each in self.objects))
+
     def applies(self, asked: ExemptionInput) -> bool:
         """Whether this exception covers a request."""
         if self.ends is not None and self.now() >= self.ends:
@@ -137,16 +151,25 @@ class Exemption:
         return not self.objects or any(each.include(asked) for each in self.objects)
 
 
-@lru_cache(maxsize=64)
-def by_namespace(exemptions: tuple[Exemption, ...]) -> Mapping[str, tuple[Exemption, ...]]:
-    """Return the exemptions that may apply in each namespace with confined ones, and those that may
-    apply in every other one under the empty name. Cached: most policies have none or the same.
-    """
-    confined = {each.confined for each in exemptions}
-    return {
-        namespace: tuple(each for each in exemptions if each.confined in ("", namespace))
-        for namespace in {"", *confined}
-    }
+class ExemptionIndex:
+    """Exemptions by the names and namespaces of their objects: a request tries few of them."""
+
+    def __init__(self, exemptions: tuple[Exemption, ...]) -> None:
+        self._all = exemptions
+        self._at: dict[_Place, list[int]] = {}
+        for number, each in enumerate(exemptions):
+            for place in each.places or (_ANYWHERE,):
+                self._at.setdefault(place, []).append(number)
+
+    def near(self, namespace: str, name: str) -> list[Exemption]:
+        """Return those that may apply to an object, in their order."""
+        places = (_ANYWHERE, (_NAMESPACE, namespace), (_NAME, name))
+        found = {number for place in places for number in self._at.get(place, ())}
+        return [self._all[number] for number in sorted(found)]
+
+
+# Cached: most policies have none or the same.
+indexed = lru_cache(maxsize=64)(ExemptionIndex)
 
 
 def end_of(day: date) -> datetime:
@@ -280,7 +303,13 @@ def _objects(resource: Exception_ | ExceptedResource) -> ExemptedObjects:
         names=wildcard(resource.names or ()),
         operations=frozenset(() if "*" in operations else operations),
         selector=None if selector is None else Selector(selector.plain()),
+        places=_places(_NAME, resource.names) or _places(_NAMESPACE, resource.namespaces),
     )
+
+
+def _places(kind: str, patterns: Iterable[str] | None) -> frozenset[_Place]:
+    found = frozenset((kind, each) for each in patterns or ())
+    return frozenset() if any("*" in each or "?" in each for _, each in found) else found
 
 
 def _users(subjects: Iterable[ExceptionSubject]) -> ExemptedUsers:

@@ -7,22 +7,24 @@ of them has any. Conflicts in a request are logged by ``admission/mutating/confl
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import combinations, compress
+from operator import not_
+from typing import Any, NamedTuple
 
 import orjson
 
 from policyd._core.json.equality import equal
-from policyd.errors import Problem
+from policyd.bounded_text import few
+from policyd.errors import Problem, Related
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import kinds_of
 from policyd.policy.lint.types.writes import ALL, Write, WrittenPlace, writes
 from policyd.policy.model.base import Model
 from policyd.policy.model.expressions import mutations_of
-from policyd.policy.model.findings import FormProblem
+from policyd.policy.model.findings import FormProblem, path_text
 from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy
 from policyd.policy.model.match import NamedRuleWithOperations
 from policyd.policy.source.loaded_documents import Document
@@ -31,45 +33,79 @@ RULE = "mutation-conflict"
 _WORD = re.compile(r"[\w-]+(\[(name=.*|\*)\])?")
 _ITEM = re.compile(r"\[name=.*\]\Z")
 _LONGEST = 60  # characters of a value in a message
+_SHOWN = 3  # policies named in a message
+_RELATED = 100  # policies listed for programs
+
+
+@dataclass(frozen=True, eq=False)
+class _Scope:
+    """To which requests policies apply: their rules, and what else restricts them, if anything."""
+
+    rules: Sequence[NamedRuleWithOperations]
+    narrowing: bytes
 
 
 @dataclass(frozen=True)
 class _Writer:
-    """A policy, with the last constant value that it writes to each field."""
+    """A policy, with the last constant value that it writes to each field. ``number``: in the order
+    of names.
+    """
 
+    number: int
     document: Document
-    rules: Sequence[NamedRuleWithOperations]
-    narrowing: bytes
+    scope: _Scope
     last: dict[WrittenPlace, tuple[int, Write]]
 
-    @cached_property
-    def of_all(self) -> list[WrittenPlace]:
-        """Return the places in all items of a list."""
-        return [place for place in self.last if any(step.endswith(ALL) for step in place)]
 
-    @cached_property
-    def by_field(self) -> dict[WrittenPlace, list[WrittenPlace]]:
-        """Return the places by their fields, whichever items of lists they are in."""
-        found: dict[WrittenPlace, list[WrittenPlace]] = defaultdict(list)
-        for place in self.last:
-            found[_field(place)].append(place)
-        return found
+class _Written(NamedTuple):
+    """What a policy writes to a place: ``at`` is that place, or one for all items of its lists."""
 
+    by: _Writer
+    at: WrittenPlace
 
-def _field(place: WrittenPlace) -> WrittenPlace:
-    return tuple(_ITEM.sub(ALL, step) for step in place)
+    @property
+    def write(self) -> Write:
+        return self.by.last[self.at][1]
+
+    def differs(self, other: "_Written") -> bool:
+        one, two = self.write, other.write
+        return one.removes != two.removes or not equal(one.value, two.value)
 
 
 def overlapping(run: LintRun) -> Iterator[Problem]:
-    """Yield one advice for each pair of policies and field, at the later policy by name."""
-    writers = sorted(_writers(run), key=lambda writer: writer.document.name)
-    for first, second in combinations(writers, 2):
-        if _apply_together(first, second):
-            yield from _compare(first, second)
+    """Yield one advice for each field and scope, at its last policy by name: which values that
+    policies set before it are lost. Each two policies that differ are in the advice of one scope.
+    """
+    together = cache(_apply_together)
+    reported: dict[tuple[int, WrittenPlace], Collection[int]] = {}
+    for place, written in sorted(_by_place(_writers(run)).items()):
+        found = sorted(written, key=lambda each: each.by.number)
+        narrowed: dict[bytes, list[_Written]] = defaultdict(list)
+        for each in found:
+            narrowed[each.by.scope.narrowing].append(each)
+        for last in {each.by.scope: each for each in found}.values():
+            own = last.by.scope.narrowing
+            candidates = [*narrowed[b""], *narrowed[own]] if own else found
+            above = (place[:end] for end in range(1, len(place)))
+            known = set[int]().union(*(reported.get((last.by.number, up), ()) for up in above))
+            lost = {
+                each.by.number: each
+                for each in candidates
+                if each.by.number < last.by.number
+                and place in (each.at, last.at, _met(each.at, last.at))
+                and each.by.number not in known
+                and together(each.by.scope, last.by.scope)
+                and last.differs(each)
+            }
+            if lost:
+                reported[last.by.number, place] = lost.keys()
+                yield _finding(place, last, [lost[number] for number in sorted(lost)])
 
 
 def _writers(run: LintRun) -> Iterator[_Writer]:
-    for document in run.sources.documents:
+    scopes: dict[bytes, _Scope] = {}
+    documents = sorted(run.sources.documents, key=lambda document: document.name)
+    for number, document in enumerate(documents):
         policy = document.model
         if not isinstance(policy, MutatingAdmissionPolicy | Policy) or not policy.spec.mutations:
             continue
@@ -80,8 +116,9 @@ def _writers(run: LintRun) -> Iterator[_Writer]:
             for write in writes(mutation.kind, mutation.held, roots):
                 last[write.place] = (mutation.index, write)
         if last:
-            rules = policy.spec.match_constraints.resource_rules
-            yield _Writer(document, rules, _narrowing(policy), last)
+            scope = _Scope(policy.spec.match_constraints.resource_rules, _narrowing(policy))
+            key = _encoded([scope.rules, scope.narrowing.decode()])
+            yield _Writer(number, document, scopes.setdefault(key, scope), last)
 
 
 def _narrowing(policy: MutatingAdmissionPolicy | Policy) -> bytes:
@@ -95,10 +132,14 @@ def _narrowing(policy: MutatingAdmissionPolicy | Policy) -> bytes:
     ]
     if not any(any(each) for each in narrowing):
         return b""
-    return orjson.dumps(narrowing, default=Model.plain, option=orjson.OPT_SORT_KEYS)
+    return _encoded(narrowing)
 
 
-def _apply_together(first: _Writer, second: _Writer) -> bool:
+def _encoded(value: Any) -> bytes:
+    return orjson.dumps(value, default=Model.plain, option=orjson.OPT_SORT_KEYS)
+
+
+def _apply_together(first: _Scope, second: _Scope) -> bool:
     if first.narrowing and second.narrowing and first.narrowing != second.narrowing:
         return False
     return any(_common(one, other) for one in first.rules for other in second.rules)
@@ -133,45 +174,70 @@ def _parts(resource: str) -> tuple[str, str]:
     return name, sub
 
 
-def _compare(first: _Writer, second: _Writer) -> Iterator[Problem]:
-    reported: list[WrittenPlace] = []
-    for place, one, other in sorted(_common_places(first, second)):
-        earlier, (index, later) = first.last[one][1], second.last[other]
-        if earlier.removes == later.removes and equal(earlier.value, later.value):
-            continue
-        if any(place[: len(above)] == above for above in reported):
-            continue
-        reported.append(place)
-        name = first.document.name
-        finding = FormProblem(
-            ("spec", "mutations", index),
-            f"{_done(later)} {_shown(place)}{_to(later)}, "
-            f"but policy {name!r} {_done(earlier)} it{_to(earlier)}",
-            "policies mutate in the order of their names, so the later one wins",
-            rule=RULE,
-        )
-        yield second.document.problem(finding, "advice")
-
-
-def _common_places(
-    first: _Writer, second: _Writer
-) -> set[tuple[WrittenPlace, WrittenPlace, WrittenPlace]]:
-    """Return the places that both write, each with those of the policies: ``[*]`` has every item.
-
-    What a policy writes to one item, besides what it writes to all of them, is compared alone.
+def _by_place(writers: Iterable[_Writer]) -> dict[WrittenPlace, list[_Written]]:
+    """Return what policies write to each place: ``[*]`` has every item. What a policy writes to one
+    item, besides what it writes to all of them, is what counts for that item.
     """
-    found = {(place, place, place) for place in first.last.keys() & second.last.keys()}
-    pairs = [(one, each) for one in first.of_all for each in second.by_field.get(_field(one), ())]
-    pairs += [(each, one) for one in second.of_all for each in first.by_field.get(_field(one), ())]
-    for one, other in pairs:
-        steps = list(zip(one, other, strict=True))
-        if all(a == b or a.endswith(ALL) or b.endswith(ALL) for a, b in steps):
-            place = tuple(b if a.endswith(ALL) else a for a, b in steps)
-            if (one == place or place not in first.last) and (
-                other == place or place not in second.last
-            ):
-                found.add((place, one, other))
+    fields: dict[WrittenPlace, dict[WrittenPlace, list[_Writer]]] = {}
+    for writer in writers:
+        for place in writer.last:
+            places = fields.setdefault(tuple(_ITEM.sub(ALL, step) for step in place), {})
+            places.setdefault(place, []).append(writer)
+    found: dict[WrittenPlace, list[_Written]] = {}
+    for places in fields.values():
+        for place, parts in _shared(places).items():
+            found[place] = [
+                _Written(by, at)
+                for at in parts
+                for by in places[at]
+                if at == place or place not in by.last
+            ]
     return found
+
+
+def _shared(places: Iterable[WrittenPlace]) -> dict[WrittenPlace, set[WrittenPlace]]:
+    """Return the places of one field, and what two of them have in common, each with those."""
+    found = {place: {place} for place in places}
+    forms: dict[tuple[bool, ...], list[WrittenPlace]] = defaultdict(list)
+    for place in found:
+        forms[tuple(step.endswith(ALL) for step in place)].append(place)
+    for one, other in combinations(forms, 2):
+        of_all = [any(both) for both in zip(one, other, strict=True)]
+        named: dict[WrittenPlace, list[WrittenPlace]] = defaultdict(list)
+        for place in forms[one]:
+            named[tuple(compress(place, map(not_, of_all)))].append(place)
+        for place in forms[other]:
+            for each in named.get(tuple(compress(place, map(not_, of_all))), ()):
+                found.setdefault(_met(each, place), set()).update((each, place))
+    return found
+
+
+def _met(one: WrittenPlace, other: WrittenPlace) -> WrittenPlace:
+    """Return the part that two places of a field have in common, which have no other names."""
+    return tuple(b if a.endswith(ALL) else a for a, b in zip(one, other, strict=True))
+
+
+def _finding(place: WrittenPlace, last: _Written, lost: Sequence[_Written]) -> Problem:
+    others = [f"policy {_named(each)}" for each in lost]
+    if len(others) > 1:
+        listed = few([_named(each) for each in lost], _SHOWN)
+        others = [f"{len(lost)} policies before it do not: {listed}"]
+    index, write = last.by.last[last.at]
+    message = f"{_done(write)} {_shown(place)}{_to(write)}, but {others[0]}"
+    hint = "policies mutate in the order of their names, so the later one wins"
+    found = FormProblem(("spec", "mutations", index), message, hint, rule=RULE)
+    problem = last.by.document.problem(found, "advice")
+    return replace(problem, related=tuple(map(_related, lost[:_RELATED])))
+
+
+def _related(each: _Written) -> Related:
+    document, (index, _) = each.by.document, each.by.last[each.at]
+    place = document.place(path_text(("spec", "mutations", index)))
+    return Related(f"policy {_named(each)}", document.file, *place)
+
+
+def _named(each: _Written) -> str:
+    return f"{each.by.document.name!r} {_done(each.write)} it{_to(each.write)}"
 
 
 def _shown(place: WrittenPlace) -> str:

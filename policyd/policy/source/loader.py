@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from policyd._core.json.sizes import is_deeper
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import PolicySchemaError, Problem
-from policyd.json_types import is_deeper
 from policyd.policy.model.suite import PolicyTest
 from policyd.policy.source.background_pace import full_speed
 from policyd.policy.source.budget import MAX_DEPTH, POLICIES, OverBudget, SourceBudget

@@ -7,6 +7,7 @@ import yaml
 
 from policyd.json_types import JSONObject
 from policyd.mutation import KINDS
+from policyd.policy.lint import overlaps
 from policyd.policy.lint.overlaps import overlapping
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.writes import writes
@@ -190,9 +191,11 @@ def test_overlays_that_add_or_depend_on_the_object(first: JSONObject, second: JS
     assert told(first, second) == []
 
 
-CONDITION = {"matchConditions": [{"name": "c", "expression": "request.namespace == 'x'"}]}
+CONDITION: JSONObject = {
+    "matchConditions": [{"name": "c", "expression": "request.namespace == 'x'"}]
+}
 SELECTOR: JSONObject = {"namespaceSelector": {"matchLabels": {"a": "b"}}}
-OTHER = {"matchConditions": [{"name": "d", "expression": "request.namespace == 'y'"}]}
+OTHER: JSONObject = {"matchConditions": [{"name": "d", "expression": "request.namespace == 'y'"}]}
 
 
 def rules(**changes: Any) -> JSONObject:
@@ -262,3 +265,112 @@ def test_what_an_overlay_writes() -> None:
 def test_an_overlay_with_conditions_hangs_on_the_object(condition: JSONObject) -> None:
     tree = {**condition, "data": {"a": "b"}}
     assert list(writes(KINDS["Overlay"], tree)) == []
+
+
+def setting(name: str, value: str, place: str = "'/spec/priority'", **spec: Any) -> JSONObject:
+    return policy(name, mutations=[patch(add(place, value))], **spec)
+
+
+@pytest.mark.parametrize(
+    ("documents", "messages"),
+    [
+        (
+            [setting(name, value) for name, value in zip("abcd", "1221", strict=True)],
+            [
+                "d: sets spec.priority to 1, but 2 policies before it do not: "
+                "'b' sets it to 2, 'c' sets it to 2"
+            ],
+        ),
+        (
+            [setting(f"p{number}", str(number)) for number in range(6)],
+            [
+                "p5: sets spec.priority to 5, but 5 policies before it do not: 'p0' sets it to 0, "
+                "'p1' sets it to 1, 'p2' sets it to 2 and 2 more"
+            ],
+        ),
+        (
+            [setting("a", "1", **CONDITION), setting("b", "2"), setting("c", "3", **CONDITION)],
+            [
+                "b: sets spec.priority to 2, but policy 'a' sets it to 1",
+                "c: sets spec.priority to 3, but 2 policies before it do not: "
+                "'a' sets it to 1, 'b' sets it to 2",
+            ],
+        ),
+        (
+            [setting("a", "1", **CONDITION), setting("b", "2"), setting("c", "3", **OTHER)],
+            [
+                "b: sets spec.priority to 2, but policy 'a' sets it to 1",
+                "c: sets spec.priority to 3, but policy 'b' sets it to 2",
+            ],
+        ),
+        (
+            [
+                setting("a", "{'x': '1'}", "'/metadata/labels'"),
+                setting("b", "'2'", "'/metadata/labels/x'"),
+                setting("c", "{'x': '3'}", "'/metadata/labels'"),
+            ],
+            [
+                'c: sets metadata.labels to {"x":"3"}, but policy \'a\' sets it to {"x":"1"}',
+                'c: sets metadata.labels.x to "3", but policy \'b\' sets it to "2"',
+            ],
+        ),
+        (
+            [
+                policy("a", mutations=[containers("{name: web, tty: true}")]),
+                policy("b", mutations=[containers("{(name): '*', tty: false}")]),
+                policy("c", mutations=[containers("{(name): '*', tty: true}")]),
+            ],
+            [
+                "c: sets spec.containers[*].tty to true, but policy 'b' sets it to false",
+            ],
+        ),
+    ],
+)
+def test_what_is_lost_is_told_once_at_the_last_policy_of_a_scope(
+    documents: list[JSONObject], messages: list[str]
+) -> None:
+    found = overlapping(LintRun(loaded(*documents)))
+    told = [f"{each.document.split()[-1]}: {each.message}" for each in found]
+    assert sorted(told) == sorted(messages)
+
+
+def test_programs_find_the_places_of_the_other_policies() -> None:
+    documents = [setting(f"p{number:03d}", str(number)) for number in range(150)]
+    (found,) = overlapping(LintRun(loaded(*documents)))
+    assert len(found.related) == 100
+    first = found.related[0]
+    assert (first.message, bool(first.file), first.line > 0) == (
+        "policy 'p000' sets it to 0",
+        True,
+        True,
+    )
+
+
+def places(number: int) -> JSONObject:
+    """A policy of one of three scopes that sets an item of its own, and a field that all set."""
+    condition = [{"name": "c", "expression": f"request.namespace == '{number % 4}'"}]
+    items = containers(f"{{(name): '*', env: [{{name: 'e{number}', value: '{number}'}}]}}")
+    mutations = [items, patch(add("'/spec/priority'", str(number)))]
+    return policy(f"p{number:04d}", mutations=mutations, matchConditions=condition[: number % 2])
+
+
+def test_the_work_grows_with_the_policies(monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(count: int) -> int:
+        calls = 0
+
+        def counted(function: Any) -> Any:
+            def call(*given: Any) -> Any:
+                nonlocal calls
+                calls += 1
+                return function(*given)
+
+            return call
+
+        with monkeypatch.context() as patched:
+            for name in ("equal", "_apply_together", "_met"):
+                patched.setattr(overlaps, name, counted(getattr(overlaps, name)))
+            found = list(overlapping(LintRun(loaded(*map(places, range(count))))))
+        assert 0 < len(found) <= count
+        return calls
+
+    assert work(200) < 2.5 * work(100)

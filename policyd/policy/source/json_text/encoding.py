@@ -5,8 +5,8 @@ from typing import Any
 
 import orjson
 
+from policyd._core.json.sizes import is_deeper
 from policyd.cel.syntax.recursion import deep_recursion
-from policyd.json_types import is_deeper
 
 _LEVELS = 254  # of orjson
 

@@ -1,4 +1,6 @@
-"""The size of a YAML document after its aliases are expanded, counted before anything is built."""
+"""The size of a YAML document after its aliases are expanded, counted before anything is built.
+Compiled with sizes.pxd.
+"""
 
 from typing import NamedTuple
 
@@ -24,7 +26,7 @@ class OverSize(Exception):
         self.node = node
 
 
-def size_of(root: yaml.Node, most: YamlSize, *, aliases: bool) -> YamlSize:
+def size_of(root: yaml.Node, most: YamlSize, aliases: bool) -> YamlSize:
     """Return the size of a document; raises OverSize if that is more than ``most``.
 
     ``aliases``: whether a value may occur more than once. The time grows with the text, not with
