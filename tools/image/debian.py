@@ -4,7 +4,7 @@ import hashlib
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,29 +23,34 @@ class Package:
     sha256: str = ""
 
 
-def download(folder: Path) -> list[Path]:
-    """The newest version of each package that the lists of this machine have."""
+IMAGE = [f"{name}:{settings.ARCHITECTURE}" for name in settings.PACKAGES]
+_OWN = ("-o", "APT::Sandbox::User=root", "-o", "APT::Default-Release=")
+
+
+def download(
+    folder: Path, names: Sequence[str] = IMAGE, options: Sequence[str] = _OWN
+) -> list[Path]:
+    """The newest version of each package that the lists of this machine have, or those that the
+    options of apt name.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    names = [f"{name}:{settings.ARCHITECTURE}" for name in settings.PACKAGES]
-    options = ["-o", "APT::Sandbox::User=root", "-o", "APT::Default-Release="]
     with tempfile.TemporaryDirectory() as empty:  # apt does not list what is in the folder already
-        listed = _apt([*options, "--print-uris", "download", *names], Path(empty))
+        listed = apt([*options, "--print-uris", "download", *names], Path(empty))
     wanted = {line.split()[1] for line in listed.splitlines() if line.startswith("'")}
     if len(wanted) != len(names):
-        raise SystemExit(f"the package lists do not have all of {', '.join(settings.PACKAGES)}")
+        raise SystemExit(f"the package lists do not have all of {', '.join(names)}")
     for each in folder.glob("*.deb"):
         if each.name not in wanted:
             each.unlink()
     missing = wanted - {each.name for each in folder.glob("*.deb")}
     if missing:
-        _apt([*options, "download", *names], folder)
+        apt([*options, "download", *names], folder)
     return sorted(folder.glob("*.deb"))
 
 
 def unpack(archives: list[Path], root: Path) -> list[Package]:
     """Unpack the archives without what a server does not use, and record each for scanners."""
-    _merged_usr(root)
-    packages = [_unpacked(archive, root) for archive in archives]
+    packages = unpack_all(archives, root)
     library = root / "usr/lib" / f"python{settings.PYTHON}"
     for folder, patterns in ((root, settings.UNUSED_FILES), (library, settings.UNUSED_MODULES)):
         for pattern in patterns:
@@ -59,6 +64,12 @@ def unpack(archives: list[Path], root: Path) -> list[Package]:
     return packages
 
 
+def unpack_all(archives: list[Path], root: Path) -> list[Package]:
+    """Unpack the archives as they are."""
+    _merged_usr(root)
+    return [_unpacked(archive, root) for archive in archives]
+
+
 def remove(path: Path) -> None:
     """Delete a file, a link or a folder."""
     if path.is_dir() and not path.is_symlink():
@@ -67,7 +78,8 @@ def remove(path: Path) -> None:
         path.unlink()
 
 
-def _apt(arguments: list[str], folder: Path) -> str:
+def apt(arguments: list[str], folder: Path) -> str:
+    """What apt-get prints."""
     done = subprocess.run(
         ["apt-get", "-qq", *arguments],
         cwd=folder,
@@ -77,7 +89,7 @@ def _apt(arguments: list[str], folder: Path) -> str:
     )
     if done.returncode:
         raise SystemExit(
-            f"apt-get download failed; run apt-get update, on Debian 12:\n{done.stderr.strip()}"
+            f"apt-get failed; run apt-get update, on Debian 12:\n{done.stderr.strip()}"
         )
     return done.stdout
 

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +56,7 @@ def locked(folder: Path) -> list[Path]:
     kept = folder / key
     if not kept.exists():
         partial = folder / f"{key}.part"
-        _pip(
-            ["download", "-q", "--no-deps", "--require-hashes", "-r", settings.LOCK, "-d", partial]
-        )
+        pip(["download", "-q", "--no-deps", "--require-hashes", "-r", settings.LOCK, "-d", partial])
         partial.rename(kept)
     return sorted(kept.glob("*.whl"))
 
@@ -90,18 +88,21 @@ def _resolved(machine: str, requirements: list[str], same: Iterable[str]) -> lis
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as constraints:
         constraints.write("\n".join(same))
         constraints.flush()
-        report = _pip(["install", *options, "-c", constraints.name], machine, requirements)
+        report = pip(["install", *options, "-c", constraints.name], machine, requirements)
     entries: list[dict[str, Any]] = json.loads(report)["install"]
     return entries
 
 
-def _pip(
-    arguments: list[Any], machine: str = "x86_64", requirements: list[str] | None = None
+def pip(
+    arguments: list[Any],
+    machine: str = "x86_64",
+    requirements: Sequence[str] = (),
+    python: str = settings.PYTHON,
 ) -> str:
-    """pip for the Python of the image, whatever Python runs this."""
-    target = ["--only-binary=:all:", "--python-version", settings.PYTHON, "--implementation", "cp"]
+    """pip for the Python of the image or another one, whatever Python runs this."""
+    target = ["--only-binary=:all:", "--python-version", python, "--implementation", "cp"]
     target += [f"--platform={each}" for each in _PLATFORMS[machine]]
-    command = [sys.executable, "-m", "pip", *map(str, arguments), *target, *(requirements or [])]
+    command = [sys.executable, "-m", "pip", *map(str, arguments), *target, *requirements]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise SystemExit("pip failed; its messages are above")

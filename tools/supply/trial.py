@@ -34,8 +34,13 @@ def main() -> None:
     """Raise an error if anything fails."""
     policies = sys.argv[1]
     subprocess.run([*POLICYD, "test", policies], check=True)
+    denies(POLICYD, policies)
+
+
+def denies(policyd: list[str], policies: str) -> None:
+    """Start a server by this command; raise SystemExit unless it denies a Pod."""
     where = ["--bind", "127.0.0.1:0", "--admin-bind", "127.0.0.1:0", "--drain", "0s"]
-    command = [*POLICYD, "serve", "-p", policies, "--self-signed", *where]
+    command = [*policyd, "serve", "-p", policies, "--self-signed", *where]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
             response = _answer(server)
