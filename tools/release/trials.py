@@ -171,7 +171,13 @@ def in_qemu(target: Target, suite: str) -> None:
             _checked(place.run(*python, "policyd", "test", place.work / "policies"))
         policies = place.named(place.work / "policies/pod-security")
         trial.denies(["chroot", str(root), *python, "policyd"], policies)
-        rows = ["-q", "-p", "no:cacheprovider", "-c", place.work / "pyproject.toml"]
+        rows: list[str | Path] = [
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-c",
+            place.work / "pyproject.toml",
+        ]
         with timed(f"{suite}-aarch64: conformance rows", float("inf")):
             done = place.run(*python, "pytest", *rows, place.work / "tests/conformance")
             print(f"{suite}-aarch64: {_checked(done).strip().splitlines()[-1]}", flush=True)
