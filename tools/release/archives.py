@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -16,14 +17,34 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from tools.image import oci, sources
-from tools.release.settings import BUILD, Target
+from tools import tree
+from tools.image import oci
+from tools.image.settings import ROOT
+from tools.release.settings import Target
+
+# What MANIFEST.in and setup.py read.
+_SOURCES = {
+    "CHANGELOG.md",
+    "LICENSE",
+    "MANIFEST.in",
+    "Makefile",
+    "README.md",
+    "policies",
+    "policyd",
+    "pyproject.toml",
+    "setup.py",
+    "tools",
+}
 
 
 def plain(folder: Path) -> tuple[Path, Path]:
     """The source distribution, and a wheel without compiled modules, as setuptools write them."""
-    source = BUILD / "source"
-    sources.copy(source)
+    source = folder / "source"
+    for name in tree.files():
+        if name.partition("/")[0] in _SOURCES:
+            made = source / name
+            made.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, made)
     environment = {**os.environ, "POLICYD_COMPILED": "1"}
     commands = [["sdist", "--formats=tar"], ["bdist_wheel"]]
     for command in commands:

@@ -6,7 +6,8 @@
 ``venv``: pip installs from a static index on this machine into a new environment, with no compiler
 in PATH. ``SUITE-x86_64``: so does the Python of a minimal Debian, which debootstrap makes, and a
 server then denies a Pod. ``SUITE-aarch64``: the wheel runs on the Python of Debian for ARM under
-QEMU: a server, all suites of the policy library, and the conformance rows.
+QEMU: a server, all suites of the policy library, and the conformance rows. ``reproducible``: a
+copy of the tree elsewhere gives the same bytes.
 
 Nothing is sampled. Limits are of processor time, so that a busy machine fails no trial.
 """
@@ -25,9 +26,10 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from tools import tree
 from tools.image import debian, settings, wheels
 from tools.release import index, suites
-from tools.release.settings import BUILD, DIST, MACHINES, SUITES, Target
+from tools.release.settings import BUILD, DIST, MACHINES, SUITES, Target, epoch
 from tools.supply import trial
 from tools.supply.matrix import Place
 
@@ -48,6 +50,7 @@ def main() -> None:
         if suite:
             known[f"{suite}-x86_64"] = partial(in_debian, Target(python, "x86_64"), suite)
             known[f"{suite}-aarch64"] = partial(in_qemu, Target(python, "aarch64"), suite)
+    known["reproducible"] = reproducible
     parser = argparse.ArgumentParser(prog="python -m tools.release.trials")
     parser.add_argument("trials", nargs="*", help=f"of {', '.join(known)}; default: all")
     names = parser.parse_args().trials or list(known)
@@ -101,7 +104,7 @@ def served(target: Target) -> Iterator[str]:
 
 def in_venv() -> None:
     """Install into a new environment of this Python."""
-    target = Target(f"{sys.version_info.major}.{sys.version_info.minor}", os.uname().machine)
+    target = _here()
     with served(target) as address, tempfile.TemporaryDirectory(prefix="policyd-venv-") as scratch:
         folder = Path(scratch)
         venv.create(folder, with_pip=True)
@@ -146,7 +149,9 @@ def in_debian(target: Target, suite: str) -> None:
 
 def in_qemu(target: Target, suite: str) -> None:
     """Run on another machine's Python, under QEMU's user emulation."""
-    archives = suites.download_all(suite, MACHINES[target.machine], f"python{target.python}")
+    archives = suites.download_all(
+        suite, MACHINES[target.machine], f"python{target.python}", "libstdc++6"
+    )
     (emulator,) = suites.download("bookworm", "amd64", "qemu-user-static")
     with _scratch("qemu") as root, _scratch("emulator") as other:
         debian.unpack_all(archives, root)
@@ -181,6 +186,34 @@ def in_qemu(target: Target, suite: str) -> None:
         with timed(f"{suite}-aarch64: conformance rows", float("inf")):
             done = place.run(*python, "pytest", *rows, place.work / "tests/conformance")
             print(f"{suite}-aarch64: {_checked(done).strip().splitlines()[-1]}", flush=True)
+
+
+def reproducible() -> None:
+    """Build a wheel again from a copy of the tree, with nothing that was kept."""
+    target = _here()
+    with tempfile.TemporaryDirectory(prefix="policyd-elsewhere-") as scratch:
+        copy = Path(scratch, "tree")
+        for name in tree.files():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(settings.ROOT / name, copy / name)
+        environment = os.environ | {"SOURCE_DATE_EPOCH": str(epoch())}
+        for name in ("MAKEFLAGS", "MAKEOVERRIDES"):
+            environment.pop(name, None)
+        command = ["make", "-C", str(copy), "release", f"OPTIONS=--only {target}"]
+        with timed("reproducible: built again", float("inf")):
+            _checked(
+                subprocess.run(
+                    command, env=environment, capture_output=True, text=True, check=False
+                )
+            )
+        for file in (wheel(target), *DIST.glob("*.tar.gz")):
+            if file.read_bytes() != (copy / "dist" / file.name).read_bytes():
+                raise SystemExit(f"{file.name} has other bytes when it is built elsewhere")
+
+
+def _here() -> Target:
+    """This Python and machine."""
+    return Target(f"{sys.version_info.major}.{sys.version_info.minor}", os.uname().machine)
 
 
 def _policies(place: Place) -> None:
