@@ -1,7 +1,7 @@
 """Take the compiled modules from the wheel in dist/, where there is no compiler.
 
-``tools/build`` runs it: `make demo` of a source distribution needs no compiler if its folder ``dist``
-has the wheel of the same version, for this Python and machine. Imports only what Python has.
+``tools/build`` runs it: `make demo` of a source distribution needs no compiler if its ``dist`` has
+the wheel of the same version, for this Python and machine. Imports only what Python has.
 """
 
 import platform
