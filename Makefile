@@ -65,7 +65,8 @@ acceptance: build      # all that `make test` and `make e2e` sample, every versi
 	POLICYD_SAMPLE=1 $(MAKE) e2e
 	POLICYD_SAMPLE=1 $(MAKE) e2e differential K8S=1.36
 	POLICYD_SAMPLE=1 $(MAKE) e2e differential K8S=1.38
-	$(MAKE) helm node matrix release release-trials
+	$(MAKE) helm node matrix release
+	POLICYD_SAMPLE=1 $(MAKE) release-trials
 
 node: build            # on a real single-node Kubernetes, built the first time (minutes): installs, disruptions; as root
 	$(RUN)python -m tests.node.programs

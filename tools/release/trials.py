@@ -9,13 +9,14 @@ server then denies a Pod. ``SUITE-aarch64``: the wheel runs on the Python of Deb
 QEMU: a server, all suites of the policy library, and the conformance rows. ``reproducible``: a
 copy of the tree elsewhere gives the same bytes.
 
-Nothing is sampled. Limits are of processor time, so that a busy machine fails no trial.
+A sample of the rows is tried unless ``POLICYD_SAMPLE=1``. Limits are of processor time, so that a busy machine fails no trial.
 """
 
 import argparse
 import os
 import resource
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -125,16 +126,11 @@ def in_debian(target: Target, suite: str) -> None:
     if shutil.which("debootstrap") is None:
         debian.apt(["--yes", "--no-install-recommends", "install", "debootstrap"], Path("/"))
     with _scratch("debian") as root, served(target) as address:
-        command = ["debootstrap", "--variant=minbase", f"--include=python{target.python}-venv"]
-        _checked(
-            subprocess.run(
-                [*command, suite, str(root), suites.mirror(), _SCRIPT],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-        )
+        command = ["debootstrap", "--variant=minbase", suite, str(root), suites.mirror(), _SCRIPT]
+        _checked(subprocess.run(command, capture_output=True, text=True, check=False))
         place = Place(root)
+        install = ["apt-get", "install", "-q", "--yes", "--no-install-recommends"]
+        _checked(place.run(*install, f"python{target.python}-venv"))
         if place.run("sh", "-c", "command -v cc gcc clang").returncode == 0:
             raise SystemExit(f"{suite} has a compiler")
         environment = place.work / "venv"
@@ -165,6 +161,8 @@ def in_qemu(target: Target, suite: str) -> None:
             target.python,
         )
         (root / "tmp").mkdir(mode=0o1777)
+        (root / "dev").mkdir(exist_ok=True)
+        os.mknod(root / "dev/null", stat.S_IFCHR | 0o666, os.makedev(1, 3))  # for pytest
         place = Place(root)
         _policies(place)
         shutil.copytree(settings.ROOT / "tests", place.work / "tests")
