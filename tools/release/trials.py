@@ -9,7 +9,8 @@ server then denies a Pod. ``SUITE-aarch64``: the wheel runs on the Python of Deb
 QEMU: a server, all suites of the policy library, and the conformance rows. ``reproducible``: a
 copy of the tree elsewhere gives the same bytes.
 
-A sample of the rows is tried unless ``POLICYD_SAMPLE=1``. Limits are of processor time, so that a busy machine fails no trial.
+A sample of the rows is tried unless ``POLICYD_SAMPLE=1``. Limits are of processor time, so that a
+busy machine fails no trial.
 """
 
 import argparse
@@ -129,9 +130,9 @@ def in_debian(target: Target, suite: str) -> None:
         command = ["debootstrap", "--variant=minbase", suite, str(root), suites.mirror(), _SCRIPT]
         _checked(subprocess.run(command, capture_output=True, text=True, check=False))
         place = Place(root)
-        install = ["apt-get", "install", "-q", "--yes", "--no-install-recommends"]
-        _checked(place.run(*install, f"python{target.python}-venv"))
-        if place.run("sh", "-c", "command -v cc gcc clang").returncode == 0:
+        apt = ["apt-get", "install", "-q", "--yes", "--no-install-recommends"]
+        _checked(place.run(*apt, f"python{target.python}-venv"))
+        if place.run("sh", "-c", "command -v cc || command -v gcc").returncode == 0:
             raise SystemExit(f"{suite} has a compiler")
         environment = place.work / "venv"
         _policies(place)
