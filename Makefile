@@ -5,7 +5,7 @@ ifdef K8S
 export POLICYD_KUBERNETES = $(K8S)
 endif
 
-.PHONY: kubernetes acceptance docs demo test explore fuzz-cel fuzz asan differential check build bench bench-compare bench-released loadtest cov helm e2e node rehearsal publish image audit tls-scan matrix clean
+.PHONY: kubernetes acceptance docs demo test explore fuzz-cel fuzz asan differential check build bench bench-compare bench-released loadtest cov helm e2e node rehearsal publish image release release-trials audit tls-scan matrix clean
 
 demo: build            # a real server, real reviews, the answers explained
 	$(RUN)python tools/demo/run.py
@@ -64,12 +64,13 @@ e2e: build             # against real kube-apiservers (K8S=1.36), which Go build
 	$(RUN)python -m tests.e2e.cluster
 	POLICYD_E2E=1 $(RUN)python -m pytest -p tests.e2e.required -n $(or $(E2E_PROCESSES),3) --dist loadfile tests/e2e
 
-acceptance: build      # all that `make test` and `make e2e` sample, every version of Kubernetes, a node, every Python (hours)
+acceptance: build      # all that `make test` and `make e2e` sample, every version of Kubernetes, a node, every Python, the wheels (hours)
 	POLICYD_SAMPLE=1 $(MAKE) test
 	POLICYD_SAMPLE=1 $(MAKE) e2e
 	POLICYD_SAMPLE=1 $(MAKE) e2e differential K8S=1.36
 	POLICYD_SAMPLE=1 $(MAKE) e2e differential K8S=1.38
-	$(MAKE) docs helm node rehearsal matrix
+	$(MAKE) docs helm node rehearsal matrix release
+	POLICYD_SAMPLE=1 $(MAKE) release-trials
 
 node: build            # on a real single-node Kubernetes, built the first time (minutes): installs, disruptions; as root
 	$(RUN)python -m tests.node.programs
@@ -89,6 +90,12 @@ rehearsal: build       # the same with a registry of this machine, then verify; 
 	$(RUN)python -m tools.image --plugin https://example.com/policyd
 	tests/node/cluster/programs.sh helm registry crane cosign krew
 	POLICYD_REHEARSAL=1 $(RUN)python -m pytest -p tests.e2e.required tests/publishing -v
+
+release: build         # dist/: the wheels and the source distribution; VERSION=1.2.3 checks, tags and writes notes
+	$(RUN)python -m tools.release $(if $(VERSION),--version $(VERSION)) $(OPTIONS)
+
+release-trials: build  # installs and runs the wheels of dist/ on minimal Debians and, with QEMU, on ARM; as root
+	$(RUN)python -m tools.release.trials $(TRIALS)
 
 audit: build           # known vulnerabilities of what is locked; needs a database of them on the network
 	$(RUN)python -m tools.supply.audit

@@ -12,13 +12,15 @@ def test_the_locks_agree_with_pyproject() -> None:
     hint = "run: python -m tools.supply.locks"
     assert list(locks.problems(settings.LOCK, settings.dependencies())) == [], hint
     assert list(locks.problems(locks.DEVELOPMENT, settings.development())) == [], hint
+    assert list(locks.problems(locks.RELEASE, settings.release())) == [], hint
     assert list(locks.differences()) == [], hint
 
 
-def test_both_locks_are_for_both_machines() -> None:
+def test_the_locks_are_for_both_machines() -> None:
     """Compiled wheels have a hash each."""
-    for lock in (settings.LOCK, locks.DEVELOPMENT):
-        _, _, rest = lock.read_text().partition("\norjson==")
+    compiled = {settings.LOCK: "orjson", locks.DEVELOPMENT: "orjson", locks.RELEASE: "ziglang"}
+    for lock, package in compiled.items():
+        _, _, rest = lock.read_text().partition(f"\n{package}==")
         assert rest.split("\n", 3)[1].strip().startswith("--hash=sha256:")
         assert rest.split("\n", 3)[2].strip().startswith("--hash=sha256:")
 

@@ -118,7 +118,12 @@ def build(
     """Make the files of one image below ``root``; the image, and its bill of materials."""
     cache = settings.BUILD
     others = wheels.locked(cache / "wheels", platform)
-    archives = debian.download(cache / f"debian-{platform.architecture}", platform)
+    packages_of = cache / f"debian-{platform.architecture}"
+    archives = debian.download(
+        packages_of,
+        [f"{name}:{platform.architecture}" for name in settings.PACKAGES],
+        debian.options_for(packages_of / "apt", platform.architecture),
+    )
     packages = debian.unpack(archives, root)
     tree.system(root)
     image = oci.Image(

@@ -4,7 +4,7 @@ import hashlib
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,32 +32,42 @@ class Package:
     sha256: str = ""
 
 
-def download(folder: Path, platform: settings.Platform) -> list[Path]:
-    """The newest version of each package; for amd64 the lists are those of this machine."""
+OWN = ("-o", "APT::Sandbox::User=root", "-o", "APT::Default-Release=")
+
+
+def options_for(folder: Path, architecture: str) -> list[str]:
+    """The options of apt for packages of an architecture; those of this machine's own are in its
+    lists, for others the lists are downloaded to ``folder``.
+    """
+    if architecture == settings.AMD64.architecture:
+        return [*OWN]
+    options = [*OWN, *_lists(folder, architecture)]
+    apt([*options, "update"], folder)
+    return options
+
+
+def download(folder: Path, names: Sequence[str], options: Sequence[str] = OWN) -> list[Path]:
+    """The newest version of each package that the lists of this machine have, or those that the
+    options of apt name.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    names = [f"{name}:{platform.architecture}" for name in settings.PACKAGES]
-    options = ["-o", "APT::Sandbox::User=root", "-o", "APT::Default-Release="]
-    if platform is not settings.AMD64:
-        options += _lists(folder / "apt", platform.architecture)
-        _apt([*options, "update"], folder)
     with tempfile.TemporaryDirectory() as empty:  # apt does not list what is in the folder already
-        listed = _apt([*options, "--print-uris", "download", *names], Path(empty))
+        listed = apt([*options, "--print-uris", "download", *names], Path(empty))
     wanted = {line.split()[1] for line in listed.splitlines() if line.startswith("'")}
     if len(wanted) != len(names):
-        raise SystemExit(f"the package lists do not have all of {', '.join(settings.PACKAGES)}")
+        raise SystemExit(f"the package lists do not have all of {', '.join(names)}")
     for each in folder.glob("*.deb"):
         if each.name not in wanted:
             each.unlink()
     missing = wanted - {each.name for each in folder.glob("*.deb")}
     if missing:
-        _apt([*options, "download", *names], folder)
+        apt([*options, "download", *names], folder)
     return sorted(folder.glob("*.deb"))
 
 
 def unpack(archives: list[Path], root: Path) -> list[Package]:
     """Unpack the archives without what a server does not use, and record each for scanners."""
-    _merged_usr(root)
-    packages = [_unpacked(archive, root) for archive in archives]
+    packages = unpack_all(archives, root)
     library = root / "usr/lib" / f"python{settings.PYTHON}"
     for folder, patterns in ((root, settings.UNUSED_FILES), (library, settings.UNUSED_MODULES)):
         for pattern in patterns:
@@ -82,6 +92,12 @@ def _lists(folder: Path, architecture: str) -> list[str]:
     return [part for name, value in values.items() for part in ("-o", f"{name}={value}")]
 
 
+def unpack_all(archives: list[Path], root: Path) -> list[Package]:
+    """Unpack the archives as they are."""
+    _merged_usr(root)
+    return [_unpacked(archive, root) for archive in archives]
+
+
 def remove(path: Path) -> None:
     """Delete a file, a link or a folder."""
     if path.is_dir() and not path.is_symlink():
@@ -90,7 +106,8 @@ def remove(path: Path) -> None:
         path.unlink()
 
 
-def _apt(arguments: list[str], folder: Path) -> str:
+def apt(arguments: list[str], folder: Path) -> str:
+    """What apt-get prints."""
     done = subprocess.run(
         ["apt-get", "-qq", *arguments],
         cwd=folder,

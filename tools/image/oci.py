@@ -48,12 +48,17 @@ class Image:
 
 def layer(what: str, root: Path, entries: Iterable[Path], epoch: int) -> Layer:
     """A layer of these files, links and folders (without what is in them) below ``root``."""
+    raw = archived(root, entries, epoch)
+    return Layer(what, _digest(raw), gzip.compress(raw, 9, mtime=0), len(raw))
+
+
+def archived(root: Path, entries: Iterable[Path], epoch: int) -> bytes:
+    """A tar archive of them, of root, sorted and dated."""
     written = io.BytesIO()
     with tarfile.open(fileobj=written, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for path in sorted(set(entries)):
             _add(archive, path, str(path.relative_to(root)), epoch)
-    raw = written.getvalue()
-    return Layer(what, _digest(raw), gzip.compress(raw, 9, mtime=0), len(raw))
+    return written.getvalue()
 
 
 def write(images: Sequence[Image], archive: Path) -> dict[str, str]:

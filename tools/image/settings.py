@@ -133,6 +133,11 @@ def development() -> list[str]:
     return [*dependencies(), *_project()["optional-dependencies"]["dev"]]
 
 
+def release() -> list[str]:
+    """What `make release` runs."""
+    return list(_project()["optional-dependencies"]["release"])
+
+
 def _project() -> dict[str, Any]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return dict(project)

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +92,7 @@ def locked(folder: Path, platform: settings.Platform) -> list[Path]:
     kept = folder / f"{key}-{platform.machine}"
     if not kept.exists():
         partial = kept.with_suffix(".part")
-        _pip(
+        pip(
             ["download", "-q", "--no-deps", "--require-hashes", "-r", settings.LOCK, "-d", partial],
             platform.machine,
         )
@@ -127,18 +127,21 @@ def _resolved(machine: str, requirements: list[str], same: Iterable[str]) -> lis
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as constraints:
         constraints.write("\n".join(same))
         constraints.flush()
-        report = _pip(["install", *options, "-c", constraints.name], machine, requirements)
+        report = pip(["install", *options, "-c", constraints.name], machine, requirements)
     entries: list[dict[str, Any]] = json.loads(report)["install"]
     return entries
 
 
-def _pip(
-    arguments: list[Any], machine: str = "x86_64", requirements: list[str] | None = None
+def pip(
+    arguments: list[Any],
+    machine: str = "x86_64",
+    requirements: Sequence[str] = (),
+    python: str = settings.PYTHON,
 ) -> str:
-    """pip for the Python of the image, whatever Python runs this."""
-    target = ["--only-binary=:all:", "--python-version", settings.PYTHON, "--implementation", "cp"]
+    """pip for the Python of the image or another one, whatever Python runs this."""
+    target = ["--only-binary=:all:", "--python-version", python, "--implementation", "cp"]
     target += [f"--platform={each}" for each in _PLATFORMS[machine]]
-    command = [sys.executable, "-m", "pip", *map(str, arguments), *target, *(requirements or [])]
+    command = [sys.executable, "-m", "pip", *map(str, arguments), *target, *requirements]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise SystemExit("pip failed; its messages are above")

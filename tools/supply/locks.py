@@ -1,10 +1,11 @@
-"""Locks: exact versions and hashes of what the image has, and of what development and CI install.
+"""Locks: exact versions and hashes of what the image has, of what development and CI install, and
+of what `make release` runs.
 
-    python -m tools.supply.locks           write both again, with the newest versions
+    python -m tools.supply.locks           write all again, with the newest versions
     python -m tools.supply.locks --check   print what a lock lacks; the exit status is 1 if it does
 
 ``tools/build`` installs the lock of development with ``pip --require-hashes``, so that CI tests
-today what it tested yesterday, and nothing that somebody published since. Both locks have wheels
+today what it tested yesterday, and nothing that somebody published since. All locks have wheels
 of Python 3.11 for amd64 and arm64; ``tools/build`` installs without a lock on other Pythons, and
 while pyproject.toml asks for what the lock lacks. Imports only what Python has: it runs before
 anything is installed.
@@ -19,7 +20,8 @@ from pathlib import Path
 from tools.image import settings, wheels
 
 DEVELOPMENT = Path(__file__).with_name("development.lock")
-_HEADING = "# The versions of development and CI. Written by: python -m tools.supply.locks"
+RELEASE = Path(__file__).with_name("release.lock")
+_HEADING = "# The versions of {}. Written by: python -m tools.supply.locks"
 _LOCKED = re.compile(r"^([A-Za-z0-9._-]+)==([^ ]+)", re.MULTILINE)
 _REQUIRED = re.compile(r"^([A-Za-z0-9._-]+)(\[[^]]*\])?(.*)$")
 _BOUND = re.compile(r"(>=|==|<)(\d+(?:\.\d+)*)(\.\*)?")
@@ -32,13 +34,22 @@ def main() -> None:
     if parser.parse_args().check:
         missing = [*problems(settings.LOCK, settings.dependencies())]
         missing += problems(DEVELOPMENT, settings.development())
+        missing += problems(RELEASE, settings.release())
         missing += differences()
         print("\n".join(missing) or "the locks agree with pyproject.toml")
         sys.exit(bool(missing))
     settings.LOCK.write_text(wheels.lock(), encoding="utf-8")
     same = [f"{name}=={version}" for name, version in locked(settings.LOCK).items()]
-    text = wheels.lock([*settings.development(), "pip"], same, _HEADING)
+    heading = _HEADING.format("development and CI")
+    text = wheels.lock([*settings.development(), "pip"], same, heading)
     DEVELOPMENT.write_text(text, encoding="utf-8")
+    write_release()
+
+
+def write_release() -> None:
+    """Write the lock of `make release` again."""
+    text = wheels.lock(settings.release(), heading=_HEADING.format("`make release`"))
+    RELEASE.write_text(text, encoding="utf-8")
 
 
 def locked(file: Path) -> dict[str, str]:

@@ -9,6 +9,7 @@ import ssl
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Sequence
 from typing import Any
 
 POLICYD = [sys.executable, "-P", "-W", "error", "-m", "policyd"]  # -P: not of the source tree
@@ -34,8 +35,13 @@ def main() -> None:
     """Raise an error if anything fails."""
     policies = sys.argv[1]
     subprocess.run([*POLICYD, "test", policies], check=True)
+    denies(POLICYD, policies)
+
+
+def denies(policyd: list[str], policies: str, tls: Sequence[str] = ("--self-signed",)) -> None:
+    """Start a server by this command; raise SystemExit unless it denies a Pod."""
     where = ["--bind", "127.0.0.1:0", "--admin-bind", "127.0.0.1:0", "--drain", "0s"]
-    command = [*POLICYD, "serve", "-p", policies, "--self-signed", *where]
+    command = [*policyd, "serve", "-p", policies, *tls, *where]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
             response = _answer(server)

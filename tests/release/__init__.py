@@ -1,0 +1,1 @@
+"""Tests of what ``make release`` writes; ``make release-trials`` tries whole wheels."""

@@ -1,0 +1,94 @@
+"""The command: see the package."""
+
+import argparse
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.release import archives, checks, compiling, headers, notes, programs, settings, tagging
+from tools.release.settings import DIST, Target
+from tools.supply import locks
+
+
+def main() -> None:
+    """Build what is asked for; with a version, check it first and tag it last."""
+    parser = argparse.ArgumentParser(prog="python -m tools.release")
+    parser.add_argument("--version", help="the version to release and to tag")
+    parser.add_argument(
+        "--only",
+        action="append",
+        type=_target,
+        metavar="PYTHON-MACHINE",
+        help="such as 3.13-aarch64",
+    )
+    parser.add_argument(
+        "--headers", action="append", default=[], metavar="PYTHON=DIR",
+        help="headers of a Python that Debian does not have, such as 3.12=/usr/include/python3.12",
+    )  # fmt: skip
+    arguments = parser.parse_args()
+    version, given = arguments.version, headers.parse(arguments.headers)
+    if version and arguments.only:
+        parser.error("--only builds a part of a release, and that is not tagged")
+    changes = tagging.check(version) if version else ""
+    began = time.monotonic()
+    built, missing = build(arguments.only or settings.targets(), given)
+    (DIST / notes.SUMS).write_text(notes.sums(built.files), encoding="utf-8")
+    if version:
+        text = notes.text(version, changes, built.files, built.sources, missing)
+        (DIST / notes.NOTES).write_text(text, encoding="utf-8")
+        tagging.tag(version, changes)
+        print(f"tagged v{version}")
+    print(f"{len(built.files)} files in {DIST} after {time.monotonic() - began:.0f} s")
+
+
+def _target(text: str) -> Target:
+    found = {str(each): each for each in settings.targets()}
+    if text not in found:
+        raise argparse.ArgumentTypeError(f"{text}: expected one of {', '.join(found)}")
+    return found[text]
+
+
+@dataclass(slots=True)
+class Built:
+    """The files in dist/, and what they were made with."""
+
+    files: list[Path]
+    sources: list[str]
+
+
+def build(wanted: list[Target], given: dict[str, Path]) -> tuple[Built, list[Target]]:
+    """Write dist/ again; also return the targets without headers."""
+    tools = programs.installed()
+    epoch, missing = settings.epoch(), []
+    shutil.rmtree(DIST, ignore_errors=True)
+    DIST.mkdir()
+    with tempfile.TemporaryDirectory(prefix="policyd-release-") as scratch:
+        sdist, plain = archives.plain(Path(scratch))
+        built = Built(
+            [archives.sdist(sdist, DIST, epoch)],
+            [f"ziglang {locks.locked(settings.LOCK)['ziglang']}"],
+        )
+        for target in wanted:
+            found = headers.find(target, given)
+            if found is None:
+                print(f"{target}: no headers; give --headers {target.python}=DIR", flush=True)
+                missing.append(target)
+                continue
+            began = time.monotonic()
+            modules = compiling.modules(target, found, tools / "python-zig")
+            wheel = archives.wheel(plain, modules, target, DIST, epoch)
+            checks.check(wheel, target, tools / "auditwheel")
+            built.files.append(wheel)
+            built.sources.append(f"{found.source} ({target.machine})")
+            took = time.monotonic() - began
+            print(
+                f"{wheel.name}: {wheel.stat().st_size / 1e6:.2f} MB after {took:.0f} s", flush=True
+            )
+    checks.check_metadata(built.files, tools / "twine")
+    return built, missing
+
+
+if __name__ == "__main__":
+    main()
