@@ -6,7 +6,8 @@
     python -m tools.release.trials     try what is in dist/ (`make release-trials`, as root)
 
 Zig's C compiler, which PyPI has, compiles for every machine and an old glibc. The headers of each
-Python are those of Debian's packages. Files are sorted and dated, so that the same commit, compiler
-and headers give the same bytes anywhere. docs/develop/release.md is the checklist of the one who releases.
+Python come from Debian's packages. Files are sorted and dated, so that the same commit, compiler
+and headers give the same bytes anywhere. docs/develop/release.md is the checklist.
+
 The layers: ``settings`` -> ``suites`` -> ``headers`` -> ``compiling`` -> ``archives`` -> ``notes``.
 """
