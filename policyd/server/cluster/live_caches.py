@@ -38,7 +38,7 @@ class LiveCaches:
     """
 
     def __init__(self, client: "ClusterClient", timeout: float, log: Log) -> None:
-        from policyd.cluster.caches.cached_lookups import CachedLookups
+        from policyd.cluster.cached.lookups import CachedLookups
 
         self.lookups: CachedLookups = CachedLookups(client)
         self.client = client
@@ -103,7 +103,7 @@ class LiveCaches:
             await following.run(reflector)
 
     async def _follow_params(self, wanted: WantedParams, following: Following) -> None:
-        from policyd.cluster.caches.cached_lookups import CachedParams
+        from policyd.cluster.cached.lookups import CachedParams
 
         async for resource in self._served(wanted, following):
             if not isinstance(resource, Failure):
@@ -112,7 +112,7 @@ class LiveCaches:
                 await following.run(cached.reflector)
 
     async def _follow_reads(self, wanted: WantedReads, following: Following) -> None:
-        from policyd.cluster.caches.cached_reads import ReadList
+        from policyd.cluster.cached.reads import ReadList
 
         async for resource in self._served(wanted, following):
             if isinstance(resource, Failure):
