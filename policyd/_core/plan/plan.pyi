@@ -27,7 +27,7 @@ class Subject:
         authorizer: Any = None,
         within: str = "",
         unreadable: str = "",
-        reads: Callable[[Any], Any] | None = None,
+        reads: Callable[[Any, bool], Any] | None = None,
     ) -> None: ...
     @property
     def request(self) -> Any: ...
@@ -59,7 +59,7 @@ def subject_of(
     within: str,
     kind: tuple[str, str, str],
     go_types: _GoTypes,
-    reads: Callable[[Any], Any] | None,
+    reads: Callable[[Any, bool], Any] | None,
 ) -> Subject: ...
 def typing_of(go_types: _GoTypes, roots: tuple[tuple[Any, tuple[str, str, str]], ...]) -> Any: ...
 
@@ -73,7 +73,7 @@ class Frame:
         used: Container[str],
         typed: bool = False,
         params_kind: tuple[str, str, str] | None = None,
-        reads: tuple[tuple[int, Any], ...] = (),
+        reads: tuple[tuple[int, Any, bool], ...] = (),
     ) -> None: ...
     @property
     def uses_authorizer(self) -> bool: ...

@@ -70,8 +70,9 @@ cdef class Subject:
     it or raises Unanswered. ``authorizer`` checks access for the variable of that name (see
     ``lib/authz.pxd``); None: there is none. ``within`` is the path of the object in the object of
     the request ("" or the path of a pod template). ``reads`` is called with each read that a policy
-    uses and returns its list, map or CelError. ``unreadable`` says why the review cannot be
-    evaluated ("": it can): each policy that matches fails once its matchConditions hold.
+    uses, and whether it is only read by key, and returns its list, map or CelError. ``unreadable``
+    says why the review cannot be evaluated ("": it can): each policy that matches fails once its
+    matchConditions hold.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ cdef class Subject:
         str unreadable not None="",
         reads=None,
     ):
-        #: (Any, Any, Any, Any, Any, Any, str, str, Callable[[Any], Any] | None) -> None
+        #: (Any, Any, Any, Any, Any, Any, str, str, Callable[[Any, bool], Any] | None) -> None
         self.object = object
         self.old_object = old_object
         self.made_request = request
@@ -168,7 +169,7 @@ def subject_of(
     go_types not None,
     reads,
 ):
-    #: (Hit, Any, Any, AdmissionRequest, Any, Any, str, tuple[str, str, str], _GoTypes, Callable[[Any], Any] | None) -> Subject
+    #: (Hit, Any, Any, AdmissionRequest, Any, Any, str, tuple[str, str, str], _GoTypes, Callable[[Any, bool], Any] | None) -> Subject
     """The Subject of policies matched by ``hit``. ``request`` is the one ``sent``; policies see the
     kind and resource that they match in it. ``kind`` is that of the objects, ``go_types`` are the
     types of what is read of Go's values.
@@ -222,7 +223,7 @@ cdef class Frame:
         tuple params_kind=None,
         tuple reads=(),
     ):
-        #: (int, dict[str, int], int, Container[str], bool, tuple[str, str, str] | None, tuple[tuple[int, Any], ...]) -> None
+        #: (int, dict[str, int], int, Container[str], bool, tuple[str, str, str] | None, tuple[tuple[int, Any, bool], ...]) -> None
         if tuple(names)[: len(ROOTS)] != ROOTS:
             raise ValueError(f"the first slots must be those of {ROOTS}")
         self.others = [MISSING] * (slots - len(ROOTS))
@@ -302,8 +303,8 @@ cdef class Plan:
         if self.frame.uses_authorizer:
             self.authorize(slots, subject)
         if self.frame.reads:
-            for slot, read in self.frame.reads:
-                slots[slot] = subject.reads(read)
+            for slot, read, keyed in self.frame.reads:
+                slots[slot] = subject.reads(read, keyed)
         return 0
 
     cdef Activation next_activation(self, Subject subject, object params, int64_t deadline):

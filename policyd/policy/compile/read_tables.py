@@ -6,6 +6,7 @@ from bisect import bisect_left, insort
 from typing import Protocol
 
 from policyd._core.values.errors import CelError
+from policyd._core.values.types import KeyedMap
 from policyd.json_types import JSONObject
 from policyd.policy.compile.params import ParamStore
 from policyd.policy.compile.reads import CompiledRead
@@ -14,7 +15,8 @@ from policyd.policy.model.reads import SAME
 
 # Namespace and name of an object.
 ObjectKey = tuple[str, str]
-Shown = list[JSONObject] | dict[str, list[JSONObject]]
+Index = dict[str, list[JSONObject]]
+Shown = list[JSONObject] | Index | KeyedMap
 
 
 class ReadingRequest(Protocol):
@@ -36,7 +38,7 @@ class ReadSource(Protocol):
 
 
 class ReadTable:
-    """The objects of one read. Lists that it has shown are never changed: a change makes new ones."""
+    """The objects of one read. Lists that it has shown never change: new ones replace them."""
 
     def __init__(self, read: CompiledRead, resource: tuple[str, str], *, namespaced: bool) -> None:
         self.read = read
@@ -46,11 +48,13 @@ class ReadTable:
         # Whether there is a part for each namespace.
         self.divided = namespaced and read.namespace == SAME
         self.failed: dict[ObjectKey, str] = {}  # objects whose key is an error
+        self.changes = 0
         self._parts: dict[str, _Part] = {}
 
     def put(self, key: ObjectKey, found: JSONObject | None) -> None:
         """Add or replace an object; None removes it."""
         read, place = self.read, key[0] if self.divided else ""
+        self.changes += 1
         self.failed.pop(key, None)
         part = self._parts.get(place)
         if part is not None:
@@ -67,8 +71,10 @@ class ReadTable:
             part = self._parts[place] = _Part(indexed=read.key is not None)
         part.add(key, found, keys)
 
-    def shown_to(self, request: ReadingRequest) -> Shown | CelError:
-        """Return what a request sees: everything but its own object, unless the read keeps it."""
+    def shown_to(self, request: ReadingRequest, *, keyed: bool = False) -> Shown | CelError:
+        """Return what a request sees: everything but its own object, unless the read keeps it.
+        ``keyed``: it looks up keys and does nothing else, so that an index need not be copied.
+        """
         place = request.namespace if self.divided else ""
         if self.divided and not place:
             return CelError(
@@ -79,7 +85,7 @@ class ReadTable:
         if part is None:
             return {} if self.read.key is not None else []
         own = None if self.read.include_self else self._own(request)
-        return part.shown(own)
+        return part.shown(own, keyed)
 
     def _own(self, request: ReadingRequest) -> ObjectKey | None:
         group, _, resource = request.resource
@@ -94,7 +100,7 @@ class _Part:
     def __init__(self, *, indexed: bool) -> None:
         self._order: list[ObjectKey] = []
         self._objects: dict[ObjectKey, tuple[JSONObject, tuple[str, ...]]] = {}
-        self._index: dict[str, list[JSONObject]] | None = {} if indexed else None
+        self._index: Index | None = {} if indexed else None
         # The objects of each key, in order.
         self._members: dict[str, list[ObjectKey]] = {}
         self._list: list[JSONObject] | None = None
@@ -124,7 +130,7 @@ class _Part:
             self._members[each].remove(key)
             self._renew(self._index, each)
 
-    def shown(self, own: ObjectKey | None) -> Shown:
+    def shown(self, own: ObjectKey | None, keyed: bool) -> Shown:
         """Return the objects without ``own``."""
         hidden = None if own is None else self._objects.get(own)
         index = self._index
@@ -136,16 +142,14 @@ class _Part:
             return [each for each in self._list if each is not hidden[0]]
         if hidden is None or not hidden[1]:
             return index
-        left = {**index}
-        for key in hidden[1]:
-            others = [each for each in index[key] if each is not hidden[0]]
-            if others:
-                left[key] = others
-            else:
-                del left[key]
-        return left
+        left = {
+            key: [each for each in index[key] if each is not hidden[0]] or None for key in hidden[1]
+        }
+        if keyed:
+            return KeyedMap(left, index)
+        return {key: found for key, found in {**index, **left}.items() if found is not None}
 
-    def _renew(self, index: dict[str, list[JSONObject]], key: str) -> None:
+    def _renew(self, index: Index, key: str) -> None:
         members = self._members[key]
         if members:
             index[key] = [self._objects[each][0] for each in members]
