@@ -163,7 +163,15 @@ class ConfigMapPolicies:
         def check(edit: "PolicyEdit", deadline: int) -> "EditFindings":
             return check_apart(edit, deadline, fetch, limits)
 
-        return EditGate(check, find, self._log, count, namespace=self.namespace, selector=selector)
+        return EditGate(
+            check,
+            find,
+            self._log,
+            count,
+            namespace=self.namespace,
+            selector=selector,
+            access=None if cluster is None else cluster.caches.client,
+        )
 
     def start(
         self, store: Store, stop: asyncio.Event, watches: WatchSupervisor
