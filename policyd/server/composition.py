@@ -115,6 +115,7 @@ class Server:
             mendable=() if self.cluster is None else (MISSING_SCHEMA,),
             allow_empty=settings.allow_empty,
             last_good=self.config_maps.last_good(self._restore),
+            prepare=None if self.cluster is None else self.cluster.caches.prepare,
         )
         if certificate is None and self.cluster is not None:
             certificate = self.cluster.pair

@@ -47,9 +47,7 @@ class StructValue:
 
 @final
 class KeyedMap:
-    def __init__(
-        self, first: dict[str, list[Any] | None], rest: dict[str, list[Any]]
-    ) -> None: ...
+    def __init__(self, first: dict[str, list[Any] | None], rest: dict[str, list[Any]]) -> None: ...
 
 @final
 class MapKey:

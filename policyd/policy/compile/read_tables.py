@@ -7,6 +7,7 @@ from typing import Protocol
 
 from policyd._core.values.errors import CelError
 from policyd._core.values.types import KeyedMap
+from policyd.bounded_text import bounded
 from policyd.json_types import JSONObject
 from policyd.policy.compile.params import ParamStore
 from policyd.policy.compile.reads import CompiledRead
@@ -17,6 +18,10 @@ from policyd.policy.model.reads import SAME
 ObjectKey = tuple[str, str]
 Index = dict[str, list[JSONObject]]
 Shown = list[JSONObject] | Index | KeyedMap
+# Characters that are kept of an error of a key: it may quote the object.
+MAX_ERROR_CHARS = 200
+# About what an object takes in a table, and each of its keys beside its characters.
+_OBJECT_BYTES, _KEY_BYTES = 200, 450
 
 
 class ReadingRequest(Protocol):
@@ -49,6 +54,7 @@ class ReadTable:
         self.divided = namespaced and read.namespace == SAME
         self.failed: dict[ObjectKey, str] = {}  # objects whose key is an error
         self.changes = 0
+        self.bytes = 0  # about what the table takes beside the objects
         self._parts: dict[str, _Part] = {}
 
     def put(self, key: ObjectKey, found: JSONObject | None) -> None:
@@ -58,18 +64,23 @@ class ReadTable:
         self.failed.pop(key, None)
         part = self._parts.get(place)
         if part is not None:
-            part.remove(key)
+            self.bytes -= part.remove(key)
         if found is None or (read.place and key[0] != read.place) or not read.selects(found):
             if part is not None and not part:
                 del self._parts[place]
             return
         keys = read.keys_of(found)
         if isinstance(keys, CelError):
-            self.failed[key] = keys.message
+            self.failed[key] = bounded(keys.message, MAX_ERROR_CHARS)
             return
         if part is None:
             part = self._parts[place] = _Part(indexed=read.key is not None)
-        part.add(key, found, keys)
+        self.bytes += part.add(key, found, keys)
+
+    def settle(self) -> None:
+        """Bring the indexes up to date now, so that no request has to."""
+        for each in self._parts.values():
+            each.settle()
 
     def shown_to(self, request: ReadingRequest, *, keyed: bool = False) -> Shown | CelError:
         """Return what a request sees: everything but its own object, unless the read keeps it.
@@ -103,37 +114,57 @@ class _Part:
         self._index: Index | None = {} if indexed else None
         # The objects of each key, in order.
         self._members: dict[str, list[ObjectKey]] = {}
+        self._outdated: set[str] = set()  # keys whose list is not made yet
         self._list: list[JSONObject] | None = None
 
     def __bool__(self) -> bool:
         return bool(self._objects)
 
-    def add(self, key: ObjectKey, found: JSONObject, keys: tuple[str, ...]) -> None:
+    def add(self, key: ObjectKey, found: JSONObject, keys: tuple[str, ...]) -> int:
+        """Add an object; return about how many bytes its entries take."""
         self._objects[key] = found, keys
         self._list = None
         if self._index is None:
             insort(self._order, key)
-            return
         for each in keys:
             insort(self._members.setdefault(each, []), key)
-            self._renew(self._index, each)
+        self._outdated.update(keys)
+        return _entry_bytes(keys)
 
-    def remove(self, key: ObjectKey) -> None:
+    def remove(self, key: ObjectKey) -> int:
+        """Remove an object; return what ``add`` returned for it, or 0 if it is not there."""
         former = self._objects.pop(key, None)
         if former is None:
-            return
+            return 0
         self._list = None
+        keys = former[1]
         if self._index is None:
             del self._order[bisect_left(self._order, key)]
+        for each in keys:
+            members = self._members[each]
+            del members[bisect_left(members, key)]
+        self._outdated.update(keys)
+        return _entry_bytes(keys)
+
+    def settle(self) -> None:
+        """Make the lists of keys that have other objects than before."""
+        index = self._index
+        if index is None:
             return
-        for each in former[1]:
-            self._members[each].remove(key)
-            self._renew(self._index, each)
+        for key in self._outdated:
+            members = self._members[key]
+            if members:
+                index[key] = [self._objects[each][0] for each in members]
+            else:
+                del self._members[key]
+                index.pop(key, None)
+        self._outdated.clear()
 
     def shown(self, own: ObjectKey | None, keyed: bool) -> Shown:
         """Return the objects without ``own``."""
         hidden = None if own is None else self._objects.get(own)
         index = self._index
+        self.settle()
         if index is None:
             if self._list is None:
                 self._list = [self._objects[key][0] for key in self._order]
@@ -149,12 +180,9 @@ class _Part:
             return KeyedMap(left, index)
         return {key: found for key, found in {**index, **left}.items() if found is not None}
 
-    def _renew(self, index: Index, key: str) -> None:
-        members = self._members[key]
-        if members:
-            index[key] = [self._objects[each][0] for each in members]
-        else:
-            del index[key], self._members[key]
+
+def _entry_bytes(keys: tuple[str, ...]) -> int:
+    return _OBJECT_BYTES + sum(_KEY_BYTES + len(each) for each in keys)
 
 
 class KnownReads:

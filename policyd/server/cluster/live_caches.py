@@ -6,8 +6,10 @@ the permission to follow it, each namespace or param is looked up when a request
 never looked up.
 """
 
+import asyncio
 import random
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from policyd._core.lib.authorization import Failure
@@ -20,13 +22,17 @@ from policyd.admission.lookups.wanted import (
 )
 from policyd.observability.logs import Log
 from policyd.observability.metrics.scrape import CacheState
-from policyd.server.cluster.followed_lists import FollowedLists, Following
+from policyd.server.cluster.followed_lists import FIRST_LIST_SECONDS, FollowedLists, Following
 
 if TYPE_CHECKING:
     from policyd.cluster.client import ClusterClient
     from policyd.cluster.objects import ObjectClient
     from policyd.policy.kinds.served_resource import Served
 
+# How often a set of policies that waits for its reads looks whether they are known.
+PREPARED_SECONDS = 0.05
+# Seconds until objects of reads are listed again that took too much memory: there may be fewer.
+FULL_SECONDS = (300.0, 600.0)
 # Seconds until the resource of a kind is looked up again that the cluster does not serve.
 KIND_SECONDS = (1.0, 5.0)
 
@@ -36,10 +42,12 @@ class LiveCaches:
     ``client`` for what they do not have.
     """
 
-    def __init__(self, client: "ClusterClient", timeout: float, log: Log) -> None:
+    def __init__(
+        self, client: "ClusterClient", timeout: float, log: Log, max_read_bytes: int
+    ) -> None:
         from policyd.cluster.cached import CachedLookups
 
-        self.lookups: CachedLookups = CachedLookups(client)
+        self.lookups: CachedLookups = CachedLookups(client, max_read_bytes)
         self.client = client
         self._timeout = timeout
         self._objects: ObjectClient | None = None
@@ -62,6 +70,18 @@ class LiveCaches:
         self.params.want(wanted.params)
         self.lookups.reads.want(wanted.reads)
         self.reads.want(wanted.reads)
+
+    async def prepare(self, policies: Any) -> None:
+        """Follow also what the reads of this CompiledPolicySet need, which is to come into use,
+        until that is known, or why it is not: at most as long as readiness waits.
+        """
+        wanted = wanted_lookups(policies).reads
+        new = self.lookups.reads.expect(wanted)
+        self.reads.want(self.reads.wanted | wanted)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FIRST_LIST_SECONDS):
+                while not await self.lookups.reads.fill(new):
+                    await asyncio.sleep(PREPARED_SECONDS)
 
     def waiting(self) -> list[str]:
         """What readiness waits for."""
@@ -117,9 +137,14 @@ class LiveCaches:
             if isinstance(resource, Failure):
                 self.lookups.reads.failed(wanted, resource.why)
                 continue
-            listed = ReadList(self.objects(), resource, wanted)
-            self.lookups.reads.add(listed)
-            await following.run(listed.reflector)
+            cached = self.lookups.reads
+            listed = ReadList(self.objects(), resource, wanted, cached)
+            cached.add(listed)
+            await following.run(listed.reflector, until=listed.is_full)
+            if listed.full:
+                cached.failed(wanted, listed.problem)
+                following.nothing(listed.problem, lost=True)
+                await following.pause(random.uniform(*FULL_SECONDS))  # noqa: S311 - a pause
 
     async def _served(
         self, wanted: WantedParams | WantedReads, following: Following
