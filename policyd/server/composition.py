@@ -231,9 +231,8 @@ class Server:
         self._certified.set()
 
     def _exposition(self, in_flight: InFlight) -> MetricsRenderer:
-        connections = {"reviews": self.connections, "admin": self.admin_connections}
-        if self.settings.server == "hypercorn":
-            connections.clear()  # it does not report its own
+        own = self.settings.server != "hypercorn"  # that does not report its own
+        connections = {"reviews": self.connections, "admin": self.admin_connections} if own else {}
         return Exposition(
             self.recorder,
             self.store,
@@ -243,6 +242,7 @@ class Server:
             log_lines_lost=lambda: 0 if self._writer is None else self._writer.lost,
             connections=connections,
             caches=self.config_maps.states,
+            reads=self.config_maps.read_states,
         )
 
     def _version(self) -> KubernetesVersion:

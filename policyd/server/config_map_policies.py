@@ -13,7 +13,7 @@ from policyd.config import Settings
 from policyd.controllers.waiting import until_any
 from policyd.errors import PolicyError
 from policyd.observability.logs import Log
-from policyd.observability.metrics.scrape import CacheState
+from policyd.observability.metrics.scrape import CacheState, ReadState
 from policyd.observability.throttle import LineLimit
 from policyd.option_values import ConfigMapName
 from policyd.server.cluster.own_namespace import known_namespace, own_namespace
@@ -125,6 +125,10 @@ class ConfigMapPolicies:
             for name, each in lists.items()
             if each is not None
         }
+
+    def read_states(self) -> Mapping[str, ReadState]:
+        """What metrics show of the kinds that policies read."""
+        return {} if self._cluster is None else self._cluster.caches.read_states()
 
     def edit_gate(
         self,

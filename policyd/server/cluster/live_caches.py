@@ -21,10 +21,11 @@ from policyd.admission.lookups.wanted import (
     wanted_lookups,
 )
 from policyd.observability.logs import Log
-from policyd.observability.metrics.scrape import CacheState
+from policyd.observability.metrics.scrape import CacheState, ReadState
 from policyd.server.cluster.followed_lists import FIRST_LIST_SECONDS, FollowedLists, Following
 
 if TYPE_CHECKING:
+    from policyd.cluster.cached_reads import ReadList
     from policyd.cluster.client import ClusterClient
     from policyd.cluster.objects import ObjectClient
     from policyd.policy.kinds.served_resource import Served
@@ -95,6 +96,28 @@ class LiveCaches:
             "params": self.params.state,
             "reads": self.reads.state,
         }
+
+    def read_states(self) -> Mapping[str, ReadState]:
+        """What metrics show of each kind that policies read, such as Ingress.v1.networking.k8s.io,
+        whatever its scopes.
+        """
+        cached = self.lookups.reads
+        lists: dict[tuple[str, str], list[ReadList | None]] = {}
+        for named, listed in cached.in_use():
+            lists.setdefault(named, []).append(listed)
+        found: dict[str, ReadState] = {}
+        for (api_version, kind), all_of_it in sorted(lists.items()):
+            group, _, version = api_version.rpartition("/")
+            known = [each for each in all_of_it if each is not None]
+            found[f"{kind}.{version}.{group}".removesuffix(".")] = ReadState(
+                sum(map(len, known)),
+                sum(each.bytes for each in known),
+                sum(each.key_errors for each in known),
+                cached.events[api_version, kind],
+                max((each.reflector.staleness for each in known), default=0.0),
+                len(known) == len(all_of_it),
+            )
+        return found
 
     def objects(self) -> "ObjectClient":
         """The client that follows lists, made when it is first needed."""
