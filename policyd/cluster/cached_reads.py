@@ -47,6 +47,7 @@ class ReadList:
         self._bytes = 0
         self._coming: dict[ObjectKey, int] = {}
         self._coming_bytes = 0
+        self._settling: asyncio.Future[None] | None = None
         self._covered: dict[frozenset[KeyPath], bool] = {}
         self._filling: list[ReadTable] = []  # tables that are not complete yet
         self.reflector = Reflector(
@@ -98,7 +99,9 @@ class ReadList:
 
     async def fill(self, read: CompiledRead) -> None:
         """Make the table of a read in small steps, between which requests are answered."""
-        if read in self._tables:
+        known = self._tables.get(read)
+        if known is not None:
+            await _settled(known)
             return
         made, began = self._empty(read), perf_counter()
         self._filling.append(made)  # events go to it too
@@ -110,8 +113,8 @@ class ReadList:
                     began = perf_counter()
         finally:
             self._filling.remove(made)
-        made.settle()
         self._tables.setdefault(read, made)
+        await _settled(made)
         self._fits()
 
     def _empty(self, read: CompiledRead) -> ReadTable:
@@ -165,9 +168,12 @@ class ReadList:
             if found is not self._objects.get(key):
                 self._put(key, found)
         if not name:
-            for table in self._tables.values():
-                table.settle()
+            self._settling = asyncio.ensure_future(self._settle())
         self._fits()
+
+    async def _settle(self) -> None:
+        for each in [*self._tables.values()]:
+            await _settled(each)
 
     def _expect(self, key: ObjectKey, size: int) -> None:
         """Note how many bytes a new version of an object takes beside the one in the tables."""
@@ -261,18 +267,20 @@ class CachedReads:
         return all([await self._filled(each) for each in wanted])
 
     async def _filled(self, wanted: WantedReads) -> bool:
-        for listed in self._answering(wanted.place, wanted.fields):
-            for read in wanted.reads:
-                await listed.fill(read)
-            return True
-        return bool(self._problem(wanted.place))
+        listed = self._answering(wanted.place, wanted.fields)
+        if listed is None:
+            return bool(self._problem(wanted.place))
+        for read in wanted.reads:
+            await listed.fill(read)
+        return True
 
     def known_table(self, read: CompiledRead) -> ReadTable | Failure | None:
         """The objects of a read; None while the first list is not complete."""
         place = self._places.get(read)
         if place is None:
             return Failure("the objects are not followed")
-        for listed in self._answering(place, read.fields):
+        listed = self._answering(place, read.fields)
+        if listed is not None:
             return _current(listed, read)
         problem = self._problem(place)
         return Failure(problem) if problem else None
@@ -288,8 +296,8 @@ class CachedReads:
         found = [each.problem for each in self._lists.get(place, ()) if each.problem]
         return found[-1] if found else self._problems.get(place, "")
 
-    def _answering(self, place: _Place, fields: frozenset[KeyPath]) -> Iterator[ReadList]:
-        """Yield the newest list that has these fields, if there is one."""
+    def _answering(self, place: _Place, fields: frozenset[KeyPath]) -> ReadList | None:
+        """Return the newest list that has these fields, if there is one."""
         lists = self._lists.get(place, [])
         for listed in reversed(lists):
             if listed.usable and listed.covers(fields):
@@ -298,11 +306,17 @@ class CachedReads:
                     listed.covers(each.fields) for each in self._wanted[place]
                 ):
                     del lists[: lists.index(listed)]
-                yield listed
-                return
+                return listed
+        return None
 
     def _usable(self, place: _Place) -> list[ReadList]:
         return [each for each in self._lists.get(place, ()) if each.usable]
+
+
+async def _settled(table: ReadTable) -> None:
+    """Bring the indexes of a table up to date, in small steps."""
+    while table.settle():
+        await asyncio.sleep(0)
 
 
 def memory_of(found: JSON) -> int:

@@ -14,17 +14,17 @@ def reads_of(
     """Return what gives the reads of one request; the flag says whether a policy only looks up keys
     in one. Policies see the same while nothing changes in the cluster.
     """
-    seen: dict[tuple[CompiledRead, bool], tuple[ReadTable, int, Shown | CelError]] = {}
+    seen: dict[tuple[ReadTable, bool], tuple[int, Shown | CelError]] = {}
 
     def shown(read: CompiledRead, keyed: bool) -> Shown | CelError:
         table = source.table(read)
         if isinstance(table, CelError):
             return table
-        known = seen.get((read, keyed))
-        if known is not None and known[0] is table and known[1] == table.changes:
-            return known[2]
+        known = seen.get((table, keyed))
+        if known is not None and known[0] == table.changes:
+            return known[1]
         found = table.shown_to(request, keyed=keyed)
-        seen[read, keyed] = table, table.changes, found
+        seen[table, keyed] = table.changes, found
         return found
 
     return shown

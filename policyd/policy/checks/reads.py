@@ -52,20 +52,25 @@ def _check_kind(read: Read, path: FieldPath) -> Iterator[FormProblem]:
             example = "write apiVersion: networking.k8s.io/v1 and kind: Ingress, for example"
             yield required((*path, field), hint=example)
     group, _, version = read.api_version.rpartition("/")
-    if read.api_version and ("/" in group or any(names.dns_1035_label(version))):
+    grouped = not group or not any(names.dns_subdomain(group))
+    if read.api_version and not (
+        grouped and not any(names.dns_1035_label(version)) and not read.api_version.startswith("/")
+    ):
         wrong = "must be VERSION, or GROUP/VERSION such as networking.k8s.io/v1"
         yield from invalid((*path, "apiVersion"), read.api_version, [wrong])
+    if read.kind:
+        wrongs = names.dns_1035_label(read.kind.lower())
+        yield from invalid((*path, "kind"), read.kind, wrongs)
     if (group, read.kind) in _SECRET_KINDS or group in _SECRET_GROUPS:
         yield FormProblem(
             (*path, "kind"),
             f"Forbidden: objects of kind {read.kind} cannot be read",
             "they hold credentials or answers about access; read an object that refers to them",
         )
-    elif read.kind and BUILTIN_KINDS.get((read.api_version, read.kind)) is False:
-        if read.given("namespace"):
-            yield FormProblem(
-                (*path, "namespace"),
-                f"Forbidden: objects of kind {read.kind} are in no namespace",
-                "remove namespace",
-                at_key=True,
-            )
+    elif BUILTIN_KINDS.get((read.api_version, read.kind)) is False and read.given("namespace"):
+        yield FormProblem(
+            (*path, "namespace"),
+            f"Forbidden: objects of kind {read.kind} are in no namespace",
+            "remove namespace",
+            at_key=True,
+        )

@@ -20,6 +20,8 @@ Index = dict[str, list[JSONObject]]
 Shown = list[JSONObject] | Index | KeyedMap
 # Characters that are kept of an error of a key: it may quote the object.
 MAX_ERROR_CHARS = 200
+# Keys whose lists are made at a time.
+SETTLED_KEYS = 100
 # About what an object takes in a table, and each of its keys beside its characters.
 _OBJECT_BYTES, _KEY_BYTES = 200, 450
 
@@ -77,10 +79,12 @@ class ReadTable:
             part = self._parts[place] = _Part(indexed=read.key is not None)
         self.bytes += part.add(key, found, keys)
 
-    def settle(self) -> None:
-        """Bring the indexes up to date now, so that no request has to."""
-        for each in self._parts.values():
-            each.settle()
+    def settle(self) -> bool:
+        """Bring a part of the indexes up to date, so that no request has to; return whether there
+        is more to do.
+        """
+        whole = None if self.divided else self._parts.get("")  # those of namespaces are small
+        return whole is not None and whole.settle(SETTLED_KEYS)
 
     def shown_to(self, request: ReadingRequest, *, keyed: bool = False) -> Shown | CelError:
         """Return what a request sees: everything but its own object, unless the read keeps it.
@@ -111,10 +115,11 @@ class _Part:
     def __init__(self, *, indexed: bool) -> None:
         self._order: list[ObjectKey] = []
         self._objects: dict[ObjectKey, tuple[JSONObject, tuple[str, ...]]] = {}
-        self._index: Index | None = {} if indexed else None
+        self.indexed = indexed
+        self._index: Index = {}
         # The objects of each key, in order.
         self._members: dict[str, list[ObjectKey]] = {}
-        self._outdated: set[str] = set()  # keys whose list is not made yet
+        self.outdated: set[str] = set()  # keys whose list is not made yet
         self._list: list[JSONObject] | None = None
 
     def __bool__(self) -> bool:
@@ -124,11 +129,11 @@ class _Part:
         """Add an object; return about how many bytes its entries take."""
         self._objects[key] = found, keys
         self._list = None
-        if self._index is None:
+        if not self.indexed:
             insort(self._order, key)
         for each in keys:
             insort(self._members.setdefault(each, []), key)
-        self._outdated.update(keys)
+        self.outdated.update(keys)
         return _entry_bytes(keys)
 
     def remove(self, key: ObjectKey) -> int:
@@ -138,39 +143,41 @@ class _Part:
             return 0
         self._list = None
         keys = former[1]
-        if self._index is None:
+        if not self.indexed:
             del self._order[bisect_left(self._order, key)]
         for each in keys:
             members = self._members[each]
             del members[bisect_left(members, key)]
-        self._outdated.update(keys)
+        self.outdated.update(keys)
         return _entry_bytes(keys)
 
-    def settle(self) -> None:
-        """Make the lists of keys that have other objects than before."""
-        index = self._index
-        if index is None:
-            return
-        for key in self._outdated:
+    def settle(self, most: int | None = None) -> bool:
+        """Make the lists of keys that have other objects than before, at most so many; return
+        whether there are more.
+        """
+        outdated, index = self.outdated, self._index
+        for _ in range(len(outdated) if most is None else min(most, len(outdated))):
+            key = outdated.pop()
             members = self._members[key]
             if members:
                 index[key] = [self._objects[each][0] for each in members]
             else:
                 del self._members[key]
                 index.pop(key, None)
-        self._outdated.clear()
+        return bool(outdated)
 
     def shown(self, own: ObjectKey | None, keyed: bool) -> Shown:
         """Return the objects without ``own``."""
         hidden = None if own is None else self._objects.get(own)
-        index = self._index
-        self.settle()
-        if index is None:
+        if not self.indexed:
             if self._list is None:
                 self._list = [self._objects[key][0] for key in self._order]
             if hidden is None:
                 return self._list
             return [each for each in self._list if each is not hidden[0]]
+        if self.outdated:
+            self.settle()
+        index = self._index
         if hidden is None or not hidden[1]:
             return index
         left = {

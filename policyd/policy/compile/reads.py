@@ -1,4 +1,4 @@
-"""Reads of a policy, compiled: which objects, by which index, with which bounds. Finds no objects."""
+"""Reads of a policy, compiled: which objects, by which index, with which bounds. Finds none."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -29,8 +29,8 @@ class CompiledRead:
     """One read. Two that are equal show the same objects, whatever policy they are of.
 
     ``namespace`` is ``SAME``, ``ANY`` or a name; ``selection`` and ``key_text`` are the text of the
-    selector and of the key; ``fields`` are the paths of keys that the policy uses of an object, with
-    all below them.
+    selector and of the key; ``fields`` are the paths of keys that the policy uses of an object,
+    with all below them.
     """
 
     api_version: str
@@ -44,6 +44,15 @@ class CompiledRead:
     selector: Selector | None = field(compare=False)
     key: Program | None = field(compare=False)
     fields: frozenset[KeyPath] = field(compare=False)
+    # Each request looks up tables by it.
+    hashed: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        whole = (self.api_version, self.kind, self.namespace, self.selection, self.key_text)
+        object.__setattr__(self, "hashed", hash((*whole, self.include_self)))
+
+    def __hash__(self) -> int:
+        return self.hashed
 
     @property
     def type(self) -> Type:
