@@ -23,10 +23,10 @@ class Request(NamedTuple):
     resource: tuple[str, str, str] = ("", "v1", "configmaps")
 
 
-def reading(*expressions: str, name: str = "reader", **read: JSON) -> JSONObject:
+def reading(*expressions: str, **read: JSON) -> JSONObject:
     """A policy of Pods with one read, ``reads.maps``, and these validations."""
     return policy(
-        name,
+        "reader",
         PODS,
         reads=[{**CONFIG_MAPS_READ, **read}],
         validations=[demand(each, "no") for each in expressions or ("true",)],
