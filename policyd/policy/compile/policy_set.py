@@ -54,6 +54,9 @@ class CounterRegistry:
         return [self._counters[name] for name in sorted(self._counters)]
 
 
+_NO_READS = UnknownReads("policyd runs without --cluster")
+
+
 @dataclass(eq=False, repr=False)
 class CompiledPolicySet:
     """An immutable set of compiled policies; ``generation`` is a hash of its sources.
@@ -78,7 +81,7 @@ class CompiledPolicySet:
     exemption_ends: tuple[datetime | None, ...] = ()
     version: KubernetesVersion = NEWEST
     files: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    reads: ReadSource = UnknownReads("policyd runs without --cluster")
+    reads: ReadSource = _NO_READS
 
     def __post_init__(self) -> None:
         self.policies = tuple(sorted(self.policies, key=lambda policy: policy.sort_key))
@@ -122,7 +125,7 @@ class CompiledPolicySet:
         return self._with(namespaces=namespaces)
 
     def with_reads(self) -> "CompiledPolicySet":
-        """Return the same policies, for which the objects among the params are all that there are."""
+        """Return the same policies, for which there are the objects among the params only."""
         return self._with(reads=KnownReads(self.params, self.mapper))
 
     def with_params(self, params: ParamStore) -> "CompiledPolicySet":
@@ -211,8 +214,8 @@ def _remaining(
 def _asks(
     policy: CompiledPolicy, plan: ValidationPlan | MutationPlan | None, params: ParamStore
 ) -> bool:
-    """Whether the policy uses reads, the authorizer, namespaceObject, namespace labels, or params that the
-    sources do not determine.
+    """Whether the policy uses reads, the authorizer, namespaceObject, namespace labels, or params
+    that the sources do not determine.
     """
     kind = policy.param_kind
     if kind is not None and not all(params.settles(kind, b.param_ref) for b in policy.bindings):

@@ -1,5 +1,7 @@
 """Reads: the objects of the cluster that a Policy sees beside the object of its request."""
 
+from typing import ClassVar
+
 from policyd.policy.model.base import LabelSelector, Model
 
 # Values of ``namespace`` that name none: that of the request, and all.
@@ -11,7 +13,7 @@ class Read(Model):
     from each key to the list of its objects.
     """
 
-    ALIASES = {"include_self": "self"}
+    ALIASES: ClassVar = {"include_self": "self"}
 
     name: str = ""
     api_version: str = ""

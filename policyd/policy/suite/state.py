@@ -16,9 +16,9 @@ from policyd.policy.suite.reviews import namespace
 @dataclass(frozen=True, slots=True)
 class CaseState:
     """Objects that replace those of the policies' documents with the same kind and name, for one
-    case: ``objects`` are those of its params and reads. ``authorizer`` replaces the rules of the suite; None: it does not. ``staged``: rollouts
-    are as configured and not over; else all of them are. ``defaults``: the objects get those of the
-    API server.
+    case: ``objects`` are those of its params and reads. ``authorizer`` replaces the rules of the
+    suite; None: it does not. ``staged``: rollouts are as configured and not over; else all of them
+    are. ``defaults``: the objects get those of the API server.
     """
 
     objects: tuple[JSONObject, ...] = ()
