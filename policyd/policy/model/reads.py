@@ -1,11 +1,10 @@
 """Reads: the objects of the cluster that a Policy sees beside the object of its request."""
 
-from typing import ClassVar
-
 from policyd.policy.model.base import LabelSelector, Model
 
 # Values of ``namespace`` that name none: that of the request, and all.
 SAME, ANY = "same", "any"
+_SELF = {"include_self": "self"}  # a name that parameters of Python cannot have
 
 
 class Read(Model):
@@ -13,7 +12,7 @@ class Read(Model):
     from each key to the list of its objects.
     """
 
-    ALIASES: ClassVar = {"include_self": "self"}
+    ALIASES = _SELF
 
     name: str = ""
     api_version: str = ""
