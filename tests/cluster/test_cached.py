@@ -10,7 +10,7 @@ from policyd._core.match.selectors import Selector
 from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.admission.lookups.wanted import WantedParams
 from policyd.cluster import connect
-from policyd.cluster.cached import CachedLookups, CachedParams
+from policyd.cluster.cached.lookups import CachedLookups, CachedParams
 from policyd.cluster.namespaces import PATH, kept
 from policyd.cluster.objects import ObjectClient
 from policyd.cluster.watching import Reflector, Watched

@@ -8,7 +8,7 @@ import pytest
 
 from policyd._core.lib.authorization import Failure
 from policyd.admission.lookups.wanted import WantedReads, fields_of
-from policyd.cluster.cached_reads import CachedReads, ReadList, memory_of
+from policyd.cluster.cached.reads import CachedReads, ReadList, memory_of
 from policyd.cluster.kubeconfig import configuration
 from policyd.cluster.objects import ObjectClient
 from policyd.json_types import JSON, JSONObject
@@ -268,9 +268,8 @@ def test_objects_that_are_too_old_are_an_error(server: ApiServer) -> None:
         assert it.shown(read) == ["shop/a"]
         listed.reflector.clock = lambda: now + 6
         now = listed.reflector._current_at
-        assert it.problem(read).startswith(
-            "the objects are 6 s old, and maxStalenessSeconds is 5: LIST /api/v1/configmaps: "
-        ) or it.problem(read).startswith("the objects are 6 s old, and maxStalenessSeconds is 5: ")
+        old = "the objects are 6 s old, and maxStalenessSeconds is 5: "
+        assert it.problem(read).startswith(old)
         assert it.shown(EVERYWHERE) == ["shop/a"]  # 300 s
 
     run(server, steps)
@@ -394,14 +393,8 @@ def test_the_same_list_again_takes_no_more_memory(server: ApiServer) -> None:
     run(server, steps, most=250_000)
 
 
-SIZES: dict[str, tuple[JSON, int, int]] = {
-    "a string": ("x" * 1000, 1000, 1100),
-    "a list": ([["x"] * 100], 5_000, 7_000),
-    "keys": ({"k" * 10_000: 1}, 10_000, 10_500),
-    "deep": ({"a": {"b": {"c": None}}}, 500, 900),
-}
-
-
-@pytest.mark.parametrize(("value", "least", "most"), SIZES.values(), ids=SIZES.keys())
-def test_memory_is_about_what_python_takes(value: JSON, least: int, most: int) -> None:
-    assert least <= memory_of(value) <= most
+def test_memory_is_about_what_python_takes() -> None:
+    assert 1_000 <= memory_of("x" * 1000) <= 1_100
+    assert 5_000 <= memory_of([["x"] * 100]) <= 7_000
+    assert 10_000 <= memory_of({"k" * 10_000: 1}) <= 10_500
+    assert 500 <= memory_of({"a": {"b": {"c": None}}}) <= 900

@@ -11,9 +11,7 @@ from typing import NamedTuple
 
 from policyd.cel.syntax.ast import Call, Comprehension, Expr, Ident, ListExpr, Literal, Select
 from policyd.cel.syntax.recursion import children
-
-# Keys of nested maps, from the object.
-KeyPath = tuple[str, ...]
+from policyd.policy.compile.fields import KeyPath
 
 
 class Followed(NamedTuple):

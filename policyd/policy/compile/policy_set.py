@@ -98,6 +98,7 @@ class CompiledPolicySet:
             )
             if asks
         )
+        self.has_reads = any(policy.reads for policy in self.policies)
         # A second round of mutations matches again, and few policies take part in it.
         again = [policy for policy in mutating if policy.may_act_again]
         self.second_round = bool(again)

@@ -16,8 +16,8 @@ from policyd.policy.model.reads import SAME
 
 # Namespace and name of an object.
 ObjectKey = tuple[str, str]
-Index = dict[str, list[JSONObject]]
-Shown = list[JSONObject] | Index | KeyedMap
+ReadIndex = dict[str, list[JSONObject]]
+Shown = list[JSONObject] | ReadIndex | KeyedMap
 # Characters that are kept of an error of a key: it may quote the object.
 MAX_ERROR_CHARS = 200
 # Keys whose lists are made at a time.
@@ -54,6 +54,7 @@ class ReadTable:
         self.namespaced = namespaced
         # Whether there is a part for each namespace.
         self.divided = namespaced and read.namespace == SAME
+        self.place = read.place if namespaced else ""
         self.failed: dict[ObjectKey, str] = {}  # objects whose key is an error
         self.changes = 0
         self.bytes = 0  # about what the table takes beside the objects
@@ -67,7 +68,7 @@ class ReadTable:
         part = self._parts.get(place)
         if part is not None:
             self.bytes -= part.remove(key)
-        if found is None or (read.place and key[0] != read.place) or not read.selects(found):
+        if found is None or (self.place and key[0] != self.place) or not read.selects(found):
             if part is not None and not part:
                 del self._parts[place]
             return
@@ -116,7 +117,7 @@ class _Part:
         self._order: list[ObjectKey] = []
         self._objects: dict[ObjectKey, tuple[JSONObject, tuple[str, ...]]] = {}
         self.indexed = indexed
-        self._index: Index = {}
+        self._index: ReadIndex = {}
         # The objects of each key, in order.
         self._members: dict[str, list[ObjectKey]] = {}
         self.outdated: set[str] = set()  # keys whose list is not made yet

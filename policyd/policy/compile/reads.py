@@ -11,7 +11,7 @@ from policyd._core.values.errors import CelError
 from policyd.cel.types.types import DYN, STRING, Type, list_of, map_of
 from policyd.errors import BudgetExceeded, EvaluationError
 from policyd.json_types import JSONObject
-from policyd.policy.compile.item_fields import KeyPath
+from policyd.policy.compile.fields import KeyPath
 from policyd.policy.model.base import labels_of
 from policyd.policy.model.reads import ANY, SAME, Read
 

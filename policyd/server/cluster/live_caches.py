@@ -25,7 +25,7 @@ from policyd.observability.metrics.scrape import CacheState, ReadState
 from policyd.server.cluster.followed_lists import FIRST_LIST_SECONDS, FollowedLists, Following
 
 if TYPE_CHECKING:
-    from policyd.cluster.cached_reads import ReadList
+    from policyd.cluster.cached.reads import ReadList
     from policyd.cluster.client import ClusterClient
     from policyd.cluster.objects import ObjectClient
     from policyd.policy.kinds.served_resource import Served
@@ -46,7 +46,7 @@ class LiveCaches:
     def __init__(
         self, client: "ClusterClient", timeout: float, log: Log, max_read_bytes: int
     ) -> None:
-        from policyd.cluster.cached import CachedLookups
+        from policyd.cluster.cached.lookups import CachedLookups
 
         self.lookups: CachedLookups = CachedLookups(client, max_read_bytes)
         self.client = client
@@ -145,7 +145,7 @@ class LiveCaches:
             await following.run(reflector)
 
     async def _follow_params(self, wanted: WantedParams, following: Following) -> None:
-        from policyd.cluster.cached import CachedParams
+        from policyd.cluster.cached.lookups import CachedParams
 
         async for resource in self._served(wanted, following):
             if not isinstance(resource, Failure):
@@ -154,7 +154,7 @@ class LiveCaches:
                 await following.run(cached.reflector)
 
     async def _follow_reads(self, wanted: WantedReads, following: Following) -> None:
-        from policyd.cluster.cached_reads import ReadList
+        from policyd.cluster.cached.reads import ReadList
 
         async for resource in self._served(wanted, following):
             if isinstance(resource, Failure):

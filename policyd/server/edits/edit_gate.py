@@ -25,7 +25,7 @@ from policyd.option_values import selector_terms
 from policyd.policy.config_maps.config_map_files import PREFIX, NotRead, flat, labels_of, oversize
 from policyd.policy.model.suite import Webhook
 from policyd.server.edits.finding import EditFinder, Outdated, Submitted
-from policyd.server.edits.lending import AccessClient, Refusal, may_add_reads, refusal
+from policyd.server.edits.lending import AccessClient, NotLent, may_add_reads, refusal
 from policyd.server.edits.model import EditFindings, PolicyEdit, TooLate
 from policyd.server.edits.process import Broken, NotStarted
 from policyd.server.edits.showing import MAX_WARNING, MAX_WARNINGS
@@ -240,14 +240,14 @@ class EditGate(ReviewEvaluator):
 
 async def _lent(
     access: AccessClient, request: AdmissionRequest, found: EditFindings, deadline: int
-) -> Refusal | None:
+) -> NotLent | None:
     """Return why the author of an edit may not add its reads, None if they may."""
     try:
         async with asyncio.timeout(max(0.0, (deadline - perf_counter_ns()) / 1e9)):
             return await refusal(access, request.user_info, found.reads)
     except TimeoutError:
         late = "it is not known in time whether its author may list what its policies read"
-        return Refusal(f"{late}; try again", certain=False)
+        return NotLent(f"{late}; try again", certain=False)
 
 
 def _object(given: object) -> JSONObject | None:

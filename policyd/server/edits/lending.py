@@ -26,7 +26,7 @@ class AccessClient(Protocol):
     async def kind(self, question: KindOf) -> tuple[Served, ...] | Failure: ...
 
 
-class Refusal(NamedTuple):
+class NotLent(NamedTuple):
     """Why an edit is refused. ``certain``: trying it again is of no use."""
 
     message: str
@@ -35,13 +35,13 @@ class Refusal(NamedTuple):
 
 async def refusal(
     client: AccessClient, user_info: Mapping[str, Any], reads: Sequence[Sequence[str]]
-) -> Refusal | None:
+) -> NotLent | None:
     """Return why an edit that adds these reads is refused, None if its author may list them all."""
     readers: dict[tuple[str, str, str], str] = {}
     for policy, api_version, kind, place in reads:
         readers.setdefault((api_version, kind, place), policy)
     if len(readers) > MOST:
-        return Refusal(f"an edit may add reads of {MOST} kinds, and this one adds {len(readers)}")
+        return NotLent(f"an edit may add reads of {MOST} kinds, and this one adds {len(readers)}")
     asked = [
         _refusal(client, user_info, KindOf(api_version, kind), place, policy)
         for (api_version, kind, place), policy in readers.items()
@@ -52,12 +52,12 @@ async def refusal(
 
 async def _refusal(
     client: AccessClient, user_info: Mapping[str, Any], asked: KindOf, place: str, policy: str
-) -> Refusal | None:
+) -> NotLent | None:
     why = f"policy {policy} reads {asked.kind} ({asked.api_version})"
     served = await client.kind(asked)
     if isinstance(served, Failure):
         unknown = f"{why}, and its resource is not known: {served.why}; try again"
-        return Refusal(unknown, certain=False)
+        return NotLent(unknown, certain=False)
     group, resource, namespaced = asked.api_version.rpartition("/")[0], "*", False
     if served:
         group, resource, namespaced = served[0].group, served[0].resource, served[0].namespaced
@@ -77,7 +77,7 @@ async def _refusal(
     )
     answer = await client.may(attributes)
     if isinstance(answer, Failure):
-        return Refusal(
+        return NotLent(
             f"{why}, and it is not known whether {attributes}: {answer.why}; try again", False
         )
     if answer.allowed:
@@ -85,7 +85,7 @@ async def _refusal(
     of_all = f"{resource}.{group}".removesuffix(".")
     where = f"in namespace {namespace}" if namespace else "in all namespaces" if namespaced else ""
     needed = f'user {user} must have "list" permission on {of_all} {where}'.rstrip()
-    return Refusal(f"{needed}: {why}")
+    return NotLent(f"{needed}: {why}")
 
 
 def may_add_reads(old: JSONObject | None, new: JSONObject | None) -> bool:

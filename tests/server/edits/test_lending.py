@@ -11,7 +11,7 @@ from policyd._core.lib.authorization import AccessDecision, Attributes, Failure
 from policyd.admission.lookups.params import KindOf
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.served_resource import Served
-from policyd.server.edits.lending import MOST, Refusal, may_add_reads, refusal
+from policyd.server.edits.lending import MOST, NotLent, may_add_reads, refusal
 from tests.builders.config_maps import forbidding, policy_map
 from tests.builders.policies import CONFIG_MAPS, policy
 from tests.cluster.fake import Call, Reply
@@ -60,7 +60,7 @@ class Access:
         return KINDS[question.api_version, question.kind]
 
 
-def asked(access: Access, *reads: tuple[str, str, str, str]) -> Refusal | None:
+def asked(access: Access, *reads: tuple[str, str, str, str]) -> NotLent | None:
     return asyncio.run(refusal(access, EVE, reads))
 
 
@@ -102,7 +102,7 @@ def test_a_read_that_the_author_may_not_list_is_refused(
     read: tuple[str, str, str], attributes: Attributes, want: str
 ) -> None:
     access = Access()
-    assert asked(access, ("p", *read)) == Refusal(want)
+    assert asked(access, ("p", *read)) == NotLent(want)
     assert access.asked == [attributes]
     assert asked(Access(attributes), ("p", *read)) is None
 
@@ -120,7 +120,7 @@ def test_what_cannot_be_known_is_refused() -> None:
         asked(Access(*(IN_ALL._replace(namespace=f"n{at}") for at in range(MOST))), *places) is None
     )
     many = asked(Access(), *places, ("p", *INGRESS, ""))
-    assert many == Refusal("an edit may add reads of 32 kinds, and this one adds 33")
+    assert many == NotLent("an edit may add reads of 32 kinds, and this one adds 33")
 
 
 MAPS = policy_map("c", p="kind: Policy\nspec: {}")

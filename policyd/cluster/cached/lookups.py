@@ -9,7 +9,7 @@ from collections.abc import Container
 
 from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.admission.lookups.wanted import WantedParams
-from policyd.cluster.cached_reads import CachedReads
+from policyd.cluster.cached.reads import CachedReads
 from policyd.cluster.client import ClusterClient
 from policyd.cluster.listing import list_path
 from policyd.cluster.objects import ObjectClient

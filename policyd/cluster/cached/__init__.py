@@ -1,0 +1,1 @@
+"""What is kept of a cluster in memory, in step with it: for lookups, and for reads."""
