@@ -16,7 +16,7 @@ from policyd.admission.lookups.sources import NamespaceSource
 from policyd.admission.review import AdmissionRequest
 from policyd.json_types import JSON
 from policyd.mutation.schemas.schemas import Schemas
-from policyd.policy.compile.read_tables import ReadSource
+from policyd.policy.compile.reads.read_tables import ReadSource
 from policyd.policy.kinds.controllers import pod_of, template_path
 
 POD = ("", "v1", "Pod")

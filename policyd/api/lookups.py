@@ -7,8 +7,8 @@ from typing import Protocol, TypeVar
 from policyd.admission.lookups.authorizer import AccessDecision, Attributes, Authorizer, Failure
 from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.json_types import JSONObject
-from policyd.policy.compile.read_tables import ReadTable
-from policyd.policy.compile.reads import CompiledRead
+from policyd.policy.compile.reads.read_tables import ReadTable
+from policyd.policy.compile.reads.compiled_reads import CompiledRead
 from policyd.policy.kinds.served_resource import Served
 
 _log = logging.getLogger("policyd.lookups")

@@ -37,8 +37,8 @@ from policyd.cluster.cache import LookupCache
 from policyd.cluster.params import Get
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
-from policyd.policy.compile.read_tables import ReadTable
-from policyd.policy.compile.reads import CompiledRead
+from policyd.policy.compile.reads.read_tables import ReadTable
+from policyd.policy.compile.reads.compiled_reads import CompiledRead
 from policyd.policy.kinds.served_resource import Served
 
 Answer = TypeVar("Answer")

@@ -7,7 +7,7 @@ import orjson
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.compile.compiler import compile_sources
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.compile.reads import CompiledRead
+from policyd.policy.compile.reads.compiled_reads import CompiledRead
 from policyd.policy.source import loader
 from tests.builders.policies import PODS, demand, policy
 

@@ -17,8 +17,8 @@ from policyd.admission.lookups.sources import NamespaceName
 from policyd.admission.recorder import LookupKind, LookupResult, Recorder
 from policyd.errors import Unanswered
 from policyd.json_types import JSONObject
-from policyd.policy.compile.read_tables import ReadTable
-from policyd.policy.compile.reads import CompiledRead
+from policyd.policy.compile.reads.read_tables import ReadTable
+from policyd.policy.compile.reads.compiled_reads import CompiledRead
 from policyd.policy.kinds.served_resource import Served
 
 _LATE = Failure("there was no answer in time")

@@ -11,7 +11,7 @@ from policyd.admission.lookups.params import selector_text
 from policyd.policy.compile.compiled import CompiledParamRef, CompiledPolicy
 from policyd.policy.compile.params import ParamStore
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.compile.reads import CompiledRead
+from policyd.policy.compile.reads.compiled_reads import CompiledRead
 
 # The fields of each namespace that policies read, by their keys; empty if they need none.
 WantedNamespaces = frozenset[tuple[str, ...]]

@@ -8,7 +8,7 @@ from policyd.policy.checks.match import check_selector, duplicates, invalid, req
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.model import names
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.model.reads import ANY, SAME, Read
+from policyd.policy.model.reads import ANY, SAME, PolicyRead
 
 MAX_READS = 16
 MAX_STALENESS = 86_400  # seconds
@@ -18,7 +18,7 @@ _SECRET_GROUPS = frozenset(("authentication.k8s.io", "authorization.k8s.io"))
 _PATH: FieldPath = ("spec", "reads")
 
 
-def check_reads(reads: tuple[Read, ...]) -> Iterator[FormProblem]:
+def check_reads(reads: tuple[PolicyRead, ...]) -> Iterator[FormProblem]:
     """Check the reads of a policy."""
     if len(reads) > MAX_READS:
         yield FormProblem(_PATH, f"Too many: {len(reads)}: must have at most {MAX_READS} items")
@@ -27,7 +27,7 @@ def check_reads(reads: tuple[Read, ...]) -> Iterator[FormProblem]:
         yield from _check_read(read, (*_PATH, index))
 
 
-def _check_read(read: Read, path: FieldPath) -> Iterator[FormProblem]:
+def _check_read(read: PolicyRead, path: FieldPath) -> Iterator[FormProblem]:
     if not read.name:
         yield required((*path, "name"), "expressions use it as reads.NAME")
     elif not names.is_cel_identifier(read.name):
@@ -46,7 +46,7 @@ def _check_read(read: Read, path: FieldPath) -> Iterator[FormProblem]:
         yield from invalid((*path, "maxStalenessSeconds"), seconds, [wrong])
 
 
-def _check_kind(read: Read, path: FieldPath) -> Iterator[FormProblem]:
+def _check_kind(read: PolicyRead, path: FieldPath) -> Iterator[FormProblem]:
     for field, value in (("apiVersion", read.api_version), ("kind", read.kind)):
         if not value:
             example = "write apiVersion: networking.k8s.io/v1 and kind: Ingress, for example"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from policyd.json_types import JSON
     from policyd.mutation.overlay import Overlay
     from policyd.policy.compile.exemptions import Exemption
-    from policyd.policy.compile.reads import CompiledRead
+    from policyd.policy.compile.reads.compiled_reads import CompiledRead
     from policyd.policy.compile.rollouts import CompiledRollout
     from policyd.policy.model.suite import Webhook
 

@@ -25,8 +25,8 @@ from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import LITERAL
 from policyd.policy.compile.fields import KeyPath, ReadFields, read_fields, read_of
 from policyd.policy.compile.hints import in_policy
-from policyd.policy.compile.item_fields import ItemFields, names_beside_keys
-from policyd.policy.compile.reads import INDEX, compiled_read, read_type
+from policyd.policy.compile.reads.item_fields import ItemFields, names_beside_keys
+from policyd.policy.compile.reads.compiled_reads import INDEX, compiled_read, read_type
 from policyd.policy.compile.repeated import NO_VARIABLES, RepeatedExpressions
 from policyd.policy.model.expressions import (
     CONDITION,
@@ -37,7 +37,7 @@ from policyd.policy.model.expressions import (
     PolicyExpression,
     expressions_of,
 )
-from policyd.policy.model.reads import Read
+from policyd.policy.model.reads import PolicyRead
 from policyd.policy.source.loaded_documents import Document
 from policyd.versions import NEWEST, TYPED_VALUES, KubernetesVersion
 
@@ -53,7 +53,7 @@ class Expressions:
         *,
         has_params: bool,
         params_kind: tuple[str, str, str] | None = None,
-        reads: Sequence[Read] = (),
+        reads: Sequence[PolicyRead] = (),
         version: KubernetesVersion = NEWEST,
         tracer: Tracer | None = None,
         repeated: RepeatedExpressions | None = None,

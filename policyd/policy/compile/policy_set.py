@@ -19,7 +19,7 @@ from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.params import Namespaces, ParamStore
-from policyd.policy.compile.read_tables import KnownReads, ReadSource, UnknownReads
+from policyd.policy.compile.reads.read_tables import KnownReads, ReadSource, UnknownReads
 from policyd.policy.kinds.mapping import BUILT_IN, ResourceMapper
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source.loaded_documents import Document

@@ -21,7 +21,7 @@ from policyd.policy.model.match import (
     Variable,
 )
 from policyd.policy.model.mutations import Mutation, PolicyMutation
-from policyd.policy.model.reads import Read
+from policyd.policy.model.reads import PolicyRead
 from policyd.policy.model.rollout import PolicyRollout, Rollout
 from policyd.policy.model.shapes import Many
 from policyd.policy.model.suite import PolicyTest
@@ -127,7 +127,7 @@ class PolicySpec(Model):
     params: dict[str, Any] | None = None
     param_kind: ParamKind | None = None
     param_ref: ParamRef | None = None
-    reads: Many[Read] = ()
+    reads: Many[PolicyRead] = ()
     variables: Many[Variable] = ()
     failure_policy: FailurePolicy = "Fail"
     timeout_seconds: float | None = None

@@ -7,7 +7,7 @@ SAME, ANY = "same", "any"
 _SELF = {"include_self": "self"}  # a name that parameters of Python cannot have
 
 
-class Read(Model):
+class PolicyRead(Model):
     """Objects of one kind, which expressions see as ``reads.NAME``: a list, or with a ``key`` a map
     from each key to the list of its objects.
     """

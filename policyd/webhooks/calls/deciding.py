@@ -14,7 +14,7 @@ from policyd.admission.subject import Subjects
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.compile.params import NAME_LABEL, Namespaces
-from policyd.policy.compile.read_tables import UnknownReads
+from policyd.policy.compile.reads.read_tables import UnknownReads
 from policyd.versions import KubernetesVersion
 from policyd.webhooks.calls.conditions import UnknownPermissions, evaluate
 from policyd.webhooks.calls.model import Hook, HookCall, NotCalled, Rejection

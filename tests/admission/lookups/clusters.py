@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from policyd.admission.lookups.authorizer import AccessDecision, Attributes, Failure
 from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.json_types import JSONObject
-from policyd.policy.compile.read_tables import ReadTable
-from policyd.policy.compile.reads import CompiledRead
+from policyd.policy.compile.reads.read_tables import ReadTable
+from policyd.policy.compile.reads.compiled_reads import CompiledRead
 from policyd.policy.kinds.served_resource import Served
 
 Fetch = Callable[[Attributes], Awaitable[AccessDecision | Failure]]

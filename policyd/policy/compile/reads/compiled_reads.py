@@ -13,7 +13,7 @@ from policyd.errors import BudgetExceeded, EvaluationError
 from policyd.json_types import JSONObject
 from policyd.policy.compile.fields import KeyPath
 from policyd.policy.model.base import labels_of
-from policyd.policy.model.reads import ANY, SAME, Read
+from policyd.policy.model.reads import ANY, SAME, PolicyRead
 
 # What an index maps a key to, and what a read without a key is.
 OBJECTS = list_of(DYN)
@@ -90,7 +90,7 @@ class CompiledRead:
         return CelError(wrong) if wrong else tuple(dict.fromkeys(listed))
 
 
-def compiled_read(read: Read, key: Program | None, used: Iterable[KeyPath]) -> CompiledRead:
+def compiled_read(read: PolicyRead, key: Program | None, used: Iterable[KeyPath]) -> CompiledRead:
     """Return a read that is without mistakes, with the program of its key and the fields that are
     ``used`` of its objects."""
     selector = None if read.label_selector is None else read.label_selector.plain()
@@ -111,7 +111,7 @@ def compiled_read(read: Read, key: Program | None, used: Iterable[KeyPath]) -> C
     )
 
 
-def read_type(read: Read) -> Type:
+def read_type(read: PolicyRead) -> Type:
     """Return the type of ``reads.NAME``."""
     return INDEX if read.key.strip() else OBJECTS
 

@@ -10,7 +10,7 @@ from policyd._core.values.types import KeyedMap
 from policyd.bounded_text import bounded
 from policyd.json_types import JSONObject
 from policyd.policy.compile.params import ParamStore
-from policyd.policy.compile.reads import CompiledRead
+from policyd.policy.compile.reads.compiled_reads import CompiledRead
 from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.model.reads import SAME
 

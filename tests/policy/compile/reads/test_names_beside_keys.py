@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from policyd.policy.compile.reads import CompiledRead
+from policyd.policy.compile.reads.compiled_reads import CompiledRead
 from tests.builders.reads import HOSTS, compiled, compiled_read, reading
 
 HOST: tuple[str, ...] = ("data", "hosts")
