@@ -36,9 +36,7 @@ class Settings:
         (), Path, "Load policies from this file or directory; may be repeated.", many=True
     )
     allow_empty: bool = setting(
-        False,
-        values.switch,
-        "Start and report ready even if there are no policies.",
+        False, values.switch, "Start and report ready even if there are no policies."
     )
     policy_configmaps: str = setting(
         "",
@@ -161,6 +159,11 @@ class Settings:
         values.size,
         "Answer 503 beyond this much memory for the reviews being read and answered.",
     )
+    max_read_bytes: int = setting(
+        256 * 2**20,
+        values.size,
+        "Keep objects that policies read in this much memory; what grows past it is given up.",
+    )
     max_connections: int = setting(
         512, values.count, "Close the longest idle connection beyond this many open connections."
     )
@@ -223,9 +226,7 @@ class Settings:
     )
     webhook_name: str = setting("policyd", values.object_name, "Name both configurations this.")
     webhook_service: ServicePort = setting(
-        ServicePort("policyd", 443),
-        values.service_port,
-        "Register this Service of --namespace.",
+        ServicePort("policyd", 443), values.service_port, "Register this Service of --namespace."
     )
     webhook_url: str = setting(
         "",
@@ -247,9 +248,7 @@ class Settings:
         "each is renewed after two thirds of its life.",
     )
     events: bool = setting(
-        False,
-        values.switch,
-        "Report denials as Events in the namespaces of the objects.",
+        False, values.switch, "Report denials as Events in the namespaces of the objects."
     )
     capture: Path | None = setting(
         None, values.directory, "Record reviews and answers in this directory, for policyd replay."

@@ -55,7 +55,7 @@ def review(
         policy_set.namespaces,
         authorizer,
         schemas=policy_set.schemas,
-        reads=policy_set.reads,
+        reads=policy_set.reads if policy_set.has_reads else None,
     )
     applicable = Applicable(policy_set, subjects, policy_set.params, webhook)
     matches = applicable.match(only)

@@ -34,14 +34,14 @@ class Subjects:
         authorizer: Authorizer | None = None,
         *,
         schemas: Schemas,
-        reads: ReadSource,
+        reads: ReadSource | None = None,
     ) -> None:
         self.request = request
         self.object: JSON = request.object
         self.namespaces = namespaces
         self.authorizer = authorizer
         self.schemas = schemas
-        self._reads = reads_of(reads, request)
+        self._reads = None if reads is None else reads_of(reads, request)
         # Few policies see it.
         self._namespace = partial(_namespace, namespaces, request) if request.namespace else None
         self._made: dict[tuple[GvkTuple, GvkTuple, bool], Subject] = {}

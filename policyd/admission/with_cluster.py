@@ -52,7 +52,7 @@ async def review_with(
         LookedUpNamespaces(tasks.namespace),
         tasks,
         schemas=policy_set.schemas,
-        reads=tasks,
+        reads=tasks if policy_set.has_reads else None,
     )
     params = LookedUpParams(policy_set.params, tasks.kind, tasks.params)
     applicable = Applicable(policy_set, subjects, params, webhook)

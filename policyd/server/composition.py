@@ -115,6 +115,7 @@ class Server:
             mendable=() if self.cluster is None else (MISSING_SCHEMA,),
             allow_empty=settings.allow_empty,
             last_good=self.config_maps.last_good(self._restore),
+            prepare=None if self.cluster is None else self.cluster.caches.prepare,
         )
         if certificate is None and self.cluster is not None:
             certificate = self.cluster.pair
@@ -230,9 +231,8 @@ class Server:
         self._certified.set()
 
     def _exposition(self, in_flight: InFlight) -> MetricsRenderer:
-        connections = {"reviews": self.connections, "admin": self.admin_connections}
-        if self.settings.server == "hypercorn":
-            connections.clear()  # it does not report its own
+        own = self.settings.server != "hypercorn"  # that does not report its own
+        connections = {"reviews": self.connections, "admin": self.admin_connections} if own else {}
         return Exposition(
             self.recorder,
             self.store,
@@ -242,6 +242,7 @@ class Server:
             log_lines_lost=lambda: 0 if self._writer is None else self._writer.lost,
             connections=connections,
             caches=self.config_maps.states,
+            reads=self.config_maps.read_states,
         )
 
     def _version(self) -> KubernetesVersion:

@@ -13,7 +13,7 @@ from policyd.config import Settings
 from policyd.controllers.waiting import until_any
 from policyd.errors import PolicyError
 from policyd.observability.logs import Log
-from policyd.observability.metrics.scrape import CacheState
+from policyd.observability.metrics.scrape import CacheState, ReadState
 from policyd.observability.throttle import LineLimit
 from policyd.option_values import ConfigMapName
 from policyd.server.cluster.own_namespace import known_namespace, own_namespace
@@ -126,6 +126,10 @@ class ConfigMapPolicies:
             if each is not None
         }
 
+    def read_states(self) -> Mapping[str, ReadState]:
+        """What metrics show of the kinds that policies read."""
+        return {} if self._cluster is None else self._cluster.caches.read_states()
+
     def edit_gate(
         self,
         store: Store,
@@ -163,7 +167,15 @@ class ConfigMapPolicies:
         def check(edit: "PolicyEdit", deadline: int) -> "EditFindings":
             return check_apart(edit, deadline, fetch, limits)
 
-        return EditGate(check, find, self._log, count, namespace=self.namespace, selector=selector)
+        return EditGate(
+            check,
+            find,
+            self._log,
+            count,
+            namespace=self.namespace,
+            selector=selector,
+            access=None if cluster is None else cluster.caches.client,
+        )
 
     def start(
         self, store: Store, stop: asyncio.Event, watches: WatchSupervisor

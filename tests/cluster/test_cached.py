@@ -44,7 +44,7 @@ class Setting:
         self.asked: list[str] = []
         server.answer = self.answer
         self.client = connect(server.kubeconfig(), 5.0)
-        self.lookups = CachedLookups(self.client)
+        self.lookups = CachedLookups(self.client, 2**20)
         self.objects = ObjectClient(self.client.config, 5.0)
         self.stop = asyncio.Event()
         self.tasks: list[asyncio.Task[None]] = []

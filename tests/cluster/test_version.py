@@ -34,7 +34,11 @@ def live(server: ApiServer, sink: BytesIO) -> Iterator[LiveDefinitions]:
     log = Log(sink, "text")
     now = count(0.0, PAUSE_SECONDS)
     made = LiveDefinitions(
-        LiveCaches(client, 2.0, log), 2.0, PrometheusRecorder(log), log, clock=lambda: next(now)
+        LiveCaches(client, 2.0, log, 2**20),
+        2.0,
+        PrometheusRecorder(log),
+        log,
+        clock=lambda: next(now),
     )
     yield made
     made.close()

@@ -78,6 +78,11 @@ def test_the_schema_knows_the_values_and_no_other() -> None:
         ("workers=0", "minimum: got 0, want 1"),
         ("resources.request.cpu=1", "additional properties 'request' not allowed"),
         ("fullnameOverride=Policyd", "does not match pattern"),
+        ("reads.kinds[0].resource=pods", "missing property 'apiGroup'"),
+        ("reads.kinds[0].apiGroup=*,reads.kinds[0].resource=pods", "does not match pattern"),
+        ("reads.kinds[0].apiGroup=,reads.kinds[0].resource=pods/log", "does not match pattern"),
+        ("reads.kinds[0].apiGroup=,reads.kinds[0].resource=secrets", "'not' failed"),
+        ("reads.kinds[0].apiGroup=authorization.k8s.io,reads.kinds[0].resource=x", "'not' failed"),
     ],
 )
 def test_a_wrong_value_is_refused(value: str, complaint: str) -> None:
@@ -107,6 +112,21 @@ def test_with_a_connection_events_are_written() -> None:
     right = {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]}
     assert right in rules(made, "ClusterRole")
     assert right not in rules(chart(), "Role", "ClusterRole")
+
+
+def test_kinds_of_reads_may_be_listed_and_watched() -> None:
+    kinds = ("", "pods"), ("networking.k8s.io", "ingresses")
+    given = ",".join(
+        f"reads.kinds[{at}].apiGroup={group},reads.kinds[{at}].resource={resource}"
+        for at, (group, resource) in enumerate(kinds)
+    )
+    granted = [
+        {"apiGroups": [group], "resources": [resource], "verbs": ["list", "watch"]}
+        for group, resource in kinds
+    ]
+    made = rules(chart(given), "ClusterRole")
+    assert [each for each in made if each not in rules(chart(), "ClusterRole")] == granted
+    assert not rules(chart("static.enabled=true", given), "ClusterRole", "Role")
 
 
 def test_versions_are_those_of_the_project() -> None:

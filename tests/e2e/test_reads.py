@@ -7,10 +7,12 @@ from time import perf_counter
 import pytest
 
 from policyd.json_types import JSONObject
+from policyd.webhooks.rendering.permissions import roles
 from tests.builders.policies import policy, rule
+from tests.builders.reads import compiled
 from tests.e2e.client import Client
 from tests.e2e.conftest import Install, make_namespace
-from tests.e2e.rights import bound, role
+from tests.e2e.rights import bound
 from tests.server.process import until
 
 HOSTS = {
@@ -41,13 +43,9 @@ def ingress(name: str, namespace: str, host: str) -> JSONObject:
 
 @pytest.fixture
 def reader(client: Client, kubeconfig: Path) -> Iterator[Path]:
-    """The kubeconfig of policyd, which may also read Ingresses."""
-    ingresses = {
-        "apiGroups": ["networking.k8s.io"],
-        "resources": ["ingresses"],
-        "verbs": ["list", "watch"],
-    }
-    allowed = role("policyd-reads", ingresses)
+    """The kubeconfig of policyd, which has also what ``policyd webhooks rbac`` prints."""
+    (allowed, _), doubts = roles(compiled(unique()), "policyd", "policyd")
+    assert not doubts
     made = [allowed, bound(allowed, "User", "policyd")]
     for each in made:
         client.made(each)

@@ -8,10 +8,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from policyd.server.callers.required_tokens import CAUSES
 
+READS = ("usable", "objects", "bytes", "key_errors", "events_total", "staleness_seconds")
 # Metrics that a server has only in a cluster, with the values of their labels that queries may name.
 IN_CLUSTER: dict[str, dict[str, set[str]]] = {
     "policyd_cluster_cache_staleness_seconds": {"cache": set()},
     "policyd_cluster_cache_objects": {"cache": set()},
+    **{f"policyd_read_{name}": {"kind": set[str]()} for name in READS},
     "policyd_policies_unreached": {},
     "policyd_registrations_total": {"result": {"success", "error", "conflict"}},
     "policyd_leader": {},

@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families as prometheu
 from policyd._core.counting.counters import DECISIONS
 from policyd.http.limits import InFlight, Peer, Reservation
 from policyd.observability.metrics import Exposition, PrometheusRecorder
-from policyd.observability.metrics.scrape import CacheState
+from policyd.observability.metrics.scrape import CacheState, ReadState
 from policyd.policy.compile.rollouts import CompiledRollout
 from policyd.policy.source.files import BundleState
 from policyd.server.network.connections import PortConnections
@@ -97,6 +97,7 @@ def exposition(recorder: PrometheusRecorder) -> Exposition:
         log_lines_lost=lambda: 3,
         connections={"reviews": connections},
         caches=lambda: {"namespaces": CacheState(1.5, 7)},
+        reads=lambda: {"Pod.v1": ReadState(9, 4096, 2, 11, 3.5, usable=True)},
     )
 
 
@@ -105,6 +106,12 @@ WANT: list[tuple[str, dict[str, str], float]] = [
     ("policyd_watch_healthy", {"watch": "certificates"}, 0),
     ("policyd_cluster_cache_staleness_seconds", {"cache": "namespaces"}, 1.5),
     ("policyd_cluster_cache_objects", {"cache": "namespaces"}, 7),
+    ("policyd_read_usable", {"kind": "Pod.v1"}, 1),
+    ("policyd_read_objects", {"kind": "Pod.v1"}, 9),
+    ("policyd_read_bytes", {"kind": "Pod.v1"}, 4096),
+    ("policyd_read_key_errors", {"kind": "Pod.v1"}, 2),
+    ("policyd_read_events_total", {"kind": "Pod.v1"}, 11),
+    ("policyd_read_staleness_seconds", {"kind": "Pod.v1"}, 3.5),
     ("policyd_refused_clients_total", {"reason": "expired"}, 1),
     ("policyd_leader", {}, 1),
     ("policyd_policies_unreached", {}, 2),

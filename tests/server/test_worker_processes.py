@@ -154,10 +154,16 @@ def test_connections_are_shared_evenly(tmp_path: Path) -> None:
 
 def test_each_worker_has_an_equal_part() -> None:
     whole = Settings(
-        workers=4, timeout=3.0, max_in_flight=9, max_in_flight_bytes=10, max_connections=8
+        workers=4,
+        timeout=3.0,
+        max_in_flight=9,
+        max_in_flight_bytes=10,
+        max_read_bytes=11,
+        max_connections=8,
     )
     part = part_of(whole)
     assert (part.max_in_flight, part.max_in_flight_bytes, part.max_connections) == (2, 2, 2)
+    assert part.max_read_bytes == 2
     assert (part.timeout, part.workers) == (3.0, 4)
 
 

@@ -15,6 +15,7 @@ from policyd._core.eval.rereading cimport reread_held
 from policyd._core.values.types cimport (
     MISSING,
     NONE,
+    KeyedMap,
     Optional,
     StructValue,
     UInt,
@@ -373,6 +374,8 @@ cdef object select(object value, object key, bint test):
             return index_out_of_bounds(key)
     elif type(value) is StructValue and (<StructValue>value).type_name == JSON_PATCH:
         return _operation_field(value, key, test)
+    elif type(value) is KeyedMap:
+        found = (<KeyedMap>value).under(key)
     else:
         found = MISSING
     if found is MISSING and not test:

@@ -53,7 +53,7 @@ cdef class Frame:
     cdef tuple params_kind   # group, version and kind of params
     cdef int authorizer      # slots, or -1
     cdef int request_resource
-    cdef readonly tuple reads  # slots of reads.NAME, each with its read
+    cdef readonly tuple reads  # slots of reads.NAME, its read, whether it is only read by key
     cdef readonly int variables
 
 

@@ -24,8 +24,8 @@ from policyd.errors import CostExceeded, DeadlineExceeded
 #: from policyd._core.schema.types import Field
 #: ROOTS: tuple[str, ...]
 #: _Gvk = tuple[str, str, str]
-#: _Reads = Callable[[Any], Any]
-#: _ReadSlots = tuple[tuple[int, Any], ...]
+#: _Reads = Callable[[Any, bool], Any]
+#: _ReadSlots = tuple[tuple[int, Any, bool], ...]
 #: class _GoTypes(Protocol):
 #:
 #:     def go_type(self, gvk: tuple[str, str, str]) -> Field | None:
@@ -73,8 +73,9 @@ cdef class Subject:
     it or raises Unanswered. ``authorizer`` checks access for the variable of that name (see
     ``lib/authz.pxd``); None: there is none. ``within`` is the path of the object in the object of
     the request ("" or the path of a pod template). ``reads`` is called with each read that a policy
-    uses and returns its list, map or CelError. ``unreadable`` says why the review cannot be
-    evaluated ("": it can): each policy that matches fails once its matchConditions hold.
+    uses, and whether it is only read by key, and returns its list, map or CelError. ``unreadable``
+    says why the review cannot be evaluated ("": it can): each policy that matches fails once its
+    matchConditions hold.
     """
 
     def __init__(
@@ -305,8 +306,8 @@ cdef class Plan:
         if self.frame.uses_authorizer:
             self.authorize(slots, subject)
         if self.frame.reads:
-            for slot, read in self.frame.reads:
-                slots[slot] = subject.reads(read)
+            for slot, read, keyed in self.frame.reads:
+                slots[slot] = subject.reads(read, keyed)
         return 0
 
     cdef Activation next_activation(self, Subject subject, object params, int64_t deadline):

@@ -8,6 +8,7 @@ from policyd._core.values.errors cimport NO_SUCH_OVERLOAD, CelError, error
 from policyd._core.values.types cimport (
     MISSING,
     Duration,
+    KeyedMap,
     MapKey,
     Opaque,
     Optional,
@@ -223,6 +224,8 @@ cdef object contains(Activation act, object container, object value):
         if type(value) is not str and form_of(act, container) != PLAIN:
             return no_key(act, value)
         return find(<dict>container, value) is not MISSING
+    if type(container) is KeyedMap:
+        return (<KeyedMap>container).under(value) is not MISSING
     if type(container) is not list:
         return NO_SUCH_OVERLOAD
     # Equality of scalars has no sides.

@@ -32,6 +32,13 @@ cdef class StructValue:
     cdef readonly dict fields
 
 
+cdef class KeyedMap:
+    cdef dict first
+    cdef dict rest
+
+    cdef object under(self, object key)
+
+
 cdef class MapKey:
     cdef readonly object value
     cdef tuple identity

@@ -46,6 +46,10 @@ class StructValue:
     def fields(self) -> dict[str, Any]: ...
 
 @final
+class KeyedMap:
+    def __init__(self, first: dict[str, list[Any] | None], rest: dict[str, list[Any]]) -> None: ...
+
+@final
 class MapKey:
     def __init__(self, value: bool | float) -> None: ...
     @property

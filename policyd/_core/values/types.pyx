@@ -157,6 +157,26 @@ cdef class StructValue:
 
 
 @cython.final
+cdef class KeyedMap:
+    """A map of lists by strings that is read by key and not otherwise: what ``first`` has under a
+    key, where None is no entry, else what ``rest`` has.
+    """
+    def __init__(self, dict first not None, dict rest not None):
+        #: (dict[str, list[Any] | None], dict[str, list[Any]]) -> None
+        self.first = first
+        self.rest = rest
+
+    cdef object under(self, object key):
+        """The list, or MISSING."""
+        if type(key) is not str:
+            return MISSING
+        found = self.first.get(key, MISSING)
+        if found is MISSING:
+            return self.rest.get(key, MISSING)
+        return MISSING if found is None else found
+
+
+@cython.final
 cdef class MapKey:
     """Any other value as a map key."""
     #: value: bool | float

@@ -4,24 +4,27 @@ from collections.abc import Callable
 
 from policyd._core.values.errors import CelError
 from policyd.admission.review import AdmissionRequest
+from policyd.policy.compile.reads.read_tables import ReadSource, ReadTable, Shown
 from policyd.policy.compile.reads.compiled_reads import CompiledRead
-from policyd.policy.compile.reads.read_tables import ReadSource, Shown
 
 
 def reads_of(
     source: ReadSource, request: AdmissionRequest
-) -> Callable[[CompiledRead], Shown | CelError]:
-    """Return what gives the reads of one request. Each is determined once, so that all policies and
-    both rounds of mutations see the same.
+) -> Callable[[CompiledRead, bool], Shown | CelError]:
+    """Return what gives the reads of one request; the flag says whether a policy only looks up keys
+    in one. Policies see the same while nothing changes in the cluster.
     """
-    seen: dict[CompiledRead, Shown | CelError] = {}
+    seen: dict[tuple[ReadTable, bool], tuple[int, Shown | CelError]] = {}
 
-    def shown(read: CompiledRead) -> Shown | CelError:
-        known = seen.get(read)
-        if known is None:
-            table = source.table(read)
-            known = table if isinstance(table, CelError) else table.shown_to(request)
-            seen[read] = known
-        return known
+    def shown(read: CompiledRead, keyed: bool) -> Shown | CelError:
+        table = source.table(read)
+        if isinstance(table, CelError):
+            return table
+        known = seen.get((table, keyed))
+        if known is not None and known[0] == table.changes:
+            return known[1]
+        found = table.shown_to(request, keyed=keyed)
+        seen[table, keyed] = table.changes, found
+        return found
 
     return shown

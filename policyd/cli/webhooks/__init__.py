@@ -7,6 +7,7 @@ from policyd.cli.shared.groups import TableGroup, modules_in
 # Module with the click command ``command``: its line in the help.
 COMMANDS = {
     "render": "Print the webhook configurations that your policies need.",
+    "rbac": "Print the roles that the reads and params of your policies need.",
     "check": "Check offline whether webhook configurations reach your policies.",
     "diff": "Show what apply would change in a cluster.",
     "apply": "Create or update the configurations in a cluster.",

@@ -1,1 +1,1 @@
-"""Objects of a cluster that are kept in memory for lookups and reads."""
+"""What is kept of a cluster in memory, in step with it: for lookups, and for reads."""

@@ -60,7 +60,7 @@ class CachedParams:
 class CachedLookups:
     """A LookupClient: ``client`` with lists, which may be exchanged at any time."""
 
-    def __init__(self, client: ClusterClient) -> None:
+    def __init__(self, client: ClusterClient, max_read_bytes: int) -> None:
         self._client = client
         # What is not known is asked one by one.
         self.may, self.namespace = client.may, client.namespace
@@ -68,7 +68,7 @@ class CachedLookups:
         self.namespaces: Reflector | None = None
         # By kind (apiVersion, kind), then by namespace: "" has the objects of all namespaces.
         self._params: dict[tuple[str, str], dict[str, tuple[WantedParams, CachedParams]]] = {}
-        self.reads = CachedReads()
+        self.reads = CachedReads(max_read_bytes)
         self.known_table, self.table = self.reads.known_table, self.reads.table
 
     def add_params(self, wanted: WantedParams, cached: CachedParams) -> None:

@@ -5,126 +5,284 @@ fields that any of them uses, and a table for each read, which is updated with e
 """
 
 import asyncio
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from sys import getsizeof
+from time import perf_counter
 
 from policyd._core.lib.authorization import Failure
 from policyd.admission.lookups.wanted import WantedReads
 from policyd.cluster.listing import list_path
 from policyd.cluster.namespaces import kept
 from policyd.cluster.objects import ObjectClient
+from policyd.cluster.streams import TURN_SECONDS, key_of
 from policyd.cluster.watching import Reflector, Watched
-from policyd.json_types import JSONObject
-from policyd.policy.compile.reads.compiled_reads import CompiledRead
+from policyd.json_types import JSON, JSONObject
+from policyd.policy.compile.fields import KeyPath
 from policyd.policy.compile.reads.read_tables import ObjectKey, ReadTable
+from policyd.policy.compile.reads.compiled_reads import CompiledRead
 from policyd.policy.kinds.served_resource import Served
 
+# How often a request that waits for a first list looks whether it is complete.
+POLL_SECONDS = 0.02
 _NAMESPACE = ("metadata", "namespace")
+_Place = tuple[str, str, str]  # apiVersion, kind and namespace
 
 
 class ReadList:
-    """The objects of one kind, of all namespaces or of one."""
+    """The objects of one kind, of all namespaces or of one, among the lists of ``reads``."""
 
-    def __init__(self, client: ObjectClient, served: Served, wanted: WantedReads) -> None:
+    def __init__(
+        self, client: ObjectClient, served: Served, wanted: WantedReads, reads: "CachedReads"
+    ) -> None:
         path = list_path(served, wanted.namespace if served.namespaced else "")
         self.served = served
         self.wanted = wanted
-        self.reflector = Reflector(
-            client,
-            Watched(path.lstrip("/")),
-            keep=kept(wanted.fields | {_NAMESPACE}),
-            changed=self._changed,
-        )
+        self.full = False  # whether it was given up, because it took too much memory
+        self._reads = reads
+        self._fields = kept(wanted.fields | {_NAMESPACE})
         self._tables: dict[CompiledRead, ReadTable] = {}
-        self._objects: dict[ObjectKey, JSONObject] = {}  # those that the tables have
+        # What the tables have, and what it takes. A new list comes beside it.
+        self._objects: dict[ObjectKey, JSONObject] = {}
+        self._bytes = 0
+        self._coming: dict[ObjectKey, int] = {}
+        self._coming_bytes = 0
+        self._settling: asyncio.Future[None] | None = None
+        self._covered: dict[frozenset[KeyPath], bool] = {}
+        self._filling: list[ReadTable] = []  # tables that are not complete yet
+        self.reflector = Reflector(
+            client, Watched(path.lstrip("/")), keep=self._keep, changed=self._changed
+        )
+
+    def is_full(self) -> bool:
+        """Whether it was given up."""
+        return self.full
+
+    @property
+    def usable(self) -> bool:
+        """Whether the objects are known."""
+        return self.reflector.usable and not self.full
+
+    @property
+    def problem(self) -> str:
+        """Why they are not, if that lasts."""
+        if self.full:
+            return (
+                f"they take more memory than --max-read-bytes ({self._reads.most >> 20} MiB) "
+                "leaves beside the other reads"
+            )
+        reflector = self.reflector
+        return reflector.problem if reflector.refused or reflector.gone else ""
+
+    @property
+    def bytes(self) -> int:
+        """About how much memory the objects and tables take."""
+        tables = sum(each.bytes for each in self._tables.values())
+        return self._bytes + self._coming_bytes + tables
+
+    @property
+    def key_errors(self) -> int:
+        """For how many objects a key is an error, counted for each index."""
+        return sum(len(each.failed) for each in self._tables.values())
+
+    def __len__(self) -> int:
+        return len(self._objects)
 
     def table(self, read: CompiledRead) -> ReadTable:
         """The table of a read, which is filled when it is first needed."""
         made = self._tables.get(read)
         if made is None:
-            resource = (self.served.group, self.served.resource)
-            made = ReadTable(read, resource, namespaced=self.served.namespaced)
+            made = self._tables[read] = self._empty(read)
             for key, found in self._objects.items():
                 made.put(key, found)
-            self._tables[read] = made
         return made
 
-    def covers(self, read: CompiledRead) -> bool:
-        """Whether the fields that the read uses are kept."""
-        kept = self.wanted.fields
-        return all(any(path[:end] in kept for end in range(len(path) + 1)) for path in read.fields)
+    async def fill(self, read: CompiledRead) -> None:
+        """Make the table of a read in small steps, between which requests are answered."""
+        known = self._tables.get(read)
+        if known is not None:
+            await _settled(known)
+            return
+        made, began = self._empty(read), perf_counter()
+        self._filling.append(made)  # events go to it too
+        try:
+            for key in [*self._objects]:
+                made.put(key, self._objects.get(key))
+                if perf_counter() - began >= TURN_SECONDS:
+                    await asyncio.sleep(0)
+                    began = perf_counter()
+        finally:
+            self._filling.remove(made)
+        self._tables.setdefault(read, made)
+        await _settled(made)
+        self._fits()
+
+    def _empty(self, read: CompiledRead) -> ReadTable:
+        resource = (self.served.group, self.served.resource)
+        return ReadTable(read, resource, namespaced=self.served.namespaced)
+
+    def covers(self, fields: frozenset[KeyPath]) -> bool:
+        """Whether these fields are kept. Equal reads of several policies may use different ones."""
+        known = self._covered.get(fields)
+        if known is None:
+            kept = self.wanted.fields
+            known = all(any(path[:end] in kept for end in range(len(path) + 1)) for path in fields)
+            self._covered[fields] = known
+        return known
+
+    def begin(self, reads: Iterable[CompiledRead]) -> None:
+        """Fill the tables of these reads while the first list comes."""
+        self._tables = {read: self._empty(read) for read in reads if self.covers(read.fields)}
 
     def keep(self, reads: Collection[CompiledRead]) -> None:
-        """Have tables for these reads, and no others."""
+        """Have no tables for other reads."""
         self._tables = {read: table for read, table in self._tables.items() if read in reads}
-        for each in reads:
-            self.table(each)
+
+    def _keep(self, found: JSONObject) -> JSONObject | None:
+        """Return what is kept of an object of a list or an event."""
+        if self.full:
+            return None
+        key, rest = key_of(found), self._fields(found)
+        known = self._objects.get(key)
+        if known == rest:
+            return known  # a new list shares what did not change with the one before
+        if self.reflector.synced:
+            self._expect(key, memory_of(rest))
+        else:
+            self._put(key, rest)  # nobody sees the tables yet: the work is done in small steps
+        return rest if self._fits() else None
 
     def _changed(self, namespace: str, name: str) -> None:
+        if self.full:
+            return
         there = self.reflector.objects
         keys: Iterable[ObjectKey] = ((namespace, name),)
-        if not name:
-            keys = self._objects.keys() | there.keys()
-        for key in [*keys]:
+        if name:
+            self._reads.events[self.wanted.api_version, self.wanted.kind] += 1
+            self._expect((namespace, name), 0)
+        else:
+            keys = [*(self._objects.keys() | there.keys())]
+            self._coming, self._coming_bytes = {}, 0
+        for key in keys:
             found = there.get(key)
-            if found == self._objects.get(key):
-                continue
-            if found is None:
-                del self._objects[key]
-            else:
-                self._objects[key] = found
-            for table in self._tables.values():
-                table.put(key, found)
+            if found is not self._objects.get(key):
+                self._put(key, found)
+        if not name:
+            self._settling = asyncio.ensure_future(self._settle())
+        self._fits()
+
+    async def _settle(self) -> None:
+        for each in [*self._tables.values()]:
+            await _settled(each)
+
+    def _expect(self, key: ObjectKey, size: int) -> None:
+        """Note how many bytes a new version of an object takes beside the one in the tables."""
+        self._coming_bytes += size - self._coming.pop(key, 0)
+        if size:
+            self._coming[key] = size
+
+    def _put(self, key: ObjectKey, found: JSONObject | None) -> None:
+        former = self._objects.pop(key, None)
+        self._bytes -= 0 if former is None else memory_of(former)
+        if found is not None:
+            self._objects[key] = found
+            self._bytes += memory_of(found)
+        for table in (*self._tables.values(), *self._filling):
+            table.put(key, found)
+
+    def _fits(self) -> bool:
+        """Give up if all lists together take too much: this one was the last to grow."""
+        if self._reads.bytes(self) > self._reads.most:
+            self.full = True
+            self._objects, self._tables, self._bytes = {}, {}, 0
+            self._coming, self._coming_bytes = {}, 0
+        return not self.full
 
 
 class CachedReads:
     """The lists that are in use. Of a kind and scope the last one is used once it is complete; the
-    one before answers until then.
+    one before answers until then what it can. All take at most about ``most`` bytes.
     """
 
-    def __init__(self) -> None:
-        self._lists: dict[tuple[str, str, str], list[ReadList]] = {}
-        self._places: dict[CompiledRead, tuple[str, str, str]] = {}
-        self._reads: dict[tuple[str, str, str], frozenset[CompiledRead]] = {}
-        self._problems: dict[tuple[str, str, str], str] = {}
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.events: Counter[tuple[str, str]] = Counter()  # of each kind, with its apiVersion
+        self._lists: dict[_Place, list[ReadList]] = {}
+        self._places: dict[CompiledRead, _Place] = {}
+        self._wanted: dict[_Place, list[WantedReads]] = {}
+        self._problems: dict[_Place, str] = {}
 
     def want(self, wanted: Iterable[WantedReads]) -> None:
         """Answer these reads from now on, and no others."""
-        self._reads = {each.place: each.reads for each in wanted}
-        self._places = {read: place for place, reads in self._reads.items() for read in reads}
-        for place in [*self._lists]:
-            if place not in self._reads:
+        self._wanted, self._places = {}, {}
+        self.expect(wanted)
+        for place, lists in [*self._lists.items()]:
+            if place not in self._wanted:
                 del self._lists[place]
-        for place, lists in self._lists.items():
-            for each in lists:
-                each.keep(self._reads[place])
+            for listed in lists:
+                listed.keep(self._reads(place))
+
+    def expect(self, wanted: Iterable[WantedReads]) -> list[WantedReads]:
+        """Answer these reads too; return what is new. The others stay in their lists."""
+        new: list[WantedReads] = []
+        for each in wanted:
+            known = self._wanted.setdefault(each.place, [])
+            if each not in known or not each.reads <= self._reads(each.place):
+                new.append(each)
+                known.append(each)
+            for read in each.reads:
+                self._places.setdefault(read, each.place)
+        return new
+
+    def _reads(self, place: _Place) -> frozenset[CompiledRead]:
+        return frozenset(read for each in self._wanted.get(place, ()) for read in each.reads)
 
     def add(self, listed: ReadList) -> None:
         """Use this list as soon as it is complete."""
         place = listed.wanted.place
-        listed.keep(self._reads.get(place, frozenset()))
-        self._lists.setdefault(place, []).append(listed)
-        self._problems.pop(place, None)
+        listed.begin(self._reads(place))
+        self._lists[place] = [*self._usable(place), listed]
 
     def failed(self, wanted: WantedReads, why: str) -> None:
         """Note why there is no list."""
-        self._problems[wanted.place] = why
+        place = wanted.place
+        self._problems[place] = why
+        self._lists[place] = self._usable(place)
+
+    def bytes(self, listed: ReadList | None = None) -> int:
+        """About how much memory all lists take, with this one."""
+        every = {id(each): each for lists in self._lists.values() for each in lists}
+        if listed is not None:
+            every[id(listed)] = listed
+        return sum(each.bytes for each in every.values())
+
+    def in_use(self) -> Iterator[tuple[tuple[str, str], ReadList | None]]:
+        """Yield each kind that is read, once for each scope, with the list that answers."""
+        for place in self._wanted:
+            lists = self._usable(place)
+            yield place[:2], lists[-1] if lists else None
+
+    async def fill(self, wanted: Iterable[WantedReads]) -> bool:
+        """Make the tables of these reads; return whether all are known, or why they are not."""
+        return all([await self._filled(each) for each in wanted])
+
+    async def _filled(self, wanted: WantedReads) -> bool:
+        listed = self._answering(wanted.place, wanted.fields)
+        if listed is None:
+            return bool(self._problem(wanted.place))
+        for read in wanted.reads:
+            await listed.fill(read)
+        return True
 
     def known_table(self, read: CompiledRead) -> ReadTable | Failure | None:
         """The objects of a read; None while the first list is not complete."""
         place = self._places.get(read)
         if place is None:
             return Failure("the objects are not followed")
-        lists = self._lists.get(place, [])
-        for listed in reversed(lists):
-            newest = listed is lists[-1]
-            if listed.reflector.usable and (newest or listed.covers(read)):
-                if newest:
-                    del lists[:-1]
-                return _current(listed, read)
-        problem = self._problems.get(place, "")
-        refused = [each for each in lists if each.reflector.refused or each.reflector.gone]
-        if refused:
-            return Failure(refused[-1].reflector.problem)
+        listed = self._answering(place, read.fields)
+        if listed is not None:
+            return _current(listed, read)
+        problem = self._problem(place)
         return Failure(problem) if problem else None
 
     async def table(self, read: CompiledRead) -> ReadTable | Failure:
@@ -133,9 +291,46 @@ class CachedReads:
             await asyncio.sleep(POLL_SECONDS)
         return found
 
+    def _problem(self, place: _Place) -> str:
+        """Why no list answers, if that lasts."""
+        found = [each.problem for each in self._lists.get(place, ()) if each.problem]
+        return found[-1] if found else self._problems.get(place, "")
 
-# How often a request that waits for a first list looks whether it is complete.
-POLL_SECONDS = 0.02
+    def _answering(self, place: _Place, fields: frozenset[KeyPath]) -> ReadList | None:
+        """Return the newest list that has these fields, if there is one."""
+        lists = self._lists.get(place, [])
+        for listed in reversed(lists):
+            if listed.usable and listed.covers(fields):
+                self._problems.pop(place, None)
+                if len(lists) > 1 and all(
+                    listed.covers(each.fields) for each in self._wanted[place]
+                ):
+                    del lists[: lists.index(listed)]
+                return listed
+        return None
+
+    def _usable(self, place: _Place) -> list[ReadList]:
+        return [each for each in self._lists.get(place, ()) if each.usable]
+
+
+async def _settled(table: ReadTable) -> None:
+    """Bring the indexes of a table up to date, in small steps."""
+    while table.settle():
+        await asyncio.sleep(0)
+
+
+def memory_of(found: JSON) -> int:
+    """Return about how many bytes a value takes; most names of fields are shared by all objects."""
+    total, waiting = 0, [found]
+    while waiting:
+        value = waiting.pop()
+        total += getsizeof(value)
+        if isinstance(value, dict):
+            total += sum(map(len, value))
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
+    return total
 
 
 def _current(listed: ReadList, read: CompiledRead) -> ReadTable | Failure:

@@ -23,7 +23,7 @@ from policyd.http.limits import InFlight
 from policyd.http.policies_in_use import PoliciesInUse
 from policyd.http.status import Render
 from policyd.observability.metrics.recorder import PrometheusRecorder
-from policyd.observability.metrics.scrape import CacheState, CountedConnections, Scrape
+from policyd.observability.metrics.scrape import CacheState, CountedConnections, ReadState, Scrape
 
 _FORMS: Mapping[str, Callable[..., Any]] = {
     "counter": CounterMetricFamily,
@@ -90,7 +90,7 @@ class Exposition:
 
     ``certificate_expiry`` gives a Unix time, or None without a certificate; ``watches`` whether
     each watch works; ``log_lines_lost`` how many could not be written; ``caches`` what is kept of
-    the cluster.
+    the cluster, ``reads`` that of each kind that policies read.
     """
 
     recorder: PrometheusRecorder
@@ -102,6 +102,7 @@ class Exposition:
     log_lines_lost: Callable[[], int] = int
     connections: Mapping[str, CountedConnections] = field(default_factory=dict)
     caches: Callable[[], Mapping[str, CacheState]] = dict
+    reads: Callable[[], Mapping[str, ReadState]] = dict
     _rows: Sequence[MetricRow] = field(default_factory=_read, init=False)
     _process: ProcessCollector = field(
         default_factory=lambda: ProcessCollector(registry=None), init=False
@@ -132,6 +133,7 @@ class Exposition:
             self.log_lines_lost(),
             self.connections,
             self.caches(),
+            self.reads(),
             self.store.bundles,
             [(each.name, each.snapshot()) for each in current.counters()],
             dict(recorder.patches),

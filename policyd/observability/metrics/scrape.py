@@ -33,6 +33,20 @@ class CacheState(NamedTuple):
     objects: int
 
 
+class ReadState(NamedTuple):
+    """What policies read of one kind: how many objects are kept and the bytes that they take, how
+    many objects have an error instead of a key, the events so far, the seconds since all that was
+    last known to be current, and whether policies can read it.
+    """
+
+    objects: int
+    size: int
+    key_errors: int
+    events: int
+    staleness: float
+    usable: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Scrape:
     """Everything that a metric may show, as it is at one moment.
@@ -40,8 +54,8 @@ class Scrape:
     ``certificate_expiry`` is a Unix time, None without a certificate; ``serves_last_good`` says
     whether the policies are those of a former process (``--last-good``); ``watches`` says whether
     each watch works, ``log_lines_lost`` how many lines could not be written; ``connections`` has
-    them by port, ``caches`` what is kept of the cluster; ``bundles`` are the ConfigMaps that
-    policies are read from.
+    them by port, ``caches`` what is kept of the cluster, ``reads`` what of each kind that policies
+    read; ``bundles`` are the ConfigMaps that policies are read from.
     """
 
     recorder: PrometheusRecorder
@@ -53,6 +67,7 @@ class Scrape:
     log_lines_lost: int
     connections: Mapping[str, CountedConnections]
     caches: Mapping[str, CacheState]
+    reads: Mapping[str, ReadState]
     bundles: Sequence[BundleState]
     # What each policy decided and spent, by name, and what it changed: snapshots.
     counters: Sequence[tuple[str, Mapping[str, Any]]]

@@ -51,10 +51,15 @@ def _check_kind(read: PolicyRead, path: FieldPath) -> Iterator[FormProblem]:
             example = "write apiVersion: networking.k8s.io/v1 and kind: Ingress, for example"
             yield required((*path, field), hint=example)
     group, _, version = read.api_version.rpartition("/")
-    wrongs = [*names.dns_1035_label(version), *(names.dns_subdomain(group) if group else ())]
-    if read.api_version and wrongs:
+    grouped = not group or not any(names.dns_subdomain(group))
+    if read.api_version and not (
+        grouped and not any(names.dns_1035_label(version)) and not read.api_version.startswith("/")
+    ):
         wrong = "must be VERSION, or GROUP/VERSION such as networking.k8s.io/v1"
         yield from invalid((*path, "apiVersion"), read.api_version, [wrong])
+    if read.kind:
+        wrongs = names.dns_1035_label(read.kind.lower())
+        yield from invalid((*path, "kind"), read.kind, wrongs)
     if (group, read.kind) in _SECRET_KINDS or group in _SECRET_GROUPS:
         yield FormProblem(
             (*path, "kind"),

@@ -26,7 +26,7 @@ from policyd.mutation.overlays.tree import LITERAL
 from policyd.policy.compile.fields import KeyPath, ReadFields, read_fields, read_of
 from policyd.policy.compile.hints import UNKNOWN_VARIABLES, in_policy
 from policyd.policy.compile.reads.compiled_reads import INDEX, compiled_read, misplaced, read_type
-from policyd.policy.compile.reads.item_fields import ItemFields
+from policyd.policy.compile.reads.item_fields import ItemFields, names_beside_keys
 from policyd.policy.compile.repeated import NO_VARIABLES, RepeatedExpressions
 from policyd.policy.model.expressions import (
     CONDITION,
@@ -76,6 +76,7 @@ class Expressions:
         self._version = version
         self._items = ItemFields({name: _depth(type_) for name, type_ in self._reads.items()})
         self._keys: dict[FieldPath, frozenset[KeyPath]] = {}
+        self._whole: set[str] = set()  # names that are used otherwise than to look up a key
         self._state = NO_VARIABLES
         for name, type_ in self._reads.items():
             self._state = self._repeated.declared(self._state, name, type_)
@@ -113,7 +114,7 @@ class Expressions:
             self._typed,
             self._params_kind,
             tuple(
-                (slot, each)
+                (slot, each, self._tracer is None and f"reads.{each.name}" not in self._whole)
                 for each in self.reads
                 if (slot := layout.slots.get(f"reads.{each.name}")) is not None
             ),
@@ -171,6 +172,7 @@ class Expressions:
             self._keys[each.path] = frozenset(used.used["item"])
         elif self._reads:
             self._items.add(checked.expr, each.name if each.role is VARIABLE else "")
+            self._whole.update(names_beside_keys(checked.expr))
         if each.role is VARIABLE:
             self._layout.define(each.name, program, self._shared(each))
             self._declared[each.name] = variable_type(program.result_type)

@@ -60,6 +60,8 @@ class CounterRegistry:
         return [self._counters[name] for name in sorted(self._counters)]
 
 
+
+
 @dataclass(eq=False, repr=False)
 class CompiledPolicySet:
     """An immutable set of compiled policies; ``generation`` is a hash of its sources.
@@ -102,6 +104,7 @@ class CompiledPolicySet:
             )
             if asks
         )
+        self.has_reads = any(policy.reads for policy in self.policies)
         # A second round of mutations matches again, and few policies take part in it.
         again = [policy for policy in mutating if policy.may_act_again]
         self.second_round = bool(again)

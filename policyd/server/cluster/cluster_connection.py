@@ -32,7 +32,8 @@ class ClusterConnection:
         appointed: asyncio.Event | None = None,
     ) -> None:
         timeout = settings.timeout
-        self.caches = LiveCaches(connect(settings.kubeconfig, timeout), timeout, log)
+        client = connect(settings.kubeconfig, timeout)
+        self.caches = LiveCaches(client, timeout, log, settings.max_read_bytes)
         self.definitions = LiveDefinitions(
             self.caches,
             timeout,

@@ -35,6 +35,7 @@ class Following:
         self.reflector: Reflector | None = None
         self.problem = ""  # why nothing is listed
         self.absent = False  # whether there is nothing to list
+        self.lost = False  # whether the problem lasts, and nothing is in use meanwhile
 
     @property
     def wanted(self) -> bool:
@@ -45,17 +46,20 @@ class Following:
         """End ``run`` and ``pause`` soon."""
         self._stop.set()
 
-    def nothing(self, problem: str = "") -> None:
-        """Note that nothing is listed: there is nothing to list, or this problem."""
-        self.reflector, self.problem, self.absent = None, problem, not problem
+    def nothing(self, problem: str = "", *, lost: bool = False) -> None:
+        """Note that nothing is listed: there is nothing to list, or this problem. ``lost``: what
+        was known is not in use either.
+        """
+        self.reflector, self.problem, self.absent = None, problem, not problem or lost
+        self.lost = lost
 
-    async def run(self, reflector: "Reflector") -> None:
-        """Follow until ``stop``, or until the resource is no longer served."""
-        self.reflector, self.problem, self.absent = reflector, "", False
+    async def run(self, reflector: "Reflector", until: Callable[[], bool] = lambda: False) -> None:
+        """Follow until ``stop`` or ``until``, or until the resource is no longer served."""
+        self.reflector, self.problem, self.absent, self.lost = reflector, "", False, False
         stop = asyncio.Event()
         task = asyncio.create_task(reflector.run(stop))
         try:
-            while self.wanted and not task.done() and not reflector.gone:
+            while self.wanted and not (task.done() or reflector.gone or until()):
                 await self.pause(TICK_SECONDS)
         finally:
             stop.set()
@@ -173,15 +177,18 @@ class FollowedLists(Generic[Wanted]):
                 self.log.write("info", "cluster", f"{self.name} are followed again")
             self._logged = ""
             return
+        lost = [each for each in troubles if each.lost]
         refused = [each for each in troubles if each.reflector and each.reflector.refused]
-        problem = (refused or troubles)[0].trouble
+        problem = (lost or refused or troubles)[0].trouble
         watch.failed(problem)
         now = monotonic()
         self._since = self._since or now
         meanwhile = "what is known of them stays in use"
-        if refused:
+        if lost:
+            meanwhile = self.instead
+        elif refused:
             meanwhile = f"{self.instead}; grant the permissions list and watch"
-        due = not self.muted and (refused or now - self._since >= LASTING_SECONDS)
+        due = not self.muted and (lost or refused or now - self._since >= LASTING_SECONDS)
         if due and self._logged != meanwhile:
             self._logged = meanwhile
             message = f"cannot follow {self.name} ({meanwhile}): {problem}"

@@ -6,8 +6,10 @@ the permission to follow it, each namespace or param is looked up when a request
 never looked up.
 """
 
+import asyncio
 import random
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from policyd._core.lib.authorization import Failure
@@ -19,15 +21,20 @@ from policyd.admission.lookups.wanted import (
     wanted_lookups,
 )
 from policyd.observability.logs import Log
-from policyd.observability.metrics.scrape import CacheState
+from policyd.observability.metrics.scrape import CacheState, ReadState
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.server.cluster.followed_lists import FollowedLists, Following
+from policyd.server.cluster.followed_lists import FIRST_LIST_SECONDS, FollowedLists, Following
 
 if TYPE_CHECKING:
+    from policyd.cluster.cached.reads import ReadList
     from policyd.cluster.client import ClusterClient
     from policyd.cluster.objects import ObjectClient
     from policyd.policy.kinds.served_resource import Served
 
+# How often a set of policies that waits for its reads looks whether they are known.
+PREPARED_SECONDS = 0.05
+# Seconds until objects of reads are listed again that took too much memory: there may be fewer.
+FULL_SECONDS = (300.0, 600.0)
 # Seconds until the resource of a kind is looked up again that the cluster does not serve.
 KIND_SECONDS = (1.0, 5.0)
 
@@ -37,10 +44,12 @@ class LiveCaches:
     ``client`` for what they do not have.
     """
 
-    def __init__(self, client: "ClusterClient", timeout: float, log: Log) -> None:
+    def __init__(
+        self, client: "ClusterClient", timeout: float, log: Log, max_read_bytes: int
+    ) -> None:
         from policyd.cluster.cached.lookups import CachedLookups
 
-        self.lookups: CachedLookups = CachedLookups(client)
+        self.lookups: CachedLookups = CachedLookups(client, max_read_bytes)
         self.client = client
         self._timeout = timeout
         self._objects: ObjectClient | None = None
@@ -64,6 +73,18 @@ class LiveCaches:
         self.lookups.reads.want(wanted.reads)
         self.reads.want(wanted.reads)
 
+    async def prepare(self, policies: Any) -> None:
+        """Follow also what the reads of this CompiledPolicySet need, which is to come into use,
+        until that is known, or why it is not: at most as long as readiness waits.
+        """
+        wanted = wanted_lookups(policies).reads
+        new = self.lookups.reads.expect(wanted)
+        self.reads.want(self.reads.wanted | wanted)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FIRST_LIST_SECONDS):
+                while not await self.lookups.reads.fill(new):
+                    await asyncio.sleep(PREPARED_SECONDS)
+
     def waiting(self) -> list[str]:
         """What readiness waits for."""
         lists = (self.namespaces, self.params, self.reads)
@@ -76,6 +97,28 @@ class LiveCaches:
             "params": self.params.state,
             "reads": self.reads.state,
         }
+
+    def read_states(self) -> Mapping[str, ReadState]:
+        """What metrics show of each kind that policies read, such as Ingress.v1.networking.k8s.io,
+        whatever its scopes.
+        """
+        cached = self.lookups.reads
+        lists: dict[tuple[str, str], list[ReadList | None]] = {}
+        for named, listed in cached.in_use():
+            lists.setdefault(named, []).append(listed)
+        found: dict[str, ReadState] = {}
+        for (api_version, kind), all_of_it in sorted(lists.items()):
+            group, _, version = api_version.rpartition("/")
+            known = [each for each in all_of_it if each is not None]
+            found[f"{kind}.{version}.{group}".removesuffix(".")] = ReadState(
+                sum(map(len, known)),
+                sum(each.bytes for each in known),
+                sum(each.key_errors for each in known),
+                cached.events[api_version, kind],
+                max((each.reflector.staleness for each in known), default=0.0),
+                len(known) == len(all_of_it),
+            )
+        return found
 
     def objects(self) -> "ObjectClient":
         """The client that follows lists, made when it is first needed."""
@@ -118,9 +161,14 @@ class LiveCaches:
             if isinstance(resource, Failure):
                 self.lookups.reads.failed(wanted, resource.why)
                 continue
-            listed = ReadList(self.objects(), resource, wanted)
-            self.lookups.reads.add(listed)
-            await following.run(listed.reflector)
+            cached = self.lookups.reads
+            listed = ReadList(self.objects(), resource, wanted, cached)
+            cached.add(listed)
+            await following.run(listed.reflector, until=listed.is_full)
+            if listed.full:
+                cached.failed(wanted, listed.problem)
+                following.nothing(listed.problem, lost=True)
+                await following.pause(random.uniform(*FULL_SECONDS))  # noqa: S311 - a pause
 
     async def _served(
         self, wanted: WantedParams | WantedReads, following: Following

@@ -29,10 +29,26 @@ def check(edit: PolicyEdit, fetch: Fetch | None, breathe: Breathe) -> EditFindin
     called between pieces of work.
     """
     others, sets = _others(edit, breathe), _Sets(_in_use(edit), fetch, breathe)
-    found = sets.problems(_with(others, edit.new, breathe))
-    if found:
-        found = added(found, sets.problems(_with(others, edit.old, breathe)))
-    return findings_of(found, edit.name, {file for each in others.values() for file in each.names})
+    given = _with(others, edit.new, breathe)
+    after = sets.compiled(given)
+    found, reads = sets.problems(after, given), _reads(after, edit.name)
+    if found or reads:
+        given = _with(others, edit.old, breathe)
+        before = sets.compiled(given)
+        found = added(found, sets.problems(before, given)) if found else found
+        reads -= _reads(before)
+    files = {file for each in others.values() for file in each.names}
+    return findings_of(found, edit.name, files, reads)
+
+
+def _reads(policies: CompiledPolicySet, name: str = "") -> frozenset[tuple[str, str, str, str]]:
+    """Return what policies read of the cluster; those of the source ``name``, or all."""
+    return frozenset(
+        (policy.name, read.api_version, read.kind, read.place)
+        for policy in policies.policies
+        if not name or policy.source.startswith(f"{name}/")
+        for read in policy.reads
+    )
 
 
 class _Sets:
@@ -44,14 +60,19 @@ class _Sets:
         self._breathe = breathe
         self._former: CompiledPolicySet | None = None
 
-    def problems(self, given: Sequence[Bundle]) -> list[Problem]:
-        """Return everything that is wrong with these sources."""
+    def compiled(self, given: Sequence[Bundle]) -> CompiledPolicySet:
+        """Return the policies of these sources."""
         in_use = self._in_use
         sources = loader.load(given, version=in_use.version, breathe=self._breathe, pipes=False)
         if self._fetch is not None:
             sources = with_definitions(sources, self._fetch(wanted(sources)))
         policies = compiler.compile_sources(sources, self._former, breathe=self._breathe)
         self._former = policies
+        return policies
+
+    def problems(self, policies: CompiledPolicySet, given: Sequence[Bundle]) -> list[Problem]:
+        """Return everything that is wrong with these sources; ``policies`` are theirs."""
+        in_use = self._in_use
         found = [*policies.problems]
         broken = {each.file for each in found if each.severity == "error"}
         for reason in truncated(in_use, policies, exists_in(given)):

@@ -1,7 +1,8 @@
 """Answers reviews of ConfigMaps with policies: an edit that adds an error is denied with all of
-its own. It checks one edit at a time, each in a process of its own. It admits what it had no time
-or means to check, for the reload itself protects the set in use; and denies what broke the check,
-for that could break every server that loads it.
+its own, and one that adds reads which its author may not list. It checks one edit at a time, each
+in a process of its own. It admits what it had no time or means to check, for the reload itself
+protects the set in use; and denies what broke the check, for that could break every server that
+loads it, or what may add reads, which no reload checks.
 """
 
 import asyncio
@@ -24,6 +25,7 @@ from policyd.option_values import selector_terms
 from policyd.policy.config_maps.config_map_files import PREFIX, NotRead, flat, labels_of, oversize
 from policyd.policy.model.suite import Webhook
 from policyd.server.edits.finding import EditFinder, Outdated, Submitted
+from policyd.server.edits.lending import AccessClient, NotLent, may_add_reads, refusal
 from policyd.server.edits.model import EditFindings, PolicyEdit, TooLate
 from policyd.server.edits.process import Broken, NotStarted
 from policyd.server.edits.showing import MAX_WARNING, MAX_WARNINGS
@@ -37,6 +39,9 @@ MAX_UID = 64
 MOUNTED = "policyd.dev/policies=true"
 # What deletes everything in a namespace that is deleted.
 _CLEANER = "system:serviceaccount:kube-system:namespace-controller"
+_MAY_LEND = "; it may add reads, whose objects its author has to be allowed to list: try again"
+# The status of what may be tried again.
+_LATER = (503, "ServiceUnavailable")
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 _KEY = re.compile(r"[A-Za-z0-9._-]{1,253}")
 
@@ -54,7 +59,8 @@ def edit_selector(settings: Settings) -> str:
 @dataclass(eq=False, repr=False)
 class EditGate(ReviewEvaluator):
     """Checks the edits that reach one server: those of ConfigMaps of its own namespace. ``count``
-    counts results: accepted, refused, error.
+    counts results: accepted, refused, error. ``access`` says what the author of an edit may list;
+    None: policyd reads nothing of a cluster.
     """
 
     check: CheckEdit
@@ -64,6 +70,7 @@ class EditGate(ReviewEvaluator):
     _: KW_ONLY
     namespace: str
     selector: str = MOUNTED
+    access: AccessClient | None = None
 
     def __post_init__(self) -> None:
         self._selector = Selector(selector_terms(self.selector))
@@ -100,12 +107,13 @@ class EditGate(ReviewEvaluator):
             message = f"ConfigMap {name} is not what the API server holds; try again"
             return self._refused(request, message, 409, "Conflict")
         except TooLate:
-            return self._unchecked(request, "there was not enough time")
+            return self._unchecked(request, submitted, "there was not enough time")
         except NotRead as error:
             why = "the API server did not return the ConfigMaps of policies"
-            return self._unchecked(request, why, str(error))
+            return self._unchecked(request, submitted, why, str(error))
         except NotStarted as error:
-            return self._unchecked(request, "no process could be started for it", str(error))
+            why = "no process could be started for it"
+            return self._unchecked(request, submitted, why, str(error))
         except Broken as error:
             message = f"the edit of ConfigMap {name} cannot be checked: {error}"
             return self._refused(request, message, traceback=error.trace or None)
@@ -113,8 +121,15 @@ class EditGate(ReviewEvaluator):
             self.count("error")
             raise
         if found is None:
+            if self._may_lend(submitted):
+                return self._refused(request, f"{_not_read(name)}{_MAY_LEND}", *_LATER)
             self.count("accepted")
             return _allowed(request, _not_read(name))
+        if not found.errors and found.reads and self.access is not None:
+            lent = await _lent(self.access, request, found, deadline)
+            if lent is not None:
+                message = f"the edit of ConfigMap {name} is refused: {lent.message}"
+                return self._refused(request, message, *(() if lent.certain else _LATER))
         return self._answer(request, name, found)
 
     def _submitted(self, request: AdmissionRequest) -> Submitted | None:
@@ -186,11 +201,21 @@ class EditGate(ReviewEvaluator):
         # kubectl prints the whole message of a Forbidden, and none of an Invalid without causes.
         return AdmissionResponse(request.uid, False, code, reason, message)
 
-    def _unchecked(self, request: AdmissionRequest, why: str, cause: str = "") -> AdmissionResponse:
-        self.count("error")
+    def _unchecked(
+        self, request: AdmissionRequest, submitted: Submitted, why: str, cause: str = ""
+    ) -> AdmissionResponse:
         message = f"the edit of ConfigMap {request.name} was not checked: {why}"
+        if self._may_lend(submitted):
+            return self._refused(request, f"{message}{_MAY_LEND}", *_LATER, error=cause or None)
+        self.count("error")
         self._note(request, message, error=cause or None)
         return _allowed(request, f"{message}; policyd loads it if it has no errors")
+
+    def _may_lend(self, submitted: Submitted) -> bool:
+        """Whether an edit that was not checked may add reads to policies that are in use."""
+        if self.access is None or submitted.operation == "DELETE":
+            return False
+        return may_add_reads(submitted.old, submitted.new)
 
     def _note(
         self, request: AdmissionRequest, message: str, **details: str | list[str] | None
@@ -211,6 +236,18 @@ class EditGate(ReviewEvaluator):
             uid=request.uid,
             suppressed=unsaid or None,
         )
+
+
+async def _lent(
+    access: AccessClient, request: AdmissionRequest, found: EditFindings, deadline: int
+) -> NotLent | None:
+    """Return why the author of an edit may not add its reads, None if they may."""
+    try:
+        async with asyncio.timeout(max(0.0, (deadline - perf_counter_ns()) / 1e9)):
+            return await refusal(access, request.user_info, found.reads)
+    except TimeoutError:
+        late = "it is not known in time whether its author may list what its policies read"
+        return NotLent(f"{late}; try again", certain=False)
 
 
 def _object(given: object) -> JSONObject | None:

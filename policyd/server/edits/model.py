@@ -49,11 +49,16 @@ class PolicyEdit:
     definitions: bool = False
 
 
+READ_FIELDS = 4
+
+
 @dataclass(frozen=True, slots=True)
 class EditFindings:
     """What an edit adds. ``errors`` is the number of errors, ``elsewhere`` of those in sources that
     are not the ConfigMap; ``shown`` are the others as people read them, ``places`` those of all for
-    the log, both bounded; ``advice`` are warnings.
+    the log, both bounded; ``advice`` are warnings. ``reads`` are the objects that its policies read
+    and did not read before: policy, apiVersion, kind, and the namespace that they are limited to
+    or "".
     """
 
     errors: int = 0
@@ -61,6 +66,7 @@ class EditFindings:
     shown: Sequence[str] = ()
     places: Sequence[str] = ()
     advice: Sequence[str] = ()
+    reads: Sequence[Sequence[str]] = ()
 
 
 def written(edit: PolicyEdit) -> Iterator[bytes]:

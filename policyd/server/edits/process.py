@@ -19,7 +19,14 @@ from policyd.cel.syntax.recursion import deep_recursion
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.wanted_definitions import WantedDefinition
 from policyd.server.edits.memory import left_in_pod
-from policyd.server.edits.model import EditFindings, PolicyEdit, TooLate, line, written
+from policyd.server.edits.model import (
+    READ_FIELDS,
+    EditFindings,
+    PolicyEdit,
+    TooLate,
+    line,
+    written,
+)
 from policyd.server.signals import name_of
 
 CHILD = "policyd.server.edits.child"
@@ -187,7 +194,8 @@ def _findings(found: dict[str, Any]) -> EditFindings:
     """Return a result of the right types."""
     result = EditFindings(**found)
     numbers, texts = (result.errors, result.elsewhere), (result.shown, result.places, result.advice)
-    strings = all(isinstance(each, list) and {*map(type, each)} <= {str} for each in texts)
-    if {*map(type, numbers)} != {int} or not strings:
+    listed = all(isinstance(each, list) for each in (*texts, result.reads, *result.reads))
+    strings = listed and all({*map(type, each)} <= {str} for each in (*texts, *result.reads))
+    if {*map(type, numbers)} != {int} or not strings or {*map(len, result.reads)} - {READ_FIELDS}:
         raise ValueError(found)
     return result

@@ -24,9 +24,14 @@ _ANOTHER = "another source"
 _PLACED = re.compile(rf"{_ANOTHER}(:[0-9]+)+")
 
 
-def findings_of(problems: Iterable[Problem], name: str, others: Iterable[str]) -> EditFindings:
+def findings_of(
+    problems: Iterable[Problem],
+    name: str,
+    others: Iterable[str],
+    reads: Iterable[tuple[str, ...]] = (),
+) -> EditFindings:
     """Return what an answer shows of the problems of an edit of the ConfigMap ``name``; ``others``
-    are the names of all other files.
+    are the names of all other files. ``reads`` are those that the edit adds.
     """
     hidden = sorted(others, key=len, reverse=True)
     errors: list[Problem] = []
@@ -45,6 +50,7 @@ def findings_of(problems: Iterable[Problem], name: str, others: Iterable[str]) -
         _shown(mine, hidden),
         [_place(each)[:MAX_PLACE] for each in errors[:MAX_PLACES]],
         advice,
+        sorted(reads),
     )
 
 

@@ -5,7 +5,7 @@ problems, the set in use stays. The function that compiles a set is an argument.
 """
 
 import asyncio
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from time import monotonic, time
@@ -63,7 +63,7 @@ class Store:
     ``on_reload`` is called after every attempt. ``mendable`` are the rules of problems that may
     disappear without a change of the sources: such problems of the set in use do not block a new
     set. ``allow_empty``: accept a set without policies. ``last_good``: where sets without errors
-    are kept for the next start.
+    are kept for the next start. ``prepare`` is awaited before another set replaces that in use.
     """
 
     paths: Sequence[Path]
@@ -74,6 +74,7 @@ class Store:
     mendable: Container[str] = ()
     allow_empty: bool = False
     last_good: "LastGoodPolicies | None" = None
+    prepare: Callable[[CompiledPolicySet], Awaitable[None]] | None = None
 
     def __post_init__(self) -> None:
         self.paths = tuple(self.paths)
@@ -260,6 +261,8 @@ class Store:
         self._retry_at = monotonic() + self._retry
         known = again and self.last is not None and _texts(errors) == self.last.errors
         swaps = loaded is not None and loaded.state != self.loaded_set.state
+        if loaded is not None and swaps and self.prepare is not None:
+            await self.prepare(loaded.policies)
         self._finish(attempt, quiet=known and not swaps)
         await asyncio.to_thread(self._keep, loaded)
         await asyncio.to_thread(settle, oldest=False)

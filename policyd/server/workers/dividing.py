@@ -7,7 +7,7 @@ from policyd.errors import ConfigError
 
 # Limits of the whole server. That of captured reviews is one of a folder, which the workers share
 # (``capture.py``).
-DIVIDED = ("max_in_flight", "max_in_flight_bytes", "max_connections")
+DIVIDED = ("max_in_flight", "max_in_flight_bytes", "max_read_bytes", "max_connections")
 
 
 def part_of(settings: Settings) -> Settings:

@@ -65,7 +65,7 @@ def test_a_kind_that_comes_goes_and_comes(
     async def scenario() -> None:
         client = connect(server.kubeconfig(), 5.0)
         monkeypatch.setattr(client, "kind", kind)
-        live = LiveCaches(client, 5.0, Log(lines, "text"))
+        live = LiveCaches(client, 5.0, Log(lines, "text"), 2**20)
         health, stop = WatchHealth("params", monotonic), asyncio.Event()
         live.follow(compiled(CONFIGURED))
         task = asyncio.create_task(live.params.run(stop, health))

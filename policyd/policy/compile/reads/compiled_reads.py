@@ -47,6 +47,15 @@ class CompiledRead:
     selector: Selector | None = field(compare=False)
     key: Program | None = field(compare=False)
     fields: frozenset[KeyPath] = field(compare=False)
+    # Each request looks up tables by it.
+    hashed: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        whole = (self.api_version, self.kind, self.namespace, self.selection, self.key_text)
+        object.__setattr__(self, "hashed", hash((*whole, self.include_self)))
+
+    def __hash__(self) -> int:
+        return self.hashed
 
     @property
     def type(self) -> Type:

@@ -1,11 +1,12 @@
-"""Find which fields of the objects of its reads a policy uses, so that no others are kept.
+"""Find which fields of the objects of its reads a policy uses, so that no others are kept, and
+which indexes it only reads by key.
 
 What an expression does with such an object is followed through indexes, optionals, macros and the
 policy's variables. Where it is not followed further, all below the field counts as used.
 Evaluates nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from policyd.cel.syntax.ast import Call, Comprehension, Expr, Ident, ListExpr, Literal, Select
@@ -21,6 +22,32 @@ class Followed(NamedTuple):
     read: str
     depth: int
     path: KeyPath = ()
+
+
+def names_beside_keys(expr: Expr) -> Iterator[str]:
+    """Yield the names that an expression uses otherwise than to look up a key in their value."""
+    parts = [expr]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, Ident):
+            yield part.name
+            continue
+        keyed = _looked_up(part)
+        parts += [
+            each for each in children(part) if not (each is keyed and isinstance(each, Ident))
+        ]
+
+
+def _looked_up(expr: Expr) -> Expr | None:
+    """Return the part of an expression in which it looks up a key."""
+    if isinstance(expr, Select):
+        return expr.operand
+    if isinstance(expr, Call) and expr.target is None:
+        if expr.function in _ACCESS:
+            return expr.args[0]
+        if expr.function == "@in":
+            return expr.args[1]
+    return None
 
 
 class ItemFields:
