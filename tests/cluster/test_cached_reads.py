@@ -12,8 +12,8 @@ from policyd.cluster.cached.reads import CachedReads, ReadList, memory_of
 from policyd.cluster.kubeconfig import configuration
 from policyd.cluster.objects import ObjectClient
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.compile.reads.read_tables import ReadTable
 from policyd.policy.compile.reads.compiled_reads import CompiledRead
+from policyd.policy.compile.reads.read_tables import ReadTable
 from policyd.policy.kinds.served_resource import Served
 from tests.builders.reads import HOSTS, Request, compiled_read
 from tests.cluster.fake import ApiServer, Call, Reply, refusal

@@ -9,8 +9,8 @@ from policyd._core.schema.types import Field
 
 ROOTS: tuple[str, ...]
 _Gvk = tuple[str, str, str]
-_Reads = Callable[[Any], Any]
-_ReadSlots = tuple[tuple[int, Any], ...]
+_Reads = Callable[[Any, bool], Any]
+_ReadSlots = tuple[tuple[int, Any, bool], ...]
 
 class _GoTypes(Protocol):
     def go_type(self, gvk: tuple[str, str, str]) -> Field | None: ...

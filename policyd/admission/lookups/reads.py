@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from policyd._core.values.errors import CelError
 from policyd.admission.review import AdmissionRequest
-from policyd.policy.compile.reads.read_tables import ReadSource, ReadTable, Shown
 from policyd.policy.compile.reads.compiled_reads import CompiledRead
+from policyd.policy.compile.reads.read_tables import ReadSource, ReadTable, Shown
 
 
 def reads_of(

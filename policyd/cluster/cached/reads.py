@@ -19,8 +19,8 @@ from policyd.cluster.streams import TURN_SECONDS, key_of
 from policyd.cluster.watching import Reflector, Watched
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.compile.fields import KeyPath
-from policyd.policy.compile.reads.read_tables import ObjectKey, ReadTable
 from policyd.policy.compile.reads.compiled_reads import CompiledRead
+from policyd.policy.compile.reads.read_tables import ObjectKey, ReadTable
 from policyd.policy.kinds.served_resource import Served
 
 # How often a request that waits for a first list looks whether it is complete.

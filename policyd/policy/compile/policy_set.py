@@ -60,8 +60,6 @@ class CounterRegistry:
         return [self._counters[name] for name in sorted(self._counters)]
 
 
-
-
 @dataclass(eq=False, repr=False)
 class CompiledPolicySet:
     """An immutable set of compiled policies; ``generation`` is a hash of its sources.

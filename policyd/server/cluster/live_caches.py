@@ -73,8 +73,8 @@ class LiveCaches:
         self.lookups.reads.want(wanted.reads)
         self.reads.want(wanted.reads)
 
-    async def prepare(self, policies: Any) -> None:
-        """Follow also what the reads of this CompiledPolicySet need, which is to come into use,
+    async def prepare(self, policies: CompiledPolicySet) -> None:
+        """Follow also what the reads of these policies need, which is to come into use,
         until that is known, or why it is not: at most as long as readiness waits.
         """
         wanted = wanted_lookups(policies).reads

@@ -12,8 +12,8 @@ from policyd.cel.env import Environment
 from policyd.cel.plan.planner import plan
 from policyd.cel.types.types import DYN
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.compile.reads.read_tables import ReadTable
 from policyd.policy.compile.reads.compiled_reads import CompiledRead
+from policyd.policy.compile.reads.read_tables import ReadTable
 from tests.builders.reads import HOSTS, Request, compiled_read, config_map
 
 CONFIG_MAPS = ("", "configmaps")
