@@ -18,12 +18,12 @@ Examples:
 
 \b
 What is printed, each with a binding to the service account:
-  ClusterRole      kinds that are read in any namespace or in that of the
-                   request, and kinds without namespaces
+  ClusterRole      kinds that are read in any namespace or in the
+                   namespace of the request, and kinds without namespaces
   Role             kinds that are read in one namespace only
 
 Reads need list and watch, params also get. The other permissions of policyd
-are those of its chart.
+come from its chart.
 
 Exit status: 0 on success, 2 if a policy or an option is invalid.
 """
