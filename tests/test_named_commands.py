@@ -109,6 +109,9 @@ PROSE = re.compile(
     "might|must|never|not|of|off|on|only|or|policyd|should|that|to|where|which|will|with|would"
 )
 
+# In examples of output: "policyd does not create objects".
+SAID = {"does"}
+
 IMPORT = re.compile(r"^\s*(?:from|import) .*", re.MULTILINE)
 FENCE = re.compile(r"^ *```\w*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"(?<!`)(`{1,2})([^`\n]+)\1")
@@ -149,7 +152,7 @@ def code(written: str) -> Iterator[str]:
 
 def unknown_commands(written: str) -> set[str]:
     """Names after ``policyd`` that are no commands, in code and where a command may begin."""
-    in_code = {name for each in code(written) for name in NAMED.findall(each)}
+    in_code = {name for each in code(written) for name in NAMED.findall(each)} - SAID
     leading = {name for name in LEADING.findall(written) if not PROSE.fullmatch(name)}
     return (in_code | leading) - COMMANDS.keys()
 

@@ -22,6 +22,7 @@ BROAD = {
     "policyd/admission/validating.py": "failurePolicy decides, and it is logged",
     "policyd/admission/mutating/webhook.py": "failurePolicy decides, and it is logged",
     "policyd/api/lookups.py": "a program's lookup failed: failurePolicy decides, and it is logged",
+    "policyd/cli/apply/shared_work.py": "the command does the work itself, and reports what fails",
     "policyd/http/endpoints.py": "counted and raised again",
     "policyd/observability/log_writer.py": "the lines are counted as lost, and the reason is logged",
     "policyd/observability/metrics/recorder.py": "a listener failed; it is counted and logged",

@@ -38,6 +38,7 @@ METHODS = {
     "review",
     "review_bytes",
     "evaluate",
+    "reading",
     "areview",
     "aevaluate",
 }

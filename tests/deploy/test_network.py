@@ -13,21 +13,24 @@ from tests.server.serve import DENY, serving, write_policy
 from tests.tokens.issuing import ISSUER, SigningKey, key_set
 
 
-def pod(objects: list[JSONObject]) -> dict[str, Any]:
+def server_pod(objects: list[JSONObject]) -> dict[str, Any]:
     spec: dict[str, Any] = named(objects, "Deployment")["spec"]["template"]["spec"]
     return spec
 
 
 def test_without_values_pods_have_a_network_of_their_own() -> None:
     made = chart()
-    assert not {"hostNetwork", "dnsPolicy"} & pod(made).keys()
+    assert not {"hostNetwork", "dnsPolicy"} & server_pod(made).keys()
     strategy = named(made, "Deployment")["spec"]["strategy"]["rollingUpdate"]
     assert strategy == {"maxUnavailable": 0, "maxSurge": 1}
 
 
 def test_pods_on_the_network_of_nodes_resolve_services_and_wait_for_a_free_port() -> None:
     made = chart("hostNetwork=true", "ports.webhook=18443", "ports.admin=18080")
-    assert (pod(made)["hostNetwork"], pod(made)["dnsPolicy"]) == (True, "ClusterFirstWithHostNet")
+    assert (server_pod(made)["hostNetwork"], server_pod(made)["dnsPolicy"]) == (
+        True,
+        "ClusterFirstWithHostNet",
+    )
     strategy = named(made, "Deployment")["spec"]["strategy"]["rollingUpdate"]
     assert strategy == {"maxUnavailable": 1, "maxSurge": 0}
 
@@ -47,8 +50,8 @@ def test_ports_are_those_that_policyd_binds() -> None:
 
 
 def test_the_dns_policy_that_is_set_is_used() -> None:
-    assert pod(chart("hostNetwork=true", "dnsPolicy=Default"))["dnsPolicy"] == "Default"
-    assert pod(chart("dnsPolicy=Default"))["dnsPolicy"] == "Default"
+    assert server_pod(chart("hostNetwork=true", "dnsPolicy=Default"))["dnsPolicy"] == "Default"
+    assert server_pod(chart("dnsPolicy=Default"))["dnsPolicy"] == "Default"
 
 
 @pytest.mark.parametrize(
@@ -76,7 +79,7 @@ def test_constraints_replace_the_spread_and_select_the_pods() -> None:
         )
     ]
     made = chart(*each, own)
-    first, second = pod(made)["topologySpreadConstraints"]
+    first, second = server_pod(made)["topologySpreadConstraints"]
     assert (first["topologyKey"], second["topologyKey"]) == ("zone-0", "zone-1")
     selector = named(made, "Deployment")["spec"]["selector"]
     assert first["labelSelector"] == selector

@@ -28,10 +28,14 @@ class Published:
     chart: str
 
 
-@pytest.fixture(scope="session")
-def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
+@pytest.fixture(scope="session", autouse=True)
+def _asked_for() -> None:
     if os.environ.get(RUN) != "1":
         pytest.skip(f"needs an image and a registry: run `make rehearsal`, or set {RUN}=1")
+
+
+@pytest.fixture(scope="session")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
     return Tools(tmp_path_factory.mktemp("home"))
 
 

@@ -333,7 +333,9 @@ def test_other_errors_of_a_suite_are_reported(tmp_path: Path) -> None:
 
 def library(below: Path) -> Path:
     """A sample of the policies that come with policyd, with their suites."""
-    for file in sampled(sorted((ROOT / "policies").rglob("suite.yaml"))):
+    suites = sorted((ROOT / "policies").rglob("suite.yaml"))
+    # What a case with a table expects is written into its rows.
+    for file in sampled([each for each in suites if "table:" not in each.read_text()]):
         shutil.copytree(file.parent, below / file.parent.relative_to(ROOT))
     return below / "policies"
 

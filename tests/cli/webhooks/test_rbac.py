@@ -53,7 +53,7 @@ def granted(done: Result) -> list[tuple[str, str, list[JSONObject]]]:
     ]
 
 
-def rule(group: str, *resources: str, verbs: tuple[str, ...] = ("list", "watch")) -> JSONObject:
+def allowed(group: str, *resources: str, verbs: tuple[str, ...] = ("list", "watch")) -> JSONObject:
     return {"apiGroups": [group], "resources": [*resources], "verbs": [*verbs]}
 
 
@@ -62,16 +62,16 @@ ROLES: dict[str, tuple[list[JSONObject], list[tuple[str, str, list[JSONObject]]]
     "nothing": ([policy("a")], []),
     "the namespace of the request": (
         [reading(INGRESSES)],
-        [("ClusterRole", "", [rule("networking.k8s.io", "ingresses")])],
+        [("ClusterRole", "", [allowed("networking.k8s.io", "ingresses")])],
     ),
     "any namespace": (
         [reading({**PODS, "namespace": "any"}, {**SERVICES, "namespace": "any"})],
-        [("ClusterRole", "", [rule("", "pods", "services")])],
+        [("ClusterRole", "", [allowed("", "pods", "services")])],
     ),
-    "no namespace": ([reading(NODES)], [("ClusterRole", "", [rule("", "nodes")])]),
+    "no namespace": ([reading(NODES)], [("ClusterRole", "", [allowed("", "nodes")])]),
     "one namespace": (
         [reading({**PODS, "namespace": "shop"})],
-        [("Role", "shop", [rule("", "pods")])],
+        [("Role", "shop", [allowed("", "pods")])],
     ),
     "several places of several policies": (
         [
@@ -79,24 +79,24 @@ ROLES: dict[str, tuple[list[JSONObject], list[tuple[str, str, list[JSONObject]]]
             reading({**PODS, "namespace": "store"}, {**INGRESSES, "namespace": "any"}, name="b"),
         ],
         [
-            ("ClusterRole", "", [rule("networking.k8s.io", "ingresses")]),
-            ("Role", "shop", [rule("", "pods")]),
-            ("Role", "store", [rule("", "pods", "services")]),
+            ("ClusterRole", "", [allowed("networking.k8s.io", "ingresses")]),
+            ("Role", "shop", [allowed("", "pods")]),
+            ("Role", "store", [allowed("", "pods", "services")]),
         ],
     ),
     "one namespace that all include": (
         [reading({**PODS, "namespace": "shop"}), reading({**PODS, "namespace": "any"}, name="b")],
-        [("ClusterRole", "", [rule("", "pods")])],
+        [("ClusterRole", "", [allowed("", "pods")])],
     ),
     "a defined kind": (
         [gadget_definition(), reading({**GADGETS, "namespace": "any"})],
-        [("ClusterRole", "", [rule("example.com", "gadgets")])],
+        [("ClusterRole", "", [allowed("example.com", "gadgets")])],
     ),
     "params": (
         [reading(INGRESSES, **CONFIGURED)],
         [
-            ("ClusterRole", "", [rule("networking.k8s.io", "ingresses")]),
-            ("Role", "shop", [rule("", "configmaps", verbs=PARAM)]),
+            ("ClusterRole", "", [allowed("networking.k8s.io", "ingresses")]),
+            ("Role", "shop", [allowed("", "configmaps", verbs=PARAM)]),
         ],
     ),
 }
@@ -133,7 +133,7 @@ def test_each_role_is_bound_to_the_service_account(folder: Path) -> None:
 
 def test_a_resource_that_is_only_assumed_is_noted(folder: Path) -> None:
     done = run([reading(GATEWAYS)])
-    assert granted(done) == [("ClusterRole", "", [rule("gateway.example.com", "gateways")])]
+    assert granted(done) == [("ClusterRole", "", [allowed("gateway.example.com", "gateways")])]
     assert done.stderr == (
         "note: the resource of Gateway (gateway.example.com/v1) is assumed to be gateways: "
         "no CustomResourceDefinition of it is known\n"

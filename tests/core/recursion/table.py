@@ -53,6 +53,7 @@ INTERPRETED = (
     Bound(r"_core\.go\.printing:(plain|syntax)", "100 levels: deeper ones are cut"),
     Bound(r"_core\.regex\.program:.+", "a pattern of 64 groups, and 1,000 characters of syntax"),
     Bound(r"admission\.partial:.+", "the table of wanted members"),
+    Bound(r"policy\.compile\.reads\.item_fields:.+", "the tree of an expression: 1,000 levels"),
     Bound(r"cel\.\w+(\.\w+)?:.+", DEEP),
     Bound(r"(cli|export|importers)\..+", DEEP),
     Bound(r"cluster\.namespaces:.+", "the fields that expressions read"),

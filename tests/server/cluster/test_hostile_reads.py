@@ -17,7 +17,7 @@ from tests.builders.policies import CONFIG_MAPS, demand, policy
 from tests.builders.reviews import body
 from tests.cluster.fake import Call, Reply, refusal
 from tests.cluster.watched import WatchedList
-from tests.server.cluster.test_live_reads import Cluster, metric, ready, serving
+from tests.server.cluster.reading_servers import Cluster, metric, ready, serving
 from tests.server.process import Process, until
 
 GADGET = "Gadget.v1.example.com"

@@ -17,7 +17,7 @@ from tests.builders.policies import CONFIG_MAPS, policy
 from tests.cluster.fake import Call, Reply
 from tests.cluster.fake import refusal as refused_by_cluster
 from tests.server.config_maps import PolicyCluster, policy_cluster, reading
-from tests.server.edits.test_server import edit, message
+from tests.server.edits.editing import edit, message
 from tests.server.process import Process
 
 INGRESS = ("networking.k8s.io/v1", "Ingress")

@@ -16,30 +16,13 @@ from tests.builders.config_maps import BROKEN, LABELS, NAMESPACE, forbidding, po
 from tests.builders.reviews import body
 from tests.cluster.fake import refusal
 from tests.server.config_maps import PolicyCluster, policy_cluster, reading, shown
+from tests.server.edits.editing import PATH, edit, message
 from tests.server.edits.texts import TEXT
 from tests.server.process import Process, until
 from tests.server.serve import serving
 
-PATH = "/policies/validate"
 # Far beyond what a check takes on a busy machine.
 PATIENT = ("--timeout", "120s")
-
-
-def edit(
-    server: Process, old: JSONObject | None, new: JSONObject | None, **fields: Any
-) -> dict[str, Any]:
-    """The response to the review of an edit."""
-    operation = "UPDATE" if old and new else "CREATE" if new else "DELETE"
-    name = ((new or old) or {})["metadata"]["name"]
-    given = {"namespace": NAMESPACE, "name": name, "operation": operation, **fields}
-    status, said = server.post(f"{PATH}?timeout=120s", body(object=new, oldObject=old, **given))
-    assert status == 200, said
-    response: dict[str, Any] = said["response"]
-    return response
-
-
-def message(response: dict[str, Any]) -> str:
-    return str(response["status"]["message"])
 
 
 def refusals_of(server: Process, user: str) -> list[JSONObject]:
