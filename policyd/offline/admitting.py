@@ -25,6 +25,7 @@ from policyd.offline.ignored import EffectRecorder, IgnoredError, UnappliedMutat
 from policyd.offline.tracing import LookupSources
 from policyd.policy.compile.compiled import PolicyFilter
 from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.compile.reads.read_tables import ReadSource
 from policyd.policy.model.suite import Webhook
 
 BOTH: tuple[Webhook, ...] = ("mutate", "validate")
@@ -163,14 +164,16 @@ class Admission:
 @dataclass(frozen=True, slots=True)
 class Admitter:
     """Evaluates requests with compiled policies. ``authorizer`` answers the checks of expressions;
-    ``namespaces`` and ``params`` replace the policies' own sources. ``defaults`` and ``built`` are
-    those of ``Turns``. ``fields`` finds the fields of violations; without it they have none.
+    ``namespaces``, ``params`` and ``reads`` replace the policies' own sources. ``defaults`` and
+    ``built`` are those of ``Turns``. ``fields`` finds the fields of violations; without it they
+    have none.
     """
 
     policies: CompiledPolicySet
     authorizer: Authorizer | None = None
     namespaces: NamespaceSource | None = None
     params: ParamSource | None = None
+    reads: ReadSource | None = None
     defaults: Defaults | None = None
     built: bool = True
     fields: FieldFinder | None = None
@@ -202,7 +205,7 @@ class Admitter:
                 namespaces,
                 self.authorizer,
                 schemas=policies.schemas,
-                reads=policies.reads,
+                reads=self.reads or policies.reads,
             )
             applicable = Applicable(policies, subjects, params, webhook)
             matches = applicable.match(only)
@@ -220,7 +223,7 @@ class Admitter:
         answers = list(in_turn(review, webhooks, call, self.defaults, built=self.built))
         seconds = (perf_counter_ns() - started) / 1e9
         if self.fields is not None:
-            lookups = LookupSources(self.authorizer, namespaces, params)
+            lookups = LookupSources(self.authorizer, namespaces, params, self.reads)
             manifest = answers[0].before
             calls = [self.fields.located(each, manifest, lookups, only) for each in calls]
         last = answers[-1].response

@@ -17,6 +17,7 @@ from policyd.offline.observing import Notes, StoryObserver
 from policyd.policy.compile import compiler
 from policyd.policy.compile.compiled import PolicyFilter
 from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.compile.reads.read_tables import ReadSource
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source.loaded_documents import Sources
 
@@ -28,6 +29,7 @@ class LookupSources:
     authorizer: Authorizer | None = None
     namespaces: NamespaceSource | None = None
     params: ParamSource | None = None
+    reads: ReadSource | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,11 @@ class TracedPolicies:
         """Match the policies of one webhook; ``only`` selects them."""
         policies, namespaces = self.policies, lookups.namespaces or self.policies.namespaces
         subjects = Subjects(
-            request, namespaces, lookups.authorizer, schemas=policies.schemas, reads=policies.reads
+            request,
+            namespaces,
+            lookups.authorizer,
+            schemas=policies.schemas,
+            reads=lookups.reads or policies.reads,
         )
         applicable = Applicable(policies, subjects, lookups.params or policies.params, webhook)
         return TracedEvaluation(self, webhook, applicable, applicable.match(only))

@@ -23,6 +23,7 @@ from policyd.json_types import JSONObject
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.exemptions import Exemption
 from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.compile.reads.read_tables import ReadSource
 from policyd.policy.kinds.match_targets import PolicyKey
 from policyd.reports.results import PolicyFacts, ReportResult, lifted, of_finding
 
@@ -45,6 +46,7 @@ class ObjectEvaluator:
     authorizer: Authorizer | None
     namespaces: NamespaceSource
     params: ParamSource
+    reads: ReadSource
 
     def evaluate(self, review: JSONObject, only: frozenset[PolicyKey]) -> ObjectResults:
         """Evaluate these policies for the request of a review."""
@@ -54,7 +56,7 @@ class ObjectEvaluator:
             self.namespaces,
             self.authorizer,
             schemas=self.policies.schemas,
-            reads=self.policies.reads,
+            reads=self.reads,
         )
         applicable = Applicable(self.policies, subjects, self.params, "validate")
         matches = applicable.match(lambda policy: policy.sort_key in only)

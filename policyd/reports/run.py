@@ -11,6 +11,7 @@ from time import monotonic
 
 from policyd.admission.lookups.authorizer import Authorizer
 from policyd.cluster.listing import ApiReadError
+from policyd.cluster.scanned_reads import ScannedReads
 from policyd.cluster.scanning import ParamReader, Scan, ScannedObject, ScanProgress, looked_up
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
@@ -85,6 +86,7 @@ class ReportRun:
             authorizer=authorizer,
             namespaces=self._scan.namespaces(),
             params=looked_up(policies.params, params),
+            reads=ScannedReads(requests, params),
         )
         self._tally = ReportTally()
         self._known = KnownReports()

@@ -35,6 +35,7 @@ def evaluated(*documents: JSONObject, obj: JSONObject | None = None) -> ObjectRe
         authorizer=None,
         namespaces=policies.namespaces,
         params=policies.params,
+        reads=policies.reads,
     )
     keys = frozenset(each.sort_key for each in policies.policies)
     return evaluator.evaluate(build_review(obj or pod(), operation="CREATE"), keys)

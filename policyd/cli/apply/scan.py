@@ -11,6 +11,7 @@ from policyd.admission.engine import Webhook
 from policyd.cli.apply.checked import ApplyRun, CheckedObject, ClusterOptions, Tally
 from policyd.cli.shared.terminal.progress import Advance
 from policyd.cluster.listing import ApiReader
+from policyd.cluster.scanned_reads import ScannedReads
 from policyd.cluster.scanning import ParamReader, Scan, ScannedObject, looked_up
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admission, Admitter
@@ -63,6 +64,7 @@ class ClusterScan:
             run.authorizer,
             namespaces=self._scan.namespaces(),
             params=looked_up(policies.params, reader),
+            reads=ScannedReads(reader, reader),
             fields=FieldFinder(run.traced),
         )
         self.report = ScanReport(unread=self._scan.unread)

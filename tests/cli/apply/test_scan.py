@@ -367,3 +367,34 @@ def test_results_have_a_path_that_code_scanning_accepts(contents: Contents, run:
     (result,) = json.loads(done.stdout)["runs"][0]["results"]
     place = result["locations"][0]["physicalLocation"]["artifactLocation"]
     assert place == {"uri": "Pod/shop/web"}
+
+
+def unique_names() -> JSONObject:
+    read = {"name": "pods", "apiVersion": "v1", "kind": "Pod", "namespace": "any"}
+    read["key"] = "item.metadata.name"
+    return policy(
+        "unique",
+        reads=[read],
+        validations=[demand("!(object.metadata.name in reads.pods)", "twice")],
+    )
+
+
+def test_reads_find_the_objects_of_the_cluster(
+    contents: Contents, run: Run, server: ApiServer
+) -> None:
+    for name, namespace in (("a", "shop"), ("a", "lab"), ("b", "shop")):
+        contents.add(PODS, name, namespace)
+    done = run(unique_names())
+    denied = [("denied", "Pod lab/a", "unique"), ("denied", "Pod shop/a", "unique")]
+    assert sorted(found(done)) == denied
+    # Once for the objects to check, and once for what is read.
+    assert listed(server) == [PODS, PODS]
+
+
+def test_reads_that_cannot_be_listed_are_errors(contents: Contents, run: Run) -> None:
+    contents.add(PODS, "a", "shop")
+    read = {"name": "gone", "apiVersion": "example.com/v1", "kind": "Gone"}
+    gone = policy("gone", reads=[read], validations=[demand("size(reads.gone) == 0", "no")])
+    done = run(gone, flags=("--format", "json"))
+    ((finding,),) = [each["findings"] for each in json.loads(done.stdout)]
+    assert "the cluster has no kind Gone of example.com/v1" in finding["message"]

@@ -1,0 +1,58 @@
+"""The objects of reads in a cluster that is scanned: each read is listed once, when needed."""
+
+from typing import Protocol
+
+from policyd._core.lib.authorization import Failure
+from policyd._core.values.errors import CelError
+from policyd.admission.lookups.params import KindOf
+from policyd.cluster.listing import ApiReader, ApiReadError, list_path, pages
+from policyd.cluster.namespaces import kept
+from policyd.policy.compile.params import key_of
+from policyd.policy.compile.reads.compiled_reads import CompiledRead
+from policyd.policy.compile.reads.read_tables import ReadTable
+from policyd.policy.kinds.served_resource import Served
+
+_NAMESPACE = ("metadata", "namespace")
+
+
+class KindReader(Protocol):
+    """Looks up the resource of a kind; returns the reason where it cannot."""
+
+    def kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
+        """Look up the resource of a kind; empty if it is not served."""
+
+
+class ScannedReads:
+    """A ReadSource of a cluster as it is. It keeps only the fields that a read uses."""
+
+    def __init__(self, reader: ApiReader, kinds: KindReader) -> None:
+        self._reader = reader
+        self._kinds = kinds
+        self._tables: dict[CompiledRead, ReadTable | CelError] = {}
+
+    def table(self, read: CompiledRead) -> ReadTable | CelError:
+        """List the objects of a read; the error if that is not possible."""
+        made = self._tables.get(read)
+        if made is None:
+            made = self._tables[read] = self._listed(read)
+        return made
+
+    def _listed(self, read: CompiledRead) -> ReadTable | CelError:
+        kinds = self._kinds.kind(KindOf(read.api_version, read.kind))
+        if isinstance(kinds, Failure):
+            return CelError(f"{read.label}: {kinds.why}")
+        if not kinds:
+            why = f"the cluster has no kind {read.kind} of {read.api_version}"
+            return CelError(f"{read.label}: {why}")
+        (resource, *_) = kinds
+        table = ReadTable(read, (resource.group, resource.resource), namespaced=resource.namespaced)
+        keep = kept(read.fields | {_NAMESPACE})
+        path = list_path(resource, read.place if resource.namespaced else "")
+        try:
+            for page in pages(self._reader, path):
+                for item in page.items:
+                    found = {"apiVersion": read.api_version, "kind": read.kind, **item}
+                    table.put(key_of(found, resource.namespaced), keep(found))
+        except ApiReadError as error:
+            return CelError(f"{read.label}: cannot list {path}: {error}")
+        return table
