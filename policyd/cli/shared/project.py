@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -125,9 +126,17 @@ class _Fields:
         for index, each in enumerate(listed):
             if isinstance(each, str) and each != "-" and not (self._folder / each).exists():
                 place = f"{path}[{index}]" if isinstance(value, list) else path
-                hint = f"paths are relative to the directory of {self._shown}"
+                relative = f"paths are relative to the directory of {self._shown}"
+                hint = did_you_mean(each.rstrip("/"), self._beside(each), relative)
                 self.problem(f"{each}: no such file or directory", place, hint)
         return bool(listed) and len(self.problems) == before
+
+    def _beside(self, path: str) -> list[str]:
+        """Return the paths of what is where a path should be."""
+        there = (self._folder / path).parent
+        with suppress(OSError):
+            return [os.path.relpath(each, self._folder) for each in sorted(there.iterdir())]
+        return []
 
     def _given(self, parameter: click.Parameter, value: JSON) -> Any:
         """Return a value in the form in which click expects defaults."""

@@ -26,6 +26,10 @@ _RULE_HINTS = {
     "apiGroups": 'write apiGroups: [""], the core group, or names such as apps',
     "apiVersions": 'write apiVersions: [v1], or ["*"] for all versions',
 }
+_RULES = (
+    'write matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], '
+    "operations: [CREATE, UPDATE], resources: [pods]}]}, for Pods"
+)
 MAX_MATCH_CONDITIONS = 64
 MAX_ANNOTATIONS_SIZE = 256 * 1024  # bytes of keys and values
 
@@ -125,7 +129,7 @@ def check_constraints(match: MatchResources, given: bool) -> Iterator[FormProble
     """Check ``spec.matchConstraints``, which is required with at least one match rule."""
     path = ("spec", "matchConstraints")
     if not given:
-        yield required(path, "the requests that the policy matches")
+        yield required(path, "the requests that the policy matches", _RULES)
         return
     yield from check_match_resources(match, path)
     if not match.resource_rules:
