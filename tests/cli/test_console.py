@@ -73,6 +73,7 @@ WORKS: dict[str, tuple[tuple[str, ...], str]] = {
     "import": (("-",), json.dumps(VPOL)),
     "webhooks match": (("-f", "webhooks.json", "-"), json.dumps(POD)),
     "webhooks render": (("-p", "policies"), ""),
+    "webhooks rbac": (("-p", "policies"), ""),
     "webhooks check": (("-p", "policies", "-f", "-"), json.dumps(EVERYTHING)),
     "init": (("fresh",), ""),
     "schema": ((), ""),

@@ -33,10 +33,14 @@ class Case:
 
 
 def cases() -> Iterator[Case]:
-    """Every case of the library."""
+    """Every case of the library, but for policies that read other objects: the API server has none
+    of these policies, and the objects of a case are not in its cluster (tests/e2e/test_reads.py).
+    """
     for file in sorted(LIBRARY.rglob("suite.yaml")):
         (document,) = loader.load([file]).documents
         policy = yaml.safe_load((file.parent / "policy.yaml").read_text())
+        if "reads" in policy["spec"]:
+            continue
         for index, each in enumerate(runner.selected(document)):
             review = review_of(each, document)["request"]
             name = f"{policy['metadata']['name']}/{index}"
