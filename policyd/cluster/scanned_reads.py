@@ -7,6 +7,7 @@ from policyd._core.values.errors import CelError
 from policyd.admission.lookups.params import KindOf
 from policyd.cluster.listing import ApiReader, ApiReadError, list_path, pages
 from policyd.cluster.namespaces import kept
+from policyd.policy.compile.fields import KeyPath
 from policyd.policy.compile.params import key_of
 from policyd.policy.compile.reads.compiled_reads import CompiledRead
 from policyd.policy.compile.reads.read_tables import ReadTable
@@ -28,13 +29,14 @@ class ScannedReads:
     def __init__(self, reader: ApiReader, kinds: KindReader) -> None:
         self._reader = reader
         self._kinds = kinds
-        self._tables: dict[CompiledRead, ReadTable | CelError] = {}
+        self._tables: dict[tuple[CompiledRead, frozenset[KeyPath]], ReadTable | CelError] = {}
 
     def table(self, read: CompiledRead) -> ReadTable | CelError:
         """List the objects of a read; the error if that is not possible."""
-        made = self._tables.get(read)
+        asked = (read, read.fields)  # equal reads of two policies can use other fields
+        made = self._tables.get(asked)
         if made is None:
-            made = self._tables[read] = self._listed(read)
+            made = self._tables[asked] = self._listed(read)
         return made
 
     def _listed(self, read: CompiledRead) -> ReadTable | CelError:
