@@ -16,7 +16,10 @@ cdef ReadFields _ROOT
 
 
 cdef class _Reader:
+    cdef dict _roots
     cdef object _variables
+
+    cdef ReadFields read_all(self, Expr expr)
 
     @cython.locals(operand=Expr, index=Expr)
     cdef ReadFields read(self, Expr expr, dict names)

@@ -48,15 +48,14 @@ _ROOT = ReadFields(frozenset({()}), True)
 
 def read_fields(expr: Expr, variables: Mapping[str, ReadFields]) -> ReadFields:
     """Return what an expression reads; ``variables`` are those of the policy that it can see."""
-    names: dict[str, ReadFields] = dict.fromkeys(_OBJECTS, _ROOT)
-    return _Reader(variables).read(expr, names)
+    return _Reader(dict.fromkeys(_OBJECTS, _ROOT), variables).read_all(expr)
 
 
 def read_of(name: str, expr: Expr) -> frozenset[KeyPath]:
     """Return what an expression reads of the root ``name``: all below these paths of keys, and
     nothing else.
     """
-    read = _Reader({}).read(expr, {name: _ROOT})
+    read = _Reader({name: _ROOT}, {}).read_all(expr)
     return frozenset(tuple(_keys(path)) for path in read.paths)
 
 
@@ -70,19 +69,28 @@ def _keys(path: _Steps) -> Iterator[str]:
 
 
 class _Reader:
-    def __init__(self, variables: Mapping[str, ReadFields]) -> None:
+    def __init__(
+        self, roots: dict[str, ReadFields], variables: Mapping[str, ReadFields]
+    ) -> None:
+        self._roots = roots
         self._variables = variables
+
+    def read_all(self, expr: Expr) -> ReadFields:
+        """Return what an expression reads that is in no macro."""
+        return self.read(expr, self._roots)
 
     def read(self, expr: Expr, names: dict[str, ReadFields]) -> ReadFields:
         """Return what ``expr`` reads; ``names`` are the identifiers that stand for a field."""
         if isinstance(expr, Ident):
+            if expr.name.startswith("."):  # whatever a macro hides
+                return self._roots.get(expr.name[1:], _NONE)
             return names.get(expr.name, _NONE)
         if isinstance(expr, Literal):
             return _NONE
         if isinstance(expr, Select):
             operand = expr.operand
-            variables = isinstance(operand, Ident) and operand.name == "variables"
-            if variables and "variables" not in names:
+            name = operand.name if isinstance(operand, Ident) else ""
+            if name == ".variables" or (name == "variables" and name not in names):
                 return self._variables.get(expr.field, _NONE)
             return _below(self.read(operand, names), expr.field)
         if isinstance(expr, Comprehension):

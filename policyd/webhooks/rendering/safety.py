@@ -46,7 +46,9 @@ class ExpressionFacts:
 
     def __init__(self, tree: Expr) -> None:
         every = list(nodes(tree))
-        self.names = frozenset(node.name for node in every if isinstance(node, Ident))
+        self.names = frozenset(
+            node.name.removeprefix(".") for node in every if isinstance(node, Ident)
+        )
         self.safe = _kind(tree) is _Kind.BOOL
         loops = any(isinstance(node, Comprehension) for node in every)
         self.costly = loops or "authorizer" in self.names

@@ -37,6 +37,8 @@ EXPRESSIONS = [
     ("variables.user == object.metadata.name", "metadata.name"),
     ("variables.user == 'x'", ""),
     ("[1].exists(object, object == 2)", ""),
+    ("[1].exists(object, .object.spec.hostname == string(object))", "spec.hostname"),
+    (".variables.user == .object.metadata.name", "metadata.name"),
     ("{'a': object.spec.hostname}.a == 'x'", "spec.hostname"),
     ("object.metadata.labels.all(k, v, v == k)", "metadata.labels"),
 ]

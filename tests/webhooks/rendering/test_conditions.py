@@ -123,6 +123,7 @@ PASSED: list[tuple[str, list[JSONObject], list[str]]] = [
     ("hidden by another condition", [when(LABELLED, "namespaceObject == null")], []),
     ("params", [when("params.x == true", params={"x": True})], []),
     ("namespaceObject", [when("namespaceObject == null")], []),
+    (".namespaceObject", [when(".namespaceObject == null")], []),
     ("object of a template", [when(CHANGED, podControllers=True)], [f"{ABOUT_PODS}({CHANGED})"]),
     ("request of a template", [when("request.operation == 'CREATE'", podControllers=True)],
      ["request.operation == 'CREATE'"]),

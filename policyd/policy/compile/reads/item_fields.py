@@ -30,7 +30,7 @@ def names_beside_keys(expr: Expr) -> Iterator[str]:
     while parts:
         part = parts.pop()
         if isinstance(part, Ident):
-            yield part.name
+            yield part.name.removeprefix(".")
             continue
         keyed = _looked_up(part)
         parts += [
@@ -55,6 +55,7 @@ class ItemFields:
 
     def __init__(self, depths: Mapping[str, int]) -> None:
         self._roots = {name: Followed(name, depth) for name, depth in depths.items()}
+        self._roots[_VARIABLES.read] = _VARIABLES
         self._variables: dict[str, Followed] = {}
         self.used: dict[str, set[KeyPath]] = {name: set() for name in depths}
 
@@ -64,13 +65,18 @@ class ItemFields:
         if value is None:
             return
         if variable:
-            self._variables[f"variables.{variable}"] = value
+            self._variables[variable] = value
         else:
             self._use(value)
 
     def _use(self, value: Followed | None) -> None:
-        if value is not None:
+        if value is None:
+            return
+        if value.read != _VARIABLES.read:
             self.used[value.read].add(value.path)
+        else:  # a variable that is not known by its name
+            for each in self._variables.values():
+                self._use(each)
 
     def _use_all(self, parts: tuple[Expr, ...], names: Mapping[str, Followed]) -> None:
         for each in parts:
@@ -78,6 +84,8 @@ class ItemFields:
 
     def _value(self, expr: Expr, names: Mapping[str, Followed]) -> Followed | None:
         if isinstance(expr, Ident):
+            if expr.name.startswith("."):  # whatever a macro hides
+                return self._roots.get(expr.name[1:])
             return names.get(expr.name)
         if isinstance(expr, Literal):
             return None
@@ -97,10 +105,7 @@ class ItemFields:
         return None
 
     def _selected(self, expr: Select, names: Mapping[str, Followed]) -> Followed | None:
-        operand = expr.operand
-        if isinstance(operand, Ident) and operand.name == "variables":
-            return self._variables.get(f"variables.{expr.field}")
-        value = self._field(self._value(operand, names), expr.field)
+        value = self._field(self._value(expr.operand, names), expr.field)
         if expr.test_only:
             self._use(value)
             return None
@@ -112,6 +117,8 @@ class ItemFields:
             return None
         if value.depth:
             return value._replace(depth=value.depth - 1)
+        if value == _VARIABLES and isinstance(key, str):
+            return self._variables.get(key)
         if isinstance(key, str):
             return value._replace(path=(*value.path, key))
         self._use(value)
@@ -172,6 +179,7 @@ class ItemFields:
         return self._value(fold.result, inner)
 
 
+_VARIABLES = Followed("variables", 0)
 _INDEX = 2
 _ACCESS = frozenset(("_[_]", "_[?_]", "_?._"))
 # Calls whose value is one of their arguments, or has their elements.

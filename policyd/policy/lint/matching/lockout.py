@@ -66,7 +66,7 @@ VITAL = (
 _WRITES = ("CREATE", "UPDATE")
 _OWN_DOMAINS = (".kubernetes.io", ".k8s.io")  # of labels that Kubernetes sets
 # A webhook cannot have a condition that reads these.
-_ONLY_POLICIES_SEE = ("namespaceObject", "params", "variables")
+_ONLY_POLICIES_SEE = ("namespaceObject", "params", "reads", "variables")
 
 
 def advise_lockouts(run: LintRun) -> list[Problem]:
@@ -184,7 +184,7 @@ def _exempts_users(checked: Checked) -> bool:
     """Whether a condition is about the user, and one that the webhook can have."""
     about_users = False
     for node in nodes(checked.expr):
-        if isinstance(node, Ident) and node.name in _ONLY_POLICIES_SEE:
+        if isinstance(node, Ident) and node.name.removeprefix(".") in _ONLY_POLICIES_SEE:
             return False
         about_users = about_users or (isinstance(node, Select) and node.field == "userInfo")
     return about_users

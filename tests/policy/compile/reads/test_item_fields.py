@@ -56,6 +56,9 @@ CASES: list[tuple[str, dict[str, set[KeyPath]]]] = [
     ("(object.a ? reads.l[0] : reads.l[1]).spec.x == 1", {"l": {("spec", "x")}}),
     # A macro variable that hides the read.
     ("object.spec.list.exists(l, l.x == 1)", {}),
+    # A name that begins with a dot is hidden by no macro.
+    (".reads.l[0].spec.x == 1", {"l": {("spec", "x")}}),
+    ("[1].exists(reads, .reads.l[0].spec.x == reads)", {"l": {("spec", "x")}}),
 ]
 
 
