@@ -77,6 +77,7 @@ OTHERS = {
     "--requests": "tools/crossover",
     "--repository": "twine",
     "--require-hashes": "pip",
+    "--reset-then-reuse-values": "helm",
     "--reuse-values": "helm",
     "--runtime-config": "kube-apiserver",
     "--serve": "tools/crossover",
