@@ -27,7 +27,7 @@ class AdminPort:
     """
 
     def __init__(self, url: str, token_file: Path | None, token_option: str) -> None:
-        if not url.startswith(("http://", "https://")):  # urllib would read files, too
+        if not url.startswith(("http://", "https://")):  # urllib would also read files
             raise ConfigError(f"--admin {url}: expected a URL of HTTP\n  hint: {HINT}")
         self.url = url.rstrip("/")
         self._token_file = token_file

@@ -327,7 +327,7 @@ class Settings:
         )
 
     def _without_cluster(self) -> Iterator[tuple[object, str]]:
-        """Yield the same of what needs a cluster and, mostly, a namespace of its own."""
+        """Yield the same of what needs a cluster and, mostly, its own namespace."""
         in_config_map = isinstance(self.last_good, ConfigMapName)
         connected = self.cluster or self.kubeconfig
         for needed, flag, in_namespace in (
@@ -385,7 +385,7 @@ def resolve(
                 f"{sources[name]} cannot be used with --server hypercorn, which has no such limit"
             )
     if "drain" in sources and settings.drain > settings.longest_drain:
-        # The default is cut instead: whoever shortens --grace need not know it.
+        # The default is cut instead: a user who shortens --grace need not know it.
         raise ConfigError(_longer_than_grace(settings, sources["drain"]))
     return settings
 

@@ -85,7 +85,7 @@ class ConfigError(PolicydError):
 @contextmanager
 def file_errors(file: object, option: str = "") -> Iterator[None]:
     """Raise ConfigError for a file that cannot be read, unpacked or written, with the ``option``
-    that named it. It is ``file`` unless the system names another one.
+    that named it. It is ``file`` unless the system names another file.
     """
     try:
         yield
@@ -158,7 +158,7 @@ class Unanswered(PolicydError):
 
 
 class MutationError(PolicydError):
-    """A mutation cannot be applied to the object; the message is that of the API server."""
+    """A mutation cannot be applied to the object; the message is the API server's."""
 
 
 class StatusError(PolicydError):

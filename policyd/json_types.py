@@ -1,4 +1,4 @@
-"""Types of JSON values for signatures, and what every reader of them asks: the objects in a value,
+"""Types of JSON values for signatures, and the walks that readers share: the objects in a value,
 all strings, all keys.
 """
 

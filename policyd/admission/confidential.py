@@ -116,7 +116,7 @@ def _kind_of(value: JSONObject) -> str:
 
 def _changed(value: Any, change: Callable[[Any], Any], kind: str) -> Any:
     """Return a changed object, or a list whose objects are changed; items that have no kind get
-    that of their list, or ``kind``. Lists in lists are followed without recursion.
+    their list's, or ``kind``. Lists in lists are followed without recursion.
     """
     root = [value]
     rest = [(root, 0)]

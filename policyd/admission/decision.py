@@ -1,7 +1,7 @@
 """Build one AdmissionResponse from the findings of policies: actions, messages, codes, limits.
 Evaluates nothing.
 
-Messages, codes and reasons of ValidatingAdmissionPolicy and MutatingAdmissionPolicy are those of
+Messages, codes and reasons of ValidatingAdmissionPolicy and MutatingAdmissionPolicy are the ones of
 Kubernetes (k8s.io/apiserver, admission/plugin/policy), without the leading
 `RESOURCE "NAME" is forbidden: `. kubectl prints the message, or for the reason Invalid only the
 details: ``The KIND "NAME" is invalid: FIELD: CAUSE``, with one line for each cause if there are
@@ -47,7 +47,7 @@ class Finding:
     ``binding`` is None if the message names none. ``code`` 0 means the code follows from
     ``reason``. ``error`` distinguishes an error from a false validation. ``field`` is the path of
     the field that it is about, if that is known. ``rollout`` is why a denial is not enforced: then
-    ``actions`` are those of the rollout.
+    ``actions`` are the rollout's.
     """
 
     policy: CompiledPolicy
@@ -78,7 +78,7 @@ class Verdict:
     _annotated: int = 0
 
     def annotate(self, policy: str, key: str, value: str) -> None:
-        """Add an audit annotation; join distinct values of several bindings as Kubernetes does."""
+        """Add an audit annotation; merge distinct values of several bindings as Kubernetes does."""
         name = annotation_key(f"{policy}.{key}")
         value = _cut_bytes(value, MAX_ANNOTATION_BYTES)
         if self._seen is None:
@@ -185,13 +185,13 @@ def _refused(request: AdmissionRequest, refusal: Finding, generation: str) -> Ad
 
 
 def _cause(finding: Finding, text: str) -> Cause:
-    """Return a denial, with its ``text``, as a cause; that of a kind of Kubernetes has no field, as
+    """Return a denial, with its ``text``, as a cause; a kind of Kubernetes has no field there, as
     in Kubernetes.
     """
     path = finding.field
     if not path or finding.policy.kind != "Policy":
         return Cause(text)
-    # The message of a pattern has the path, too; kubectl prints the field before the message.
+    # The message of a pattern also has the path; kubectl prints the field before the message.
     place = f"{path}: "
     message = text.replace(f"({place}", "(", 1)
     message = message.replace(f" denied request: {place}", " denied request: ", 1)
@@ -269,7 +269,7 @@ def _cut_bytes(text: str, limit: int) -> str:
     return raw[:limit].decode("utf-8", "ignore")
 
 
-# What Kubernetes calls an object without a name, such as those of a deletecollection
+# Kubernetes' word for an object without a name, such as the ones of a deletecollection
 # (k8s.io/apiserver pkg/admission/errors.go).
 NAMELESS = "Unknown"
 

@@ -1,7 +1,7 @@
 """Read the metadata of a request's object, and find its name. An unreadable part is absent.
 
-generateName counts only while the API server makes a name of it: whoever may update an object can
-change it.
+generateName counts only while the API server makes a name of it: everyone with permission to update
+an object can change it.
 """
 
 from typing import Any

@@ -27,7 +27,7 @@ MAX_OBJECT_DEPTH = 1000
 MAX_REVIEW_DEPTH = MAX_OBJECT_DEPTH + 2
 TOO_MANY_VALUES = f"its values would take more than {MAX_DECODED_BYTES >> 20} MiB of memory"
 
-# The members to read: None for a whole value, else those of an object.
+# The members to read: None for a whole value, else the members of an object.
 WantedMembers = Mapping[str, "WantedMembers | None"]
 _METADATA: WantedMembers = dict.fromkeys(
     ("name", "generateName", "namespace", "uid", "labels", "ownerReferences")

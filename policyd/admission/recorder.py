@@ -23,7 +23,7 @@ RecordingPart = Literal["recorder", "log", "denials", "events", "capture", "trac
 
 
 class PolicyEvent(NamedTuple):
-    """What one policy did to a request: one line of the log. ``effect`` is what that did to the
+    """The effect of one policy on a request: one line of the log. ``effect`` is its effect on the
     request; other policies may still deny it.
 
     ``exception`` names the exception that lifted the policy. ``rollout`` is why the rollout of the

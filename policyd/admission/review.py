@@ -40,7 +40,7 @@ class Cause(NamedTuple):
 
 
 class ObjectDetails(NamedTuple):
-    """The object in the details of a Status; ``kind`` is a resource, as in those of Kubernetes."""
+    """The object in the details of a Status; ``kind`` is a resource, as in Kubernetes' own."""
 
     name: str
     group: str

@@ -50,7 +50,7 @@ def stage_of(
 
 
 def _share(percent: int, policy: str, request: AdmissionRequest) -> Stage:
-    # Each retry of a create without a name gets another one from the API server.
+    # Each retry of a create without a name gets a new one from the API server.
     name = generated_from(request) or object_name(request)
     number = number_of(policy, request.namespace, request.kind[2], name)
     of = f"namespace {request.namespace}" if request.namespace else f"{request.kind[2]} {name}"

@@ -98,7 +98,7 @@ def _decided(direct: DirectValidation, findings: Findings, matches: list[Matched
 
 
 def _rest(findings: Findings, paused: list[Paused], parts: list[Findings]) -> Evaluation[None]:
-    """Continue the waiting policies, then join the findings."""
+    """Continue the waiting policies, then merge the findings."""
     yield from together(paused)
     for part in parts:
         findings.join(part)
@@ -108,7 +108,7 @@ def _each(
     applicable: Applicable, findings: Findings, match: Matched, deadline: int, cut: int
 ) -> Evaluation[None]:
     """Evaluate one policy under its bindings and params, in order: if one waits, those after it
-    wait too. What needs no lookup ends at ``cut``, lookups before the ``deadline``.
+    wait too. Policies without a lookup end at ``cut``, lookups before the ``deadline``.
     """
     policy = match[0]
     try:
@@ -142,7 +142,7 @@ def _existing(
     findings: Findings, invocation: Invocation, outcome: ValidationOutcome, by: int, cut: int
 ) -> Evaluation[Container[int | str]]:
     """Return what the old object violates, if the rollout of the policy enforces only new
-    violations: validations by index, other errors by text. What cannot be found out is new.
+    violations: validations by index, other errors by text. An error that cannot be compared is new.
     """
     policy, binding, param, subject, hit, _, _ = invocation
     rollout, plan = policy.rollout, policy.validation

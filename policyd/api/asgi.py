@@ -37,8 +37,8 @@ def asgi(
     run by itself; it needs asyncio.
 
     ``POST /validate`` and ``POST /mutate`` evaluate all policies; ``/validate/fail`` and
-    ``/validate/ignore`` those of that failurePolicy, ``/validate/policy/NAME`` one (the same for
-    ``/mutate``): the paths, status codes and bodies of ``policyd serve``. ``GET /livez``,
+    ``/validate/ignore`` the policies with that failurePolicy, ``/validate/policy/NAME`` one (the
+    same for ``/mutate``): the paths, status codes and bodies of ``policyd serve``. ``GET /livez``,
     ``/readyz`` and ``/healthz`` answer ``ok``. There is no page of metrics or policies.
 
     ``policies`` is a set, or a function that returns the current set, so that a program can replace
@@ -51,7 +51,7 @@ def asgi(
     body may take to arrive; a later one gets a 408. A body of more than ``max_body_bytes`` gets a
     413. More than ``max_in_flight`` requests at a time, or more than ``max_in_flight_bytes`` of
     memory for the requests and responses in progress, get a 503 with Retry-After. The defaults are
-    those of ``policyd serve``.
+    the same as with ``policyd serve``.
     """
     current = _current(policies)
     current()

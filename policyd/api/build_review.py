@@ -40,10 +40,10 @@ def build_review(
     false. ``policies`` is the set that will evaluate the review: the CustomResourceDefinitions
     among its documents say which resource a custom kind is, whether it is namespaced, and which
     defaults it has; without them its plural is derived from the kind, and it is namespaced.
-    Kubernetes' own defaults are those of the set's Kubernetes version, else of the newest.
+    Kubernetes' own defaults follow the set's Kubernetes version, else of the newest.
 
-    ``namespace`` defaults to that of the object, else to ``default`` for namespaced kinds. It is
-    written into the object, as the API server does. ``name`` defaults to that of the object; a
+    ``namespace`` defaults to the object's, else to ``default`` for namespaced kinds. It is
+    written into the object, as the API server does. ``name`` defaults to the object's; a
     CONNECT needs it.
 
     ``resource`` is the plural of the kind; give it for a custom resource with an irregular plural
@@ -100,7 +100,7 @@ def _overrides(
 
 
 def _known(policies: PolicySet | None) -> tuple[ResourceMapper, Defaults]:
-    """Return what is known of kinds: by a set, or of those of Kubernetes alone."""
+    """Return what is known of kinds: by a set, or of Kubernetes' kinds alone."""
     if policies is None:
         return BUILT_IN, Defaults(Schemas.builtin())
     if not isinstance(policies, PolicySet):

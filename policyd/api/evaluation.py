@@ -1,7 +1,7 @@
 """Call the engine for a public request and convert the result; the only such code of the public
 API.
 
-Decides nothing; the engine and its findings are those of the server.
+Decides nothing; the engine and its findings are the server's.
 """
 
 from collections.abc import Container, Iterator, Mapping

@@ -137,7 +137,7 @@ class PolicySet:
         ``review`` is decoded JSON or the bytes of a request's body; bytes are checked as the server
         checks them, and faster. ``timeout`` is in seconds; None: 30, the longest that an API server
         waits. A policy that does not finish in time follows its failurePolicy. ``authorizer``
-        replaces that of the set.
+        replaces the set's.
 
         Raises ``ReviewError`` if ``review`` is not an AdmissionReview; never for a denial.
         """
@@ -169,7 +169,7 @@ class PolicySet:
         Does what the API server does with both webhooks: mutates, adds its defaults to what was
         changed, then validates the mutated object; a denial ends the sequence. ``webhook`` selects
         one of them. ``defaults=False`` adds none, for a review built without. The other arguments
-        are those of ``review``; ``timeout`` is for both webhooks together.
+        are the same as for ``review``; ``timeout`` is for both webhooks together.
         """
         evaluator = self._with(authorizer)
         result = Result(review, webhook, timeout, evaluator.policies.defaults if defaults else None)

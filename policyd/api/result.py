@@ -24,7 +24,7 @@ class PolicyViolation:
     response (``spec.containers[0].image``); empty if it is not known.
 
     ``rollout`` is why the rollout of the policy does not enforce a denial; empty otherwise. Then
-    ``actions`` are those of the rollout.
+    ``actions`` are the rollout's.
 
     ``error`` distinguishes an evaluation or configuration error from a false validation. An error
     that failurePolicy Ignore lets pass is not a violation.
@@ -46,7 +46,7 @@ class PolicyViolation:
 class ReviewResult:
     """The decision about one request.
 
-    ``code`` (an HTTP status), ``reason`` and ``message`` are those of the Status that the API
+    ``code`` (an HTTP status), ``reason`` and ``message`` are fields of the Status that the API
     server's client sees, without the ``RESOURCE "NAME" is forbidden: `` that the API server puts in
     front; 0 and empty if allowed. ``message`` has a line for each denial. ``warnings`` are the
     Warning headers. ``audit_annotations`` are those in the webhook's response: the API server
@@ -59,7 +59,7 @@ class ReviewResult:
     change them.
 
     ``violations`` contains every violation, including those with the actions Warn and Audit, in the
-    order of decisions: those of the mutating webhook first, then by policy name.
+    order of decisions: decisions of the mutating webhook first, then by policy name.
     """
 
     allowed: bool

@@ -10,7 +10,7 @@ import orjson
 from policyd.benchmark.webhook_requests import WebhookRequest
 from policyd.errors import ConfigError
 
-TIMEOUT = 10  # seconds, those of a webhook configuration unless it says otherwise
+TIMEOUT = 10  # seconds, the default of a webhook configuration
 _HEADERS = {
     "User-Agent": "policyd-bench",
     "Accept": "application/json, */*",

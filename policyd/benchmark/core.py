@@ -70,7 +70,7 @@ def measure(
     report: Report,
     authorizer: Authorizer | None = None,
 ) -> CoreMeasurement:
-    """Measure all calls. Every figure is in microseconds for one call; that of a policy, for one
+    """Measure all calls. Every figure is in microseconds for one call; a policy's, for one
     call that it matched, as its counters have it.
     """
     works: list[Work] = []

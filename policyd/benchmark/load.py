@@ -27,7 +27,7 @@ class LoadOptions:
 
 @dataclass(slots=True)
 class LoadRound:
-    """What was answered in one round: seconds of each request, and failures by their kind."""
+    """The answers of one round: seconds of each request, and failures by their kind."""
 
     seconds: float = 0.0
     latencies: list[float] = field(default_factory=list)

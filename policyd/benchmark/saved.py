@@ -22,7 +22,7 @@ _HINT = "save one with the option --save of policyd bench {}"
 
 @dataclass(frozen=True, slots=True)
 class MeasuredInput:
-    """What was measured: a hash of it, empty if it is not known, and how many."""
+    """The measured policies: a hash of it, empty if it is not known, and how many."""
 
     hash: str
     count: int

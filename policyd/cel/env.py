@@ -1,7 +1,7 @@
 """Environments: the declarations that an expression may use, and its compilation to a program.
 
 An environment is immutable; each method that changes one returns a new one. Error messages are
-those of Kubernetes: ``compilation failed: ERROR: …``, ``must evaluate to bool but got dyn``.
+the ones of Kubernetes: ``compilation failed: ERROR: …``, ``must evaluate to bool but got dyn``.
 """
 
 from collections.abc import Mapping
@@ -104,9 +104,10 @@ class Environment:
     def compile(
         self, text: str, *, expect: tuple[Type, ...] = (), layout: Layout | None = None
     ) -> Program:
-        """Return the program of an expression; errors are those of ``check`` and constant folding.
+        """Return the program of an expression; it raises the errors of ``check`` and constant
+        folding.
 
-        Programs that are evaluated together, such as those of a policy, share a layout.
+        Programs that are evaluated together, such as the programs of a policy, share a layout.
         """
         return plan(self.check(text, expect=expect), layout or Layout())
 

@@ -46,7 +46,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "completion": ("policyd.cli.completion", "Print the completion script for a shell."),
     "version": ("policyd.cli.version", "Print versions: of policyd, Python, Cython, Kubernetes."),
 }
-# What people type who know other tools.
+# Names that users of other tools type.
 _ELSEWHERE: Mapping[str, Sequence[str]] = {
     "check": ("apply", "lint"),
     "format": ("lint",),

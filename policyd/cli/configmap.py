@@ -47,7 +47,7 @@ Exit status: 0 on success, 2 if a policy is invalid, there is none, or they do n
 
 @dataclass(frozen=True, slots=True)
 class PackedFile:
-    """What becomes one key: a file without its suites."""
+    """The content of one key: a file without its suites."""
 
     file: str
     suffix: str
@@ -187,7 +187,7 @@ def _keyed(packed: Iterable[PackedFile], paths: tuple[Path, ...]) -> dict[str, s
 
 
 def _stem(file: str, paths: tuple[Path, ...]) -> str:
-    """Return the path of a file in its folder as a key: ``a/b.yaml`` is ``a.b``."""
+    """Return the path of a file in its directory as a key: ``a/b.yaml`` is ``a.b``."""
     if file == "-":
         return "stdin"
     path = Path(without_packing(file)).with_suffix("")

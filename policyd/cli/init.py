@@ -13,7 +13,7 @@ from policyd.cli.shared.output import styled
 from policyd.errors import ConfigError, file_errors
 from policyd.policy.model.names import dns_subdomain
 
-# The forms of a first policy, each a folder in ``templates/``, and their default names.
+# The forms of a first policy, each a directory in ``templates/``, and their default names.
 _NAMES = {"validation": "require-team-label", "mutation": "default-no-token"}
 _FILES = ("policy.yaml", "suite.yaml")
 _EPILOG = """\b

@@ -42,7 +42,7 @@ Examples:
   kustomize build overlays/prod | policyd lint -
   policyd lint --strict policies/
   policyd lint --disable wildcard,no-binding policies/
-  policyd lint --fail-on advice policies/  # exit status 1 for advice, too
+  policyd lint --fail-on advice policies/  # exit status 1 also for advice
   policyd lint --fix --diff policies/      # show what --fix would correct
   policyd lint --fix policies/
   policyd lint policies/ --format github   # annotate lines in a workflow

@@ -20,7 +20,7 @@ from policyd.policy.source.loaded_documents import Document
 
 @dataclass(frozen=True, slots=True)
 class PolicyResult:
-    """What became of one policy. ``reasons`` have their places; ``below`` is all that the summary
+    """The result for one policy. ``reasons`` have their places; ``below`` is all that the summary
     shows below the row.
     """
 

@@ -1,6 +1,6 @@
 """SubjectAccessReview: query the authorizers of the API server whether a user may do something.
 
-The messages and rules are those of k8s.io/apiserver (pkg/cel/library/authz.go, and
+The messages and rules are the ones of k8s.io/apiserver (pkg/cel/library/authz.go, and
 plugin/pkg/authorizer/webhook for queries to another server). Sends nothing.
 """
 

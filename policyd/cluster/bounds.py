@@ -194,7 +194,7 @@ def _problem(data: bytes) -> str:
 
 
 def named(found: JSONObject, name: str) -> JSONObject:
-    """Return the object if it has this name; raises InvalidAnswer for another one."""
+    """Return the object if it has this name; raises InvalidAnswer for another name."""
     metadata = found.get("metadata")
     if not isinstance(metadata, dict) or metadata.get("name") != name:
         raise InvalidAnswer(f"the response is not the object named {name!r}")

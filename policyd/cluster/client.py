@@ -197,7 +197,7 @@ class ClusterClient:
             await connections.aclose()
 
     def _describe(self, error: Exception) -> str:
-        """What went wrong, for a denial: without the address, which is not for its users."""
+        """The error, for a denial: without the address, which is not for its users."""
         return describe(error)
 
     async def _query(self, send: Callable[[], Awaitable[Answer]]) -> Answer | Failure:
@@ -228,7 +228,7 @@ def raise_for_status(answer: httpx2.Response) -> None:
 
 
 def trusted(config: SingleConfig) -> ssl.SSLContext:
-    """The TLS context with the authorities and the client certificate of the configuration."""
+    """The TLS context with the CAs and the client certificate of the configuration."""
     user = config.user or User()
     return verify_cluster(config.cluster, user, config.abs_file, trust_env=False)
 
@@ -274,7 +274,7 @@ def passing(error: Exception, pause: float | None) -> float | None:
 
 
 def describe(error: Exception) -> str:
-    """What went wrong, for a denial."""
+    """The error, for a denial."""
     return _describe(error)[:_LONGEST]
 
 

@@ -69,7 +69,7 @@ class Objects:
             yield page
 
     def create(self, path: str, body: JSONObject) -> JSONObject:
-        """Create an object; ``path`` is that of its list."""
+        """Create an object; ``path`` is its list's."""
         return self._run(self._client.create(path, body))
 
     def replace(self, path: str, body: JSONObject) -> JSONObject:

@@ -317,7 +317,7 @@ class ClusterDefinitions:
 
 
 def version_of(crd: JSONObject) -> str:
-    """What changes with the definition, but not with its status."""
+    """A value that changes with the definition, but not with its status."""
     metadata = crd["metadata"]
     return f"{metadata.get('uid')} {metadata.get('generation')}"
 

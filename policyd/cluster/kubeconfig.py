@@ -1,7 +1,7 @@
 """Which API server to query and as whom: a context of a kubeconfig, or a Pod's service account.
 
-Lightkube reads both. What it would not heed is refused here, because a request would then go past a
-proxy, or be sent by another user than kubectl's. Sends nothing.
+Lightkube reads both. Fields that it would ignore are refused here, because a request would then go
+past a proxy, or be sent by another user than kubectl's. Sends nothing.
 """
 
 import base64
@@ -92,7 +92,7 @@ def current(found: SingleConfig) -> SingleConfig:
 
 
 def _document(kubeconfig: Path) -> JSONObject:
-    """Return the content of a file; raises ValueError if it is not that of a kubeconfig."""
+    """Return the content of a file; raises ValueError if it is no kubeconfig."""
     document = read_one(kubeconfig.read_bytes(), str(kubeconfig))
     if document is None:
         raise ValueError("the file is empty")
@@ -190,7 +190,7 @@ def _problems(
 def _certificate_problems(found: SingleConfig, user: User) -> Iterator[str]:
     """Yield what OpenSSL refuses of certificates and keys: it names neither field nor content."""
     cluster, context = found.cluster, ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    # The order of lightkube: it prefers the file of the authority, and the data of the others.
+    # The order of lightkube: it prefers the file of the CA, and the data of the others.
     authority_data = None if cluster.certificate_auth else cluster.certificate_auth_data
     read: dict[str, bytes | None] = {}
     for field, path, data in (

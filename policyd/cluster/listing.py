@@ -80,7 +80,7 @@ def _versions(reader: ApiReader) -> Iterator[tuple[str, list[str]]]:
 
 
 def list_path(resource: Served, namespace: str = "") -> str:
-    """The path that lists its objects: those of one namespace, or all."""
+    """The path that lists its objects: in one namespace, or all."""
     base = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
     within = f"/namespaces/{namespace}" if namespace else ""
     return f"{base}{within}/{resource.resource}"

@@ -1,6 +1,6 @@
 """Reads and writes plain JSON objects of an API server by their paths.
 
-A path is that of the API, such as ``api/v1/namespaces/shop/configmaps/a``. Every failure is an
+A path is the API's, such as ``api/v1/namespaces/shop/configmaps/a``. Every failure is an
 ObjectError. Nothing is cached; ``watching`` keeps lists in step.
 """
 
@@ -34,7 +34,7 @@ from policyd.json_types import JSONObject
 # Objects in one page of a list, as many as client-go and kubectl request.
 PAGE = 500
 JSON_TYPE = "application/json"
-_APPLY_TYPE = "application/apply-patch+yaml"  # YAML, and therefore JSON, too
+_APPLY_TYPE = "application/apply-patch+yaml"  # YAML, and therefore also JSON
 _DRY_RUN = {"dryRun": "All"}
 # Bytes of an error that ends a watch before it begins, and characters of a message.
 _MAX_ERROR_BYTES = 2**20
@@ -143,7 +143,7 @@ class ObjectClient:
             asked["continue"] = following
 
     async def create(self, path: str, body: JSONObject, *, dry_run: bool = False) -> JSONObject:
-        """Create an object; ``path`` is that of its list. Returns it as it was stored, or would be
+        """Create an object; ``path`` is its list's. Returns it as it was stored, or would be
         (``dry_run``).
         """
         return await self._write(_request("POST", path, _DRY_RUN if dry_run else {}, body))
@@ -272,8 +272,8 @@ def _request(
     body: JSONObject | None,
     content: str = JSON_TYPE,
 ) -> _Request:
-    """A request that changes something. What an applied object has already is not changed by
-    applying it again.
+    """A request that changes something. Fields that an applied object has already are not changed
+    by applying it again.
     """
     sent = None if body is None else orjson.dumps(body)
     headers = {"Accept": JSON_TYPE, **({} if sent is None else {"Content-Type": content})}

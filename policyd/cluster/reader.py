@@ -24,7 +24,7 @@ from policyd.policy.kinds.served_resource import Served
 Answer = TypeVar("Answer")
 # The timeout of a page of 500 objects, as a multiple of that for a part of a response.
 WHOLE = 10
-# Decisions that are remembered: policies may ask about each object.
+# Decisions that are remembered: policies may query each object.
 MOST_DECISIONS = 1_000
 
 

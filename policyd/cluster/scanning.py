@@ -47,7 +47,7 @@ class ScannedObject:
 class Scan:
     """One pass over a cluster: ``start``, then ``objects`` of each target, in order.
 
-    ``user_info`` is that of the requests. Without ``namespaces`` the scan covers all of them, and
+    ``user_info`` is the requests'. Without ``namespaces`` the scan covers all of them, and
     cluster-scoped objects. ``owned``: also check objects whose owner the same policy checks.
     ``unread`` is what could not be read, with the reason; ``incomplete`` are the resources, with
     the namespace or "" for all, that could not be listed to the end.

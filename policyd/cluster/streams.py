@@ -27,7 +27,7 @@ class ListPage(NamedTuple):
     following: str  # where the next page begins; "" after the last one
     version: str
     api_version: str
-    kind: str  # of the objects; "" if the list does not tell
+    kind: str  # of the objects; "" if the list does not have it
 
 
 class _ListMeta(msgspec.Struct):

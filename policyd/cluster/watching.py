@@ -28,8 +28,8 @@ from policyd.cluster.streams import (
 )
 from policyd.json_types import JSONObject
 
-# A watch is requested for a random time within these, so that those of all replicas do not end at
-# once.
+# A watch is requested for a random time within these, so that the watches of all replicas do not
+# end at once.
 WATCH_SECONDS = (300.0, 600.0)
 # How much longer than requested a watch may last.
 OVERTIME_SECONDS = 5.0
@@ -342,8 +342,8 @@ class Reflector:
 
 
 def _earlier(version: str, last: str) -> bool:
-    """Whether a resourceVersion is before another one: the history of the API server was replaced.
-    Those that are no numbers have no order.
+    """Whether a resourceVersion is before another resourceVersion: the history of the API server
+    was replaced. Those that are no numbers have no order.
     """
     ordered = all(each.isascii() and each.isdigit() for each in (version, last))
     return ordered and (len(version), version) < (len(last), last)

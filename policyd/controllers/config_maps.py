@@ -1,4 +1,4 @@
-"""ConfigMaps of policies and of exceptions: follows them by list and watch, and tells what the
+"""ConfigMaps of policies and of exceptions: follows them by list and watch, and says what the
 loader is to read.
 
 A change is taken after a short pause, so that ``kubectl apply`` of several ConfigMaps is one. While
@@ -39,8 +39,8 @@ REPORT_SECONDS = 5.0
 
 
 class FollowedConfigMaps:
-    """The ConfigMaps with some labels in some namespaces (None: in all of them). Those of named
-    namespaces are few: they are listed again regularly, whatever events said.
+    """The ConfigMaps with some labels in some namespaces (None: in all of them). ConfigMaps of
+    named namespaces are few: they are listed again regularly, whatever events said.
 
     ``fingerprint`` and ``read`` are called by the threads that load policies: both see the state
     that was taken last, on the event loop.
@@ -90,7 +90,7 @@ class FollowedConfigMaps:
         return tuple(map(identity_of, self._taken))
 
     def states(self) -> Sequence[BundleState]:
-        """Return nothing: each ConfigMap is a bundle of its own."""
+        """Return nothing: each ConfigMap is its own bundle."""
         return ()
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -161,8 +161,8 @@ class PolicyConfigMaps(FollowedConfigMaps):
         self._bundles: dict[Hashable, Bundle] = {}
 
     def read(self) -> Sequence[Bundle]:
-        """Return the files of all ConfigMaps, by name; those that did not change are kept. What
-        exceeds the room for all of them is a problem of the last ones.
+        """Return the files of all ConfigMaps, by name; those that did not change are kept. Content
+        that exceeds the room for all of them is a problem of the last ones.
         """
         known, self._bundles = self._bundles, {}
         left = MAX_SET_BYTES
@@ -208,7 +208,7 @@ class PolicyConfigMaps(FollowedConfigMaps):
 
 class ExceptionConfigMaps(FollowedConfigMaps):
     """The ConfigMaps of teams, in the namespaces that a pattern allows, as a source of exceptions.
-    Those of other namespaces are not even kept. Without wildcards, only these namespaces are
+    ConfigMaps of other namespaces are not even kept. Without wildcards, only these namespaces are
     listed, so that permissions in them suffice. ``held`` gets each content that is not used.
     """
 

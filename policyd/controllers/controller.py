@@ -78,7 +78,7 @@ class LookingController(Controller):
 
 
 class Trouble:
-    """The problem of one controller; ``event`` is that of its log lines."""
+    """The problem of one controller; ``event`` is the one of its log lines."""
 
     def __init__(self, event: str, log: Log) -> None:
         self._event = event

@@ -1,8 +1,8 @@
 """Who holds the Lease, as client-go's leader election decides it. No I/O.
 
-The holder renews the Lease; another one takes it when it has seen no renewal for the duration of
-the Lease. That time is measured with the own clock from when a renewal was seen: the holder's clock
-may be wrong, so the times in the Lease are only for people.
+The holder renews the Lease; another replica takes it when it has seen no renewal for the duration
+of the Lease. That time is measured with the own clock from when a renewal was seen: the holder's
+clock may be wrong, so the times in the Lease are only for people.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from policyd.json_types import JSONObject
 
 API_VERSION = "coordination.k8s.io/v1"
 # How long a Lease is valid without a renewal, how long its holder acts on it after the last one,
-# and how often it is renewed: those of client-go.
+# and how often it is renewed: the values of client-go.
 LEASE_SECONDS = 15
 RENEW_SECONDS = 10.0
 RETRY_SECONDS = 2.0
@@ -22,7 +22,7 @@ RETRY_SECONDS = 2.0
 
 @dataclass(eq=False, repr=False)
 class Election:
-    """What one candidate knows of a Lease, and what it may write.
+    """The knowledge of one candidate about a Lease, and what it may write.
 
     ``clock`` measures time, ``wall`` is shown to people.
     """
@@ -60,7 +60,7 @@ class Election:
             self._renewed_at = None
 
     def wanted(self, namespace: str, name: str) -> JSONObject | None:
-        """The Lease to write in order to hold it; None while another one holds it."""
+        """The Lease to write in order to hold it; None while another replica holds it."""
         mine = self.holder == self.identity
         if self.holder and not mine and self.clock() < self._seen_at + self._duration:
             return None
@@ -79,7 +79,7 @@ class Election:
         )
 
     def freed(self, namespace: str, name: str) -> JSONObject | None:
-        """The Lease to write in order to give it up; None if another one holds it."""
+        """The Lease to write in order to give it up; None if another replica holds it."""
         if self.holder != self.identity:
             return None
         now = _timestamp(self.wall())
@@ -102,7 +102,7 @@ class Election:
 
     @property
     def _duration(self) -> float:
-        """That of its holder, who may run another version."""
+        """Its holder's, who may run another version."""
         seconds = self._spec.get("leaseDurationSeconds")
         return float(seconds) if isinstance(seconds, int | float) else LEASE_SECONDS
 

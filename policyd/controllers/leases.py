@@ -25,7 +25,7 @@ JITTER = 1.2
 
 
 def identity() -> str:
-    """The name of this replica: its host's, which is that of the Pod, and a random suffix."""
+    """The name of this replica: its host's, which is the Pod's, and a random suffix."""
     return f"{os.uname().nodename}_{secrets.token_hex(4)}"
 
 
@@ -68,7 +68,7 @@ class LeaseHolder(Controller):
 
     @property
     def identity(self) -> str:
-        """What the Lease calls this replica."""
+        """The name of this replica in the Lease."""
         return self._election.identity
 
     @property

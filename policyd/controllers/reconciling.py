@@ -1,8 +1,8 @@
 """Writes objects until the API server holds what is wanted, beside others that change them too.
 
 An object that seems to differ is read again before it is written: what the API server holds
-decides, not what was written last. What is changed again and again is repaired ever less often.
-Knows nothing of what the objects are for.
+decides, not what was written last. Objects that are changed again and again are repaired less and
+less often. Knows nothing of what the objects are for.
 """
 
 import random
@@ -25,12 +25,12 @@ from policyd.ownership import MANAGER
 PAUSE_SECONDS = 1.0
 QUICK_REPAIRS = 5
 LONGEST_PAUSE_SECONDS = 300.0
-# What is gone enforces nothing: it is restored at least this often.
+# A deleted object enforces nothing: it is restored at least this often.
 LONGEST_GONE_SECONDS = 4.0
-# The same after errors, which end without anybody being told. A loss after them is tried at once,
+# The same after errors, which end without notice. A loss after them is tried at once,
 # unless there was one within QUIET_SECONDS.
 LONGEST_ERROR_SECONDS = 30.0
-# What others left alone for this long is repaired at once again.
+# Objects that others left alone for this long are repaired at once again.
 QUIET_SECONDS = 300.0
 # Pauses are multiplied by a random number, so that two that repair do not do it together for ever.
 SPREAD = (0.8, 1.2)
@@ -52,7 +52,7 @@ class Aim(Protocol):
 
     @property
     def name(self) -> str:
-        """What the log calls the object."""
+        """The name of the object in the log."""
 
     @property
     def version(self) -> object: ...
@@ -70,7 +70,7 @@ class Aim(Protocol):
         """Return the fields in which what is stored means something else than what is wanted."""
 
     def replacing(self, found: JSONObject, wanted: JSONObject) -> JSONObject:
-        """Return the object that replaces what is stored, whoever wrote it."""
+        """Return the object that replaces what is stored, no matter who wrote it."""
 
     def urgent(self, found: JSONObject | None) -> bool:
         """Whether what is stored enforces nothing."""
@@ -81,8 +81,8 @@ class Aim(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ReconcileStep:
-    """What became of an object. ``pause``: the seconds until something may be due again. ``error``:
-    why the API server did not store what is wanted.
+    """The outcome for an object. ``pause``: the seconds until something may be due again.
+    ``error``: why the API server did not store what is wanted.
     """
 
     in_step: bool
@@ -96,7 +96,7 @@ _UNKNOWN = object()
 
 @dataclass(eq=False, slots=True)
 class _Record:
-    """What is remembered of an object that differed."""
+    """The memory of an object that differed."""
 
     known: object = _UNKNOWN  # the version of the aim that was stored
     repairs: int = 0  # of what others changed, since they left it alone for long
@@ -112,7 +112,7 @@ class _Record:
 @dataclass(eq=False)
 class Reconciler:
     """The objects that one controller writes. ``holds``: whether this replica writes; ``writes``
-    counts success, error and conflict. ``event`` is that of its lines in the log.
+    counts success, error and conflict. ``event`` is the one of its lines in the log.
     """
 
     client: ObjectClient
@@ -273,7 +273,7 @@ class Reconciler:
 
 
 class _Conflict:
-    """What somebody else did to an object, and what policyd did then."""
+    """A change that somebody else made to an object, and policyd's response."""
 
     def __init__(
         self, found: JSONObject | None, wanted: JSONObject | None, fields: Sequence[ManagedField]

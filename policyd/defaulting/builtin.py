@@ -57,7 +57,9 @@ def _rules(kind: SchemaType, version: KubernetesVersion) -> _Rules:
 
 
 def _apply(value: JSON, kind: SchemaType, version: KubernetesVersion) -> None:
-    """Apply the rules to a decoded value in place: those of a struct before those of its parts."""
+    """Apply the rules to a decoded value in place: the rules of a struct before the rules of its
+    parts.
+    """
     if isinstance(value, list):
         item = inner(kind.item).type
         for each in value:

@@ -1,7 +1,7 @@
 """Defaults of custom resources: ``default`` in the structural schema of their definition.
 
-The rules are those of k8s.io/apiextensions-apiserver, pkg/apiserver/schema/defaulting: null for a
-field that is not nullable is replaced by the default, or removed if there is none.
+The rules are the ones of k8s.io/apiextensions-apiserver, pkg/apiserver/schema/defaulting: null for
+a field that is not nullable is replaced by the default, or removed if there is none.
 """
 
 from policyd.defaulting.go_values import UndecodableError, copied, decode, printed

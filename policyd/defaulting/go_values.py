@@ -87,8 +87,8 @@ def zero(field: Field) -> JSON:
 
 
 class _Absent:
-    """What a struct has without being given: ``structs`` in memory, ``shown`` when it is printed;
-    each value with whether the field is a pointer.
+    """The values of a struct without being given: ``structs`` in memory, ``shown`` when it is
+    printed; each value with whether the field is a pointer.
     """
 
     def __init__(self, kind: SchemaType) -> None:

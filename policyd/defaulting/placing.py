@@ -24,7 +24,7 @@ def _is_namespace(obj: Mapping[str, JSON]) -> bool:
 
 
 def in_namespace(request: Mapping[str, JSON]) -> JSONObject:
-    """Return an AdmissionRequest whose objects are in its namespace; those of a cluster-scoped
+    """Return an AdmissionRequest whose objects are in its namespace; objects of a cluster-scoped
     resource lose theirs. The options of CONNECT are no objects, and a Namespace is in none.
     """
     if request.get("operation") == "CONNECT":

@@ -2,8 +2,8 @@
 
     written(raw, before, after)    # after == before: exactly raw
 
-``before`` is ``raw`` with defaults, ``after`` what mutations made of it. What they left as it was
-stays as in ``raw``, so a default appears only around a changed value.
+``before`` is ``raw`` with defaults, ``after`` what mutations made of it. Parts that they left alone
+stay as in ``raw``, so a default appears only around a changed value.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Checks of exported documents: that Kubernetes accepts them, and that their names are free.
 
-When a policy is written, Kubernetes knows only what the minor version before it knew, too, so that
+When a policy is written, Kubernetes knows only what the minor version before it also knew, so that
 it can be downgraded (k8s.io/apiserver pkg/cel/environment, NewExpressions).
 """
 
@@ -24,11 +24,12 @@ from policyd.policy.source.loader import load_built
 from policyd.versions import OLDEST, KubernetesVersion
 
 _VARIABLE = re.compile(r"spec\.variables\[([0-9]+)\]")
-# What the oldest version introduced: without these, no other function of their libraries is of use.
+# Functions that the oldest version introduced: without these, no other function of their libraries
+# is of use.
 _SINCE_OLDEST = frozenset({"ip", "isIP", "ip.isCanonical", "cidr", "isCIDR"})
 # STATIC_SUFFIX: once that feature is on by default.
 _RESERVED_SINCE = KubernetesVersion(1, 37)
-# What etcd accepts in a request, with room for what the API server adds to an object.
+# The size that etcd accepts in a request, less room for fields that the API server adds.
 _MAX_BYTES = 1_500_000
 _Name = tuple[str, str]  # kind and name of a document
 
@@ -108,7 +109,7 @@ def _problems(documents: Sequence[JSONObject], sources: Sources) -> list[Problem
 
 
 def with_free_names(policies: Sequence[ExportedPolicy]) -> tuple[ExportedPolicy, ...]:
-    """Return the policies; parts with a document whose name another one has get a reason.
+    """Return the policies; parts with a document whose name another document has get a reason.
 
     A document that is exported as it is keeps its name, then one with the name of its policy, then
     the others; a policy keeps its name even if it is not exported.

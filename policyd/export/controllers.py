@@ -112,7 +112,7 @@ def selector_condition(selector: LabelSelector, template: PodTemplate) -> str:
 
 def template_constraints(constraints: JSONObject, template: PodTemplate) -> JSONObject | None:
     """Return the matchConstraints for the controllers with this template, without objectSelector;
-    None if the source does not match them. ``constraints`` are those of the source.
+    None if the source does not match them. ``constraints`` are the source's.
     """
     derived = controller_constraints(constraints)
     found = {
@@ -129,7 +129,7 @@ def template_constraints(constraints: JSONObject, template: PodTemplate) -> JSON
 
 
 def matched_directly(constraints: JSONObject) -> list[str]:
-    """Return the pod controllers that the source's own rules match, too, for an operation for
+    """Return the pod controllers that the source's own rules also match, for an operation for
     which they are evaluated as Pods.
 
     Such a request is evaluated as a Pod if the template has what the selectors want, and as the

@@ -12,7 +12,7 @@ POLICY = "policyd.dev/policy"
 SOURCE_HASH = "policyd.dev/source-hash"
 DESCRIPTION = "policyd.dev/description"
 
-# What a cluster or kubectl writes into objects: it is not part of the source.
+# Fields that a cluster or kubectl writes into objects: they are not part of the source.
 _WRITTEN_BY_CLUSTER = (
     "uid", "selfLink", "resourceVersion", "generation", "creationTimestamp",
     "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields",
@@ -30,7 +30,7 @@ def source_hash(sources: Iterable[JSONObject], version: KubernetesVersion) -> st
 
 
 def metadata(source: JSONObject, name: str, policy: str, digest: str) -> JSONObject:
-    """Return the metadata of an exported document with a name of its own.
+    """Return the metadata of an exported document with its own name.
 
     ``source`` is the document that it is made of, with its labels and annotations, ``policy`` the
     name of the source policy, and ``digest`` its ``source_hash``.

@@ -20,7 +20,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class ExportedPart:
-    """What a policy does at one webhook, as documents for the API server.
+    """The part of a policy at one webhook, as documents for the API server.
 
     ``documents`` are policies, each followed by its binding; empty if there are ``reasons``.
     ``remarks`` are differences that change no decision and no message, such as a missing audit

@@ -15,7 +15,7 @@ _SERVED = {
 
 
 def api_version(kind: str, version: KubernetesVersion) -> str | None:
-    """Return the apiVersion of a kind of policy, which is that of its bindings, too; None if the
+    """Return the apiVersion of a kind of policy, which is also its bindings'; None if the
     Kubernetes version does not serve it.
 
     >>> api_version("MutatingAdmissionPolicy", KubernetesVersion(1, 35))

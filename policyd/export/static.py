@@ -1,7 +1,7 @@
 """Make exported documents fit for manifest-based admission control (KEP-5793), in which the API
 server reads them from files on its disk instead of its store. Writes no file.
 
-The rules are those of Kubernetes 1.37, in k8s.io/apiserver ``pkg/admission/plugin``:
+The rules are the ones of Kubernetes 1.37, in k8s.io/apiserver ``pkg/admission/plugin``:
 
 - ``manifest/validation.go``: names are unique and end in ``.static.k8s.io``.
 - ``policy/manifest/loader/loader.go``: no paramKind, no paramRef; a binding refers to a policy of

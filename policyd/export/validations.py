@@ -25,7 +25,7 @@ class Validations:
     """Exports the validations of a policy for one view.
 
     ``exported`` are the validations, ``variables`` those that they need besides the variables of
-    the view. What cannot be translated is added to ``reasons``.
+    the view. Untranslatable parts are added to ``reasons``.
     """
 
     def __init__(self, view: View, raw: JSONObject, reasons: list[Reason]) -> None:
@@ -81,7 +81,7 @@ class Validations:
         reason = {"reason": item["reason"]} if "reason" in item else {}
         return {
             "expression": translated.expression,
-            # What the API server says if the messageExpression fails.
+            # The API server's message if the messageExpression fails.
             "message": item.get("message") or "the object does not fit the pattern",
             "messageExpression": translated.message_expression,
             **reason,

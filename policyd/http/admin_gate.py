@@ -31,7 +31,7 @@ BURST = 400
 
 
 class AdminGate:
-    """An ASGI app that wraps another one and refuses some of its requests."""
+    """An ASGI app that wraps another app and refuses some of its requests."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """The ASGI application: maps paths to endpoints on both ports. No logic.
 
-One ASGI app serves both ports; ``scope["scheme"]`` tells them apart. Review paths are served on the
-TLS port only, everything else on the plain port only.
+One ASGI app serves both ports; ``scope["scheme"]`` distinguishes them. Review paths are served on
+the TLS port only, everything else on the plain port only.
 """
 
 from collections.abc import Callable, Sequence

@@ -14,7 +14,7 @@ from policyd.http.messages import ASGIScope, Header, Receive, Send
 from policyd.policy.compile.compiled import PolicyFilter
 from policyd.policy.model.suite import Webhook
 
-# What a caller may ask about: all API groups.
+# API groups that a caller may send reviews of: all.
 ALL_GROUPS = "*"
 
 
@@ -22,8 +22,8 @@ class CallerCheck(Protocol):
     """Decides whether a client is an API server: ``server.callers.required_tokens``."""
 
     def check(self, headers: Sequence[Header], webhook: Webhook, path: str, address: str) -> str:
-        """Return the API group about which the client may ask this webhook, ``*`` for all. Raises
-        CallerRefused. ``address`` is that of the client.
+        """Return the API group of which the client may send reviews, ``*`` for all. Raises
+        CallerRefused. ``address`` is the client's.
         """
 
     async def renewed(self, address: str, deadline: int) -> bool:
@@ -51,7 +51,7 @@ class CheckedReviews(Reviews):
 
 class CheckedReview(ReviewRequest):
     """One request whose caller is checked: the head before anything else, and once the body is
-    decoded whether the caller may ask about it.
+    decoded whether the caller may send it.
     """
 
     __slots__ = ("_callers", "_group", "_unacceptable")
@@ -62,7 +62,7 @@ class CheckedReview(ReviewRequest):
         super().__init__(of, scope, webhook, only)
         self._callers = of.callers
         self._group = ""
-        # What is wrong with the head otherwise: nobody learns of it who may not ask.
+        # Other mistakes in the head: an unauthorized caller does not learn of them.
         self._unacceptable: ReviewError | None = self._refusal
         self._check_caller()
 
@@ -93,7 +93,7 @@ class CheckedReview(ReviewRequest):
         return call
 
     def _check_group(self, call: ReviewCall) -> None:
-        """Refuse a review of another API group. A server that is aggregated asks about its own
+        """Refuse a review of another API group. An aggregated server sends reviews of its own
         resources only, so the requested one (of ``matchPolicy: Equivalent``) is of the same group.
         """
         request = call.request

@@ -17,8 +17,8 @@ _Row = Mapping[str, Any]
 
 
 class RecentDenials(NamedTuple):
-    """Denials in the order of their ``sequence``. ``next`` is that of the newest one there can be:
-    what happens later has a higher one. All after ``complete_since`` are there.
+    """Denials in the order of their ``sequence``. ``next`` is the newest possible one's:
+    later denials have a higher one. All after ``complete_since`` are there.
     """
 
     rows: Sequence[_Row]
@@ -26,7 +26,7 @@ class RecentDenials(NamedTuple):
     complete_since: int
 
 
-# Of a process that is not known yet: whoever follows the denials asks for all again.
+# Of a process that is not known yet: a follower of the denials requests all again.
 NONE = RecentDenials((), 0, 0)
 
 
@@ -55,13 +55,13 @@ class DenialQuery(NamedTuple):
 
 
 def merged(parts: Iterable[RecentDenials]) -> RecentDenials:
-    """Return the last denials of several processes as those of one."""
+    """Return the last denials of several processes as one list."""
     parts = tuple(parts)
     rows = sorted(chain.from_iterable(part.rows for part in parts), key=_sequence)
     complete = max((part.complete_since for part in parts), default=0)
     if len(rows) > MOST:
         complete = max(complete, rows[-MOST - 1]["sequence"])
-    # A process may have noted something since another one was asked.
+    # A process may have noted a denial since another process answered.
     return RecentDenials(rows[-MOST:], min((part.next for part in parts), default=0), complete)
 
 

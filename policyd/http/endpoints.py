@@ -59,7 +59,7 @@ class ReviewSink(Protocol):
 
 @dataclass(eq=False, repr=False)
 class Reviews:
-    """What the requests to webhooks have in common; one object for the whole server."""
+    """The state that the requests to webhooks share; one object for the whole server."""
 
     evaluator: ReviewEvaluator
     recorder: Recorder
@@ -84,8 +84,8 @@ class Reviews:
 
 
 class ReviewRequest:
-    """One request to a webhook, from its head to its response. A server that has all of it may ask
-    for the answer ``now``; ``later`` does what is left.
+    """One request to a webhook, from its head to its response. A server that has all of it may
+    request the answer ``now``; ``later`` does the rest.
     """
 
     __slots__ = (
@@ -112,7 +112,7 @@ class ReviewRequest:
         self._arrived: int = state.get(ARRIVED) or perf_counter_ns()
         self._deadline = self._arrived
         self._refusal: ReviewError | None = None
-        # What ``now`` found, and did not send.
+        # The outcome of ``now`` that was not sent.
         self._outcome: bytes | Exception | None = None
         try:
             self._check()

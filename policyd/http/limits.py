@@ -19,7 +19,7 @@ SHARE = 0.75
 
 
 def share(whole: int) -> int:
-    """What one address may use of ``whole``; at least one."""
+    """The share of ``whole`` for one address; at least one."""
     return max(1, int(whole * SHARE))
 
 

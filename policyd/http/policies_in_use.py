@@ -41,7 +41,7 @@ class PoliciesInUse(Protocol):
 
     @property
     def serves_last_good(self) -> bool:
-        """Whether the set in use is that of a former process."""
+        """Whether the set in use is a former process's."""
 
     @property
     def bundles(self) -> Sequence[BundleState]:
@@ -53,7 +53,7 @@ PolicyPlaces = Mapping[str, tuple[str, str]]
 
 
 class ClusterView:
-    """What a server knows from its cluster of the policies in use: without a cluster, nothing."""
+    """The facts from a server's cluster about the policies in use: without a cluster, none."""
 
     @property
     def reached(self) -> Mapping[tuple[str, str], Reached]:

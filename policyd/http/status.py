@@ -40,7 +40,7 @@ class MetricsRenderer(Protocol):
 
 
 class ProcessView:
-    """What one process reports for itself; one of several reports for all of them.
+    """The report of one process about itself; one of several reports for all of them.
 
     ``denials`` returns the recent denials.
     """
@@ -116,7 +116,7 @@ class Status:
 
     async def policy(self, request: Request) -> Response:
         """The policies of one name (a validating and a mutating one may share it), and their recent
-        denials, which a query selects as those of all policies.
+        denials, which a query selects as denials of all policies.
         """
         name = request.path_params["name"]
         named = [policy for policy in self.store.current.policies if policy.name == name]
@@ -187,7 +187,7 @@ class Status:
         return head, rows
 
     def _config_maps(self, trusted: bool) -> dict[str, Any]:
-        """The ConfigMaps that policies are read from, and those of teams with exceptions.
+        """The ConfigMaps that policies are read from, and the ones of teams with exceptions.
         ``heldVersion``: a later edit has errors.
         """
         bundles = self.store.bundles
@@ -209,7 +209,7 @@ class Status:
 class RenderCache:
     """Pages that take time to render: rendered again only if enough time is left for other work.
 
-    The time is that of the processor: where other processes delay a page, it is no older for that.
+    The time is the processor's: where other processes delay a page, it is no older for that.
     """
 
     def __init__(

@@ -24,7 +24,7 @@ TURN_NS = 50_000_000
 # refuse those after it.
 TURNS = 5
 # A request is refused if its turn would come later than its deadline at a pace slower by this: an
-# evaluation that is cut at the deadline has taken the time of others, too.
+# evaluation that is cut at the deadline has also taken the time of others.
 SLACK = 1.5
 
 _Waiting = tuple[asyncio.Future[None], int]

@@ -13,8 +13,8 @@ Value = str | int | float | bool | list[str] | None
 
 
 class Named(NamedTuple):
-    """What names a request and its object: plain strings, which keep nothing else alive. The owner
-    is there because controllers, not users, create most Pods.
+    """The names of a request and its object: plain strings, which keep nothing else alive. The
+    owner is there because controllers, not users, create most Pods.
     """
 
     uid: str

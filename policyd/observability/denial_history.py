@@ -20,7 +20,7 @@ from policyd.observability.about import (
     timestamp,
 )
 
-# Characters of each string that clients choose: names have 253, those of users may be longer.
+# Characters of each string that clients choose: names have 253, names of users may be longer.
 _MOST_CHARS = 512
 
 

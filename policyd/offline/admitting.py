@@ -142,7 +142,7 @@ class Admission:
     """The combined result of the webhooks for a request.
 
     ``matched`` are the names of the policies that matched. ``after`` is the object with the
-    ``patch`` of the mutating webhook. ``message`` is that of the denial. ``ignored``: errors that
+    ``patch`` of the mutating webhook. ``message`` is the denial's. ``ignored``: errors that
     failurePolicy Ignore dropped. ``held``: mutations that a rollout did not apply. ``seconds``: how
     long the decision took.
     """
@@ -179,7 +179,7 @@ class Admitter:
     fields: FieldFinder | None = None
 
     def knowing(self, namespace: JSONObject) -> "Admitter":
-        """Return the same with one more Namespace object beside those of the sources."""
+        """Return the same with one more Namespace object beside the sources'."""
         return replace(self, policies=self.policies.with_namespace(namespace), namespaces=None)
 
     def admit(

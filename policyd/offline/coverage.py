@@ -27,7 +27,7 @@ class Part:
     """One part of a policy, the outcomes that its cases should cover, and those they did not.
 
     ``path`` is its field without ``spec``, ``name`` its own name, if it has one. A binding has a
-    file of its own.
+    separate file.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""The policies that a suite tests, explained: the responses are those of the policies, and the
+"""The policies that a suite tests, explained: the responses are the policies' own, and the
 story of each call goes to a function. Slower than ``suite_policies``; off the request path.
 """
 

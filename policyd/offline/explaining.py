@@ -1,5 +1,5 @@
 """Explain how policies decided one review: why a policy applied, or did not. The usual engine
-evaluates policies with traced programs; the response is that of the untraced policies, and an
+evaluates policies with traced programs; the response is the untraced policies' own, and an
 explanation with another response is a bug in policyd.
 """
 
@@ -64,7 +64,7 @@ class Explainer:
     ) -> list[WebhookStory]:
         """Return the stories of the webhooks, called one after the other as the API server does:
         the validating one sees the object that the mutating one returned. A denial is the last.
-        ``defaults`` and ``built`` are those of ``Turns``.
+        ``defaults`` and ``built`` are the same as in ``Turns``.
 
         Raises ReviewError.
         """

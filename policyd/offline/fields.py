@@ -1,8 +1,8 @@
 """Find the field that each finding of a request is about, as a path in the manifest. Decides
 nothing.
 
-A pattern reports the field that does not fit. What a false expression is about follows from a
-second evaluation, which records what the expression reads.
+A pattern reports the field that does not fit. The field of a false expression follows from a
+second evaluation, which records the fields that the expression reads.
 """
 
 from collections import defaultdict, deque
@@ -59,13 +59,13 @@ class FieldFinder:
         only: PolicyFilter | None = None,
     ) -> WebhookFindings:
         """Return the findings with their fields. ``manifest`` is the object as it was given, which
-        is not that of the request if policies or defaults changed it.
+        is not the request's if policies or defaults changed it.
         """
         names = {each.policy.name for each in found.findings if not _is_of_pattern(each)}
         names |= {each.policy for each in found.ignored}
 
         def chosen(policy: CompiledPolicy) -> bool:
-            # What a mutation fails on, others may have made.
+            # Other mutations may have made the value that a mutation fails on.
             needed = found.webhook == "mutate" or policy.name in names
             return needed and (only is None or only(policy))
 
@@ -157,7 +157,7 @@ def in_manifest(path: FieldPath, seen: JSON, manifest: JSON) -> FieldPath:
         at: str | int | None = step
         if isinstance(seen, list) and str(step).isdigit():
             items = manifest if isinstance(manifest, list) else []
-            # A list that was not given cannot be confused with another one.
+            # A list that was not given cannot be confused with another list.
             at = int(step) if manifest is None else _index(int(step), seen, items)
         if at is None:
             break

@@ -146,6 +146,6 @@ class StoryObserver(Observer):
 
 
 def _shown(exemption: Exemption) -> str:
-    """Return the name of an exception; that of a PolicyException with its file."""
+    """Return the name of an exception; of a PolicyException with its file."""
     where = exemption.document
     return f"{exemption.name} ({where})" if where else exemption.name

@@ -1,4 +1,5 @@
-"""Compare a recorded decision with that of other policies for the same request. Reads no files.
+"""Compare a recorded decision with the decision of other policies for the same request. Reads no
+files.
 
 A recorded line is an AdmissionReview with a request. ``policyd serve --capture`` adds the response
 and, under ``captured``, the webhook; reviews recorded otherwise have neither.
@@ -111,7 +112,9 @@ class Recorded:
         )
 
     def _reasons(self, causes: Iterable[Cause]) -> frozenset[str]:
-        """Return denials for comparison; those of redacted requests were recorded without field."""
+        """Return denials for comparison; denials of redacted requests were recorded without
+        field.
+        """
         return self._texts(each.message if self.redacted else each.text for each in causes)
 
     def _texts(self, texts: Iterable[str]) -> frozenset[str]:

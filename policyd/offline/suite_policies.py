@@ -128,7 +128,7 @@ def at_stage(compiled: CompiledPolicySet, *, staged: bool) -> CompiledPolicySet:
 
 def with_state(compiled: CompiledPolicySet, state: CaseState) -> CompiledPolicySet:
     """Return the same policies with the namespaces and objects of a case. Definitions among the
-    objects count as those of the policies.
+    objects count as the policies'.
     """
     compiled = compiled.with_definitions(definitions_among(state.objects))
     for namespace in state.namespaces:

@@ -24,7 +24,7 @@ from policyd.policy.source.loaded_documents import Sources
 
 @dataclass(frozen=True, slots=True)
 class LookupSources:
-    """Who answers what is not in a request; None: the policies themselves, or nobody."""
+    """The source of answers that are not in a request; None: the policies themselves, or nobody."""
 
     authorizer: Authorizer | None = None
     namespaces: NamespaceSource | None = None

@@ -91,7 +91,7 @@ class _AskedLabels:
 
 def _parts(fields: Collection[tuple[str, ...]]) -> Iterator[NamespacePart]:
     """Yield the parts that these fields of ``namespaceObject`` belong to."""
-    # What reads it as a whole besides fields of it only compares it with null.
+    # Besides reads of its fields, it is read as a whole only to compare it with null.
     for path in [each for each in fields if each] or fields:
         if path in ((), ("metadata",)):
             yield from PARTS

@@ -19,7 +19,7 @@ from policyd._core.pattern.leaves import (
 from policyd._core.pattern.strings import amount_of
 
 _OPERATORS = (">=", "<=", ">", "<", "!")
-# What people write in place of an operator.
+# Spellings that people use in place of an operator.
 _MISTAKEN = {"=<": "<=", "=>": ">=", "==": "", "!=": "!", "≤": "<=", "≥": ">=", "≠": "!"}
 _NUMBERLIKE = r"[+-]?\d++(?:\.\d++)?[A-Za-zµ]*+(?:\d++(?:\.\d++)?[A-Za-zµ]++)*+"
 _RANGE = re.compile(rf"({_NUMBERLIKE})\s*(!?)-\s*({_NUMBERLIKE})")

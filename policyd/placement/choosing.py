@@ -88,7 +88,7 @@ def choose(
     mode: PlacementMode,
     refused: Mapping[PolicyPart, str] | None = None,
 ) -> Placement:
-    """Choose for every part of every policy. ``exports`` are those of the policies; ``refused``
+    """Choose for every part of every policy. ``exports`` are the policies'; ``refused``
     says which parts the API server of this cluster refused before, and why.
 
     With ``only`` a part that the API server cannot do is a problem of the placement.

@@ -10,7 +10,7 @@ from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField, differing_marks, field_path
 from policyd.placement.placed_documents import is_binding
 
-# Keys of a map whose values may be empty strings: those of labels.
+# Keys of a map whose values may be empty strings: labels.
 _LABELS = "matchLabels"
 _PARAMS = "selector"
 

@@ -159,7 +159,7 @@ def _readable_line(line: str) -> str:
 
 
 def replacing(found: JSONObject, wanted: JSONObject) -> JSONObject:
-    """Return the document that replaces what is stored, whoever wrote it."""
+    """Return the document that replaces what is stored, no matter who wrote it."""
     metadata = found["metadata"]
     return {
         **wanted,

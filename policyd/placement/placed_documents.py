@@ -21,7 +21,7 @@ RESOURCES = {
 # The versions of the group in which policyd writes them, the best one first.
 VERSIONS = ("v1", "v1beta1")
 # The name of the webhook configurations that the document belongs to: there may be several policyd
-# in a cluster, and each deletes only documents of its own.
+# in a cluster, and each deletes only its own documents.
 REGISTRATION = "policyd.dev/webhooks"
 
 # A document is known by its kind and name: all of them are cluster-scoped.

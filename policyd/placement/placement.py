@@ -9,13 +9,13 @@ from policyd.policy.model.suite import Webhook
 PlacementMode = Literal["auto", "never", "only"]
 MODES: tuple[PlacementMode, ...] = get_args(PlacementMode)
 Engine = Literal["api-server", "webhook"]
-# What a policy does at one webhook: its name and the webhook. No two policies share both.
+# One part of a policy: its name and the webhook. No two policies share both.
 PolicyPart = tuple[str, Webhook]
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedPart:
-    """What a policy does at one webhook, and which engine does it; ``why`` is a sentence.
+    """One part of a policy, and the engine that runs it; ``why`` is a sentence.
 
     ``documents`` are what the API server needs for it; empty if policyd's webhook does it.
     """

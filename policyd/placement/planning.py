@@ -32,7 +32,7 @@ class ExcludedNamespaces:
             self._needs.setdefault((need.policy.name, need.webhook), []).append(need)
 
     def of(self, part: PolicyPart) -> frozenset[str]:
-        """Return those of one part of a policy."""
+        """Return the documents of one part of a policy."""
         return frozenset(excluded_namespaces(self._needs.get(part, ()), self._options))
 
     def left_out(self, exports: Iterable[ExportedPolicy]) -> tuple[ExportedPolicy, ...]:

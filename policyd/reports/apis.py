@@ -10,7 +10,7 @@ from policyd.policy.kinds.served_resource import Served
 
 @dataclass(frozen=True, slots=True)
 class ReportApi:
-    """An API of reports: the resource of namespaced objects and that of the others."""
+    """An API of reports: the resource of namespaced objects and the one of all others."""
 
     namespaced: Served
     cluster: Served

@@ -15,8 +15,8 @@ from policyd.policy.source.files import Bundle
 
 @dataclass(frozen=True, slots=True)
 class ConfigMapSelection:
-    """Which ConfigMaps to read: label selectors, empty for none. Those of policies are in
-    ``namespace``, those of exceptions in all that match ``exception_namespaces``.
+    """Which ConfigMaps to read: label selectors, empty for none. ConfigMaps of policies are in
+    ``namespace``, ConfigMaps of exceptions in all that match ``exception_namespaces``.
     """
 
     policies: str = ""

@@ -118,7 +118,7 @@ def of_finding(
     """Return a violation or an error; ``counts`` is False if failurePolicy Ignore drops it.
     ``confidential``: the message may quote a value that reports must not have.
 
-    What the rollout of the policy does not enforce is reported as what it would be.
+    Results that the rollout of the policy does not enforce are reported as if it did.
     """
     result: ResultWord = "warn"
     if finding.error or not counts:

@@ -1,6 +1,6 @@
 """One run of ``policyd report``: scans a cluster, writes reports, and deletes what is left over.
 
-Objects are read, evaluated and reported one by one. What a run keeps does not grow with their
+Objects are read, evaluated and reported one by one. The memory of a run does not grow with their
 number, except for two short hashes of each report that the cluster has (``known``).
 """
 
@@ -41,7 +41,7 @@ _NOTHING = ObjectResults((), frozenset())
 @dataclass(frozen=True, slots=True)
 class ReportRunOptions:
     """What to scan, as ``Scan`` takes it, and what to write. ``api``: an apiVersion of reports, ""
-    for the one that is served. ``user_info`` is that of the requests.
+    for the one that is served. ``user_info`` is the requests'.
     """
 
     user_info: JSONObject
@@ -218,8 +218,8 @@ class ReportRun:
 
 
 def _families(targets: list[ListedResource]) -> dict[str, list[ListedResource]]:
-    """Return the targets by the label of their objects: those of one label are versions of the same
-    objects.
+    """Return the targets by the label of their objects: targets of one label are versions of the
+    same objects.
     """
     families: dict[str, list[ListedResource]] = {}
     for each in targets:

@@ -31,7 +31,7 @@ class StoredReport(NamedTuple):
 
 
 class ReportScope(NamedTuple):
-    """What a run is about: with ``namespaces``, only the reports in them, and the cluster-scoped
+    """The extent of a run: with ``namespaces``, only the reports in them, and the cluster-scoped
     ones with these ``names``.
     """
 
@@ -90,7 +90,7 @@ class KnownReports:
 
     @property
     def stale(self) -> int:
-        """The number of reports that no object has asked for."""
+        """The number of reports that no object has used."""
         return self._stale if self._kept else len(self._records)
 
     def add(self, namespace: str, name: str, content: str) -> None:
@@ -109,7 +109,7 @@ class KnownReports:
 
     def is_stale(self, namespace: str, name: str, content: str) -> bool:
         """Whether a report that the cluster has is one of the first listing, with the same content,
-        that no object has asked for. With another content, another run has written it since.
+        that no object has used. With another content, another run has written it since.
         """
         at = self._find(_name(namespace, name))
         return at >= 0 and not self._kept[at] and self._has(at, content)

@@ -1,6 +1,6 @@
 """What one run of ``policyd report`` found and did. Plain data; renders and computes nothing.
 
-A **result** is that of one object for one policy that matches it. If the policy has several
+A **result** is about one object for one policy that matches it. If the policy has several
 findings for the object, the worst one counts: fail, error, warn, skip, then pass.
 """
 
@@ -79,7 +79,8 @@ class ReportedFinding:
 
 @dataclass(slots=True)
 class ReportWrites:
-    """What happened to reports. With ``dry_run``: what would have happened; nothing was changed.
+    """The changes of reports. With ``dry_run``: the changes that would be made; nothing was
+    changed.
 
     ``failed``: reports that could not be written or deleted; ``Summary.problems`` says why.
     """
@@ -97,7 +98,7 @@ class Summary:
 
     ``cluster`` is the address of the API server, ``cluster_version`` its version ("" if unknown).
     ``api`` is the apiVersion of the reports, such as ``openreports.io/v1alpha1``. ``namespaces``
-    are those of ``-n``; empty: all, and cluster-scoped objects. ``owned``: objects whose owners
+    are the ones of ``-n``; empty: all, and cluster-scoped objects. ``owned``: objects whose owners
     were checked instead. ``policies`` are in the order of name and kind, ``by_namespace`` in that
     of names. ``findings`` are at most MOST_FINDINGS, some of each policy, namespace and result, in
     the order of the scan; ``more_findings`` is the number of those left out; likewise ``problems``

@@ -1,6 +1,6 @@
 """Write the reports that changed, and delete those that nothing needs any more.
 
-Every report is one request. What fails is noted, and the run goes on.
+Every report is one request. A failure is noted, and the run goes on.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,7 +23,7 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class ScanCoverage:
-    """Of which objects the run knows everything, so that what it did not ask for may go.
+    """The objects of which the run knows everything, so that unused reports may be deleted.
 
     ``listed`` are the resources (by their label) that were to be listed; ``incomplete`` those that
     could not be listed to the end, with the namespace or "" for all. ``discovered``: whether every
@@ -91,7 +91,7 @@ class ReportWriter:
         path: Callable[[StoredReport], str],
         advance: Callable[[int], None],
     ) -> None:
-        """Delete the reports among these that no object asked for, where all objects are known.
+        """Delete the reports among these that no object used, where all objects are known.
         ``advance`` gets the number of those examined.
         """
         examined = 0

@@ -91,7 +91,7 @@ cdef object _entry(dict made, object key, object value, bint optional):
     if optional:
         if type(value) is not Optional:
             return _unwrap(key, value)
-        value = (<Optional>value).held  # if it is an error, whoever reads it meets it, as in cel-go
+        value = (<Optional>value).held  # an error surfaces when it is read, as in cel-go
     if value is MISSING:
         made.pop(map_key(key), None)
     else:

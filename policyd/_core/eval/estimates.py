@@ -3,9 +3,9 @@ share.
 
 The table of a library has the rule of a function next to the function that charges at run time. A
 rule takes the operands of a call (the receiver first) and returns a ``Charge``. The numbers are
-those of cel-go (checker/cost.go, ext/lists.go, ext/sets.go) and Kubernetes (apiserver
+the ones of cel-go (checker/cost.go, ext/lists.go, ext/sets.go) and Kubernetes (apiserver
 pkg/cel/library/cost.go). They differ from the charges at run time in places: ``startsWith`` is
-estimated by the length of the prefix and charged by that of the string.
+estimated by the length of the prefix and charged by the length of the string.
 """
 
 import math

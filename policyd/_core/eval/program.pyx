@@ -247,7 +247,7 @@ def nanoseconds(tuple programs not None, dict variables not None, Py_ssize_t rou
     #: (tuple[Program, ...], dict[str, Any], int) -> float
     """CPU time of one round: a fresh activation with the variables, then every program.
 
-    The programs share one layout, like those of a policy. Returns the smallest of ten means,
+    The programs share one layout, like the programs of a policy. Returns the smallest of ten means,
     because other processes can only make a round slower.
     """
     cdef Activation act

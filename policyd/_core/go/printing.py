@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from policyd._core.go.strings import quoted
 
-# What encoding/json escapes beside what JSON has to.
+# Characters that encoding/json escapes although JSON does not require it.
 JSON_ESCAPES = str.maketrans(
     {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 )

@@ -1,4 +1,4 @@
-"""Keys that are the same objects as those of the JSON decoder.
+"""Keys that are the same objects as the JSON decoder's keys.
 
 A dict finds a key that is the same object without comparing strings, which halves the time of a
 lookup. The decoder caches keys; a key that is no longer cached is found by comparison.

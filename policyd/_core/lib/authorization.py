@@ -45,6 +45,6 @@ class AccessDecision(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """The check failed for good: it is an evaluation error. ``why`` is the reason."""
+    """The check failed permanently: it is an evaluation error. ``why`` is the reason."""
 
     why: str

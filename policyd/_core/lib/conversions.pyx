@@ -1,4 +1,5 @@
-"""Conversions between the basic types, ``type`` and ``dyn``. ``timestamps`` has those of times.
+"""Conversions between the basic types, ``type`` and ``dyn``. ``timestamps`` has the conversions of
+times.
 
 ``int("42")``, ``int(1.9)`` is 1, ``uint(3)``, ``double("1e3")``, ``string(1.0)`` is "1",
 ``bool("TRUE")``, ``bytes("ä")``. Literal arguments are converted when the policy is loaded: an

@@ -6,8 +6,8 @@ optional list of problems.
 generateName); ``qualifiedName``, ``labelValue``, ``uri``, ``uuid``, ``byte`` (base64), ``date``,
 ``datetime``.
 
-Cost of ``validate``: that of a regular expression as long as the format's; 1 unit for everything
-else.
+Cost of ``validate``: the cost of a regular expression as long as the format's; 1 unit for
+everything else.
 """
 
 from libc.math cimport ceil

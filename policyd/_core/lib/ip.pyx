@@ -46,7 +46,7 @@ cdef object family(Activation act, object address):
     return 4 if (<IP> address).bits == 32 else 6
 
 
-# The ranges are those of RFC 1122, 3927, 4291 and 5771.
+# The ranges of RFC 1122, 3927, 4291 and 5771.
 
 
 cdef bint unspecified(IP address):

@@ -175,7 +175,7 @@ cdef object format_bytes(bytes value):
 cdef object format_literal(Activation act, object value, int depth):
     """A value inside a list or map: as a CEL literal, doubles with six decimals.
 
-    The work is counted per value, because a list may contain another one many times.
+    The work is counted per value, because a list may contain the same list many times.
     """
     kind = type(value)
     work(act, CLAUSE)

@@ -87,7 +87,7 @@ class Equivalents:
 
     @classmethod
     def of_crds(cls, crds: Iterable[Mapping[str, Any]]) -> "Equivalents":
-        """The table with the built-in families and those of CustomResourceDefinitions."""
+        """The table with the families of built-in kinds and CustomResourceDefinitions."""
         return cls.of(BUILT_IN).with_crds(crds)
 
     def with_crds(self, crds: Iterable[Mapping[str, Any]]) -> "Equivalents":

@@ -66,7 +66,7 @@ def value_errors(value: str) -> list[str]:
 def requirement_error(key: str, operator: str, values: list[str]) -> str:
     """The error of a requirement when its selector is used; "" if it is valid.
 
-    The message is that of ``metav1.LabelSelectorAsSelector``. The operator ``=`` stands for an
+    The message is the one of ``metav1.LabelSelectorAsSelector``. The operator ``=`` stands for an
     entry of matchLabels.
     """
     if operator not in (*OPERATORS, "="):

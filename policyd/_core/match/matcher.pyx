@@ -150,7 +150,7 @@ cdef class Index:
     # if it depends on more than the key.
     cdef dict known
     cdef Py_ssize_t room          # left in ``known``
-    cdef object table             # Equivalents: those of these requests
+    cdef object table             # Equivalents of these requests
     #: (Generic[_Payload])
 
     def __init__(self, entries):
@@ -192,7 +192,7 @@ cdef class Index:
             return []
         if request.table is not self.table:
             self.table, self.known, self.room = request.table, {}, MOST_REMEMBERED
-        # What decides the candidates of a request, and their hit.
+        # The fields that decide the candidates of a request, and their hit.
         cdef tuple key = (
             request.request_resource, request.resource, request.request_kind, request.kind,
             request.sub_resource, request.operation,

@@ -181,7 +181,7 @@ cdef class PatchTarget:
         return True
 
     cdef int accept(self, str name, object value) except -1:
-        """Refuse a value that would make the document deeper than that of a request may be."""
+        """Refuse a value that would make the document deeper than a request's may be."""
         if not is_within(value, MAX_DEPTH - self.level):
             raise failure(f"{name} operation makes an object of more than {MAX_DEPTH} levels")
         return 0

@@ -240,7 +240,7 @@ cdef class RangeTerm(Term):
 
 @cython.final
 cdef class AllTerm(Term):
-    """Terms joined by ``&``."""
+    """Terms with ``&`` between them."""
     cdef readonly tuple terms
     #: terms: tuple[Term, ...]
 

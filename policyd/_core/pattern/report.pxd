@@ -16,7 +16,7 @@ cdef class PatternReport:
     cdef int add(self, str path, str expected, object value) except -1
     cdef str text(self)
 
-    # A report with a text of its own.
+    # A report with its own text.
     @staticmethod
     cdef PatternReport saying(str whole, str field)
 

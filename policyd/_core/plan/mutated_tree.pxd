@@ -12,7 +12,7 @@ cdef class MutatedTree:
     cdef readonly list operations
     cdef Field root             # the type of the object; None: unknown
     cdef object keys            # the fields that identify list items, as for ``diff``
-    cdef Py_ssize_t written     # bytes of patch by all changes: at least those of the final patch
+    cdef Py_ssize_t written     # bytes of patch by all changes: at least the final patch's
     # The last result of ``decoded``, and the operations to it from the tree at that time.
     cdef object latest
     cdef object latest_from

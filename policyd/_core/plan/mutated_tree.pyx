@@ -1,5 +1,5 @@
 """The object of a request while mutations change it one after the other. The original is never
-changed. What a merge noted as changed is decoded as Go does and compared in one pass.
+changed. Values that a merge noted as changed are decoded as Go does and compared in one pass.
 """
 
 cimport cython
@@ -126,7 +126,7 @@ cdef object decoded_edit(
     Edit edit, dict old, dict new, Field root, bint convert, object keys, list operations
 ):
     """The result of ``decoded_or_none``, and of ``operations_between`` after it: the operations are
-    added to ``operations``. ``edit`` is the last change of ``new``. ``keys`` are those of ``diff``,
+    added to ``operations``. ``edit`` is the last change of ``new``. ``keys`` come from ``diff``
     and must follow from ``root``.
     """
     cdef EditedObject edited = EditedObject.__new__(EditedObject)

@@ -81,7 +81,7 @@ cdef class MutationPlan(Plan):
         return value
 
     cdef ReadTrees sources(self, Py_ssize_t index, Activation act):
-        """What the mutation's expression could read when it was evaluated."""
+        """The values that the mutation's expression could read when it was evaluated."""
         cdef Program program = self.programs[index]
         return read_trees(tuple(act.slots[:ROOTS_COUNT]), act, program.hands_on)
 

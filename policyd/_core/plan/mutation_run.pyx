@@ -38,7 +38,7 @@ cdef enum ReadAs:
 cdef class TreeView:
     """How policies that match alike see the tree. ``lens`` shows them another object, and makes a
     tree of what they make of it (``policyd.admission.mutating.webhook.Lens``); None: they see the
-    tree. ``mismatch`` is that of the hit.
+    tree. ``mismatch`` is the hit's.
     """
     cdef Subject first      # with the tree at the time of matching
     cdef object matched     # that tree
@@ -82,7 +82,7 @@ cdef class TreeView:
 
 @cython.final
 cdef class MutationInvocation:
-    """What a policy does under one binding and param. ``held``: its rollout does not enforce it,
+    """One policy under one binding and param. ``held``: its rollout does not enforce it,
     so that nothing of it may fail the request. ``key`` identifies it in both rounds.
     """
     cdef MutationPlan plan
@@ -138,7 +138,7 @@ def direct_matches(list matches not None, Py_ssize_t at, bint again, list found 
 @cython.final
 @cython.freelist(4)
 cdef class MutationOutcome:
-    """What came of one invocation. It is done; or it failed with ``failures``; or ``error`` ended
+    """The result of one invocation. It is done; or it failed with ``failures``; or ``error`` ended
     it, and the tree is as before: it waits for an answer (Unanswered), the request is refused
     (StatusError), or it is a defect of policyd.
     """

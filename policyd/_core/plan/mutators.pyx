@@ -51,7 +51,7 @@ cdef class DirectPatch(DirectMutator):
 
 
 cdef Edit edit_of(list operations, dict obj):
-    """What a patch changes that sets one key of a map; None: not known."""
+    """The change of a patch that sets one key of a map; None: not known."""
     cdef PatchOperation operation
     cdef tuple steps
     cdef dict container = obj
@@ -169,7 +169,7 @@ cdef class _Configured:
     cdef object member(
         self, str name, object item, object before, str expected, Field field, SchemaType type
     ):
-        """What becomes of the member ``before``."""
+        """The new value of the member ``before``."""
         cdef object kind = kind_of(item), place
         if is_scalar(kind):
             self.check(

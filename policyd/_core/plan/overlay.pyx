@@ -223,7 +223,7 @@ cdef enum:
 cdef class ItemChange(OverlayChange):
     """An item of a list, found by its merge key and added if it is missing.
 
-    ``key`` is None if it contains an expression: the key is then that of the new item.
+    ``key`` is None if it contains an expression: the new item's key is used then.
     """
     cdef OverlayChange change
     cdef object key

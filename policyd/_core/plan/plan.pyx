@@ -1,6 +1,6 @@
 """The common part of validating and mutating policies: variables, slots, matchConditions, budgets.
 
-Order, budgets and outcomes are those of Kubernetes (k8s.io/apiserver,
+Order, budgets and outcomes are the same as in Kubernetes (k8s.io/apiserver,
 admission/plugin/cel/condition.go and admission/plugin/webhook/matchconditions).
 """
 
@@ -54,7 +54,7 @@ class TimedOut(Stopped):
     """The evaluation of a policy ends because the deadline passed."""
 
 
-# Kubernetes' variables, in the order of the first slots of every policy. Those of the authorizer
+# Kubernetes' variables, in the order of the first slots of every policy. The authorizer's
 # have slots only in policies that use them.
 ROOTS = ("object", "oldObject", "request", "namespaceObject", "params")
 
@@ -66,7 +66,7 @@ cdef enum:
 
 @cython.final
 cdef class Subject:
-    """What policies see of a request. Policies that see the same share one Subject.
+    """The view that policies have of a request. Policies with the same view share one Subject.
 
     ``conditions_request`` is ``request`` as matchConditions see it (with the original resource).
     ``namespace_object`` may be a function; it is called when a policy needs the value and returns
@@ -174,8 +174,8 @@ def subject_of(
 ):
     #: (Hit, Any, Any, AdmissionRequest, Any, Any, str, _Gvk, _GoTypes, _Reads | None) -> Subject
     """The Subject of policies matched by ``hit``. ``request`` is the one ``sent``; policies see the
-    kind and resource that they match in it. ``kind`` is that of the objects, ``go_types`` are the
-    types of what is read of Go's values.
+    kind and resource that they match in it. ``kind`` is the kind of the objects, ``go_types`` are
+    the types of what is read of Go's values.
     """
     cdef Subject made = Subject.__new__(Subject)
     made.object, made.old_object = object, old_object
@@ -191,8 +191,8 @@ def subject_of(
 
 def typing_of(go_types not None, tuple roots not None):
     #: (_GoTypes, tuple[tuple[Any, tuple[str, str, str]], ...]) -> Any
-    """Which values are Go's, for ``Program.evaluate_with_cost``: ``roots`` are those of variables,
-    each with its group, version and kind.
+    """Which values are Go's, for ``Program.evaluate_with_cost``: ``roots`` are the variables'
+    roots, each with its group, version and kind.
     """
     cdef TypedValues made = typed_values(go_types, None)
     made.roots = roots
@@ -244,7 +244,7 @@ cdef class Frame:
 cdef object run(Program program, Activation act, int64_t* budget):
     """The value or CelError of one expression.
 
-    The budget is reduced by its cost and by that of the variables that it is the first to use.
+    The budget is reduced by its cost and by the cost of the variables that it is the first to use.
     """
     try:
         value = program.run(act)
@@ -368,7 +368,7 @@ cdef class Plan:
 
 
 cdef class PlannedPolicy:
-    """What the core reads of a policy for each request: its direct form.
+    """The direct form of a policy, which the core reads for each request.
 
     ``direct_validation`` is (ValidationPlan, params), ``direct_mutation`` a MutationInvocation;
     None: it has no such form.

@@ -2,7 +2,7 @@
 
 Since Kubernetes 1.37 the API server reads objects and params of built-in kinds, ``request`` and
 ``namespaceObject`` from Go's values (k8s.io/apiserver, cel/common/valuesschemalesstyped.go). Most
-expressions see no difference: the fields are those of the JSON. Only a few operations ask for the
+expressions see no difference: the fields are the JSON's. Only a few operations need the
 form of a list or map, such as ``==`` of two structs. Then the trees that the expressions see are
 walked once, and the identity of each list and map decides.
 """
@@ -32,7 +32,7 @@ cdef frozenset RAW = frozenset(("runtime.RawExtension", "v1.FieldsV1", "v1.JSON"
 
 
 cdef TypedValues typed_values(object types, tuple kind):
-    """``types`` are the Go types of kinds; ``kind`` is that of the objects."""
+    """``types`` are the Go types of kinds; ``kind`` is the kind of the objects."""
     cdef TypedValues made = TypedValues.__new__(TypedValues)
     made.types, made.kind = types, kind
     return made

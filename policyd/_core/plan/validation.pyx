@@ -137,7 +137,7 @@ cdef str validation_error(PlannedValidation validation, CelError error):
 cdef object fit(Pattern pattern, Subject subject, Activation act):
     """True, the report of the places that do not fit, or the CelError in place of the object.
 
-    Patterns use no budget: their cost is limited by their size and that of the object.
+    Patterns use no budget: their cost is limited by their size and the object's.
     """
     value = subject.object if subject.object is not None else subject.old_object
     if type(value) is CelError:
@@ -336,7 +336,7 @@ cdef class ValidationPlan(Plan):
     cdef int explain(self, ValidationOutcome outcome, Activation act, int64_t budget) except -1:
         """Evaluate messageExpressions with the rest of the budget and new variables.
 
-        Kubernetes also evaluates those of validations that hold. This matters only if the budget
+        Kubernetes also evaluates messages of validations that hold. This matters only if the budget
         could be exceeded: then every validation that is not an error becomes one.
         """
         cdef bint all_of_them = budget < self.messages_bound

@@ -7,7 +7,7 @@ and a position does not depend on where the search began, so each pair is tried 
 matches.
 
 The program knows which ASCII characters a set has. Other characters are looked up in a table, which
-is made of those that the string has: RE2 is asked for each set.
+is made of those that the string has: RE2 decides for each set.
 """
 
 cimport cython
@@ -75,7 +75,7 @@ cdef class Backtracking:
     def spans(Dfa dfa not None, str text not None) -> list:
         #: (Dfa, str) -> list[tuple[int, int]] | None
         """Every match of a program from ``program.machine``, without overlaps; an empty match may
-        follow another one. None if ``text`` is too long.
+        follow another item. None if ``text`` is too long.
         """
         cdef Activation unlimited = activation(0, 1 << 62, 0)
         cdef Backtracking search = backtracking(unlimited, dfa, text)
@@ -95,7 +95,7 @@ cdef class Backtracking:
         PyMem_Free(self.waiting)
 
     cdef int learn(self, Activation act) except -1:
-        """Ask which characters beyond ASCII each set has."""
+        """Look up which characters beyond ASCII each set has."""
         cdef int64_t index, member, members
         cdef bytes data
         self.others = beyond_ascii(act, self.owner)

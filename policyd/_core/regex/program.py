@@ -1,8 +1,8 @@
 """Compiles regular expressions to instructions, from which ``dfa`` creates its states.
 
 The input is the RE2 syntax that ``regex.syntax`` returns, a small language: flags are resolved and
-the syntax is valid. The sets of a program have ASCII characters; which others they have is asked
-when a string has some (``spans``). Groups do not capture. Of the two instructions after an
+the syntax is valid. The sets of a program have ASCII characters; which others they have is looked
+up when a string has some (``spans``). Groups do not capture. Of the two instructions after an
 ``EITHER`` the first is preferred, as in RE2 and Go. There is no program for patterns that are too
 large or nested too deeply.
 """

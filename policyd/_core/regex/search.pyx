@@ -1,4 +1,4 @@
-"""Searches a string for another one in linear time in all cases, and reads the clock meanwhile.
+"""Searches a string for a substring in linear time in all cases, and reads the clock meanwhile.
 
 Python's own search takes quadratic time for some strings (always from the end), and cannot be
 interrupted. It is used for short strings; others are searched with the algorithm of Knuth, Morris

@@ -130,7 +130,7 @@ cdef class Decoder:
         return self.failure is not None or self.unknown is not None
 
     cdef object value(self, object new, object old, Field field):
-        """The value as Go prints it. What it shares with ``old`` is decoded already."""
+        """The value as Go prints it. Parts that it shares with ``old`` are decoded already."""
         cdef SchemaType type = field.type
         cdef Decoding decoding = type.decoding
         cdef object kind

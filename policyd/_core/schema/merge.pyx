@@ -132,7 +132,7 @@ cdef class Edit:
 
     ``name`` is a key that was set or removed, each key only once, new ones in their order. In a
     list whose items are all maps with a name (a unique key that is a string) it is the index of an
-    item that was replaced by a changed copy of its own.
+    item that was replaced by a changed copy of itself.
     """
 
     def __dealloc__(self):

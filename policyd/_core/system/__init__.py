@@ -1,1 +1,1 @@
-"""What policyd asks of the C library and the kernel, and Python does not offer."""
+"""Functions of the C library and the kernel that Python does not offer."""

@@ -1,7 +1,7 @@
 """How much is left of the C stack of the current thread, whatever its size.
 
 Depths are bounded where values and expressions come in. This is the second line: it holds for
-every stack, and for callers of the core that pass it values of their own.
+every stack, and for callers of the core that pass it their own values.
 """
 
 cdef extern from *:

@@ -90,7 +90,7 @@ cdef object json_of(object value, Py_ssize_t size, ReadTrees sources):
 
 def object_value(StructValue value not None, ReadTrees sources=None, Py_ssize_t size=-1):
     #: (StructValue, ReadTrees | None, int) -> dict[str, Any]
-    """``size``: that of the value as JSON in bytes, if it is known."""
+    """``size``: the size of the value as JSON in bytes, if it is known."""
     if not 0 <= size <= LIGHT:
         weigh(value)
     return inner_of(value, value.type_name, sources)
@@ -331,7 +331,9 @@ cdef class Converter:
         return foreign(value)
 
     cdef object written(self, object value, str expected):
-        """A list or map that the expression created inside another one. It has no native form."""
+        """A list or map that the expression created inside another list or map. It has no native
+        form.
+        """
         if self.sources is None:
             return self.items(value, expected) if type(value) is list \
                 else self.entries(value, expected)

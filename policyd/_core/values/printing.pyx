@@ -30,7 +30,7 @@ from policyd._core.values.types cimport (
 
 cdef enum:
     DEPTH = 100          # deeper levels are cut: messages are for people
-    MAX_ITEMS = 10_000  # more items are cut: a list may contain another one many times
+    MAX_ITEMS = 10_000  # more items are cut: a list may contain the same list many times
     CHARACTERS_AN_ITEM = 16
 
 

@@ -1,7 +1,8 @@
 """Times as strings, and the calendar. Independent of CEL; time_strings.pxd documents the functions.
 
-The grammar is that of Go's ``time.Parse(time.RFC3339, …)`` and ``time.ParseDuration``. It is wider
-than RFC 3339: a one-digit hour, a comma before the fraction and offsets up to 24:60 are accepted.
+The grammar is the one of Go's ``time.Parse(time.RFC3339, …)`` and ``time.ParseDuration``. It is
+wider than RFC 3339: a one-digit hour, a comma before the fraction and offsets up to 24:60 are
+accepted.
 """
 
 from decimal import Decimal

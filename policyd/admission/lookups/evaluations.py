@@ -99,7 +99,7 @@ LONGEST_NS = 30_000_000_000
 
 
 def bounded(deadline: int, now: int) -> int:
-    """Return the deadline of an evaluation that begins ``now``: that of its caller, or else after
+    """Return the deadline of an evaluation that begins ``now``: its caller's, or else after
     the longest time that it can have in a cluster.
     """
     return deadline or now + LONGEST_NS

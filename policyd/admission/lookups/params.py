@@ -85,7 +85,7 @@ class LookedUpParams:
         return collect(kind, ref, namespace, self._find)
 
     def _find(self, kind: KnownParamKind, ref: CompiledParamRef, where: str) -> list[JSONObject]:
-        """Return the params of the sources and those of the cluster."""
+        """Return the params of the sources and of the cluster."""
         given = find(kind, ref, where)
         if ref.name and given:
             return given

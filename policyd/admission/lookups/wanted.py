@@ -84,7 +84,7 @@ def _reads(policies: Iterable[CompiledPolicy]) -> frozenset[WantedReads]:
         WantedReads(*kind, place, fields_of(those), frozenset(those))
         for kind, listed in kinds.items()
         for places in [{read.place for read in listed}]
-        # One list of all namespaces serves the reads of single ones, too.
+        # One list of all namespaces also serves the reads of single ones.
         for place in ({""} if "" in places else places)
         for those in [[read for read in listed if place in ("", read.place)]]
     )
@@ -116,7 +116,7 @@ def _params(policies: CompiledPolicySet) -> frozenset[WantedParams]:
     return frozenset(
         _wanted(kind, namespace, [each for each in those if namespace in ("", each.namespace)])
         for kind, those in refs.items()
-        # One that names no namespace refers to that of the request, or the kind has none.
+        # One that names no namespace refers to the request's, or the kind has none.
         for places in [{each.namespace for each in those}]
         for namespace in ({""} if "" in places else places)
     )

@@ -48,8 +48,8 @@ class Conflict:
 
 
 class Conflicts:
-    """The changes of one request, in order. ``keys`` maps the path of a list to its keys. What is
-    certainly no conflict may be added to the ``log`` directly.
+    """The changes of one request, in order. ``keys`` maps the path of a list to its keys. Changes
+    that certainly do not conflict may be added to the ``log`` directly.
     """
 
     def __init__(self, original: JSON, keys: ListKeys | None) -> None:

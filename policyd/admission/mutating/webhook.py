@@ -1,6 +1,6 @@
 """The mutating webhook: policies applied one after the other to one tree, then one patch.
 
-Order, reinvocation and errors are those of MutatingAdmissionPolicy (k8s.io/apiserver,
+Order, reinvocation and errors are the ones of MutatingAdmissionPolicy (k8s.io/apiserver,
 admission/plugin/policy/mutating/dispatcher.go), except for defaulting between mutations, which only
 the API server can do. No validation is run here. The object in the request is never changed.
 
@@ -80,7 +80,7 @@ def _patch(findings: Findings, mutated: "MutatedObject") -> bytes | None:
         for policy, *_ in mutated.log.changes:
             findings.broken(policy, error)
         return None
-    # The changes of each policy can be sent, but one may be within those of another.
+    # The changes of each policy can be sent, but one may be within another policy's.
     problem = unsendable(operations)
     if problem is not None:
         for policy, *_ in mutated.log.changes:
@@ -255,7 +255,7 @@ class MutatedObject:
         return view
 
     def _report(self, policy: CompiledPolicy, binding: Binding, outcome: MutationOutcome) -> None:
-        """Report failures and changes; take back what a policy changed that is not enforced."""
+        """Report failures and changes; undo the changes of a policy that is not enforced."""
         findings = self.findings
         if outcome.error is not None:
             if isinstance(outcome.error, StatusError):
@@ -274,7 +274,7 @@ class MutatedObject:
         return "" if policy.rollout is None else self.findings.why_held(policy)
 
     def _leave(self, policy: CompiledPolicy, outcome: MutationOutcome, why: str) -> None:
-        """Take back what a policy changed that is not enforced; count and report it."""
+        """Undo the changes of a policy that is not enforced; count and report it."""
         places: list[str] = []
         if outcome.after is not outcome.before:
             places = [str(each["path"]) for each in self.tree.patch(outcome.before)]

@@ -3,9 +3,9 @@
     estimate(checked)                                      # Range(min=1, max=18446744073709551615)
     estimate(checked, lambda path, kind: Range(0, 100))    # with sizes of unknown values
 
-The cost rules of functions are in the tables of their libraries; this module has those of the tree:
-the known size of each value and, for lists and maps, of their parts. Nothing is folded: a literal
-list costs its 10 units, unlike in a planned program.
+The cost rules of functions are in the tables of their libraries; this module has the rules of the
+tree: the known size of each value and, for lists and maps, of their parts. Nothing is folded: a
+literal list costs its 10 units, unlike in a planned program.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -124,7 +124,7 @@ class _Estimator:
             total = total.plus(self.cost(node))
         return total
 
-    # What is known of a value
+    # Known facts of a value
 
     def _type(self, node: Expr) -> Type:
         return self.checked.types[node.id]

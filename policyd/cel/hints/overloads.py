@@ -191,7 +191,7 @@ def _contains(texts: list[str], types: list[Type]) -> str:
 
 
 def _contained(cidr: str, text: str, t: Type) -> str:
-    """Return how to ask whether a CIDR contains an address or another CIDR."""
+    """Return how to check whether a CIDR contains an address or another CIDR."""
     of_range = f"{held(cidr)}.containsCIDR({text})"
     if t.name == _CIDR:
         return f"write {of_range}"

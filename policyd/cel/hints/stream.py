@@ -28,7 +28,7 @@ class Mistake(NamedTuple):
 
 
 def replaced(pos: int, summary: str, old: str, new: str, why: str = "") -> Mistake:
-    """Return the mistake of a sign or word that another one certainly replaces."""
+    """Return the mistake of a sign or word that another sign or word certainly replaces."""
     return Mistake(pos, summary, f"write {new}{why}", 0, old, new)
 
 
@@ -75,7 +75,7 @@ class SourcePieces:
         return self[index].kind in NAMES_AND_VALUES
 
     def named(self, index: int) -> bool:
-        """Whether a piece is a name, and not that of a field or method."""
+        """Whether a piece is a name, and not a field's or method's."""
         return self[index].kind == "IDENTIFIER" and self.text(index - 1) not in (".", "?")
 
     def path_before(self, index: int) -> str:

@@ -32,8 +32,8 @@ _UNSEEN: Mapping[str, str] = {
 
 
 class _Unknown(NamedTuple):
-    """A name that is not declared, where it stands, the variables that are declared, and those of
-    the policy.
+    """A name that is not declared, where it stands, the variables that are declared, and the ones
+    of the policy.
     """
 
     name: str

@@ -16,7 +16,7 @@ ONE_VARIABLE = -1
 # The cost of creating a list and a map in cel-go.
 LIST_COST = 10
 MAP_COST = 30
-# The nodes of the loops that end early, by what joins their rounds.
+# The nodes of the loops that end early, by the operator between their rounds.
 _JOINED: Mapping[str, type[AllNode] | type[ExistsNode]] = {"_&&_": AllNode, "_||_": ExistsNode}
 
 

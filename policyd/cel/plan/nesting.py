@@ -2,8 +2,9 @@
 around what it reads. Every walk over a value is as deep as the value, so the depth is bounded when
 the program is planned. Kubernetes has no such bound; one expression cannot reach it.
 
-Also tell values that expressions read from those that they make: error messages name the value of
-an expression that only reads by the Go type that the variables hold, others by the CEL type.
+Also distinguish values that expressions read from values that they make: error messages name the
+value of an expression that only reads by the Go type that the variables hold, others by the CEL
+type.
 """
 
 from collections.abc import Container, Mapping
@@ -33,9 +34,9 @@ _VARIABLES = ("variables", ".variables")
 
 
 def nesting(expr: Expr, types: Mapping[int, Type], variables: Mapping[str, int]) -> int:
-    """Return how many levels the value of an expression has at most, beside those of what it reads.
-    ``variables`` has the levels of ``variables.*``. Raises CelTypeError if any part of the
-    expression has more than MAX_NESTING. To be called within ``deep_recursion``.
+    """Return how many levels the value of an expression has at most, beside the levels of the
+    values it reads. ``variables`` has the levels of ``variables.*``. Raises CelTypeError if any
+    part of the expression has more than MAX_NESTING. To be called within ``deep_recursion``.
     """
     return _Levels(types, variables).of(expr, {})
 
@@ -85,7 +86,7 @@ class _Levels:
         return deepest
 
     def _fold(self, node: Comprehension, names: dict[str, int]) -> int:
-        """A macro. What it adds to in each round reads the value of the round before, and puts
+        """A macro. Its accumulator in each round reads the value of the round before, and puts
         nothing around it.
         """
         within = {**names, node.iter_var: self.of(node.iter_range, names)}

@@ -51,7 +51,7 @@ from policyd.versions import KubernetesVersion
 _ONE_FOR_ALL = frozenset(("_+_", "_-_", "_*_", "_/_", "_%_", "_<_", "_<=_", "_>_", "_>=_"))
 _KEYS = (str, int, bool, float, UInt)
 _EQUALITY = frozenset(("_==_", "_!=_"))
-# Operators with a node of their own.
+# Operators with their own node.
 _OPERATORS = _EQUALITY | {"_&&_", "_||_", "_?_:_", "_[_]", "_?._", "_[?_]"}
 
 
@@ -154,7 +154,7 @@ class Planner:
             known = self._types.get(node_id)
             if known is None or known.kind is not Kind.TYPE:
                 return Attribute(local)
-            return _type_named(name)  # cel-go reads the variable's name as that of a type
+            return _type_named(name)  # cel-go reads the variable's name as a type's
         dotted, name = name.startswith("."), name.removeprefix(".")
         reference = self._references.get(node_id)
         if reference is not None and reference.value is not None:

@@ -1,8 +1,8 @@
 """Parse CEL source to a syntax tree and expand macros. Accepts the same source as cel-go's parser
 with Kubernetes' options.
 
-Places are those of cel-go's errors: a call's opening parenthesis, an operator's sign, a selection's
-dot, an index's or literal's bracket, a map entry's or field's colon.
+Places are the ones of cel-go's errors: a call's opening parenthesis, an operator's sign, a
+selection's dot, an index's or literal's bracket, a map entry's or field's colon.
 
 Limits, as in cel-go: 100,000 code points; 250 levels of nesting (counted per grammar rule, as ANTLR
 enters them); 250 operators, selections and indexes on one path of the source, including chains

@@ -18,7 +18,7 @@ from policyd.cel.trace.steps import Step, Steps
 from policyd.json_types import FieldPath
 
 _LOGIC = ("_&&_", "_||_")
-# Calls whose value is that of their operand, if there is one.
+# Calls whose value is their operand's, if there is one.
 _UNWRAPPING = ("orValue", "value", "dyn")
 # Comparisons that say whether a list is empty, by the constant that its size is compared with.
 _EMPTINESS = {
@@ -195,7 +195,7 @@ class TreeBuilder:
             held = operand(held)
         found = None if held is None else scope.records.get(held.id)
         if isinstance(record.value, Optional):
-            return  # of the whole object nothing is told
+            return  # the whole object is not reported
         if isinstance(held, Ident) and found is not None and held.name not in scope.names:
             yield Step(_source(held), found.value, cost=found.cost, pos=held.pos)
 

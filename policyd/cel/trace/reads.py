@@ -26,7 +26,7 @@ class ObjectFields:
     """The fields of the object that a policy sees as ``name``: ``object``, or ``oldObject``.
 
     Objects and lists are found by their identity, so that they have their paths wherever an
-    expression got them from: from a variable, a filtered list, two lists joined.
+    expression got them from: from a variable, a filtered list, two concatenated lists.
     """
 
     def __init__(self, name: str = "", root: JSON = None) -> None:
@@ -38,7 +38,7 @@ class ObjectFields:
             value, path = waiting.pop()
             if not isinstance(value, dict | list) or self._paths.get(id(value), path) is None:
                 continue
-            # What is at two paths is at neither for sure, and neither is what is in it.
+            # A value at two paths is at neither for sure, and neither are its parts.
             self._paths[id(value)] = None if id(value) in self._paths else path
             waiting += [(held, (*path, key)) for key, held in _held(value)]
 

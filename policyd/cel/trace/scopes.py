@@ -44,7 +44,7 @@ class RecordScope:
         return RecordScope(self.expression, (), self.variables, self.names, bound, self.records)
 
     def value(self, expr: Expr) -> object:
-        """Return the value of a part, of a constant, too; None if it has none."""
+        """Return the value of a part, also of a constant; None if it has none."""
         record = self.records.get(expr.id)
         if record is not None:
             return record.value

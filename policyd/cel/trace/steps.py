@@ -17,13 +17,13 @@ from policyd.cel.trace.reads import NOTHING, Reads
 class Step:
     """A part of an expression, or one round of a macro (``round``: the text is its variables).
 
-    ``value`` is a CEL value or a CelError; for a round, that of its variable, or of both in a list.
+    ``value`` is a CEL value or a CelError; for a round, its variable's value, or both in a list.
     ``state``: ``skipped`` was not evaluated, ``cut`` was ended by a limit. ``deciding``: among its
     siblings, this one determined the value of the parent. ``hidden`` counts the rounds that were
-    not recorded; ``number`` counts those of a macro from 0. ``pos`` is the offset in the whole
-    expression, ``fault`` that of the first part of a chain that led nowhere. ``reads`` are the
-    fields of the object that the value depends on: of the deciding parts, if there are any.
-    ``first`` is that of the first item of a list that a condition chose.
+    not recorded; ``number`` counts the rounds of a macro from 0. ``pos`` is the offset in the whole
+    expression, ``fault`` the offset of the first part of a chain that led nowhere. ``reads`` are
+    the fields of the object that the value depends on: of the deciding parts, if there are any.
+    ``first`` is the number of the first item of a list that a condition chose.
     """
 
     text: str

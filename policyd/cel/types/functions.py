@@ -1,7 +1,7 @@
 """The overloads that a version of Kubernetes supports, by id and by name, for the planner, and
-the order in which cel-go tries those of a function. The order is visible if the type of an operand
-is unknown: ``{}['a'] + x`` takes the first that fits. Functions that ``_IDS`` does not list are
-tried in the order of their library's table.
+the order in which cel-go tries the overloads of a function. The order is visible if the type of an
+operand is unknown: ``{}['a'] + x`` takes the first that fits. Functions that ``_IDS`` does not list
+are tried in the order of their library's table.
 """
 
 from collections import defaultdict
@@ -109,5 +109,5 @@ _RANK = {overload: rank for rank, overload in enumerate(_IDS)}
 
 
 def in_order(overloads: Iterable[OverloadDecl]) -> list[OverloadDecl]:
-    """Return the overloads, those of one function in the order in which they are tried."""
+    """Return the overloads, of one function in the order in which they are tried."""
     return sorted(overloads, key=lambda overload: _RANK.get(overload.id, len(_RANK)))

@@ -2,7 +2,7 @@
 
 A type is its run-time name and its parameters. Two spellings exist, as in cel-go: ``str(t)`` gives
 the run-time names (``null_type``, ``google.protobuf.Timestamp``), which Kubernetes prints in ``must
-evaluate to bool but got …``; ``t.display()`` gives those of type-checker messages (``null``,
+evaluate to bool but got …``; ``t.display()`` gives the names in type-checker messages (``null``,
 ``timestamp``).
 """
 
@@ -102,7 +102,7 @@ def is_same(one: Type, other: Type) -> bool:
     return same and one.params == other.params
 
 
-# Types with parameters, and those of structs, are made again and again.
+# Types with parameters, and types of structs, are made again and again.
 _MADE: dict[tuple[str, tuple[Type, ...]], Type] = {}
 _MOST_MADE = 1_000
 # Names in the type of an expression. ``.map(x, {x: x})`` doubles a type: a chain of thirty would
@@ -187,7 +187,7 @@ def is_optional(t: Type) -> bool:
 
 
 def is_patch_object(name: str) -> bool:
-    """Return whether a type name is that of a mutation's object, or of a part of it."""
+    """Return whether a type name is a mutation object's, or a part's of it."""
     return name == "Object" or name.startswith("Object.")
 
 

@@ -1,5 +1,5 @@
 """Type unification: check whether a value of one type may be used as another, and bind the type
-parameters. The rules are those of cel-go's checker/types.go, its leniency towards null included.
+parameters. The rules are the ones of cel-go's checker/types.go, its leniency towards null included.
 """
 
 from policyd.cel.types.types import DYN, Kind, Type, is_same, shared_type, unwrapped

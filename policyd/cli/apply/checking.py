@@ -152,7 +152,7 @@ def _with_namespaces(
 def _built(
     manifests: Manifests, before: OldObjects, requester: Requester, mapper: ResourceMapper
 ) -> list[BuiltReview]:
-    """Return the request for each object. Problems are added to those of the files."""
+    """Return the request for each object. Problems are added to the files' problems."""
     built: list[BuiltReview] = []
     for document in manifests.documents:
         old = before.of(document)
@@ -174,7 +174,7 @@ def _check(
         name = each.review["request"].get("namespace") or ""
         namespace = namespaces.of(name, admitter.policies.namespaces)
         chosen = admitter if namespace is None else admitter.knowing(namespace)
-        admission = replace(chosen.admit(each.review), after=None)  # the patch tells it
+        admission = replace(chosen.admit(each.review), after=None)  # the patch has it
         return admission, CheckedObject(each.document, admission).find_places()
 
     results = shared(work, built)

@@ -24,8 +24,8 @@ _LABELS = "--namespace-labels"
 def explain_hint(checked: Sequence[CheckedObject], known: Sequence[Document]) -> str:
     """Return lines with the command for the first denied object; empty if there is none.
 
-    The command gets every option of this run that it has, too. ``known``: the manifests that were
-    checked, and those that describe the cluster.
+    The command gets every option of this run that it also has. ``known``: the manifests that were
+    checked, and the ones that describe the cluster.
     """
     denied = [each for each in checked if not each.admission.allowed]
     if not denied:
@@ -49,7 +49,7 @@ def explain_hint(checked: Sequence[CheckedObject], known: Sequence[Document]) ->
 
 
 def _options(checked: CheckedObject, context: click.Context) -> list[str]:
-    """Return the options of this run that ``explain`` has, too."""
+    """Return the options of this run that ``explain`` also has."""
     parser = context.command.make_parser(context)
     given, _, order = parser.parse_args(list(context.meta[ARGUMENTS]))
     group = context.find_root().command

@@ -47,7 +47,7 @@ def write(
 ) -> None:
     """Print the objects; as text, also the tally on standard error.
 
-    ``problems`` are those of files that could not be read; reports for CI include them.
+    ``problems`` are about files that could not be read; reports for CI include them.
     """
     form = options.form
     if form == "text":

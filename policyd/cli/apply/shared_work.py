@@ -1,5 +1,5 @@
-"""Share work among processes, one a core: each has what there was when it was forked. What one of
-them cannot do is done here, so that errors are raised here.
+"""Share work among processes, one a core: each has the state from when it was forked. Work that
+one of them cannot do is done here, so that errors are raised here.
 """
 
 import gc

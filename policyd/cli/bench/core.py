@@ -120,8 +120,8 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class _PolicyRow:
-    """What one policy costs at one webhook. ``micros`` and ``units``: for one call that it matched;
-    None if it matched none.
+    """The cost of one policy at one webhook. ``micros`` and ``units``: for one call that it
+    matched; None if it matched none.
     """
 
     policy: CompiledPolicy

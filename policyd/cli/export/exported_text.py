@@ -50,7 +50,7 @@ def files(
     """Return the text of each file, and the policies in it, by path.
 
     There is a file for each policy; a ValidatingAdmissionPolicy and a MutatingAdmissionPolicy of
-    one name share theirs. Static manifests have a folder for each admission plugin.
+    one name share theirs. Static manifests have a directory for each admission plugin.
     """
     texts: dict[Path, str] = {}
     within: dict[Path, list[ReportedPolicy]] = {}

@@ -1,4 +1,4 @@
-"""Write exported policies to a folder: a file for each policy. Leaves files of others alone."""
+"""Write exported policies to a directory: a file for each policy. Leaves files of others alone."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ _MODE = 0o644
 
 @dataclass(frozen=True, slots=True)
 class WrittenFiles:
-    """What changed in a folder. ``written``: also the files that were up to date."""
+    """The changes in a directory. ``written``: also the files that were up to date."""
 
     written: tuple[Path, ...]
     removed: tuple[Path, ...]
 
 
 def write(folder: Path, texts: Mapping[Path, str], left: frozenset[str]) -> WrittenFiles:
-    """Write files, by their paths in the folder, and remove those of former exports.
+    """Write files, by their paths in the directory, and remove those of former exports.
 
     ``left``: the names of policies that are not exported this time, whose files stay. Raises
     ConfigError if a file of somebody else is in the way; then nothing has changed.
@@ -42,7 +42,7 @@ def write(folder: Path, texts: Mapping[Path, str], left: frozenset[str]) -> Writ
 
 
 def require_outside(folder: Path, sources: Sequence[Path]) -> None:
-    """Raise ConfigError for a folder from which the next run would load its own output."""
+    """Raise ConfigError for a directory from which the next run would load its own output."""
     for each in sources:
         if each.is_dir() and folder.resolve().is_relative_to(each.resolve()):
             raise ConfigError(
@@ -52,7 +52,9 @@ def require_outside(folder: Path, sources: Sequence[Path]) -> None:
 
 
 def path_of(policy: str, folder: str = "") -> Path:
-    """Return the path of a policy's file; ``folder``: that of an admission plugin, if any."""
+    """Return the path of a policy's file; ``folder``: the directory of an admission plugin, if
+    any.
+    """
     return Path(folder) / f"{policy}{_SUFFIX}"
 
 

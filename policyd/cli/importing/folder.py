@@ -1,4 +1,4 @@
-"""Write imported policies to a folder: a file for each source policy, and its suite beside it.
+"""Write imported policies to a directory: a file for each source policy, and its suite beside it.
 Never overwrites what is there: an imported policy belongs to those who maintain it from then on.
 """
 
@@ -20,8 +20,9 @@ _SUFFIX, _SUITE = ".yaml", "-suite.yaml"
 
 
 def paths_of(imports: Sequence[ReportedImport]) -> dict[Path, ReportedImport]:
-    """Return a path in the folder for each imported policy: below the folder of its source, with
-    the name of the policy. No two differ in case only, and none is that of another one's suite.
+    """Return a path in the directory for each imported policy: below the directory of its source,
+    with the name of the policy. No two differ in case only, and none is the path of another
+    policy's suite.
     """
     found: dict[Path, ReportedImport] = {}
     taken: set[str] = set()
@@ -47,8 +48,8 @@ def suite_path(policy: Path) -> Path:
 
 
 def require_new_names(folder: Path, paths: Mapping[Path, ReportedImport]) -> None:
-    """Raise ConfigError if another file of the folder has a Policy of a name that will be written:
-    policyd loads neither of two policies with one name.
+    """Raise ConfigError if another file of the directory has a Policy of a name that will be
+    written: policyd loads neither of two policies with one name.
     """
     if not folder.is_dir():
         return
@@ -69,8 +70,8 @@ def require_new_names(folder: Path, paths: Mapping[Path, ReportedImport]) -> Non
 
 
 def write(folder: Path, texts: Mapping[Path, str]) -> list[Path]:
-    """Write files, by their paths in the folder; return those that are new. Raises ConfigError if
-    another file is in the way; then nothing has changed.
+    """Write files, by their paths in the directory; return those that are new. Raises ConfigError
+    if another file is in the way; then nothing has changed.
     """
     with file_errors(folder):
         missing = {path: text for path, text in texts.items() if not (folder / path).exists()}

@@ -171,7 +171,7 @@ def _warn(summary: Summary) -> None:
 @contextmanager
 def _interruptible() -> Iterator[Callable[[], bool]]:
     """Yield a function that returns whether SIGTERM or SIGINT has arrived; a second signal ends the
-    process at once. What then cannot be read is no error of the settings.
+    process at once. A file that cannot be read later is no error of the settings.
     """
     arrived: list[int] = []
     signals = (signal.SIGTERM, signal.SIGINT)

@@ -31,7 +31,7 @@ _DOCS: dict[str, str] = {each.name: each.metadata["doc"] for each in fields(Sett
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """What the options of this module say."""
+    """The values of the options of this module."""
 
     paths: tuple[Path, ...] = ()
     policy_configmaps: str = ""

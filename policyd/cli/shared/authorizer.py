@@ -43,7 +43,7 @@ class UserAuthorizer(NamedTuple):
 
     def variables(self, request: Any) -> dict[str, Any]:
         """Return the variables ``authorizer`` and, if ``request`` has a resource,
-        ``authorizer.requestResource``. ``user`` and ``groups`` override those of the request.
+        ``authorizer.requestResource``. ``user`` and ``groups`` override the request's.
         """
         given = request if isinstance(request, dict) else {}
         user_info = dict(given.get("userInfo") or {})

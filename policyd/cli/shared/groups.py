@@ -47,7 +47,7 @@ class TableGroup(click.Group):
         self._elsewhere = elsewhere or {}
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. What it reads has at most 1,000 levels."""
+        """Run the command. Documents that it reads have at most 1,000 levels."""
         try:
             with deep_recursion():
                 return super().invoke(ctx)

@@ -161,7 +161,7 @@ def read_manifests(
     """Read every object in the files and directories that are ``chosen`` by name, except files that
     a glob excludes.
 
-    ``skips``: named files without an object are skipped, as those of directories are.
+    ``skips``: named files without an object are skipped, as files in directories are.
     """
     files, problems = read(
         paths, excluded=lambda name: is_excluded(name, excluded) or not chosen(name)
@@ -272,5 +272,5 @@ def _read_elsewhere(document: Document) -> Problem:
 
 
 def _with_hint(problem: Problem, data: bytes) -> Problem:
-    """Return the problem; that of a file with template actions gets the remedy."""
+    """Return the problem; a file with template actions gets the remedy."""
     return replace(problem, hint=_TEMPLATE_HINT) if b"{{" in data else problem

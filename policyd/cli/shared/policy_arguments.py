@@ -34,7 +34,7 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
     "k8s-version": ("kubernetes-version",),
     **dict.fromkeys(("k", "filter", "only", "test-case-selector"), ("run",)),
 }
-# What to know in place of an option, by an option that the command has.
+# The advice in place of an option, by an option that the command has.
 _KNOWN: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("A", "all-namespaces"), ("cluster", "--cluster checks all namespaces.")),
     "params": ("var", "Write --var 'params={…}', as JSON."),
@@ -60,7 +60,7 @@ _OF_FILES = frozenset(
 def corrected(error: click.UsageError, arguments: Sequence[str]) -> click.UsageError:
     """Return the error of a command, with the command that was probably meant as a hint.
 
-    ``arguments``: those of the command itself, as they were typed.
+    ``arguments``: the command's own, as they were typed.
     """
     context = error.ctx
     hint = None if context is None else _hint(error, context, arguments)

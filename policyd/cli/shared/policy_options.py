@@ -132,7 +132,7 @@ def documents(paths: Iterable[Path | str]) -> Iterator[Document]:
 
 
 def policy_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the names of policies for a shell: those of ``-p``, or of the project."""
+    """Return the names of policies for a shell: of ``-p``, or of the project."""
     return sorted(
         each.name
         for each in documents(context.params.get("paths") or ())

@@ -155,7 +155,7 @@ class _Fields:
         return texts[0]
 
     def _text(self, parameter: click.Parameter, value: JSON) -> str:
-        """Return an item as a string; paths are relative to the folder of the project file."""
+        """Return an item as a string; paths are relative to the directory of the project file."""
         text = str(value)
         if not isinstance(parameter.type, click.Path | click.File):
             return text

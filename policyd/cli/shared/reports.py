@@ -29,7 +29,7 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _SEVERITY = {"error": "error", "warning": "warning", "note": "recommendation"}
 # GitHub shows these ranges as critical, high, medium and low.
 _SCORES = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "2.0"}
-# What GitLab calls the severities of policies, and the levels of other results.
+# GitLab's names for the severities of policies, and for the levels of other results.
 _QUALITY = {
     **{"critical": "blocker", "high": "critical", "medium": "major", "low": "minor"},
     **{"info": "info", "error": "major", "warning": "minor", "note": "info"},
@@ -195,8 +195,8 @@ def _property(text: str) -> str:
 
 
 def gitlab(entries: Iterable[ReportEntry], rules: Rules) -> list[dict[str, Any]]:
-    """Return a Code Quality report of all problems: https://docs.gitlab.com/ci/testing/code_quality/
-    (Import Code Quality results from a CI/CD job).
+    """Return a Code Quality report of all problems:
+    https://docs.gitlab.com/ci/testing/code_quality/ (Import Code Quality results from a CI/CD job).
     """
     taken: Counter[str] = Counter()
     return [

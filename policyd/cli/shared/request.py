@@ -136,7 +136,7 @@ class GivenReview(NamedTuple):
 
     @property
     def place(self) -> JSONObject:
-        """What tells the JSON of one of several objects apart; a review has its uid."""
+        """The mark of one of several objects in JSON; a review has its uid."""
         document = self.document
         if document is None:
             return {}
@@ -150,7 +150,7 @@ class GivenReview(NamedTuple):
 
 class GivenReviews(NamedTuple):
     """The reviews of a file, and the Namespaces and CustomResourceDefinitions in it. ``objects``
-    are those that the reads of policies find: all of the file, and those of ``--reads``.
+    are those that the reads of policies find: all of the file, and of ``--reads``.
     """
 
     reviews: list[GivenReview]
@@ -177,7 +177,7 @@ class RequestOptions:
 
     @property
     def requester(self) -> Requester:
-        """What the options say of every request."""
+        """The options about every request."""
         place = (self.default_namespace, self.resource)
         return Requester(self.operation, self.user, self.groups, *place)
 
@@ -194,8 +194,8 @@ class RequestOptions:
 
     def read(self, file: SourceFile, mapper: ResourceMapper) -> GivenReviews:
         """Read the AdmissionReviews in the file, and build one from each manifest in it that is
-        selected. What is not a Kubernetes object is skipped with a warning. ``mapper`` knows the
-        kinds of the policies.
+        selected. A document that is not a Kubernetes object is skipped with a warning. ``mapper``
+        knows the kinds of the policies.
         """
         name = file.name
         manifests = Manifests()

@@ -34,7 +34,7 @@ class ExistingPath(click.Path):
 EXISTING = ExistingPath(exists=True, path_type=Path)
 EXISTING_OR_STDIN = click.Path(exists=True, path_type=Path, allow_dash=True)
 SHORT = {"policies": "-p"}
-# What --help calls the value of a flag, by the function that reads it.
+# The metavar of a flag in --help, by the function that reads it.
 _METAVARS: dict[Callable[[str], Any], str] = {
     Path: "PATH",
     str: "NAME",
@@ -168,7 +168,7 @@ def with_options(command: Callable[..., Any], options: Sequence[AddOption]) -> C
 
 def grouped(argument: str, make: Callable[..., Any], options: Sequence[AddOption]) -> AddOption:
     """Return what adds options to a command as one argument: what ``make`` returns for their
-    values, which are its parameters; those of its parameters without an option have a default.
+    values, which are its parameters; parameters without an option have a default.
     """
     names = tuple(signature(make).parameters)
 

@@ -45,7 +45,7 @@ def tree(children: Iterable[Step], depth: int, style: TreeStyle) -> Iterator[str
 
 
 def _is_dull(each: Step, decided: bool, rounds: list[Step]) -> bool:
-    """Whether to omit an iteration: another one decided, or it is not the first or last."""
+    """Whether to omit an iteration: another iteration decided, or it is not the first or last."""
     if decided:
         return not each.deciding
     return each is not rounds[0] and each is not rounds[-1]

@@ -69,7 +69,7 @@ def shown(value: Any, width: int) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """Join the lines of a string and truncate it with an ellipsis."""
+    """Put a string on one line and truncate it with an ellipsis."""
     line = " ".join(text.split())
     return line if len(line) <= width else line[: max(1, width - 1)] + "…"
 

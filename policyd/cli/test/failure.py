@@ -106,7 +106,7 @@ def _reading(each: Mismatch) -> str:
 
 
 def _is_part(part: Any, whole: Any) -> bool:
-    """Whether all fields of an object are in another one."""
+    """Whether all fields of an object are in another object."""
     if isinstance(part, dict) and isinstance(whole, dict):
         return all(key in whole and _is_part(part[key], whole[key]) for key in part)
     if isinstance(part, list) and isinstance(whole, list):

@@ -114,7 +114,7 @@ def suites_of(
 
 
 def run(sources: Sources, suites: Sequence[Document], options: RunOptions) -> SuiteResults:
-    """Run these suites, and observe what the options ask for."""
+    """Run these suites, and observe what the options select."""
     seen = Coverage() if options.observes else None
     ran = tuple(SuiteRunner(sources, options, seen).run(suites))
     policies = () if seen is None else tuple(seen.policies())

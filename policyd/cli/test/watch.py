@@ -61,7 +61,7 @@ class SuiteWatcher:
                 self._run(touched)
 
     async def _change(self, known: Fingerprint) -> None:
-        """Wait until the files differ from those of the last run."""
+        """Wait until the files differ from the files of the last run."""
         watched, stop = (*self._paths, *self._outside), asyncio.Event()
         listening = asyncio.create_task(_first(changed(watched, stop, known=known)))
         await asyncio.sleep(0)  # the task listens from here on; the check finds earlier changes

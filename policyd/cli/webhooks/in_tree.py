@@ -76,8 +76,8 @@ def in_tree(
     """Return the plan for a cluster. Raises ConfigError if the mode is ``only`` and a policy cannot
     run in the API server.
 
-    ``policies``: those that are loaded already, for the version of the cluster. ``tries``: ask the
-    API server, by a dry run, whether it accepts each document that it does not store yet.
+    ``policies``: the ones that are loaded already, for the version of the cluster. ``tries``: find
+    out by a dry run whether the API server accepts each document that it does not store yet.
     """
     sources, compiled = policies or loaded(given.paths, cluster_version(objects))
     served = served_in(objects)
@@ -102,7 +102,7 @@ def served_in(objects: "Objects") -> ServedKinds:
 
 
 def stored_documents(objects: "Objects", served: ServedKinds) -> dict[Key, JSONObject]:
-    """Return every policy and binding in the cluster, whoever made it."""
+    """Return every policy and binding in the cluster, no matter who made it."""
     return {
         key_of(each): each
         for kind, version in served.versions.items()

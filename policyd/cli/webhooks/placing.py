@@ -149,7 +149,7 @@ class Placing:
         for each in placed:
             for warning in type_warnings(each):
                 self._note(f"warning: {each['kind']} {each['metadata']['name']}: {warning}")
-        # Without a controller nothing tells that a document has been seen: only time does.
+        # Without a controller nothing reports that a document has been seen: only time does.
         return observed(placed) or self._pause(UNSEEN_SECONDS - SEEN_SECONDS)
 
     def _due(self, wanted: dict[str, JSONObject], *, narrow: bool) -> Iterator[ConfigurationWrite]:
@@ -168,7 +168,7 @@ class Placing:
         change = applied(self._objects, path, step.document, step.found, force=self._force)
         assert change.after is not None
         if self._force and not in_step(change.after, step.document):
-            # What somebody else added to a list is not removed by applying.
+            # Items that somebody else added to a list are not removed by applying.
             after = self._objects.replace(path, replacing(change.after, step.document))
             change = ConfigurationChange(change.kind, change.name, "configured", step.found, after)
         assert change.after is not None

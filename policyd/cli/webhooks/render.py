@@ -32,7 +32,7 @@ What is rendered:
                    policies: each calls all policies of its path
   rules            the union of the match rules, without what all exclude
   selectors        what all policies of a webhook have in common
-  matchConditions  those of the policies, where the API server can evaluate
+  matchConditions  the ones of the policies, where the API server can evaluate
                    them and they mean the same; and what rules cannot say
 
 Exit status: 0 on success, 2 if a policy or an option is invalid.

@@ -34,7 +34,7 @@ Examples:
 \b
 What is checked:
   policies  each is reached by the rules of the webhooks that call policyd,
-            those of configurations with other names included
+            configurations with other names included
   service   the Service exists and has a ready endpoint (not with --url)
   caBundle  each of these webhooks has one
   drift     the configurations are as policyd webhooks render prints them

@@ -1,4 +1,4 @@
-"""Render configurations, and bring those of a cluster in step, by server-side apply."""
+"""Render configurations, and bring a cluster's in step, by server-side apply."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -55,7 +55,7 @@ def configurations(policies: CompiledPolicySet, options: RenderOptions) -> list[
 
 @contextmanager
 def cluster(kubeconfig: Path | None, context: str | None) -> Iterator["Objects"]:
-    """Connect to a cluster. What its API server refuses becomes a ConfigError."""
+    """Connect to a cluster. A refusal of its API server becomes a ConfigError."""
     from policyd.cluster.commands import open_objects
 
     with open_objects(kubeconfig_file(kubeconfig), context, TIMEOUT) as objects:
@@ -102,7 +102,7 @@ def synchronized(
     force: bool = False,
     dry_run: bool = False,
 ) -> Iterator[ConfigurationChange]:
-    """Apply the configurations, and delete those of the name that are not wanted any more if they
+    """Apply the configurations, and delete unwanted ones of the name if they
     are ours.
     """
     by_kind = {each["kind"]: each for each in wanted}

@@ -233,7 +233,7 @@ class _Watch:
         return True
 
     def _note_repair(self, changes: int) -> None:
-        """Repair ever less often what somebody changes again and again."""
+        """Repair less and less often what somebody changes again and again."""
         now = monotonic()
         if not changes:
             self.rest = 0.0

@@ -2,7 +2,8 @@
 not.
 
 An object that is in a list is its answer. One that is not may have been created a moment ago: only
-the API server itself tells that there is none, as when Kubernetes looks for a namespace or a param.
+the API server itself reports that there is none, as when Kubernetes looks for a namespace or a
+param.
 """
 
 from collections.abc import Container
@@ -62,7 +63,7 @@ class CachedLookups:
 
     def __init__(self, client: ClusterClient, max_read_bytes: int) -> None:
         self._client = client
-        # What is not known is asked one by one.
+        # Unknown objects are requested one by one.
         self.may, self.namespace = client.may, client.namespace
         self.kind, self.params = client.kind, client.params
         self.namespaces: Reflector | None = None
@@ -77,7 +78,7 @@ class CachedLookups:
         places[wanted.namespace] = wanted, cached
 
     def keep_params(self, wanted: Container[WantedParams]) -> None:
-        """Use no other lists than those of what is wanted."""
+        """Use the lists of wanted objects and no others."""
         self._params = {
             kind: {place: each for place, each in places.items() if each[0] in wanted}
             for kind, places in self._params.items()
@@ -106,7 +107,7 @@ class CachedLookups:
         found = listed[1].find(question)
         if found:
             return found
-        # That there are none is remembered until one appears in the list, for a second at most.
+        # Their absence is remembered until one appears in the list, for a second at most.
         return () if self._client.known_params(question) == () else None
 
 

@@ -85,13 +85,13 @@ def _certificates(client: JSONObject) -> tuple[bytes, ...]:
         return ()
 
 
-# A replaced authority stays in the bundle for this long: kubelets update the mounted files of
+# A replaced CA stays in the bundle for this long: kubelets update the mounted files of
 # replicas within some two minutes.
 OVERLAP_SECONDS = 300.0
 
 
 class MountedBundle:
-    """The authorities of the certificate in a file."""
+    """The CAs of the certificate in a file."""
 
     def __init__(self, cert: Path, log: Log, clock: Callable[[], float] = monotonic) -> None:
         self._file = cert.parent / "ca.crt"

@@ -1,6 +1,7 @@
 """Managed certificates: every replica serves what the Secret holds; the holder of the Lease writes.
 
-``rotation.py`` decides what to write. What is served stays in use if the Secret is damaged or gone.
+``rotation.py`` decides what to write. The served certificate stays in use if the Secret is damaged
+or gone.
 """
 
 import asyncio
@@ -88,7 +89,7 @@ class BundleAim:
 
     @property
     def name(self) -> str:
-        """What the log calls it."""
+        """Its name in the log."""
         return " ".join(self.key)
 
     def wanted(self, found: JSONObject | None) -> JSONObject | None:
@@ -127,7 +128,7 @@ class ManagedCertificates(LookingController):
 
     ``holds``: whether this replica writes. ``publishes``: whether another controller brings the
     bundle into the webhook configurations now; if not, this one does. ``rotations`` counts results
-    of writing the Secret, ``writes`` those of writing webhook configurations.
+    of writing the Secret, ``writes`` the errors of writing webhook configurations.
     """
 
     name = "managed certificates"
@@ -292,7 +293,7 @@ class ManagedCertificates(LookingController):
         return 0.0
 
     async def _step(self, held: Material, situation: Situation, rotation: RotationPlan) -> Material:
-        """What to write next."""
+        """The next write."""
         options = self.options
         if rotation.action == "prune":
             return pruned(held, situation.now)
@@ -361,7 +362,7 @@ class ManagedCertificates(LookingController):
 
 
 def names_of(address: WebhookAddress, host: str) -> tuple[str, ...]:
-    """The names that API servers may call; ``host`` is that of a URL, empty for a Service."""
+    """The names that API servers may call; ``host`` is a URL's, empty for a Service."""
     if host:
         return (host,)
     short = f"{address.service}.{address.namespace}"

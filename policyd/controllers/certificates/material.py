@@ -40,7 +40,7 @@ class Material:
 
 
 def read(secret: JSONObject) -> Material:
-    """What a Secret holds; an empty one has no problems."""
+    """The content of a Secret; an empty one has no problems."""
     found, problems = _decoded(secret)
     if not any(found.values()):
         return Material(problems=tuple(problems))

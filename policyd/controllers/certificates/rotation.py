@@ -1,14 +1,14 @@
-"""What to do next about the managed certificates. No I/O and no clock of its own.
+"""Plan the next step of the managed certificates. Has no I/O and reads no clock.
 
-A new authority goes into the bundle first, and everything that publishes the bundle follows. A leaf
+A new CA goes into the bundle first, and everything that publishes the bundle follows. A leaf
 of it is written only when API servers have had time to read the bundle; until then the leaf of the
-former authority is served. The key of the former authority is gone from then on, so that its last
+former CA is served. The key of the former CA is gone from then on, so that its last
 leaf was issued before its successor and lives a tenth of its life: after that time no replica, even
 one that has seen nothing since, can serve a leaf of it, and it leaves the bundle. This needs no
 answers of the replicas. ``issuing.py`` keeps the lives of leaves within these bounds.
 
 Each step is one write of the Secret, and the next step depends on nothing but the Secret and the
-webhook configurations: whoever takes over, continues.
+webhook configurations: the replica that takes over continues.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from policyd.controllers.certificates.material import Material
 from policyd.tls.pem import BACKDATED, LIVES, KeyPair, validity
 from policyd.tls.verifying import refusal
 
-# first: an authority and a leaf at once; prune: take authorities out of the bundle.
+# first: a CA and a leaf at once; prune: remove CAs from the bundle.
 RotationAction = Literal["first", "authority", "leaf", "prune", "wait"]
 # Seconds after which a leaf that can no longer be served is out of use for certain.
 MARGIN = 5.0
@@ -43,7 +43,7 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class RotationPlan:
-    """What to do now, and why; if nothing, ``at`` is when to plan again at the latest."""
+    """The step to take now, and why; if none, ``at`` is when to plan again at the latest."""
 
     action: RotationAction
     why: str = ""
@@ -87,7 +87,7 @@ def plan(held: Material, situation: Situation) -> RotationPlan:
     if refusal(authority.certificate, leaf, situation.names):
         return RotationPlan("leaf", "the certificate does not have the names of the webhook")
     if situation.now >= life.due or life.length < 0.99 * LIVES * situation.lifetime - 1:
-        # The former authority signs nothing any more: its leaf must last until the bundle is read.
+        # The former CA signs nothing any more: its leaf must last until the bundle is read.
         if lives.ends - situation.now < lives.length / 2:
             return RotationPlan("leaf", "the CA is about to be replaced")
         return _new_authority(situation, "the CA is to be replaced")
@@ -106,14 +106,14 @@ def _without_authority(held: Material, situation: Situation) -> RotationPlan:
 
 
 def _new_authority(situation: Situation, why: str) -> RotationPlan:
-    """A new authority keeps what is published, so that must be known."""
+    """A new CA keeps what is published, so that must be known."""
     if situation.published is None:
         return RotationPlan("wait", f"{why}, but the webhook configurations cannot be read")
     return RotationPlan("authority", why)
 
 
 def _of_new_authority(leaf: KeyPair | None, situation: Situation) -> RotationPlan:
-    """The authority has no leaf yet."""
+    """The CA has no leaf yet."""
     if situation.settled:
         return RotationPlan("leaf", "API servers know the new CA")
     if leaf is not None and not _life(leaf.certificate).valid(situation.now):
@@ -124,7 +124,7 @@ def _of_new_authority(leaf: KeyPair | None, situation: Situation) -> RotationPla
 
 
 def with_authority(held: Material, new: KeyPair, situation: Situation) -> Material:
-    """The material with another authority; all that clients may need is still in the bundle."""
+    """The material with another CA; all that clients may need is still in the bundle."""
     former = dict.fromkeys([*held.bundle, *(situation.published or ())])
     kept = [each for each in former if each != new.certificate]
     valid = [each for each in kept if _life(each).ends > situation.now]
@@ -137,7 +137,7 @@ def recovered(found: Material, memory: Material, situation: Situation) -> Materi
     """The material of a Secret; if it is damaged or gone, with what was held in memory.
 
     That is written again only if nothing newer was published, which others may serve. Otherwise
-    another authority follows, with everything in its bundle.
+    another CA follows, with everything in its bundle.
     """
     if found.whole or situation.published is None:
         return found
@@ -152,14 +152,14 @@ def recovered(found: Material, memory: Material, situation: Situation) -> Materi
 
 
 def pruned(held: Material, now: float) -> Material:
-    """The material without the authorities whose leaves have all expired."""
+    """The material without the CAs whose leaves have all expired."""
     current = held.bundle[0]
     former = [each for each in held.bundle[1:] if now < _out_of_use(each, current)]
     return replace(held, bundle=(current, *former))
 
 
 def _out_of_use(former: bytes, current: bytes) -> float:
-    """When no leaf of a former authority can be valid: its key was gone when the current one was
+    """When no leaf of a former CA can be valid: its key was gone when the current one was
     issued.
     """
     life = _life(former)

@@ -45,7 +45,7 @@ class Regarding(NamedTuple):
 
 
 class ReportedDenial(NamedTuple):
-    """What an Event says. Equal denials are one Event with a count."""
+    """The content of an Event. Equal denials are one Event with a count."""
 
     regarding: Regarding
     reason: str

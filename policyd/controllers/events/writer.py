@@ -54,7 +54,7 @@ _TERMINATING = "NamespaceTerminating"
 class EventWriter(Controller):
     """Reports the denials of one process. ``counts``: how many were written, dropped because there
     was no room or no time, and refused by the API server. While the process is ``draining``, Events
-    do not wait to be written again: they may pass this webhook, too, which is about to end.
+    do not wait to be written again: they may also pass this webhook, which is about to end.
     """
 
     name = "Events"

@@ -31,7 +31,7 @@ FIRST_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class _Derived:
-    """What is left of a set for the webhook."""
+    """The part of a set that is left for the webhook."""
 
     of: CompiledPolicySet
     policies: CompiledPolicySet
@@ -181,7 +181,7 @@ class PlacedPolicies(LookingController):
         return planner
 
     def _planned(self, policies: CompiledPolicySet, sources: Sources) -> PlacementPlanner:
-        """Export the policies, on a thread of its own."""
+        """Export the policies, on a separate thread."""
         # Exports are of sources without problems; broken policies are not placed anyway.
         sound = [each for each in sources.documents if not each.is_policy or each.model is not None]
         sources = replace(sources, documents=tuple(sound), problems=())
@@ -237,7 +237,7 @@ class PlacedPolicies(LookingController):
 
 
 def _version(metadata: Mapping[str, object]) -> tuple[object, object]:
-    """What changes with the spec of a document, and not with its status."""
+    """A value that changes with the spec of a document, and not with its status."""
     return metadata.get("uid"), metadata.get("generation")
 
 

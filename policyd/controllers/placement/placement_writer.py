@@ -51,8 +51,8 @@ _REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 @dataclass(frozen=True, slots=True)
 class DocumentAim:
-    """What one document is to be: ``document``, or not there. One that another ``registration``
-    placed, or nobody, stays as it is.
+    """The wanted state of one document: ``document``, or not there. One that another
+    ``registration`` placed, or nobody, stays as it is.
     """
 
     document: JSONObject
@@ -72,7 +72,7 @@ class DocumentAim:
 
     @property
     def name(self) -> str:
-        """What the log calls it."""
+        """Its name in the log."""
         return label_of(self.key)
 
     @property
@@ -154,7 +154,7 @@ class PlacementWriter(LookingController):
         if not documents.usable or plan is None or left_out is None:
             return RETRY_SECONDS
         if plan[0] is not left_out[0]:
-            return RETRY_SECONDS  # the plan is that of former policies
+            return RETRY_SECONDS  # the plan is of former policies
         return await self._keep_in_step(*plan, left_out[1])
 
     async def _keep_in_step(

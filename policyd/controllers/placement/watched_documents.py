@@ -1,4 +1,6 @@
-"""The policies and bindings of the API server, watched, whoever made them. Changes nothing."""
+"""The policies and bindings of the API server, watched, no matter who made them. Changes
+nothing.
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +20,7 @@ from policyd.placement.placed_documents import (
     version_paths,
 )
 
-# How often the cluster is asked again which kinds it serves, and how soon after a failure.
+# How often the kinds that the cluster serves are requested again, and how soon after a failure.
 DISCOVERY_SECONDS = 60.0
 RETRY_SECONDS = 2.0
 
@@ -78,7 +80,7 @@ class WatchedDocuments(Controller):
                 await asyncio.gather(*runs)
 
     async def _discover(self) -> float:
-        """Ask what is served; return the seconds until it is asked again."""
+        """Request what is served; return the seconds until the next request."""
         try:
             group = await self._client.get(GROUP_PATH)
             lists = [await self._client.get(path) for path in version_paths(group)]
@@ -124,7 +126,7 @@ def _raise_defects(runs: Sequence["asyncio.Future[None]"]) -> None:
 
 
 def _kept(kind: str, api_version: str, found: JSONObject) -> JSONObject:
-    """Return what is kept of a document. What writes a status says nothing about its spec."""
+    """Return what is kept of a document. A writer of its status says nothing about its spec."""
     metadata = dict(found["metadata"])
     fields = metadata.pop("managedFields", None) or ()
     times = [str(each.get("time") or "") for each in fields if not each.get("subresource")]

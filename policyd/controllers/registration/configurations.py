@@ -29,8 +29,8 @@ from policyd.webhooks.validation.decoding import with_defaults
 
 # Rules that nothing needs any more stay for this long after the last change of the policies.
 NARROWING_SECONDS = 10.0
-# What policyd's own Pods need in order to start and to write; a webhook that must be answered for
-# these could not be repaired by a new Pod.
+# Resources that policyd's own Pods need in order to start and to write; a webhook that must be
+# answered for these could not be repaired by a new Pod.
 LEASES = ("coordination.k8s.io", "leases")
 VITAL = (("", "pods"), ("", "secrets"), LEASES)
 
@@ -94,7 +94,7 @@ def made_by_policyd(configuration: JSONObject) -> bool:
 
 
 def as_made(found: JSONObject, wanted: JSONObject) -> JSONObject:
-    """What is wanted, without the label that names the maker if that is another one.
+    """The wanted object, without the label that names the maker if that is another one's.
 
     Helm fails to upgrade an object if somebody else wrote a label that Helm writes.
     """
@@ -143,7 +143,7 @@ def differences(found: JSONObject, wanted: JSONObject) -> list[ManagedField]:
 
 
 def with_bundles_of(found: JSONObject, wanted: JSONObject) -> JSONObject:
-    """What is wanted, with the caBundle that is stored where none is wanted."""
+    """The wanted object, with the caBundle that is stored where none is wanted."""
     result, stored = deepcopy(wanted), _webhooks(found)
     for webhook in result.get("webhooks") or ():
         bundle = ((stored.get(webhook["name"]) or {}).get("clientConfig") or {}).get("caBundle")
@@ -167,8 +167,8 @@ def replacing(found: JSONObject, wanted: JSONObject) -> JSONObject:
 
 
 def widened(found: JSONObject, wanted: JSONObject, excluded: Sequence[str]) -> JSONObject:
-    """What is wanted, so that it also covers all that the stored configuration covers. The gate
-    depends on no policy: whatever else is stored of it was changed by hand.
+    """The wanted object, so that it also covers all that the stored configuration covers. The gate
+    depends on no policy: any other difference in it was changed by hand.
     """
     stored = _webhooks(with_defaults(found))
     webhooks = []
@@ -259,7 +259,7 @@ def _sends_less(found: JSONObject, wanted: JSONObject) -> bool:
 
 
 def _requirements(selector: JSONObject) -> Iterator[JSONObject]:
-    """The requirements of a selector, those of matchLabels as expressions."""
+    """The requirements of a selector, matchLabels as expressions."""
     for key, value in (selector.get("matchLabels") or {}).items():
         yield {"key": key, "operator": "In", "values": [value]}
     yield from selector.get("matchExpressions") or ()

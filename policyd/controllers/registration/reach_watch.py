@@ -25,8 +25,8 @@ _NAMED = 5  # policies that are named in one message
 @dataclass(eq=False, repr=False)
 class ReachWatch(Controller):
     """What reaches the policies in use. ``registers``: whether this server is to register them;
-    ``wanted`` returns the configurations that this replica keeps registered, None if another one
-    does.
+    ``wanted`` returns the configurations that this replica keeps registered, None if another
+    replica does.
     """
 
     name = "reach"
@@ -57,7 +57,7 @@ class ReachWatch(Controller):
 
     @property
     def reached(self) -> Mapping[tuple[str, str], Reached]:
-        """What is known, by kind and name of the policies."""
+        """The known facts, by kind and name of the policies."""
         return self._reached or {}
 
     @property

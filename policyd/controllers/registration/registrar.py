@@ -44,7 +44,7 @@ _Key = tuple[str, str, bytes, frozenset[PolicyPart]]
 
 @dataclass(frozen=True, slots=True)
 class RegistrationInputs:
-    """What is to be registered: the policies, and the bundle of the certificate. The API server
+    """The things to register: the policies, and the bundle of the certificate. The API server
     itself enforces the parts that are ``left_out``.
     """
 
@@ -55,8 +55,8 @@ class RegistrationInputs:
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationAim:
-    """What one configuration is to be: ``target``, or nothing. With ``narrow`` it loses the rules
-    that are not needed any more. No webhook may cover the ``excluded`` namespaces.
+    """The wanted state of one configuration: ``target``, or nothing. With ``narrow`` it loses the
+    rules that are not needed any more. No webhook may cover the ``excluded`` namespaces.
     """
 
     kind: str
@@ -79,7 +79,7 @@ class ConfigurationAim:
 
     @property
     def name(self) -> str:
-        """What the log calls it."""
+        """Its name in the log."""
         return f"{self.kind} {self.label}"
 
     def wanted(self, found: JSONObject | None) -> JSONObject | None:

@@ -31,7 +31,7 @@ class WatchedConfigurations(Controller):
 
     @property
     def found(self) -> dict[str, JSONObject]:
-        """What there is, by kind."""
+        """The existing configurations, by kind."""
         return {
             kind: {"kind": kind, **found}
             for kind, reflector in self._reflectors.items()

@@ -90,7 +90,7 @@ def limit_range_item(obj: JSONObject) -> None:
 
 
 def replication_controller(obj: JSONObject) -> None:
-    """Selector and labels are those of the template."""
+    """Selector and labels are the template's."""
     labels: JSON = (obj["spec"].get("template") or {"metadata": {}})["metadata"].get("labels")
     if labels is not None:
         obj["spec"]["selector"] = obj["spec"].get("selector") or labels

@@ -37,7 +37,7 @@ def class_request(obj: JSONObject) -> None:
 
 
 def device(obj: JSONObject) -> None:
-    """What later versions have in the device itself is here in ``basic``."""
+    """Fields that later versions have in the device itself are here in ``basic``."""
     obj.setdefault("basic", {})
 
 

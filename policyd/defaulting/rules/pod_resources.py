@@ -1,4 +1,4 @@
-"""Resources of a whole Pod that Kubernetes before 1.37 derives from those of its containers. (Newer
+"""Resources of a whole Pod that Kubernetes before 1.37 derives from its containers'. (Newer
 versions do so after admission.)
 """
 

@@ -10,7 +10,7 @@ _CORE = "io.k8s.api.core.v1."
 
 
 def pod(obj: JSONObject) -> None:
-    """What only Pods have, not the templates of their controllers."""
+    """Fields that only Pods have, not the templates of their controllers."""
     spec: JSONObject = obj["spec"]
     seconds = spec.get("terminationGracePeriodSeconds")
     if seconds is not None and seconds < 0:

@@ -21,7 +21,7 @@ class Untranslatable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What is read of a value: a field by its key (None: computed when evaluated).
+    """The read parts of a value: a field by its key (None: computed when evaluated).
 
     ``optional``: by ``.?field`` (the type of ``[?key]`` is another). ``test``: by ``has()``.
     ``span`` is the place of ``.field`` if the access is a plain selection.
@@ -145,7 +145,7 @@ class _Finder:
         return None
 
     def _span(self, dot: int) -> tuple[int, int] | None:
-        """Return the place of ``.field``, given that of its dot."""
+        """Return the place of ``.field``, given the place of its dot."""
         index = self._at.get(dot)
         if index is None or index + 1 >= len(self._tokens):
             return None

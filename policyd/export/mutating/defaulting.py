@@ -1,7 +1,7 @@
 """Defaults that the API server sets between two mutations, and policyd does not.
 
-A mutation that runs after another one, or a second time, could see them. It is refused if it reads
-a field that may get its default because of what is written before.
+A mutation that runs after another mutation, or a second time, could see them. It is refused if it
+reads a field that may get its default because of what is written before.
 """
 
 from collections.abc import Iterator

@@ -42,6 +42,6 @@ def _rows(name: str) -> tuple[DerivedDefaults, ...]:
     )
 
 
-# Before 1.37 the resources of a Pod that are given in part follow those of its containers.
+# Before 1.37 the resources of a Pod that are given in part follow its containers'.
 POD_RESOURCES = _rows("podResources")
 FOLLOWING = _rows("following")

@@ -42,7 +42,7 @@ class MutationTranslator:
             texts = [each.expression for each in policy.spec.match_conditions]
             empty = empty_lists(texts, version)
             for each in overlays:
-                # What conditions say holds until the first mutation.
+                # Conditions hold until the first mutation.
                 known = frozenset[tuple[str, ...]]() if each.index else empty
                 self.overlays[each.index] = read(each.held, each.path, expressions, known)
             expressions.close()

@@ -35,7 +35,7 @@ def mutation_part(
 ) -> ExportedPart:
     """Return the policies with their bindings, or what cannot be translated.
 
-    ``kinds`` are the kinds whose schemas are known; without them, those of Kubernetes itself.
+    ``kinds`` are the kinds whose schemas are known; without them, the kinds of Kubernetes itself.
     """
     if api_version(KIND, version) is None:
         return ExportedPart(
@@ -98,7 +98,7 @@ def _spec(
 
 
 def settled_conditions(template: PodTemplate, taken: set[str]) -> list[JSONObject]:
-    """Return the matchConditions that exclude templates that must not change: those of existing
+    """Return the matchConditions that exclude templates that must not change: templates of existing
     Jobs, and of objects that another controller owns.
     """
     found: list[JSONObject] = []

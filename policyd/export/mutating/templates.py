@@ -67,7 +67,7 @@ def with_template_types(text: str, template: PodTemplate, version: KubernetesVer
 
 
 def _opening(template: PodTemplate) -> str:
-    """Return the types around that of the template."""
+    """Return the types around the template's."""
     found, kind = "Object", "Object"
     for key in template.path:
         kind = f"{kind}.{key}"
@@ -103,7 +103,7 @@ class _Tokens:
 
     def start_of(self, field: StructField) -> tuple[int, int]:
         """Return the place behind the opening quote of a path, which must begin with a literal that
-        tells the first two keys.
+        shows the first two keys.
         """
         value: Expr = field.value
         whole = isinstance(value, Literal)
@@ -130,7 +130,7 @@ class _Tokens:
         return self._tokens[first], self._tokens[index]
 
     def closing(self, brace: Token) -> Token:
-        """Return the brace that closes another one."""
+        """Return the brace that closes another brace."""
         depth = 0
         for token in self._tokens[self._at[brace.pos] :]:
             depth += {"{": 1, "}": -1}.get(token.text, 0)

@@ -128,7 +128,9 @@ class RowWriter:
         return _chosen(fit, other=own)
 
     def _absent(self, check: PatternCheck, path: Path) -> str:
-        """Return the rows of a missing value: those of the keys of a map, as if it were empty."""
+        """Return the rows of a missing value: the rows of the keys of a map, as if it were
+        empty.
+        """
         rows = []
         if isinstance(check, MapCheck) and not check.conditions:
             for entry in check.entries:

@@ -48,12 +48,12 @@ def relation(left: str, operator: str, right: str) -> Bool:
 
 
 def every(*parts: Bool) -> Bool:
-    """Join with ``&&``."""
+    """Combine with ``&&``."""
     return _joined(parts, TRUE, FALSE, " && ", Rank.AND)
 
 
 def some(*parts: Bool) -> Bool:
-    """Join with ``||``."""
+    """Combine with ``||``."""
     return _joined(parts, FALSE, TRUE, " || ", Rank.OR)
 
 
@@ -128,7 +128,7 @@ def _is_name(key: str) -> bool:
 
 
 class PathPart(Enum):
-    """What a part of a path is."""
+    """The kind of a part of a path."""
 
     FIXED = "a string"
     INDEX = "an expression that numbers an item"

@@ -4,7 +4,7 @@ A row is a list: the path with what is expected, and the value found; or one str
 Rows are printed to one string first, because CEL before 1.34 cannot flatten lists. Characters that
 ``strings.quote`` escapes mark its parts: each place ends with a line feed, a tab is before a quoted
 string, a form feed before a double, a bell behind a path that may be too long, and vertical tabs
-are around a quoted key. What varies is then printed once, for the places that are shown.
+are around a quoted key. Parts that vary are then printed once, for the places that are shown.
 """
 
 from policyd.export.patterns.json_strings import json_string, with_keys

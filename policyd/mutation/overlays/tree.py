@@ -18,7 +18,7 @@ from policyd.pattern.marks import Mark, UnknownMark, split, split_if_known
 
 MAX_DEPTH = 100  # levels of an overlay; Kubernetes' own kinds have about twenty
 DIRECTIVE = "$patch"
-# Directives of a list, in an item of their own.
+# Directives of a list, in a separate item.
 APPEND, PREPEND, REPLACE = "append", "prepend", "replace"
 DIRECTIVES = (APPEND, PREPEND, REPLACE)
 _CONDITION = re.compile(r"\(.+\)")

@@ -1,7 +1,7 @@
 """Times as Go's ``time.Parse`` reads Kubernetes' two layouts, and their printed form.
 
 Go accepts more than RFC 3339: one-digit hours, a comma before the fraction, offsets up to 24:60.
-Its error messages are those of the API server.
+Its error messages are the API server's.
 """
 
 from datetime import UTC, datetime, timedelta

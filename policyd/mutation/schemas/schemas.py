@@ -35,7 +35,7 @@ class Gvk(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Return the words of a manifest (``apps/v1 Deployment``), or those of ANY_KIND."""
+        """Return the words of a manifest (``apps/v1 Deployment``), or of ANY_KIND."""
         if self.kind == "*":
             return "any kind"
         return f"{self.group}/{self.version} {self.kind}".removeprefix("/")

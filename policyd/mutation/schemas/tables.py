@@ -1,7 +1,7 @@
 """The files of built-in schemas: one for each supported Kubernetes version. Builds no types.
 
-``tools/make_schemas.py`` describes and writes them. The file of the default version is whole, those
-of the other versions hold what differs from it.
+``tools/make_schemas.py`` describes and writes them. The file of the default version is whole, the
+files of other versions hold the differences from it.
 """
 
 import gzip
@@ -28,7 +28,7 @@ def read_table(version: KubernetesVersion) -> tuple[JSONObject, Mapping[str, byt
 def recent_kinds() -> Mapping[str, str]:
     """Return the kinds of the recorded versions ("group/version/kind"), with their definitions.
 
-    What earlier versions had is in ``policy/kinds/removed.json``.
+    Fields of earlier versions are in ``policy/kinds/removed.json``.
     """
     found: dict[str, str] = {}
     for version in RECORDED:

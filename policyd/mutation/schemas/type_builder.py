@@ -1,7 +1,7 @@
 """Build types from OpenAPI schemas, as the API server does for server-side apply.
 
-The rules are those of kube-openapi, pkg/schemaconv: a list without a list type is atomic, a schema
-without a type allows any value, unknown fields need additionalProperties or
+The rules are the ones of kube-openapi, pkg/schemaconv: a list without a list type is atomic, a
+schema without a type allows any value, unknown fields need additionalProperties or
 preserve-unknown-fields.
 """
 

@@ -27,7 +27,7 @@ def field_hint(name: str, kind: SchemaType) -> str:
 
 
 def _home(name: str, kind: SchemaType) -> str:
-    """Return the field that has a field of this name, those of a Pod's template and of its
+    """Return the field that has a field of this name, fields of a Pod's template and its
     containers first: ``securityContext``, ``the items of containers``.
     """
     level, looked = [("", kind)], 0

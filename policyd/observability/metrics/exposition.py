@@ -86,11 +86,11 @@ def _read() -> list[MetricRow]:
 
 @dataclass(eq=False)
 class Exposition:
-    """Everything that ``/metrics`` shows, gathered from where it lives when it is asked for.
+    """Everything that ``/metrics`` shows, gathered from its owners when it is requested.
 
     ``certificate_expiry`` gives a Unix time, or None without a certificate; ``watches`` whether
     each watch works; ``log_lines_lost`` how many could not be written; ``caches`` what is kept of
-    the cluster, ``reads`` that of each kind that policies read.
+    the cluster, ``reads`` the state of each kind that policies read.
     """
 
     recorder: PrometheusRecorder
@@ -117,11 +117,13 @@ class Exposition:
         return lambda: (encode(Collected(parts)), content_type)
 
     def families(self) -> list[Metric]:
-        """What a scrape shows, before it is encoded."""
+        """The data of a scrape, before it is encoded."""
         return [*Collected(self._parts()).collect()]
 
     def _parts(self) -> list[Iterable[Metric]]:
-        """All metrics, in the order of docs/reference/metrics.md, and those of the process."""
+        """All metrics, in the order of docs/reference/metrics.md, and the metrics of the
+        process.
+        """
         recorder, current = self.recorder, self.store.current
         scrape = Scrape(
             recorder,
@@ -146,7 +148,7 @@ class Exposition:
 
 
 class Collected(CollectorRegistry):
-    """What an encoder of prometheus_client reads."""
+    """The interface that an encoder of prometheus_client reads."""
 
     def __init__(self, parts: Iterable[Iterable[Metric]]) -> None:
         super().__init__(auto_describe=False)

@@ -120,11 +120,11 @@ class PrometheusRecorder(Recorder):
         self.last_reload_succeeded = False
         self.patches: dict[str, int] = {}
         self.conflicts: dict[str, int] = {}
-        # What became of traced requests; empty without tracing.
+        # Outcomes of traced requests; empty without tracing.
         self.traces: dict[str, int] = {}
         # Requests without a valid token of an API server, by cause; empty if none is required.
         self.unauthenticated: dict[str, int] = {}
-        # What became of denials that are reported as Events; empty without --events.
+        # Outcomes of denials that are reported as Events; empty without --events.
         self.events: dict[str, int] = {}
         # What controllers count, and what they know; None without such a controller.
         self.registrations = dict.fromkeys(WRITES, 0)
@@ -217,7 +217,7 @@ class PrometheusRecorder(Recorder):
 
     @unfailing("recorder")
     def happened(self, request: AdmissionRequest, event: PolicyEvent) -> None:
-        """A policy denied, warned, failed, changed another one's work or was lifted: log it."""
+        """A policy denied, warned, failed, changed another policy's work or was lifted: log it."""
         if self._log is not None:
             self._log.about(request, event)
         for part, listener in self.listeners.items():

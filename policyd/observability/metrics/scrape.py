@@ -25,7 +25,7 @@ class CountedConnections(Protocol):
 
 
 class CacheState(NamedTuple):
-    """What is kept in step with the cluster: the seconds since it was last known to be current, and
+    """A cache that follows the cluster: the seconds since it was last known to be current, and
     how many objects are kept.
     """
 
@@ -52,7 +52,7 @@ class Scrape:
     """Everything that a metric may show, as it is at one moment.
 
     ``certificate_expiry`` is a Unix time, None without a certificate; ``serves_last_good`` says
-    whether the policies are those of a former process (``--last-good``); ``watches`` says whether
+    whether the policies are a former process's (``--last-good``); ``watches`` says whether
     each watch works, ``log_lines_lost`` how many lines could not be written; ``connections`` has
     them by port, ``caches`` what is kept of the cluster, ``reads`` what of each kind that policies
     read; ``bundles`` are the ConfigMaps that policies are read from.
@@ -69,7 +69,7 @@ class Scrape:
     caches: Mapping[str, CacheState]
     reads: Mapping[str, ReadState]
     bundles: Sequence[BundleState]
-    # What each policy decided and spent, by name, and what it changed: snapshots.
+    # Decisions, cost and changes of each policy, by name: snapshots.
     counters: Sequence[tuple[str, Mapping[str, Any]]]
     patches: Mapping[str, int]
     conflicts: Mapping[str, int]

@@ -1,6 +1,6 @@
-"""Exports records on a thread of its own: a request never waits for the collector.
+"""Exports records on a separate thread: a request never waits for the collector.
 
-The queue is bounded. What does not fit, and what the collector does not take, is counted and lost;
+The queue is bounded. Records that do not fit, or that the collector refuses, are counted and lost;
 requests are answered as without tracing.
 """
 
@@ -105,7 +105,7 @@ class Export:
 
 
 def exporter_to(endpoint: str) -> SpanExporter:
-    """The exporter for a URL; headers, certificates, timeout and compression are those of the
+    """The exporter for a URL; headers, certificates, timeout and compression come from the
     OTEL_EXPORTER_OTLP_* variables.
     """
     return OTLPSpanExporter(endpoint, session=_BoundedSession())

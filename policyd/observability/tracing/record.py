@@ -1,7 +1,7 @@
 """What is recorded of a traced request: plain values, with times of ``perf_counter_ns``.
 
-Never contents of objects, messages of policies, names of users or their extra: whoever reads traces
-need not be allowed to read objects.
+Never contents of objects, messages of policies, names of users or their extra: readers of traces
+may have no permission to read objects.
 """
 
 import time
@@ -27,7 +27,7 @@ MOST_EVENTS = 64
 # Strings that clients choose.
 MOST_CHARS = 256
 
-# What becomes of a traced request: dropped if the queue was full, failed if the collector did not
+# The outcome of a traced request: dropped if the queue was full, failed if the collector did not
 # take it.
 OUTCOMES = ("exported", "dropped", "failed")
 
@@ -35,7 +35,7 @@ SpanAttributes = dict[str, str | int | bool | list[str]]
 
 
 class Interval(NamedTuple):
-    """A phase or a lookup. ``attributes`` are those of its span."""
+    """A phase or a lookup. ``attributes`` are its span's."""
 
     name: str
     began: int
@@ -79,7 +79,7 @@ class RequestTrace:
         self.ended = self.began
 
     def phase(self, phase: Phase, nanoseconds: int) -> None:
-        """A phase ended now. ``lookup`` is a sum of waits: its lookups have spans of their own."""
+        """A phase ended now. ``lookup`` is a sum of waits: its lookups have separate spans."""
         if phase == "lookup":
             return
         ended = time.perf_counter_ns()
@@ -172,7 +172,7 @@ class TracingRecorder(PrometheusRecorder):
 
     @unfailing("traces")
     def happened(self, request: AdmissionRequest, event: PolicyEvent) -> None:
-        """A policy denied, warned, failed, changed another one's work or was lifted."""
+        """A policy denied, warned, failed, changed another policy's work or was lifted."""
         super().happened(request, event)
         record = CURRENT.get()
         if record is None:

@@ -1,7 +1,7 @@
 """Makes spans of a record: the request, and below it its phases and lookups.
 
 Runs on the thread of the export. Names and attributes follow the semantic conventions of
-OpenTelemetry for HTTP servers; those of policyd begin with ``policyd.``.
+OpenTelemetry for HTTP servers; policyd's names begin with ``policyd.``.
 """
 
 import secrets

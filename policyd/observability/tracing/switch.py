@@ -34,7 +34,7 @@ def tracing(settings: Settings, log: Log, environment: Mapping[str, str] = os.en
 
 
 def endpoint_of(flag: str, environment: Mapping[str, str]) -> str:
-    """The URL that traces are posted to: that of the flag, else of the standard variables."""
+    """The URL that traces are posted to: the flag's, else the one of the standard variables."""
     if flag:
         return _with_path(flag)
     endpoint = environment.get(_TRACES_ENDPOINT, "")  # as it is, by the specification

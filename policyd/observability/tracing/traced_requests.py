@@ -33,7 +33,7 @@ from policyd.observability.tracing.wrappers import ASGIApp, Tracing
 from policyd.policy.model.suite import Webhook
 
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
-# What may be an HTTP method in the name of a span; the endpoints serve POST only.
+# HTTP methods in the name of a span; the endpoints serve POST only.
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT")
 # Seconds between log lines about traces that are lost.
 _LINES_SECONDS = 60.0
@@ -170,7 +170,7 @@ class TracedRequests(Tracing):
 
 
 class _TracedEvaluator(ReviewEvaluator):
-    """Records what another one evaluates, if the request is sampled."""
+    """Records the evaluation of another evaluator, if the request is sampled."""
 
     def __init__(self, requests: TracedRequests, inner: ReviewEvaluator) -> None:
         self._requests = requests

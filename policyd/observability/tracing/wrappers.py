@@ -10,8 +10,8 @@ ASGIApp = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
 
 
 class Tracing:
-    """What a server does for tracing: nothing, unless a subclass does. ``recorder`` counts
-    requests, and what becomes of traces.
+    """The hooks of a server for tracing: they do nothing, unless a subclass does. ``recorder``
+    counts requests, and the outcomes of traces.
     """
 
     def __init__(self, recorder: PrometheusRecorder) -> None:

@@ -176,7 +176,7 @@ def _folded(text: str, width: int) -> list[str]:
     """Return the lines of a folded block, which end after an operator of CEL where one is near;
     none if the string cannot be one.
 
-    A reader joins them with one blank each, so lines break only where there is exactly one.
+    A reader puts one blank between them, so lines break only where there is exactly one.
     """
     if not text.isprintable() or text != text.strip(" "):
         return []

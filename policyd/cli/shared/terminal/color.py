@@ -9,7 +9,7 @@ _CHOICES: Mapping[str, bool | None] = {"auto": None, "always": True, "never": Fa
 
 
 def preferred(environment: Mapping[str, str] = os.environ) -> bool | None:
-    """Return what the environment asks for; None: colors in terminals only.
+    """Return what the environment requests; None: colors in terminals only.
 
     NO_COLOR (no-color.org) overrides FORCE_COLOR (force-color.org); empty variables do not count,
     and FORCE_COLOR=0 means no colors.

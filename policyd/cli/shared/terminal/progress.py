@@ -23,7 +23,7 @@ def with_progress(items: Sequence[Item], doing: str) -> Iterable[Item]:
 @contextmanager
 def counting() -> Iterator[Advance]:
     """Show a bar for work of unknown size. Yields a function to call with the current step, the
-    number of items done and the total. What ``echo`` prints meanwhile is above the bar.
+    number of items done and the total. Output of ``echo`` meanwhile is above the bar.
     """
     if not sys.stderr.isatty():
         yield lambda doing, done, total: None

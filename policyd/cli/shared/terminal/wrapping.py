@@ -1,4 +1,4 @@
-"""Wraps the text that people read to the width of their terminal. What goes to a pipe or a file is
+"""Wraps the text that people read to the width of their terminal. Output to a pipe or a file is
 not wrapped: grep finds whole lines. Decides no colors.
 """
 
@@ -50,7 +50,7 @@ def wrapped(text: str, width: int | None) -> str:
 
 
 def wrapped_line(line: str, width: int, indent: int | None = None) -> str:
-    """Wrap one line at blanks. Continuations have ``indent`` (None: that of the line, and HANG).
+    """Wrap one line at blanks. Continuations have ``indent`` (None: the line's, and HANG).
 
     Each break replaces one blank. A word that does not fit, such as a path, stays whole.
     """

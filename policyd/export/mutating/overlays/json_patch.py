@@ -1,7 +1,7 @@
 """An overlay as a JSON Patch: operations, each with the condition under which it is needed.
 
-All conditions are about the object before the mutation, as those of overlays are. Operations that
-remove items of a list come last, from the end, so that indexes stay right.
+All conditions are about the object before the mutation, as conditions of overlays are. Operations
+that remove items of a list come last, from the end, so that indexes stay correct.
 """
 
 from collections.abc import Collection

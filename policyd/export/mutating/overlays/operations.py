@@ -35,7 +35,7 @@ def rendered(when: str, operations: Sequence[PatchStep]) -> str:
 
 
 def _joined(parts: list[str]) -> list[str]:
-    """Join neighbors that are plain lists of operations."""
+    """Merge neighbors that are plain lists of operations."""
     found: list[str] = []
     for each in parts:
         if found and each.startswith("[JSONPatch") and found[-1].startswith("[JSONPatch"):

@@ -7,7 +7,7 @@ from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.recursion import children
 from policyd.versions import NEWEST
 
-# What makes values that JSON does not have: of these types, or strings of them.
+# Functions whose values JSON does not have: of these types, or strings of them.
 _OPAQUE = re.compile(
     r"\b(?:quantity|semver|url|ip|cidr|bytes|duration|timestamp|uint)\s*\("
     r"|\b\d+[uU]\b|\b[bB]r?['\"]"
@@ -32,7 +32,7 @@ def may_hold_more_than_json(text: str, *, optional: bool = False) -> bool:
 
 
 def _open(node: Expr, *, ended: bool) -> bool:
-    """Return whether there is an optional whose value nobody takes; ``ended``: that of this node is
+    """Return whether there is an optional whose value nobody takes; ``ended``: this node's is
     taken.
     """
     if not ended and _is_optional(node):

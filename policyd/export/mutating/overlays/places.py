@@ -55,9 +55,9 @@ class JSONPointer:
 
 @dataclass(slots=True)
 class Earlier:
-    """What earlier items of an overlay did to an item of the list: the fields that they set and the
-    maps that they made, with the conditions, the fields that they removed and the lists that they
-    changed.
+    """The effect of earlier items of an overlay on an item of the list: the fields that they set
+    and the maps that they made, with the conditions, the fields that they removed and the lists
+    that they changed.
     """
 
     written: dict[_Keys, list[str]] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class ObjectPlace:
     native: bool
     keys: tuple[str, ...] = ()
     loops: tuple[ItemLoop, ...] = ()
-    # What was changed before in the same item, by earlier items of the overlay.
+    # Changes in the same item by earlier items of the overlay.
     earlier: Earlier = field(default_factory=Earlier)
 
     def below(self, key: str) -> "ObjectPlace":

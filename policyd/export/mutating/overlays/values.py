@@ -30,7 +30,7 @@ from policyd.mutation.overlays.tree import (
 _EXACT = 2**53 - 1
 _PARAMS = re.compile(r"params((?:\.[A-Za-z_]\w*)+)")
 _SIMPLE = re.compile(r"[A-Za-z_][\w.]*")
-# What string() and the engine both accept.
+# Types that string() and the engine both accept.
 _STRINGS = frozenset(
     (
         "string", "int", "uint", "double", "bool",
@@ -67,7 +67,7 @@ class Values:
 
     ``lenient``: a value that does not decode must be an error of the mutation, because
     failurePolicy is Ignore, and a JSON Patch cannot express that. ``wraps``: an integer that is too
-    large becomes another one, as the API server does it in an ApplyConfiguration.
+    large becomes another value, as the API server does it in an ApplyConfiguration.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class Values:
 
     def _open_map(self, node: Template, at: Field) -> str | None:
         """Return the value of an expression that is a map, for a new map of strings; None if it is
-        something else. What is no string is an error, and null is left out.
+        something else. A value that is no string is an error, and null is left out.
         """
         parts = self._overlay.parts(node)
         if len(parts) > 1 or not isinstance(parts[0], ExpressionSource):
@@ -271,7 +271,7 @@ def has_templates(node: OverlayNode) -> bool:
 
 
 def _spliced(text: str) -> str:
-    """Return an expression as an operand of another one."""
+    """Return an expression as an operand of another expression."""
     if _SIMPLE.fullmatch(text):
         return text
     return f"({text}\n)" if "//" in text else f"({text})"
