@@ -187,7 +187,7 @@ class ReviewError(PolicydError):
 
 
 class UnreadableReview(ReviewError):
-    """An AdmissionReview that an API server can send and policyd cannot evaluate: too deep, too
+    """An AdmissionReview that an API server can send and policyd cannot evaluate: too deep or
     large, or with strings that are not Unicode. The failurePolicy of each policy decides, and the
     HTTP status is 200.
     """

@@ -1,7 +1,7 @@
 """When Python looks for garbage: seldom while a command is imported and does its work once, as
 usual in a server. And what is left free is given back.
 
-What is imported lives as long as the process. At Python's own pace a fifth of the CPU of a start
+Imported modules live as long as the process. At Python's own pace a fifth of the CPU of a start
 goes into looking through it again and again.
 """
 

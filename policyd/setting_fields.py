@@ -51,7 +51,8 @@ def entries_by_field(
     document: Mapping[str, object], file: str, lines: Mapping[str, int], settings: type
 ) -> dict[str, tuple[str, object]]:
     """The places and values of a config file by the name of a field of ``settings``;
-    ``maxInFlight`` and ``max-in-flight`` are the same. ``lines`` are those of the keys, if known.
+    ``maxInFlight`` and ``max-in-flight`` are the same. ``lines`` are the lines of the keys, if
+    known.
     """
     names = {each.name.replace("_", ""): each.name for each in fields(settings)}
     keys: dict[str, str] = {}

@@ -31,7 +31,7 @@ class KubernetesVersion:
 
     def has(self, feature: "Feature") -> bool:
         """Whether this version has the feature."""
-        since = feature.since  # comparing versions makes tuples; each expression asks several times
+        since = feature.since  # comparing versions makes tuples; each expression does it often
         return since.minor <= self.minor if since.major == self.major else since < self
 
 
@@ -55,7 +55,7 @@ def supported(string: str) -> KubernetesVersion:
 
 
 def nearest(version: KubernetesVersion) -> tuple[KubernetesVersion, str]:
-    """The supported version nearest to that of a cluster, and a warning if they differ."""
+    """The supported version nearest to a cluster's, and a warning if they differ."""
     if version > LATEST:
         return LATEST, (
             f"the cluster runs Kubernetes {version}, which is newer than supported ({SPAN}); "

@@ -45,8 +45,14 @@ def test_the_first_use_of_a_word_links_to_the_glossary(
     assert list(prose.undefined(text, {"shadow": r"\bshadow\b"})) == want
 
 
-def test_no_page_has_a_banned_phrase() -> None:
-    assert list(prose.problems()) == []
+def test_comments_and_docstrings_are_read_and_code_is_not() -> None:
+    source = '"""That of a module."""\n\nx = f("that of"), {  # those of it\n    "that of": 1\n}\n'
+    found = [(line, shown) for line, shown, _ in prose.banned(prose.commentary(source), PHRASES)]
+    assert found == [(1, "That of"), (3, "those of")]
+
+
+def test_nothing_has_a_banned_phrase() -> None:
+    assert [*prose.problems(), *prose.remarks()] == []
 
 
 def test_patterns_have_one_group_at_most_and_an_advice() -> None:

@@ -1,4 +1,5 @@
-"""Check the prose of pages for banned phrases, and count its words.
+"""Check the prose of pages, comments and docstrings for banned phrases, and count words of pages.
+pages.
 
 python -m tools.prose           # list banned phrases; the status is 1 if there are any
 python -m tools.prose --count   # words per page, and in all, without the reference and code blocks
@@ -6,8 +7,10 @@ python -m tools.prose --count   # words per page, and in all, without the refere
 ``prose.toml`` has the phrases, with what to write instead.
 """
 
+import io
 import re
 import sys
+import tokenize
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +27,8 @@ CODE = re.compile(
 FENCED = re.compile(r"^( *)```.*?^\1```|<!--.*?-->", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#.*$", re.MULTILINE)
 WORD = re.compile(r"\S*\w\S*")
+NBSP = "\N{NO-BREAK SPACE}"
+_BETWEEN = {tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
 
 def settings() -> dict[str, Any]:
@@ -38,6 +43,30 @@ def pages(table: dict[str, Any]) -> list[str]:
     return [each for each in found if not each.startswith(exclude)]
 
 
+def sources(table: dict[str, Any]) -> list[str]:
+    """The files of Python and Cython that are read, as paths from the root."""
+    include, exclude = tuple(table["sources"]["include"]), tuple(table["sources"]["exclude"])
+    found = (each for each in tree.files() if each.endswith((".py", ".pyx", ".pxd")))
+    return [each for each in found if each.startswith(include) and not each.startswith(exclude)]
+
+
+def commentary(text: str) -> str:
+    """The comments and docstrings of a source, everything else blanked, line breaks in place."""
+    lines = text.splitlines(keepends=True)
+    kept = [[blank_of(each) for each in line] for line in lines]
+    begins = True  # a string that begins a statement is a docstring
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and begins):
+            (first, start), (last, end) = token.start, token.end
+            for number in range(first - 1, last):
+                left = start if number == first - 1 else 0
+                right = end if number == last - 1 else len(lines[number])
+                kept[number][left:right] = lines[number][left:right]
+        if token.type not in (tokenize.COMMENT, tokenize.NL):
+            begins = token.type in _BETWEEN
+    return "".join(map("".join, kept)).replace("#", NBSP).replace('"', NBSP)
+
+
 def prose(text: str) -> str:
     """The text with code and targets of links blanked, line breaks in place."""
     return CODE.sub(blank, text)
@@ -45,7 +74,12 @@ def prose(text: str) -> str:
 
 def blank(found: re.Match[str]) -> str:
     """The same lines without text."""
-    return re.sub(r"[^\n]", "\N{NO-BREAK SPACE}", found[0])
+    return "".join(map(blank_of, found[0]))
+
+
+def blank_of(character: str) -> str:
+    """The character if it breaks lines, else a space that is no character of words."""
+    return character if character == "\n" else NBSP
 
 
 def banned(text: str, phrases: list[dict[str, str]]) -> Iterator[tuple[int, str, str]]:
@@ -84,6 +118,16 @@ def problems() -> Iterator[str]:
                 yield f"{page}:{line}: '{word}': link its first use to concepts.md#{anchor}"
 
 
+def remarks() -> Iterator[str]:
+    """Every banned phrase in comments and docstrings, with its place."""
+    table = settings()
+    phrases = [each for each in table["banned"] if not each.get("pages_only")]
+    for file in sources(table):
+        text = commentary((tree.ROOT / file).read_text(encoding="utf-8"))
+        for line, shown, advice in sorted(banned(text, phrases)):
+            yield f"{file}:{line}: '{shown}': write {advice}"
+
+
 def counts() -> Iterator[tuple[int, str]]:
     """The words of each page of docs/ outside the reference."""
     reference = tuple(settings()["count"]["reference"])
@@ -99,7 +143,7 @@ def main(arguments: list[str]) -> int:
         print("\n".join(f"{number:6,}  {page}" for number, page in found))
         print(f"{sum(number for number, _ in found):6,}  in all")
         return 0
-    listed = list(problems())
+    listed = [*problems(), *remarks()]
     print("\n".join((*listed, f"{len(listed)} phrases to replace")))
     return 1 if listed else 0
 

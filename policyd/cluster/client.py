@@ -279,7 +279,7 @@ def describe(error: Exception) -> str:
 
 
 def describe_for_operator(error: Exception, server: str) -> str:
-    """What went wrong, with the address and the cause of a connection that failed."""
+    """The error, with the address and the cause of a connection that failed."""
     if isinstance(error, httpx2.TransportError) and not isinstance(
         error, httpx2.LocalProtocolError
     ):

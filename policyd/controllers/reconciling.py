@@ -264,8 +264,8 @@ class Reconciler:
         """
         if record.repairs > QUICK_REPAIRS:
             record.problem = (
-                f"the {aim.name} is {conflict.what} each time that it is written, so that is done"
-                " ever less often"
+                f"the {aim.name} is {conflict.what} each time that it is written, so it is written"
+                " less and less often"
             )
         message = f"the {aim.name} was {conflict.what}; it was {conflict.answer} again"
         manager, repairs = conflict.manager, record.repairs

@@ -241,7 +241,7 @@ def _rules(spec: PolicySpec, raw: JSONObject) -> Iterator[Reason]:
     direct = matched_directly(raw["matchConstraints"])
     if direct:
         text = (
-            f"its own rules match {', '.join(direct)}, too, which podControllers evaluates as "
+            f"its own rules also match {', '.join(direct)}, which podControllers evaluates as "
             "Pods: the API server would evaluate both policies"
         )
         yield Reason("spec.matchConstraints.resourceRules", text)

@@ -57,7 +57,7 @@ class ClusterView:
 
     @property
     def reached(self) -> Mapping[tuple[str, str], Reached]:
-        """What reaches the policies, by their kind and name; empty if it is not known."""
+        """The callers of the policies, by their kind and name; empty if it is not known."""
         return {}
 
     @property

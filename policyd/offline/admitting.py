@@ -56,7 +56,7 @@ def in_turn(
 ) -> Iterator[WebhookAnswer]:
     """Call the webhooks one after the other: each gets the object as the previous one left it, and
     a denial ends the sequence. Raises ReviewError if ``review`` is not an AdmissionReview.
-    ``defaults`` and ``built`` are those of ``Turns``.
+    ``defaults`` and ``built`` are the same as in ``Turns``.
     """
     request = decode(review if isinstance(review, bytes) else dict(review))
     turns = Turns(request, webhooks, defaults, built=built)
@@ -165,8 +165,8 @@ class Admission:
 class Admitter:
     """Evaluates requests with compiled policies. ``authorizer`` answers the checks of expressions;
     ``namespaces``, ``params`` and ``reads`` replace the policies' own sources. ``defaults`` and
-    ``built`` are those of ``Turns``. ``fields`` finds the fields of violations; without it they
-    have none.
+    ``built`` are the same as in ``Turns``. ``fields`` finds the fields of violations; without it
+    they have none.
     """
 
     policies: CompiledPolicySet

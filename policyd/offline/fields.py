@@ -30,7 +30,7 @@ _Key = tuple[tuple[str, str], str | None, int, str, bool]
 
 @dataclass(frozen=True, slots=True)
 class WebhookFindings:
-    """What the policies of a webhook found in a request. ``fields``: the path of the field that
+    """The findings of a webhook's policies in a request. ``fields``: the path of the field that
     each finding is about; empty if it is not known, or was not looked for.
     """
 

@@ -123,7 +123,7 @@ class _Compiler:
         if not isinstance(value, list) or not value:
             self._fault(
                 path,
-                "^() asks for items of a list: its value must be a list of what must be there",
+                "^() requires items of a list: its value must be a list of the required items",
                 "write ^(containers): [{name: istio-proxy}]",
             )
             return _NOTHING_CHECK

@@ -176,7 +176,7 @@ class _Chooser:
         if policy.param_kind is not None and self._holds_params(policy.param_kind):
             return (
                 f"{policy.param_kind[1]} objects are among the sources of the policies, and the API"
-                " server reads only those of the cluster"
+                " server reads only objects of the cluster"
             )
         return self._refused.get((policy.name, webhook), "")
 

@@ -40,8 +40,8 @@ _NOTHING = ObjectResults((), frozenset())
 
 @dataclass(frozen=True, slots=True)
 class ReportRunOptions:
-    """What to scan, as ``Scan`` takes it, and what to write. ``api``: an apiVersion of reports, ""
-    for the one that is served. ``user_info`` is the requests'.
+    """The objects to scan, as ``Scan`` takes it, and what to write. ``api``: an apiVersion of
+    reports, "" for the one that is served. ``user_info`` is the requests'.
     """
 
     user_info: JSONObject

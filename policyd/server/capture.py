@@ -48,7 +48,7 @@ class _Item(NamedTuple):
 def capturing(
     folder: Path, settings: Settings, recorder: PrometheusRecorder, log: Log
 ) -> "Capture":
-    """Return what records requests in a folder."""
+    """Return the recorder of requests in a directory."""
 
     def done(outcome: CaptureOutcome, error: Exception | None) -> None:
         recorder.captured(outcome)
@@ -64,7 +64,7 @@ class Capture:
     ``on_outcome`` is called once for each request with the outcome, and with the error if it is the
     first of several failures in a row. It may be called by the thread or by the caller of
     ``record``. ``errors`` counts what else goes wrong: nothing ends the thread, nothing fails a
-    request. ``writers``: how many processes write to the folder, under the one limit.
+    request. ``writers``: how many processes write to the directory, under the one limit.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class Capture:
 
     def _room_for(self, size: int) -> int:
         """Return the file to write to: a new one if the current file is full or was deleted,
-        perhaps together with its folder.
+        perhaps together with its directory.
         """
         if self._file is not None:
             status = os.fstat(self._file)

@@ -176,7 +176,7 @@ class Server:
     def _definitions(self) -> "Fetch | None":
         return None if self.cluster is None else self.cluster.definitions.fetch
 
-    # What one of several workers does in another way (workers/worker.py) is a method of its own.
+    # One of several workers (workers/worker.py) replaces these methods.
 
     def _load(self, given: Sequence[Path | Bundle]) -> LoadedSet:
         return self._loader.load(given, self._definitions, self._version)
@@ -395,6 +395,6 @@ class Server:
         load_log.report(self.log, self.store, attempt, str(self.settings.last_good))
 
     def _changed(self) -> None:
-        """Tell the controllers that there are other policies, or that the server listens."""
+        """Notify the controllers of other policies, or that the server listens."""
         for each in self.controllers:
             each.changed()

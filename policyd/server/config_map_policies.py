@@ -117,7 +117,7 @@ class ConfigMapPolicies:
         )
 
     def states(self) -> Mapping[str, CacheState]:
-        """What metrics show of everything that is followed in the cluster."""
+        """The state of everything that is followed in the cluster, for metrics."""
         lists = {"configmaps": self.source, "exceptions": self.exceptions}
         followed = {} if self._cluster is None else self._cluster.caches.states()
         return {**followed} | {
@@ -127,7 +127,7 @@ class ConfigMapPolicies:
         }
 
     def read_states(self) -> Mapping[str, ReadState]:
-        """What metrics show of the kinds that policies read."""
+        """The state of the kinds that policies read, for metrics."""
         return {} if self._cluster is None else self._cluster.caches.read_states()
 
     def edit_gate(
@@ -266,7 +266,7 @@ class ConfigMapPolicies:
         async def reload_and_rest() -> None:
             began = monotonic()
             await reload()
-            # Whoever edits exceptions all the time must not keep a processor busy with that.
+            # A user who edits exceptions all the time must not keep a processor busy.
             await until_any(stop, seconds=(monotonic() - began) * IDLE_SHARE)
 
         if not self._exceptions_read.is_set():

@@ -204,6 +204,6 @@ def _changes(change: CertificateReload, closed: int) -> Iterator[str]:
         yield "new connections use the new certificate"
     if change.added or change.removed:
         yield (
-            f"the authorities of client certificates changed: {change.added} added,"
-            f" {change.removed} removed; closing {closed} connections of removed authorities"
+            f"the CAs of client certificates changed: {change.added} added,"
+            f" {change.removed} removed; closing {closed} connections of removed CAs"
         )

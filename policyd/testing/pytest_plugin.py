@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
         POLICIES,
         "Files and directories of policies, for the fixture policyd_policies and for suites that "
-        "name none (default: those of policyd.yaml)",
+        "name none (default: the ones in policyd.yaml)",
         type="paths",
         default=[],
     )
@@ -91,8 +91,8 @@ _PROJECT = pytest.StashKey["_Project"]()
 
 
 class _Project:
-    """What all suites of a run share: the options of ``policyd test``, and the policies for suites
-    that name none.
+    """The state that all suites of a run share: the options of ``policyd test``, and the policies
+    for suites that name none.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -118,7 +118,7 @@ class _Project:
 
     @classmethod
     def of(cls, config: pytest.Config) -> "_Project":
-        """Return that of this run."""
+        """Return the state of this run."""
         if _PROJECT not in config.stash:
             config.stash[_PROJECT] = cls(config)
         return config.stash[_PROJECT]
@@ -130,7 +130,7 @@ class _Project:
         return require(load(paths, version=self.options.version))
 
     def runner(self, suite: "Document") -> "SuiteRunner":
-        """Return what runs the cases of a suite: with the policies that it names, or else those of
+        """Return the runner of a suite: with the policies that it names, or else the ones of
         the run and of its own file.
         """
         from policyd.cli.test.run import SuiteRunner

@@ -1,4 +1,4 @@
-"""The serving certificate and the client authorities: where they come from (files, or memory that a
+"""The serving certificate and the client CAs: where they come from (files, or memory that a
 controller fills), and how they are read again when they change.
 
 Independent of sockets, and writes nothing to disk. Each reload creates a new context
@@ -19,7 +19,7 @@ from policyd.tls.handshakes import Context, Refusal, SwitchableContext
 from policyd.tls.issued import SelfSigned
 from policyd.tls.pem import KeyPair, certificates_in, load_pair, validity
 
-# Bytes of one file. All public authorities of a browser take a quarter of this.
+# Bytes of one file. All public CAs of a browser take a quarter of this.
 MAX_BYTES = 1 << 20
 
 
@@ -28,7 +28,7 @@ class PairSource(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -39,7 +39,7 @@ class PairSource(Protocol):
 
 
 class PairFiles:
-    """A pair in two files, such as those of a mounted Secret."""
+    """A pair in two files, such as the files of a mounted Secret."""
 
     def __init__(self, certificate: Path, key: Path) -> None:
         self.files = certificate, key
@@ -79,7 +79,7 @@ def read_file(file: Path, what: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class CertificateReload:
-    """What a reload changed: whether the certificate, and how many authorities were added and
+    """The changes of a reload: whether the certificate, and how many CAs were added and
     removed; and which files could not be used.
     """
 
@@ -126,7 +126,7 @@ class Certificates:
         """Read the files and use them for new connections.
 
         Problems with the files are returned; the previous files then stay in use. A broken
-        authority does not prevent the use of a new certificate, and vice versa.
+        CA does not prevent the use of a new certificate, and vice versa.
         """
         problems: list[str] = []
         pair, valid, authorities = self._pair, self.valid, self._authorities
@@ -162,7 +162,7 @@ class Certificates:
 
     @property
     def pair(self) -> KeyPair | None:
-        """What is served; None before there is a certificate."""
+        """The served certificate; None before there is one."""
         return self._pair
 
     @property
@@ -225,7 +225,7 @@ def _configured(settings: Settings) -> PairSource:
 
 
 def _authorities(file: Path) -> list[bytes]:
-    """The authorities in a file as DER. Raises ConfigError if a context refuses them."""
+    """The CAs in a file as DER. Raises ConfigError if a context refuses them."""
     try:
         found = certificates_in(read_file(file, "client CA"))
         Context(http2=False).require_clients(found)

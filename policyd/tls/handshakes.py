@@ -1,8 +1,8 @@
 """TLS handshakes: contexts that can be replaced under a listener, and why clients were refused.
 
 A listener keeps the one context that it was given: a ``SwitchableContext``. It passes each new
-connection to the current ``Context``, so that a new certificate or authority means a new context
-with its own tickets, sessions and authorities: an SSLContext cannot forget an authority.
+connection to the current ``Context``, so that a new certificate or CA means a new context
+with its own tickets, sessions and CAs: an SSLContext cannot forget a CA.
 """
 
 import ssl
@@ -16,7 +16,7 @@ CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 Refusal = Literal[
     "no_certificate",  # the client presented none
     "expired",  # or not valid yet
-    "unknown_authority",  # not issued by an authority in use
+    "unknown_authority",  # not issued by a CA in use
     "purpose",  # not a client certificate
     "bad_certificate",  # another problem with the client's certificate
     "name",  # valid, but without a name of --client-name
@@ -56,7 +56,7 @@ class SwitchableContext(ssl.SSLContext):
     current: "Context"
 
     def __new__(cls) -> Self:
-        """Without a certificate of its own: no handshake uses it."""
+        """Without its own certificate: no handshake uses it."""
         return super().__new__(cls, ssl.PROTOCOL_TLS_SERVER)
 
     def switch_to(self, context: "Context") -> None:
@@ -73,7 +73,7 @@ class Context(ssl.SSLContext):
 
     ``authorities`` are hashes of the certificates that client certificates are verified against;
     empty if clients need none. ``trusts`` reports whether such a hash is among those in use now.
-    ``names``: those of which a client certificate needs one; empty if it needs none.
+    ``names``: a client certificate needs one of them; empty if it needs none.
     """
 
     authorities: frozenset[bytes]
@@ -94,7 +94,7 @@ class Context(ssl.SSLContext):
         context.set_ciphers(CIPHERS)
         context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
         # HTTP/1.1 if the client has both: an API server would use a single connection of HTTP/2,
-        # which Hypercorn does not ask it to leave when the server stops.
+        # which Hypercorn does not close when the server stops.
         context.set_alpn_protocols(["http/1.1", "h2"] if http2 else ["http/1.1"])
         context.sslobject_class = Handshake
         context.authorities = frozenset()
@@ -104,7 +104,7 @@ class Context(ssl.SSLContext):
         return context
 
     def require_clients(self, authorities: Sequence[bytes]) -> None:
-        """Refuse clients without a certificate of these authorities (DER). Raises SSLError."""
+        """Refuse clients without a certificate of these CAs (DER). Raises SSLError."""
         self.load_verify_locations(cadata=b"".join(authorities))
         self.verify_mode = ssl.CERT_REQUIRED
         self.authorities = frozenset(map(_hash, authorities))
@@ -114,7 +114,7 @@ class Context(ssl.SSLContext):
 
 
 class Handshake(ssl.SSLObject):
-    """The TLS of one connection. ``authority`` is the hash of the authority that verified the
+    """The TLS of one connection. ``authority`` is the hash of the CA that verified the
     client certificate; None without a client certificate, and for a resumed session of TLS 1.2,
     which has no chain.
     """
@@ -144,7 +144,7 @@ class Handshake(ssl.SSLObject):
 
 
 def is_trusted(connection: ssl.SSLObject | None) -> bool:
-    """Whether the authorities in use now would still accept the client."""
+    """Whether the CAs in use now would still accept the client."""
     if not isinstance(connection, Handshake):
         return True
     context = connection.context
@@ -153,7 +153,7 @@ def is_trusted(connection: ssl.SSLObject | None) -> bool:
         return True
     if (
         connection.authority is None
-    ):  # a resumed session: any authority of its context may have verified it
+    ):  # a resumed session: any CA of its context may have verified it
         return all(map(context.trusts, context.authorities))
     return context.trusts(connection.authority)
 
@@ -173,7 +173,7 @@ def _hash(certificate: bytes) -> bytes:
 
 
 def _verified_chain(connection: ssl.SSLObject) -> list[bytes]:
-    """The verified chain as DER; the authority is last. Public API from Python 3.13 on."""
+    """The verified chain as DER; the CA is last. Public API from Python 3.13 on."""
     if hasattr(connection, "get_verified_chain"):
         return list(connection.get_verified_chain())
     inner: Any = connection._sslobj  # type: ignore[attr-defined]

@@ -22,7 +22,7 @@ class IssuingError(PolicydError):
 
 
 class IssuedPairs(NamedTuple):
-    """What was issued; the authority only if it is new."""
+    """The issued certificates and keys; the CA only if it is new."""
 
     authority: KeyPair | None
     leaf: KeyPair | None
@@ -31,7 +31,7 @@ class IssuedPairs(NamedTuple):
 def issue(
     now: float, lifetime: float, names: tuple[str, ...], authority: KeyPair | None
 ) -> IssuedPairs:
-    """Issue a leaf for ``names``, if there are any; by a new authority if none is given. Waits for
+    """Issue a leaf for ``names``, if there are any; by a new CA if none is given. Waits for
     the process. Raises IssuingError.
     """
     signer = None if authority is None else [part.decode() for part in authority]

@@ -1,4 +1,4 @@
-"""Issue certificates: a self-signed one for development, an authority, and leaves of it.
+"""Issue certificates: a self-signed one for development, a CA, and leaves of it.
 
 Imports ``cryptography``, which takes 12 MB that a server needs for a tenth of a second. Run as a
 program it reads an ``Order`` as JSON and prints the issued pairs: the memory ends with the process.
@@ -28,8 +28,8 @@ LOCAL = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to issue at the time ``now``: a leaf for ``names``, if there are any, that lives
-    ``lifetime`` seconds; signed by ``authority`` (certificate and key), or by a new one.
+    """The certificates to issue at the time ``now``: a leaf for ``names``, if there are any, that
+    lives ``lifetime`` seconds; signed by ``authority`` (certificate and key), or by a new one.
     """
 
     now: float
@@ -40,7 +40,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """Certificates and keys; the authority only if it is new."""
+    """Certificates and keys; the CA only if it is new."""
 
     authority: tuple[str, str] | None
     leaf: tuple[str, str] | None
@@ -63,7 +63,7 @@ def issue(order: Order) -> Issued:
 def self_signed(names: Sequence[str] = ()) -> KeyPair:
     """A certificate and key for this host and ``names``, ECDSA P-256, valid for a year.
 
-    It is its own authority: a caBundle with this certificate alone verifies it.
+    It is its own CA: a caBundle with this certificate alone verifies it.
     """
     key = ec.generate_private_key(ec.SECP256R1())
     named = _named("policyd")
@@ -79,7 +79,7 @@ def self_signed(names: Sequence[str] = ()) -> KeyPair:
 
 
 def new_authority(now: float, lifetime: float) -> KeyPair:
-    """An authority. Each has a name of its own, so that clients find the right one in a bundle."""
+    """A CA. Each has its own name, so that clients find the correct one in a bundle."""
     key = ec.generate_private_key(ec.SECP256R1())
     named = _named(f"policyd CA {x509.random_serial_number():040x}"[:40])
     builder = (
@@ -91,8 +91,8 @@ def new_authority(now: float, lifetime: float) -> KeyPair:
 
 
 def new_leaf(authority: KeyPair, names: Sequence[str], now: float, lifetime: float) -> KeyPair:
-    """A serving certificate. It lives at most a tenth (``LIVES``) of the life of the authority, and
-    not longer than the authority: ``controllers/certificates/rotation.py`` relies on both.
+    """A serving certificate. It lives at most a tenth (``LIVES``) of the life of the CA, and
+    not longer than the CA: ``controllers/certificates/rotation.py`` relies on both.
     """
     begins, ends = validity(authority.certificate)
     lifetime = min(lifetime, (ends - begins - BACKDATED) / LIVES, ends - now)

@@ -12,7 +12,7 @@ from policyd.tls.pem import KeyPair, certificates_in, elements
 
 _EXPECTED = "expected a private key as PEM without a password"
 _CONVERT = "convert it with: openssl pkey"
-# What a PEM block with this label is, and what to do.
+# The kind of a PEM block with this label, and the remedy.
 _LABELS = {
     "ENCRYPTED PRIVATE KEY": f"an encrypted key; {_CONVERT} -in FILE",
     "OPENSSH PRIVATE KEY": "an OpenSSH key; convert a copy with: ssh-keygen -p -m PKCS8 -f FILE",
@@ -43,7 +43,7 @@ _SUBJECT_KEY = 5  # of serial, algorithm, issuer, validity, subject, subjectPubl
 
 def mistake_in_key(pair: KeyPair, error: Exception) -> str:
     """Return what is wrong with the key of a pair that OpenSSL refuses with ``error``; empty if the
-    key seems to be right.
+    key seems to be correct.
     """
     mistake = _mistake_in(pair.key)
     if mistake:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 # A certificate is valid from this long before it is issued, for clients whose clock is behind.
 BACKDATED = 300.0
-# An authority lives as long as this many leaves.
+# A CA lives as long as this many leaves.
 LIVES = 10
 
 

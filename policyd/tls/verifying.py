@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from policyd.tls.pem import KeyPair, certificates_in, load_pair
 
-# X509_V_FLAG_NO_CHECK_TIME of OpenSSL: expiry is checked by the caller, with a clock of its own.
+# X509_V_FLAG_NO_CHECK_TIME of OpenSSL: expiry is checked by the caller, with its own clock.
 _NO_CHECK_TIME = 0x200000
 
 
@@ -31,7 +31,7 @@ def refusal(bundle: bytes, pair: KeyPair, names: tuple[str, ...]) -> str:
 
 
 def belong(pair: KeyPair) -> bool:
-    """Whether the key is that of the certificate."""
+    """Whether the key is the certificate's."""
     try:
         _server(pair)
     except (OSError, ValueError):

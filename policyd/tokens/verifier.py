@@ -2,7 +2,7 @@
 
 Kubernetes issues such a token for a ServiceAccount, bound to a webhook configuration
 (pkg/serviceaccount/claims.go). Its claims name the configuration, and the API group about which the
-bearer may ask the webhook (``attestations``). Whether the configuration still exists is not looked
+bearer may call the webhook (``attestations``). Whether the configuration still exists is not looked
 up: a token lives ten minutes at most.
 """
 
@@ -29,7 +29,7 @@ from policyd.tokens.issuer_keys import MAX_NAME_CHARS, KeySet, VerificationKey
 
 
 class VerifiedTokens:
-    """What was found about a token, until it expires; at most ``most`` of them.
+    """The findings about a token, until it expires; at most ``most`` of them.
 
     Only what was verified may be added: a flood of others must not take the place of these.
     """
@@ -85,8 +85,8 @@ BOUND = {
 }
 
 _FORM = re.compile(rb"([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
-# What Kubernetes writes into the header of a token, and external signers may (KEP-740). All else,
-# such as the address of a key (jku, x5u) or an extension (crit), is refused.
+# Fields that Kubernetes writes into the header of a token, and external signers may (KEP-740). All
+# else, such as the address of a key (jku, x5u) or an extension (crit), is refused.
 _HEADER = frozenset(("alg", "kid", "typ"))
 _REQUIRED = ["exp", "iat", "nbf", "sub", "aud", "iss"]
 # Characters of what a token says in an error.
@@ -125,9 +125,10 @@ class TokenVerifier:
     def verify(
         self, token: bytes, webhook: str, path: str, permit: Callable[[], bool] = lambda: True
     ) -> str:
-        """Return the API group about which the bearer of the token may ask ``webhook`` (validate or
-        mutate) at this path; ``*``: all groups. Raises CallerRefused. ``permit`` decides whether
-        another signature may be verified, which takes a thousand times as long as a known token.
+        """Return the API group of which the bearer of the token may send reviews to ``webhook``
+        (validate or mutate) at this path; ``*``: all groups. Raises CallerRefused. ``permit``
+        decides whether another signature may be verified, which takes a thousand times as long as a
+        known token.
         """
         if len(token) > MAX_TOKEN_BYTES:
             raise CallerRefused("malformed", f"the token is longer than {MAX_TOKEN_BYTES} bytes")
@@ -146,7 +147,7 @@ class TokenVerifier:
         return group
 
     def _claims(self, token: bytes, key: VerificationKey) -> dict[str, Any]:
-        """The claims of a token whose signature, times and issuer are right."""
+        """The claims of a token whose signature, times and issuer are valid."""
         try:
             claims: dict[str, Any] = jwt.decode(
                 token,
@@ -253,5 +254,5 @@ def _json(segment: bytes) -> object:
 
 
 def _shown(value: object) -> str:
-    """What a token says, for an error."""
+    """The content of a token, for an error."""
     return bounded(repr(value), _SHOWN_CHARS)

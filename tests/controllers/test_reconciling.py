@@ -1,4 +1,6 @@
-"""Objects are brought in step with what is wanted, whoever else changes them, and at a bounded rate."""
+"""Objects are brought in step with what is wanted, whoever else changes them, and at a bounded
+rate.
+"""
 
 import json
 from io import BytesIO
@@ -165,7 +167,7 @@ def test_who_undoes_every_write_is_repaired_ever_less_often() -> None:
     assert (first["manager"], first["repairs"], last["repairs"]) == (FOREIGN, 1, len(times))
     assert run.reconciler.problem == (
         f"the Thing {HERE} is changed by {FOREIGN} (spec.a) each time that it is written,"
-        " so that is done ever less often"
+        " so it is written less and less often"
     )
     run.until_right(LONGEST_PAUSE_SECONDS * SPREAD[1] + 1)
     assert run.reconciler.problem, "nobody knows yet whether it is over"

@@ -230,7 +230,9 @@ DISABLED: list[tuple[str, Callable[[JSONObject], object]]] = [
 def test_policies_that_somebody_disables_are_soon_enforced_again(
     disable: Callable[[JSONObject], object],
 ) -> None:
-    """Helm and GitOps tools reset what manifests made, which has no webhooks; others change them."""
+    """Helm and GitOps tools reset what manifests made, which has no webhooks; others change
+    them.
+    """
     server = Server(CHECK)
     server.once()
     policies = cast(RegistrationInputs, server.inputs).policies
@@ -245,7 +247,7 @@ def test_policies_that_somebody_disables_are_soon_enforced_again(
         assert not sends_less(found, wanted) or pause <= LONGEST_GONE_SECONDS * SPREAD[1]
         server.now += 1
     assert 200 / LONGEST_GONE_SECONDS / 2 < server.writes["success"] - writes < 100
-    assert "that is done ever less often" in server.registration.problem
+    assert "it is written less and less often" in server.registration.problem
     for _ in range(2):  # no second repair at one moment
         for each in server.stored.objects.values():
             each["webhooks"] = copy.deepcopy(each["webhooks"])

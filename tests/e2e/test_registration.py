@@ -1,4 +1,6 @@
-"""``serve --register`` against a real API server: rules follow policies, one writer, no accidents."""
+"""``serve --register`` against a real API server: rules follow policies, one writer, no
+accidents.
+"""
 
 import base64
 import json
@@ -44,8 +46,8 @@ def own(client: Client, namespace: str) -> Iterator[str]:
 
 @pytest.fixture
 def start(api: Cluster, own: str, tmp_path: Path) -> Iterator[Start]:
-    """``start(*policies, **flags)``: a replica that registers itself; all listen on one port, so only
-    one is called at a time.
+    """``start(*policies, **flags)``: a replica that registers itself; all listen on one port, so
+    only one is called at a time.
     """
     [port] = free_ports(1)
     with ExitStack() as stack:
@@ -371,7 +373,9 @@ def test_who_changes_it_again_and_again_is_named_and_repaired_ever_less_often(
         " (webhooks[validate-fail.policyd.dev].namespaceSelector); it was written again"
     )
     [error] = [each for each in server.lines("registration") if each["level"] == "error"]
-    assert "each time that it is written, so that is done ever less often" in (error["message"])
+    assert (
+        "each time that it is written, so it is written less and less often" in (error["message"])
+    )
     assert server.metric('policyd_registrations_total{result="conflict"}') == len(warnings)
     assert denied(client, config_map("bad", "default"))
 

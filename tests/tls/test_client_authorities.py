@@ -100,7 +100,7 @@ def test_an_authority_that_was_removed_is_trusted_no_longer(
         put(ca, pem(new))
         until(lambda: server.lines("certificate"), "the reload")
         (line,) = server.lines("certificate")
-        assert "0 added, 1 removed; closing 1 connections of removed authorities" in line["message"]
+        assert "0 added, 1 removed; closing 1 connections of removed CAs" in line["message"]
         until(partial(is_closed, gone), "the end of the connection")
         assert once(server, of_old) == 0
         session = gone.sock.session if isinstance(gone.sock, ssl.SSLSocket) else None

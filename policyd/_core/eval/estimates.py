@@ -56,7 +56,7 @@ UNKNOWN = Range(0, MOST)
 
 
 class Operand(NamedTuple):
-    """What is known about an argument: ``known`` is its size, None if that has no bound.
+    """The known facts about an argument: ``known`` is its size, None if that has no bound.
 
     ``kind`` is its type as cel-go spells it, ``number`` its value if it is a literal int.
     ``part`` describes the items of a list.

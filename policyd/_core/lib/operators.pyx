@@ -71,8 +71,8 @@ cdef object add(Activation act, object left, object right):
 
 cdef object concatenate(Activation act, object left, object right):
     cdef Py_ssize_t size = len(right), width = 1
-    # Values are immutable and may be shared. But the sum of a list of Go and another is plain; to
-    # ask whether this is one takes more than to copy it. A list that only the caller holds is none.
+    # Values are immutable and may be shared. But the sum of a list of Go and another is plain; the
+    # check whether this is one costs more than the copy. A list that only the caller holds is none.
     if size == 0:
         if act.typing is None or type(left) is not list or Py_REFCNT(left) == 1:
             return left

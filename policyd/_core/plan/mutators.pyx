@@ -193,7 +193,7 @@ cdef class _Configured:
         return after if before is ABSENT else merge_value(before, after, field.type, self.edits)
 
     cdef object converted(self, str name, object item, str expected):
-        """What a field of a struct becomes in JSON."""
+        """The JSON value of a field of a struct."""
         cdef StructValue alone
         if kind_of(item) is StructValue:
             return inner_of(item, path_of(expected, name), self.sources)

@@ -1,7 +1,7 @@
 """Evaluates one validating policy for one request: validations, messages, audit annotations.
 
 A plan is created once, when the policy is loaded, and is immutable; a run is one call. Outcomes are
-those of k8s.io/apiserver, admission/plugin/policy/validating/validator.go.
+the same as in k8s.io/apiserver, admission/plugin/policy/validating/validator.go.
 """
 
 cimport cython

@@ -73,8 +73,8 @@ def types_explained(
 ) -> list[Problem]:
     """Return the problems of an expression that does not check, with hints.
 
-    Problems that only follow from another one are left out: names that are undeclared because the
-    macro around them is unknown, and operators with an operand that has an error.
+    Problems that only follow from another problem are left out: names that are undeclared because
+    the macro around them is unknown, and operators with an operand that has an error.
     """
     with deep_recursion():
         whole = tree()

@@ -1,10 +1,10 @@
 """Plan programs that record the value of each part of their expression, to explain results.
 Requests are evaluated by programs without it.
 
-Values and costs equal those of the untraced program: constants stay folded (they are not evaluated
-and not recorded; ``TracedExpression.constants`` has their values), a chain of selects is split into
-its steps, and every other node is wrapped. Only the moment at which a chain is charged differs; it
-is visible where a cost limit ends an evaluation.
+Values and costs are the same as in the untraced program: constants stay folded (they are not
+evaluated and not recorded; ``TracedExpression.constants`` has their values), a chain of selects is
+split into its steps, and every other node is wrapped. Only the moment at which a chain is charged
+differs; it is visible where a cost limit ends an evaluation.
 """
 
 from collections.abc import Mapping

@@ -22,7 +22,7 @@ class WrittenFiles:
 
 
 def write(folder: Path, texts: Mapping[Path, str], left: frozenset[str]) -> WrittenFiles:
-    """Write files, by their paths in the directory, and remove those of former exports.
+    """Write files, by their paths in the directory, and remove files of former exports.
 
     ``left``: the names of policies that are not exported this time, whose files stay. Raises
     ConfigError if a file of somebody else is in the way; then nothing has changed.

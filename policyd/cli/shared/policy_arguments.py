@@ -47,7 +47,7 @@ _KNOWN: Mapping[str, tuple[str, str]] = {
         ("p", "policy", "policies"),
         (
             "filename",
-            "-f takes webhook configurations; policyd webhooks render prints those of policies.",
+            "-f takes webhook configurations; policyd webhooks render prints them for policies.",
         ),
     ),
 }

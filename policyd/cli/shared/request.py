@@ -183,7 +183,7 @@ class RequestOptions:
 
     @property
     def namespaces(self) -> NamespaceOptions:
-        """What the options say of every namespace."""
+        """The options about every namespace."""
         return NamespaceOptions(self.namespace_labels, self.namespace_annotations)
 
     @property

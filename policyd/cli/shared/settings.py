@@ -60,7 +60,7 @@ _METAVARS: dict[Callable[[str], Any], str] = {
     option_values.trace_sample: "RATIO|parent",
     versions.supported: "VERSION",
 }
-# What a shell completes as the value of a flag. The value itself is checked where it is read.
+# The completions of a shell for the value of a flag. The value itself is checked where it is read.
 _COMPLETED: dict[Callable[[str], Any], click.Path] = {
     Path: click.Path(),
     option_values.file: click.Path(dir_okay=False),

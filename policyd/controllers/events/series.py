@@ -118,8 +118,8 @@ class EventTable:
                 self.remove(each)
 
     def _makes_room(self, beside: dict[ReportedDenial, EventSeries]) -> bool:
-        """Whether one more has room, after the oldest one is forgotten if need be. What is not
-        written is not forgotten; only one is examined, because a request waits for this.
+        """Whether one more has room, after the oldest one is forgotten if need be. An Event that is
+        not written is not forgotten; only one is examined, because a request waits for this.
         """
         for series, most in ((beside, self.most_in_namespace), (self._series, self.most)):
             if len(series) >= most:

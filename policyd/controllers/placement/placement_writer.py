@@ -77,7 +77,7 @@ class DocumentAim:
 
     @property
     def version(self) -> object:
-        """What is wanted."""
+        """The wanted document."""
         return None if self.removed else self.document
 
     def wanted(self, found: JSONObject | None) -> JSONObject | None:

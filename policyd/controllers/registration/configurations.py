@@ -94,7 +94,7 @@ def made_by_policyd(configuration: JSONObject) -> bool:
 
 
 def as_made(found: JSONObject, wanted: JSONObject) -> JSONObject:
-    """The wanted object, without the label that names the maker if that is another one's.
+    """The wanted object, without the label that names the maker if that is another maker.
 
     Helm fails to upgrade an object if somebody else wrote a label that Helm writes.
     """

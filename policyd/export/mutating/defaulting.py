@@ -40,8 +40,8 @@ def affected_by_defaults(
             if found:
                 yield Reason(
                     shown_path(each.path),
-                    "it runs after a mutation, when the API server has set the defaults of what "
-                    f"that wrote, and may see that of {found[0]}",
+                    "it runs after a mutation, when the API server has set the defaults of new "
+                    f"fields, and may see the default of {found[0]}",
                 )
             written |= _affected(each, schema, translator, version)
 

@@ -126,7 +126,7 @@ class PrometheusRecorder(Recorder):
         self.unauthenticated: dict[str, int] = {}
         # Outcomes of denials that are reported as Events; empty without --events.
         self.events: dict[str, int] = {}
-        # What controllers count, and what they know; None without such a controller.
+        # The counts of controllers, and their state; None without such a controller.
         self.registrations = dict.fromkeys(WRITES, 0)
         self.rotations = {"success": 0, "error": 0}
         self.leads: Callable[[], bool] | None = None

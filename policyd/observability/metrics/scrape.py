@@ -34,9 +34,9 @@ class CacheState(NamedTuple):
 
 
 class ReadState(NamedTuple):
-    """What policies read of one kind: how many objects are kept and the bytes that they take, how
-    many objects have an error instead of a key, the events so far, the seconds since all that was
-    last known to be current, and whether policies can read it.
+    """The objects of one kind that policies read: how many objects are kept and the bytes that they
+    take, how many objects have an error instead of a key, the events so far, the seconds since all
+    that was last known to be current, and whether policies can read it.
     """
 
     objects: int

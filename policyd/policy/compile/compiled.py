@@ -109,7 +109,7 @@ class CompiledPolicy(PlannedPolicy):
 
         ``invoked_once``: one binding without match rules; no params, exemptions, rollout, problem.
         ``direct_validation``: its validation and ``params``, together because they are read for
-        each request, if it is invoked once, has no timeout of its own and does not use the
+        each request, if it is invoked once, has no separate timeout and does not use the
         authorizer; else None.
         ``direct_mutation``: likewise its mutations, if they do not use namespaceObject either.
         """

@@ -144,7 +144,7 @@ def _exempted(
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """What the policies of one load have in common."""
+    """The state that the policies of one load share."""
 
     kinds: KnownKinds
     expressions: RepeatedExpressions

@@ -40,8 +40,8 @@ def _now() -> datetime:
 
 
 class ExemptionInput(NamedTuple):
-    """What exceptions see of a request. ``name`` may be ``unfinished``
-    (``policy/kinds/generated_names.py``). ``labels`` are those of the object that the policy
+    """The view that exceptions have of a request. ``name`` may be ``unfinished``
+    (``policy/kinds/generated_names.py``). ``labels`` are the labels of the object that the policy
     evaluates (None: they cannot be read, and no selector matches). ``is_namespace``: the object is
     a Namespace, whose namespace is its own name.
     """
@@ -88,7 +88,7 @@ class ExemptedObjects:
 
 @dataclass(frozen=True, slots=True)
 class ExemptedUsers:
-    """Who sends a request: one criterion that holds suffices, as one of ``subjects`` does."""
+    """The sender of a request: one criterion that holds suffices, as one of ``subjects`` does."""
 
     users: Test | None = None
     groups: Test | None = None
@@ -249,7 +249,7 @@ class Attachments:
 
 
 def ends_of(sources: Sources) -> tuple[datetime | None, ...]:
-    """Return when each exception expires, if it does: those of Policies and PolicyExceptions."""
+    """Return when each exception expires, if it does: of Policies and PolicyExceptions."""
     found: list[date | None] = []
     for document in sources.documents:
         if isinstance(document.model, Policy):
@@ -271,7 +271,7 @@ def validations_of(policy: object) -> dict[str | int, int]:
 
 
 def label_of(document: Document) -> str:
-    """Return the name of a PolicyException in logs: that of a team begins with its namespace."""
+    """Return the name of a PolicyException in logs: a team's begins with its namespace."""
     return f"{document.confined}/{document.name}" if document.confined else document.name
 
 

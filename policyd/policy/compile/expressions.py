@@ -44,7 +44,7 @@ from policyd.versions import NEWEST, TYPED_VALUES, KubernetesVersion
 
 class Expressions:
     """Compiles the expressions of one document and collects their problems. A ``tracer`` records
-    their evaluations; ``repeated`` are those of other documents too.
+    their evaluations; ``repeated`` are shared with other documents.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class Expressions:
         self, each: PolicyExpression, problems: Sequence[Problem]
     ) -> Sequence[Problem]:
         """Return the problems; without their corrections if the expression does not compile with
-        them and with those of what it has wrong then.
+        them and with the rows of its mistakes then.
         """
         if not any(problem.fix for problem in problems):
             return problems

@@ -47,7 +47,7 @@ _ROOT = ReadFields(frozenset({()}), True)
 
 
 def read_fields(expr: Expr, variables: Mapping[str, ReadFields]) -> ReadFields:
-    """Return what an expression reads; ``variables`` are those of the policy that it can see."""
+    """Return what an expression reads; ``variables`` are the policy's variables that it can see."""
     return _Reader(dict.fromkeys(_OBJECTS, _ROOT), variables).read_all(expr)
 
 
@@ -60,7 +60,7 @@ def read_of(name: str, expr: Expr) -> frozenset[KeyPath]:
 
 
 def _keys(path: _Steps) -> Iterator[str]:
-    """Yield the keys of a path up to the first index; a key that looks like one ends it, too."""
+    """Yield the keys of a path up to the first index; a key that looks like one also ends it."""
     for step in path:
         key = step[1:] if step.startswith(".") else step[1:-1]
         if not step.startswith(".") and key.lstrip("-").isdigit():

@@ -20,7 +20,7 @@ _TEXT_OR_NULL = "write '' in place of null"
 _NO_AUTHORIZER = "undeclared reference to 'authorizer'"
 
 
-# What is written in place of an assignment, by the role of the expression.
+# The field to write in place of an assignment, by the role of the expression.
 _ASSIGNED = {
     "ApplyConfiguration": "Object{spec: Object.spec{FIELD: VALUE}}",
     "JSONPatch": "[JSONPatch{op: 'add', path: '/spec/FIELD', value: VALUE}]",

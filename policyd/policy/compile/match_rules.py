@@ -1,4 +1,4 @@
-"""Compile MatchResources: those of a policy or binding, and those that podControllers derives."""
+"""Compile MatchResources: of a policy or binding, and the ones that podControllers derives."""
 
 from collections.abc import Callable
 

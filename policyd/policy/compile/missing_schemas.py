@@ -1,5 +1,5 @@
 """Report ApplyConfigurations of kinds without a schema when policies load, since every request for
-them would fail. Only kinds that match rules name; overlays have a check of their own.
+them would fail. Only kinds that match rules name; overlays have a separate check.
 """
 
 from collections.abc import Iterable, Iterator

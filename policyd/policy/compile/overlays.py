@@ -155,7 +155,7 @@ def named_resources(
     policy: Policy, kinds: KnownKinds
 ) -> Iterator[tuple[FieldPath, str, str, list[KindSchema] | None]]:
     """Yield the path, group and name of each resource of the match rules, with the schemas of its
-    kind: None if it is known only from requests. Those of controllers count as Pods.
+    kind: None if it is known only from requests. Kinds of controllers count as Pods.
     """
     templates = CONTROLLERS if policy.spec.pod_controllers else {}
     for index, rule in enumerate(policy.spec.match_constraints.resource_rules):

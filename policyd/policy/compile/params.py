@@ -59,7 +59,7 @@ class ParamStore:
             self._kinds[kind] = self.kind_in(kind, namespaced)
 
     def including(self, objects: Iterable[JSONObject]) -> "ParamStore":
-        """Return these params and more, which replace those of the same kind and name."""
+        """Return these params and more, which replace others of the same kind and name."""
         return ParamStore((*self._objects, *objects), self._crds)
 
     def defining(self, crds: Iterable[JSONObject]) -> "ParamStore":

@@ -33,8 +33,8 @@ from policyd.versions import NEWEST, KubernetesVersion
 
 
 class MatchIndex(StrEnum):
-    """Which policies are matched: those of a webhook, or those that take part in a second round of
-    mutations.
+    """Which policies are matched: the ones of a webhook, or the ones that take part in a second
+    round of mutations.
     """
 
     VALIDATE = "validate"
@@ -64,7 +64,7 @@ class CounterRegistry:
 class CompiledPolicySet:
     """An immutable set of compiled policies; ``generation`` is a hash of its sources.
 
-    ``problems`` are all problems of the sources, including those of quarantined policies.
+    ``problems`` are all problems of the sources, including the problems of quarantined policies.
     ``suites`` are the PolicyTest documents, ``exemption_ends`` is when each exception expires
     (None: never), ``version`` is the Kubernetes version whose behavior it follows. ``files`` are
     the classes of documents in each source file (``policy/source/losses.py``). ``objects_known``:

@@ -9,7 +9,7 @@ from policyd.cel.types.types import Type
 from policyd.json_types import JSONObject
 from policyd.policy.model.expressions import ExpressionRole, expressions_of
 
-# What decides the result: the text, its role, whether there are params, and the declared variables.
+# The result depends on the text, its role, whether there are params, and the declared variables.
 _Key = tuple[str, ExpressionRole, bool, int]
 NO_VARIABLES = 0
 

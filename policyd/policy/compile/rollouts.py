@@ -57,7 +57,7 @@ class CompiledRollout:
 
 
 def number_of(policy: str, namespace: str, kind: str, name: str) -> int:
-    """Return the number, 0 to 99, of a namespace in the rollout of a policy, or that of a
+    """Return the number, 0 to 99, of a namespace in the rollout of a policy, or the number of a
     cluster-scoped object (``namespace`` is empty).
 
     It depends on nothing else, so that all replicas agree, and a higher percentage includes what a
@@ -131,7 +131,7 @@ class PolicyRollouts:
 
 
 def rollout_of(policy: Document, documents: list[Document]) -> CompiledRollout | None:
-    """Return the rollout of a policy: its own, or that of a document."""
+    """Return the rollout of a policy: its own, or a document's."""
     model = policy.model
     if isinstance(model, Policy) and model.spec.rollout is not None:
         return compile_rollout(model.spec.rollout)

@@ -1,1 +1,1 @@
-"""Source files in ConfigMaps: those of policies, and those of teams with exceptions."""
+"""Source files in ConfigMaps: policies, and exceptions of teams."""

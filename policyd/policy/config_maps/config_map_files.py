@@ -102,7 +102,7 @@ def bundle_of(
     left: int = MAX_SET_BYTES,
     breathe: Callable[[], None] = full_speed,
 ) -> Bundle:
-    """Return the source files of a ConfigMap: the keys that would be read as files of a folder.
+    """Return the source files of a ConfigMap: the keys that would be read as files of a directory.
 
     ``left``: bytes that it may have beside the other ConfigMaps of the server, decompressed.
     ``breathe`` is called between small pieces of work.

@@ -1,5 +1,5 @@
 """The exceptions of teams: PolicyExceptions in ConfigMaps of their namespaces. Each ConfigMap is
-checked alone, before it is loaded: an error in it keeps out only its own last edit, never that of
+checked alone, before it is loaded: an error in it blocks only its own last edit, never the edit of
 another team, nor a policy. Reads no cluster.
 """
 
@@ -27,10 +27,10 @@ from policyd.versions import NEWEST
 
 # The name of the bundle of all of them.
 EXCEPTIONS = "exceptions"
-# What all ConfigMaps of one namespace may have together. Each node costs every reload, and many
+# Limits for all ConfigMaps of one namespace together. Each node costs every reload, and many
 # cost each request of the namespace, which others wait for. An exception has about 40 nodes.
 LIMITS = SourceLimits(size=256 * 2**10, documents=100, nodes=5_000, aliases=False)
-# Characters of one ConfigMap that are kept at all: those of the limit in base64, with some names.
+# Characters of one ConfigMap that are kept at all: as many as the limit in base64, with some names.
 MAX_STORED = LIMITS.size * 3 // 2
 # Seconds of processor time to read one ConfigMap: the limits allow a tenth of a second.
 MAX_SECONDS = 5.0
@@ -51,7 +51,7 @@ class HeldBack(NamedTuple):
 
 
 class _Size(NamedTuple):
-    """What exceptions cost: see the limits above."""
+    """The cost of exceptions: see the limits above."""
 
     exceptions: int = 0
     nodes: int = 0

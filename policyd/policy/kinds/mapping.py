@@ -4,7 +4,7 @@ that decides it offline, as a RESTMapper does in clients of a cluster.
     mapper = BUILT_IN.with_definitions(crds)
     mapper.of("cert-manager.io/v1", "ClusterIssuer")    # clusterissuers, without a namespace
 
-Kinds of Kubernetes are known, those of CustomResourceDefinitions too. The resource of any other
+Kinds of Kubernetes and of CustomResourceDefinitions are known. The resource of any other
 kind is assumed: its plural is derived from the kind, and it is namespaced.
 """
 
@@ -42,8 +42,8 @@ class ResourceMapping(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DefinedKind:
-    """What a CustomResourceDefinition says about its kind. ``stored`` is the version in which its
-    objects are kept; ``convertible``: they differ only in apiVersion.
+    """The facts of a CustomResourceDefinition about its kind. ``stored`` is the version in which
+    its objects are kept; ``convertible``: they differ only in apiVersion.
     """
 
     resource: str

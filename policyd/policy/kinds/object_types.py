@@ -1,8 +1,8 @@
 """CEL types of Kubernetes objects, from OpenAPI schemas (built-in kinds and CRDs).
 
-The types are those of the values at run time, so they differ from the API server's type checking:
-a date-time is a string, a field named ``a-b`` has no other spelling, a quantity is a string, and
-a value without a type in the schema is dyn.
+The types are the types of the values at run time, so they differ from the API server's type
+checking: a date-time is a string, a field named ``a-b`` has no other spelling, a quantity is a
+string, and a value without a type in the schema is dyn.
 """
 
 import json
@@ -106,7 +106,7 @@ class ObjectTypes:
         return found
 
     def _member(self, struct: Type, name: str) -> tuple[JSONObject, JSONObject | None]:
-        """Return the schema of a struct, and that of its field; None if there is no such field."""
+        """Return the schema of a struct, and its field's; None if there is no such field."""
         schema = self._schemas.get(struct.name)
         return ({}, None) if schema is None else (schema, schema["properties"].get(name))
 

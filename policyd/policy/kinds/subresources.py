@@ -28,9 +28,9 @@ def special_resources(section: str) -> Mapping[tuple[str, str], frozenset[str]]:
     """Return what is special about resources, by group and name, from ``special_resources.json``.
 
     ``statusUpdates``: the fields of metadata that an update of its status does not store; other
-    built-in resources store all, custom resources none. ``operations``: those of resources that are
-    not simply created, updated and deleted; without any no policy or webhook is called, whatever
-    matchPolicy and wildcards are.
+    built-in resources store all, custom resources none. ``operations``: the operations of resources
+    that are not simply created, updated and deleted; without any no policy or webhook is called,
+    whatever matchPolicy and wildcards are.
     """
     table = json.loads(Path(__file__).with_name("special_resources.json").read_bytes())
     rows = ((place.split("/"), names.split()) for place, names in table[section].items())
@@ -39,7 +39,7 @@ def special_resources(section: str) -> Mapping[tuple[str, str], frozenset[str]]:
 
 class Subresource(NamedTuple):
     """A subresource. ``resource`` is empty if many have it; ``kind``: apiVersion and kind of the
-    object, empty if it is that of the resource.
+    object, empty if it is the resource's.
 
     ``stored``: the paths of what is stored (besides metadata); ``dropped``: the fields of metadata
     that are not.

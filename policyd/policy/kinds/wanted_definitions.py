@@ -1,5 +1,5 @@
-"""CustomResourceDefinitions that policies need and no document has: list them, and add those of a
-cluster to the sources. Queries no cluster.
+"""CustomResourceDefinitions that policies need and no document has: list them, and add a
+cluster's to the sources. Queries no cluster.
 """
 
 import hashlib
@@ -73,7 +73,9 @@ def _constraints(document: Document) -> Iterator[MatchResources]:
 
 
 def with_definitions(sources: Sources, crds: Iterable[JSONObject]) -> Sources:
-    """Return the sources with these definitions, except invalid ones and those of documents."""
+    """Return the sources with these definitions, except invalid ones and the ones that documents
+    have.
+    """
     given = {_identity(document.raw) for document in definitions(sources).documents}
     added = [
         _document(slim(crd), len(sources.documents) + index)

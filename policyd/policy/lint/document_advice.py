@@ -79,7 +79,7 @@ def advise(run: LintRun) -> Iterator[Problem]:
 
 
 def _kinds_of_others(document: Document) -> Iterator[tuple[str, str]]:
-    """Yield the kinds of the objects that a policy sees beside that of the request."""
+    """Yield the kinds of the objects that a policy sees beside the request's."""
     policy = document.model
     if isinstance(policy, AnyPolicy) and (kind := policy.spec.param_kind):
         yield kind.api_version, kind.kind

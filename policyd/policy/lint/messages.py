@@ -54,7 +54,7 @@ def _advise(document: Document, known: Resources) -> Iterator[FormProblem]:
 
 def _messages(validations: Sequence[Validation]) -> Iterator[FormProblem]:
     for index, validation in enumerate(validations):
-        # A pattern has a message of its own.
+        # A pattern has its own message.
         if validation.expression and not validation.message and not validation.message_expression:
             yield FormProblem(
                 ("spec", "validations", index),

@@ -58,7 +58,7 @@ class _Writer:
 
 
 class _Written(NamedTuple):
-    """What a policy writes to a place: ``at`` is that place, or one for all items of its lists."""
+    """A write of a policy to a place: ``at`` is that place, or one for all items of its lists."""
 
     by: _Writer
     at: WrittenPlace
@@ -175,8 +175,8 @@ def _parts(resource: str) -> tuple[str, str]:
 
 
 def _by_place(writers: Iterable[_Writer]) -> dict[WrittenPlace, list[_Written]]:
-    """Return what policies write to each place: ``[*]`` has every item. What a policy writes to one
-    item, besides what it writes to all of them, is what counts for that item.
+    """Return the writes of policies to each place: ``[*]`` has every item. The write of a policy to
+    one item counts for that item, besides its writes to all of them.
     """
     fields: dict[WrittenPlace, dict[WrittenPlace, list[_Writer]]] = {}
     for writer in writers:

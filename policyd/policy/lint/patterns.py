@@ -1,7 +1,7 @@
 """Advice on patterns that do not match the schema of their kinds: unknown fields, lists written as
 maps, booleans in place of strings.
 
-Kinds are those of ``type_check``. A pattern with conditions, or one of several, may distinguish
+``type_check`` chooses the kinds. A pattern with conditions, or one of several, may distinguish
 kinds: a mismatch with only some of them is then no mistake.
 """
 

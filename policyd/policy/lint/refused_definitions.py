@@ -1,5 +1,5 @@
 """Advice on CustomResourceDefinitions that are read, and that no API server accepts: another name
-than that of their resource, and a schema where it was in v1beta1.
+than the one of their resource, and a schema where it was in v1beta1.
 """
 
 from collections.abc import Iterator

@@ -48,7 +48,7 @@ def advise_rollouts(run: LintRun) -> Iterator[Problem]:
 
 @dataclass(frozen=True, slots=True)
 class _Effects:
-    """What a policy can do to a request, and which requests it matches."""
+    """The possible effects of a policy on a request, and the requests that it matches."""
 
     denies: bool
     mutates: bool

@@ -16,7 +16,7 @@ from policyd.policy.model.expressions import CONDITION, VALIDATION, PolicyExpres
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import AnyPolicy
 
-# What follows from a condition or validation that is always true or false, and the remedy.
+# The consequence of a condition or validation that is always true or false, and the remedy.
 _CONDITIONS = {
     False: ("never acts", "correct the condition or the resourceRules"),
     True: ("has no effect", "remove the condition, or correct it or the resourceRules"),

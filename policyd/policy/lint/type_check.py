@@ -1,11 +1,11 @@
 """Advice on expressions with type errors for their objects, as in status.typeChecking of the API
 server.
 
-Checked are the kinds that match rules name without wildcards (at most ten), those of subresources,
-and the metadata of all others; and only validations and their messages (with the variables that
-they use), and the expressions of mutations, which the API server does not check; what those write
-is checked by ``mutations``. ``kinds/object_types`` and ``cel/check/objects`` list the differences
-from the API server: expressions that work at run time get no warning.
+Checked are the kinds that match rules name without wildcards (at most ten), the kinds of
+subresources, and the metadata of all others; and only validations and their messages (with the
+variables that they use), and the expressions of mutations, which the API server does not check;
+what those write is checked by ``mutations``. ``kinds/object_types`` and ``cel/check/objects`` list
+the differences from the API server: expressions that work at run time get no warning.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -5,11 +5,11 @@ A field that may be absent needs a guard: ``has(a.b) && a.b …``, ``!has(a.b) |
 ``a.?b.orValue(…)``, ``'x' in m && m['x'] …``, an enclosing condition, an earlier filter. ``guards``
 reads such conditions; this module walks each expression with their results. In CEL the other side
 of ``&&`` and ``||`` absorbs an error, so a guard may be on either side. Paths of JSON Patches need
-guards, too (``mutations/parents``).
+guards as well (``mutations/parents``).
 
 A field that may be null needs ``a.b != null && a.b …``: for CEL it is there.
 
-Fields are those of the kinds that ``type_check`` checks. Only certain errors are reported.
+Fields are the fields of the kinds that ``type_check`` checks. Only certain errors are reported.
 """
 
 from collections.abc import Iterable, Iterator
@@ -113,7 +113,7 @@ class _Walk:
         self._found: list[_Hit] = []
         self._seen: set[tuple[str, Places]] = set()
         self._missing: set[Place] = set()
-        # By id(), as the numbers of nodes are those of one expression.
+        # By id(), as nodes are numbered within one expression.
         self._compared: dict[int, str] = {}  # operands of == null and != null: "!" or ""
         self._used: set[int] = set()  # what must not be null
         self._steps = 0

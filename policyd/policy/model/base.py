@@ -38,7 +38,7 @@ def _go_string(value: object) -> object:
 
 
 GoString = Annotated[str, Before(_go_string, str)]
-# What an absent map is: shared, because nothing changes a model.
+# The value of an absent map: shared, because nothing changes a model.
 NOTHING: dict[str, Any] = {}
 _REQUIRED: Any = object()
 

@@ -22,7 +22,7 @@ from policyd.policy.model.shapes import inner_types
 
 @functools.cache
 def field_docs() -> Mapping[str, Mapping[str, str]]:
-    """Return the lines by model and field; those of kinds of mutation are the kinds' own."""
+    """Return the lines by model and field; lines of kinds of mutation are the kinds' own."""
     found = json.loads(Path(__file__).with_name("field_docs.json").read_bytes())
     found["Mutation"] |= {kind.field: kind.about for kind in KUBERNETES_KINDS}
     found["PolicyMutation"] = {kind.field: kind.about for kind in OWN_KINDS}
@@ -74,7 +74,9 @@ def schema_of_all() -> Schema:
 
 
 def _if_kind(kind: str, api_versions: tuple[str, ...]) -> Schema:
-    """Documents of this kind fit its definition; the API group tells ours from another's."""
+    """Documents of this kind fit its definition; the API group distinguishes ours from
+    another's.
+    """
     schema = {"kind": {"const": kind}, "apiVersion": {"enum": list(api_versions)}}
     return {
         "if": {"required": ["apiVersion", "kind"], "properties": schema},
@@ -83,7 +85,7 @@ def _if_kind(kind: str, api_versions: tuple[str, ...]) -> Schema:
 
 
 def _definitions(kind: str) -> dict[str, Schema]:
-    """Return the schemas of the models in a kind's documents, and last that of the kind."""
+    """Return the schemas of the models in a kind's documents, and last the kind's own."""
     used = _models_below(KINDS[kind][1])
     models = {name: used[name] for name in sorted(used)}
     found = {name: _of_model(model) for name, model in models.items() if name != kind}

@@ -1,4 +1,4 @@
-"""Exceptions: those in a Policy, and PolicyException, a document of its own. Only their fields."""
+"""Exceptions: the ones in a Policy, and PolicyException, a separate document. Only their fields."""
 
 import re
 from datetime import date

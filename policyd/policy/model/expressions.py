@@ -67,8 +67,8 @@ _FIELDS: Mapping[str, tuple[tuple[str, ExpressionRole], ...]] = {
 @dataclass(frozen=True, slots=True)
 class PolicyExpression:
     """One expression. ``path`` is the path of its string; ``start`` is its offset there, for
-    strings of overlays, which may have several. ``name`` is that of the variable, condition …, if
-    any.
+    strings of overlays, which may have several. ``name`` is the name of the variable, condition …,
+    if any.
     """
 
     role: ExpressionRole

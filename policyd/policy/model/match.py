@@ -1,6 +1,6 @@
 """The fields of admissionregistration.k8s.io that VAP, MAP, their bindings and Policy share.
 
-Defaults are those of the API server (kubernetes ``pkg/apis/admissionregistration/v1/defaults.go``).
+Defaults are the API server's (kubernetes ``pkg/apis/admissionregistration/v1/defaults.go``).
 """
 
 from collections.abc import Container, Iterable
@@ -49,7 +49,7 @@ def covers(values: Container[str], wanted: str) -> bool:
 
 
 def covers_resource(patterns: Iterable[str], resource: str, subresource: str = "") -> bool:
-    """Whether ``resources`` of a rule have a resource or subresource; pods/* has pods, too."""
+    """Whether ``resources`` of a rule have a resource or subresource; pods/* also has pods."""
     parts = (each.partition("/") for each in patterns)
     return any(name in ("*", resource) and sub in ("*", subresource) for name, _, sub in parts)
 

@@ -1,4 +1,4 @@
-"""The ``mutations`` of policies: their fields are those of the kinds in ``mutation.KINDS``."""
+"""The ``mutations`` of policies: their fields are the fields of the kinds in ``mutation.KINDS``."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeVar
@@ -51,7 +51,7 @@ class Mutation(Model):
         return KINDS[self.patch_type]
 
     def held(self, kind: MutationKind) -> ExpressionHolder | dict[str, Any] | None:
-        """What the field of a kind holds."""
+        """The value of the field of a kind."""
         found: ExpressionHolder | dict[str, Any] | None = getattr(self, _snake(kind.field), None)
         return found
 

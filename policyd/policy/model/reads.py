@@ -2,7 +2,7 @@
 
 from policyd.policy.model.base import LabelSelector, Model
 
-# Values of ``namespace`` that name none: that of the request, and all.
+# Values of ``namespace`` that name none: the request's, and all.
 SAME, ANY = "same", "any"
 
 

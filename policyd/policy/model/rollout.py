@@ -11,7 +11,7 @@ from policyd.policy.model.shapes import Before, Many
 _MOMENT = (
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$"
 )
-# Up to the seconds, with the separators of RFC 3339; Python accepts other forms of ISO 8601, too.
+# Up to the seconds, with the separators of RFC 3339; Python also accepts other forms of ISO 8601.
 _FORM = "0000-00-00T00:00:00"
 
 
@@ -54,7 +54,7 @@ class RolloutSpec(PolicyRollout):
 
 
 class Rollout(Object):
-    """The rollout of the policies of one name, as a document of its own."""
+    """The rollout of the policies of one name, as a separate document."""
 
     api_version: Literal["policyd.dev/v1"]
     kind: Literal["Rollout"]

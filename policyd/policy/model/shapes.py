@@ -2,7 +2,7 @@
 and every fault is reported, not only the first.
 
 A check appends the faults of a value, and returns the value as a model holds it. The paths of
-faults begin at the value; whoever calls a check prepends the way there.
+faults begin at the value; the caller of a check prepends the path to it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -36,8 +36,8 @@ class ShapeFault:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What is done to a value before it is checked; raises ValueError with what it must be.
-    ``accepts`` is the type that editors are told.
+    """The conversion of a value before it is checked; raises ValueError with what it must be.
+    ``accepts`` is the type that editors show.
     """
 
     convert: Callable[[object], object]

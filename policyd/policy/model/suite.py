@@ -11,7 +11,7 @@ RolloutStage = Literal["over", "staged"]
 
 
 class UserInfo(Model):
-    """Who sends the request."""
+    """The sender of the request."""
 
     username: str = ""
     uid: str = ""
@@ -38,7 +38,7 @@ class GroupVersionResource(Model):
 class SuiteRequest(Model):
     """An AdmissionRequest in short: what is left out follows from the object.
 
-    ``namespaceLabels`` are those of the request's namespace. ``review`` is a whole
+    ``namespaceLabels`` are the labels of the request's namespace. ``review`` is a whole
     AdmissionReview (or its request) instead; the ``…File`` fields name files beside the suite.
     """
 
@@ -78,7 +78,7 @@ Texts = Annotated[Many[str], Before(_one_or_many, str | list[str])]
 
 
 class Expect(Model):
-    """What the answer must be; only the keys given are compared.
+    """The expected answer; only the keys given are compared.
 
     ``message``, ``warnings`` and ``causes`` hold texts of which each must be part of the answer's
     (``[]``: there are none); ``auditAnnotations`` are entries that must be there. Without ``error``
@@ -101,7 +101,7 @@ class Expect(Model):
 class AuthorizerRule(Model):
     """The decision of the ``authorizer`` for the checks that match.
 
-    What is left out fits anything; ``groups`` are those of which the user has one. ``path`` is for
+    A field that is left out fits anything; of ``groups`` the user has at least one. ``path`` is for
     paths of the API server, the fields from ``group`` to ``name`` for resources. A rule with an
     ``error`` allows nothing.
     """
@@ -140,9 +140,10 @@ class SuiteNamespace(Model):
 
 
 class ClusterState(Model):
-    """What policies find in the cluster: params, objects of reads, namespaces and access rules.
+    """The state of the cluster for policies: params, objects of reads, namespaces and access rules.
 
-    Those of a case come before those of its suite, and both before the documents of the policies.
+    The state of a case comes before the state of its suite, and both before the documents of the
+    policies.
     """
 
     params: Many[dict[str, Any]] = ()
@@ -179,9 +180,9 @@ class TableRow(ClusterState):
 class Case(ClusterState):
     """One test, or with a ``table`` one test for each row.
 
-    What was mutated is mutated once more, and that must change nothing; ``idempotent: false`` says
-    that it does. ``defaults`` replaces the suite's. Cases test the goal, as if every rollout were
-    over; with ``rollout: staged`` the rollouts are as configured, and none is over.
+    A mutated object is mutated once more, and that must change nothing; ``idempotent: false`` says
+    that it does. ``defaults`` replaces the suite's. Cases test the end of rollouts, as if every one
+    were over; with ``rollout: staged`` the rollouts are as configured, and none is over.
     """
 
     name: str = ""
@@ -205,9 +206,9 @@ class Case(ClusterState):
 
 
 class PolicyTest(ClusterState, Object):
-    """A suite. ``policies`` are files or folders relative to it; without them the whole set.
+    """A suite. ``policies`` are files or directories relative to it; without them the whole set.
 
-    ``authorizer`` answers what expressions ask of theirs: the first rule that fits decides, and
+    ``authorizer`` answers the checks of expressions: the first rule that fits decides, and
     where none does, it is not allowed. Without it their checks are errors.
 
     The objects of requests get the defaults of the API server, but for whole reviews;

@@ -1,4 +1,4 @@
-"""The tests of a suite: its cases, with each row of a table as a test of its own. Runs none."""
+"""The tests of a suite: its cases, with each row of a table as a separate test. Runs none."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ RIVALS = (("object", "object_file"), ("old_object", "old_object_file"), ("review
 
 @dataclass(frozen=True, slots=True)
 class SuiteCase:
-    """One test. ``path`` is the place of the case or row in the suite; a row's name follows that of
-    its case after a slash. ``states`` are those of the suite, the case and the row. ``staged``: the
-    rollouts are as configured, and not over.
+    """One test. ``path`` is the place of the case or row in the suite; a row's name follows the
+    name of its case after a slash. ``states`` come from the suite, the case and the row.
+    ``staged``: the rollouts are as configured, and not over.
     """
 
     name: str

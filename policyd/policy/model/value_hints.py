@@ -9,7 +9,7 @@ from policyd.pattern.scalar_hints import UNQUOTED, unquoted_hint
 from policyd.policy.model import shapes
 from policyd.policy.model.base import Model, aliases
 
-# What objects hold in which nothing but an expression stands.
+# The objects that contain nothing but an expression.
 EXPRESSIONS = {
     "applyConfiguration": "write expression: 'Object{…}', or in a Policy an Overlay",
     "jsonPatch": "write expression: '[JSONPatch{op: \"add\", path: …, value: …}]'",

@@ -1,4 +1,4 @@
-"""Authorizer rules in a file of their own, with the fields of a suite's ``authorizer``.
+"""Authorizer rules in a separate file, with the fields of a suite's ``authorizer``.
 
 The authorizer that applies them is in a higher package.
 """

@@ -45,7 +45,9 @@ FIXTURE = SourceLimits(size=16 * 2**20, documents=10_000, nodes=500_000)
 
 
 class OverBudget(Exception):
-    """The sources exceed a limit; ``line`` and ``column`` are those of their text, from 1, or 0."""
+    """The sources exceed a limit; ``line`` and ``column`` are positions in their text, from 1, or
+    0.
+    """
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -55,7 +57,7 @@ class OverBudget(Exception):
 
 @dataclass(eq=False, repr=False)
 class SourceBudget:
-    """What is left for one set of sources. All methods raise OverBudget above a limit.
+    """The budget that is left for one set of sources. All methods raise OverBudget above a limit.
 
     ``seconds`` are of processor time of the thread: a busy machine must not refuse what an idle one
     accepts. Without them only the other limits end the work, which is linear in what they count: a

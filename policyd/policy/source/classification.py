@@ -5,9 +5,9 @@ from typing import NamedTuple
 from policyd.json_types import object_in
 from policyd.policy.source.loaded_documents import Document
 
-# What the APIs of reports accept, the worst first.
+# Values that the APIs of reports accept, the worst first.
 SEVERITIES = ("critical", "high", "medium", "low", "info")
-# Those of policyd, and those of Kyverno, which policies of Kubernetes often have.
+# policyd's annotations, and Kyverno's, which policies of Kubernetes often have.
 _PREFIXES = ("policyd.dev", "policies.kyverno.io")
 
 
@@ -26,7 +26,7 @@ def classification_of(document: Document) -> Classification:
 
 
 def description_of(document: Document) -> str:
-    """Return the description of a policy: its own, or that of its annotations."""
+    """Return the description of a policy: its own, or the one in its annotations."""
     own = document.spec.get("description")
     return str(own or "").strip() or _annotation(document, "description")
 

@@ -39,9 +39,10 @@ class FileTooLarge(ValueError):
 class SourceFile:
     """A file that was read: its display name, real path and bytes.
 
-    ``root`` is the real path of the given folder, or of the folder of the given file. ``beside``
-    are the bytes of all files of its folder by name, if that folder is not on a disk. ``confined``
-    is the namespace of a team: the file may hold PolicyExceptions, for that namespace only.
+    ``root`` is the real path of the given directory, or of the directory of the given file.
+    ``beside`` are the bytes of all files of its directory by name, if that directory is not on a
+    disk. ``confined`` is the namespace of a team: the file may hold PolicyExceptions, for that
+    namespace only.
     """
 
     name: str
@@ -54,11 +55,12 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Bundle:
-    """Source files that were read already and change together, such as those of one ConfigMap.
+    """Source files that were read already and change together, such as the files of one ConfigMap.
 
     ``name`` is unique among the bundles of a server (``configmap/NAME``); ``version`` is the
     resourceVersion of the object that it was read from, ``created`` its creationTimestamp.
-    ``names`` are those of all its files, also of those that cannot be read or hold no documents.
+    ``names`` are the names of all its files, also of files that cannot be read or hold no
+    documents.
     """
 
     name: str
@@ -214,7 +216,7 @@ def without_packing(name: str) -> str:
 
 
 def captures_in(folder: Path) -> list[Path]:
-    """Return the files with recorded reviews below a folder."""
+    """Return the files with recorded reviews below a directory."""
     return sorted(each for each in folder.rglob("*") if is_capture(each.name) and each.is_file())
 
 

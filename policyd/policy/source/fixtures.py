@@ -1,5 +1,5 @@
-"""Check that the files of a suite are in its folder or in the source folder of policies that
-contains it, and read those of a folder that is not on a disk.
+"""Check that the files of a suite are in its directory or in the source directory of policies that
+contains it, and read the files of a directory that is not on a disk.
 
 The author of a suite may lack access to files that policyd can read, such as its TLS key.
 """
@@ -20,8 +20,8 @@ class Outside(ValueError):
 def inside(suite: Document, name: str) -> Path:
     """Return the real path of a file that a suite names.
 
-    Links are followed (a ConfigMap's files are links into ``..data``), but not out of the folders.
-    A suite of a folder that is not on a disk may name files of that folder only.
+    Links are followed (a ConfigMap's files are links into ``..data``), but not out of the
+    directories. A suite of a directory that is not on a disk may name files of that directory only.
     """
     folder = Path(suite.file).parent
     if suite.beside is not None:
@@ -40,13 +40,13 @@ def inside(suite: Document, name: str) -> Path:
 
 
 def is_beside(suite: Document, name: str) -> bool:
-    """Whether a suite of a folder that is not on a disk names a file of that folder, or ``.``."""
+    """Whether a suite of a directory not on a disk names a file of that directory, or ``.``."""
     key = posixpath.normpath(name)
     return key == "." or key in (suite.beside or {})
 
 
 def read_beside(suite: Document, name: str) -> bytes:
-    """Return the content of a file in the folder of a suite, which is not on a disk; raises
+    """Return the content of a file in the directory of a suite, which is not on a disk; raises
     OSError, EOFError, zlib.error and ValueError.
     """
     key = inside(suite, name).name

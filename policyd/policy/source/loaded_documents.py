@@ -24,9 +24,10 @@ class Document:
 
     ``model`` is None for parameters and for policies with ``problems``; ``raw`` is always the plain
     value. ``index`` is the document's number in its file, from 0. ``root`` is the real path of the
-    source folder that contains the file; empty for a document given as a string. ``beside`` are
-    the bytes of all files of its folder by name, if that folder is not on a disk. ``confined`` is
-    the namespace that it was read from, and is about; empty if it is about all of them.
+    source directory that contains the file; empty for a document given as a string. ``beside`` are
+    the bytes of all files of its directory by name, if that directory is not on a disk.
+    ``confined`` is the namespace that it was read from, and is about; empty if it is about all of
+    them.
     """
 
     kind: str
@@ -141,7 +142,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """All loaded documents. ``problems`` are those of files and of all documents; ``version`` is
+    """All loaded documents. ``problems`` are about files and all documents; ``version`` is
     the Kubernetes version that the policies are written for; ``unused`` are the documents that are
     left out because another source has a policy of that name.
     """

@@ -87,7 +87,7 @@ def load_files(
     version: KubernetesVersion,
     budget: SourceBudget | None = None,
 ) -> Sources:
-    """Load the documents of files that were read; ``problems`` are those of reading them."""
+    """Load the documents of files that were read; ``problems`` occurred while reading them."""
     return _load([*files], [*problems], version, budget=budget)
 
 
@@ -224,7 +224,7 @@ def _fixtures(by_file: dict[str, tuple[list[Document], list[Problem]]]) -> Itera
 
 
 def named_policies(suite: Document) -> list[Path] | None:
-    """Return the files and folders of a suite's ``policies``; None: it tests the whole set."""
+    """Return the files and directories of a suite's ``policies``; None: it tests the whole set."""
     if not isinstance(suite.model, PolicyTest) or suite.model.policies is None:
         return None
     folder = Path(suite.file).parent

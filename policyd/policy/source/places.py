@@ -89,8 +89,8 @@ class Origin:
         name or ``-``. If the text has no such field, of its nearest parent. 0 and 0 if there is no
         text.
 
-        What an alias or a merge stands for has the place where it is written. An alias itself has
-        the place of its name; without one, that of its list.
+        The value of an alias or a merge has the place where it is written. An alias itself has
+        the place of its name; without one, its list's.
         """
         if self.chunk.line == NO_TEXT:
             return 0, 0
@@ -331,6 +331,6 @@ def _start(node: yaml.Node, chunk: Chunk) -> tuple[int, int]:
 
 
 def _block_indent(lines: tuple[str, ...]) -> int:
-    """Return the indentation of a block scalar: that of its first non-blank line."""
+    """Return the indentation of a block scalar: its first non-blank line's."""
     first = next((each for each in lines if each.strip()), "")
     return len(first) - len(first.lstrip(" "))

@@ -236,7 +236,7 @@ def _documents(
 
 
 def _is_project(file: str, value: Any) -> bool:
-    """Whether this is the project file, which lies in a folder that may be read as a whole."""
+    """Whether this is the project file, which lies in a directory that may be read as a whole."""
     named = PurePath(file).name == PROJECT_FILE
     return named and isinstance(value, dict) and not {"apiVersion", "kind"} & value.keys()
 

@@ -58,7 +58,7 @@ _RESOLVABLE = frozenset({STR, BOOL, INT, FLOAT, NULL, TIMESTAMP})
 class YamlError(Exception):
     """The text is not YAML that converts to JSON; ``line`` and ``column`` count from 1.
 
-    ``explanation`` says in plain words what is wrong; its lines are those of the text.
+    ``explanation`` says in plain words what is wrong; its lines are lines of the text.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class _FlatComposer(_Composer):
 
 def _is_flat(text: str, budget: SourceBudget) -> bool:
     """Whether a text has too few indicators to exceed the limit on depth, of which each list and
-    each mapping has one of its own, and too few characters to exceed that on nodes.
+    each mapping has its own, and too few characters to exceed that on nodes.
     """
     small = 2 * len(text) <= min(budget.nodes_left, _SMALL)
     return small and sum([text.count(each) for each in ":-[{?"]) < MAX_DEPTH - 1
@@ -124,7 +124,7 @@ def _is_flat(text: str, budget: SourceBudget) -> bool:
 
 def compose(text: str, budget: SourceBudget | None = None) -> list[yaml.Node]:
     """Return the root nodes of the documents in ``text``; raises ``YamlError`` and ``OverBudget``.
-    What is returned is not charged: that is the size of what is constructed.
+    The returned nodes are not charged: their size is charged when values are constructed.
     """
     budget = budget or SourceBudget()
     roots: list[yaml.Node] = []
@@ -181,7 +181,7 @@ def construct(root: yaml.Node, budget: SourceBudget | None = None) -> Any:
 
 
 def _placed(node: yaml.Node | None, charge: Callable[[], None]) -> None:
-    """Charge the budget; if that is exceeded, the place is that of the node."""
+    """Charge the budget; if that is exceeded, the place is the node's."""
     try:
         charge()
     except OverBudget as error:

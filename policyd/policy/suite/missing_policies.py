@@ -13,7 +13,7 @@ from policyd.policy.source.loader import named_policies
 
 
 def missing_policies(suite: Document) -> Iterator[Problem]:
-    """Yield a problem for each file or folder that is not there, with its place in the suite."""
+    """Yield a problem for each file or directory that is not there, with its place in the suite."""
     for index, path in enumerate(named_policies(suite) or ()):
         name = suite.raw["policies"][index]
         there = _exists(path) if suite.beside is None else is_beside(suite, name)
@@ -35,7 +35,7 @@ def _exists(path: Path) -> bool:
 
 
 def nearest_file(suite: Document, path: Path) -> str:
-    """Return the nearest name in the folder, or what names are relative to."""
+    """Return the nearest name in the directory, or what names are relative to."""
     names = sorted(suite.beside or ())
     if suite.beside is None:
         with suppress(OSError, ValueError):

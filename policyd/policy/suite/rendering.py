@@ -9,7 +9,7 @@ from policyd.policy.source.yaml_edit.values import Style
 from policyd.policy.source.yaml_nodes import STR, scalar
 
 WIDTH = 100
-# What a string without quotes may consist of, in a flow mapping too.
+# Characters of a string without quotes, also in a flow mapping.
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-./()=+@'$<>;:")
 _FIRST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 

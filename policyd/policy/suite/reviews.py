@@ -15,7 +15,7 @@ from policyd.policy.kinds.mapping import BUILT_IN, UNDEFINED, ResourceMapper
 from policyd.policy.kinds.subresources import SUBRESOURCE_OF_KIND
 
 UID = "00000000-0000-0000-0000-706f6c696379"
-# Who sends a request, unless somebody is named. The API server adds the group to every user that it
+# The sender of a request, unless one is named. The API server adds the group to every user that it
 # authenticates.
 DEFAULT_USER = "policyd"
 DEFAULT_GROUPS = ("system:authenticated",)
@@ -120,9 +120,9 @@ def is_namespaced(
 
 
 def resource_of(text: str, api_version: str, kind: str, mapper: ResourceMapper) -> JSONObject:
-    """Parse ``pods``, ``v1/pods`` or ``apps/v1/deployments``. Without a version it is that of the
-    object; of a subresource, which has another group than its resource, the one that is known.
-    Raises ValueError.
+    """Parse ``pods``, ``v1/pods`` or ``apps/v1/deployments``. Without a version it is the version
+    of the object; of a subresource, which has another group than its resource, the one that is
+    known. Raises ValueError.
     """
     *home, name = text.split("/")
     if not name or not all(home) or len(home) >= _PARTS:
@@ -146,7 +146,7 @@ def resource_of(text: str, api_version: str, kind: str, mapper: ResourceMapper) 
 
 
 def _meant(name: str, api_version: str, mapper: ResourceMapper) -> str:
-    """Return the known resource, with its version, that is meant by a name, such as that of a kind;
+    """Return the known resource, with its version, that is meant by a name, such as a kind's;
     empty if none.
     """
     texts = ["/".join(filter(None, each[:3])) for each in mapper.guessed(name)]
@@ -154,7 +154,7 @@ def _meant(name: str, api_version: str, mapper: ResourceMapper) -> str:
 
 
 class Assumption(NamedTuple):
-    """What requests for objects of a kind only assume, and what to do about it."""
+    """The assumptions of requests for objects of a kind, and the remedy."""
 
     text: str
     hint: str

@@ -27,8 +27,8 @@ from policyd.policy.suite.expectations import CaseAnswer, Mismatch, compare, sam
 from policyd.policy.suite.reviews import Assumption, assumption, namespace
 from policyd.policy.suite.state import NO_STATE, CaseState, state_of
 
-# What gets the API server's defaults: the manifests of which a review is built and what mutations
-# change of them; only what mutations change; or nothing.
+# The values that get the API server's defaults: the manifests of which a review is built and what
+# mutations change of them; only what mutations change; or nothing.
 Completed = Literal["manifests", "changes", ""]
 # -> the combined answer of the webhooks, called in order.
 Admit = Callable[[JSONObject, tuple[Webhook, ...], Completed], CaseAnswer]

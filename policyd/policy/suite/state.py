@@ -15,10 +15,10 @@ from policyd.policy.suite.reviews import namespace
 
 @dataclass(frozen=True, slots=True)
 class CaseState:
-    """Objects that replace those of the policies' documents with the same kind and name, for one
-    case: ``objects`` are those of its params and reads. ``authorizer`` replaces the rules of the
-    suite; None: it does not. ``staged``: rollouts are as configured and not over; else all of them
-    are. ``defaults``: the objects get those of the API server.
+    """Objects that replace objects of the policies' documents with the same kind and name, for one
+    case: ``objects`` are its params and the objects of its reads. ``authorizer`` replaces the rules
+    of the suite; None: it does not. ``staged``: rollouts are as configured and not over; else all
+    of them are. ``defaults``: the objects get the API server's.
     """
 
     objects: tuple[JSONObject, ...] = ()
@@ -32,7 +32,7 @@ NO_STATE = CaseState()
 
 
 def state_of(suite: Document, case: SuiteCase, *, defaults: bool) -> CaseState:
-    """Return the state for a case; its ``states`` are those of the suite, the case and the row. The
+    """Return the state for a case; its ``states`` come from the suite, the case and the row. The
     last one wins. Without ``defaults`` the objects get none. Raises CaseError, and OSError for a
     paramsFile or readsFile that cannot be read.
     """

@@ -49,7 +49,7 @@ class KeyFile(KeySource):
             raise ValueError(f"{self._file}: {error}") from None
 
 
-# Seconds between two reads at least, whoever asks for keys that do not exist.
+# Seconds between two reads at least, even if clients name keys that do not exist.
 PAUSE_SECONDS = 2.0
 # How long a request waits for a new key: for a pause and an answer.
 WAIT_SECONDS = 5.0

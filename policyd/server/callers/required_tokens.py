@@ -62,7 +62,7 @@ class RequiredTokens(CallerCheck):
         self._refused = recorder.unauthenticated = dict.fromkeys(CAUSES, 0)
 
     def check(self, headers: Sequence[Header], webhook: Webhook, path: str, address: str) -> str:
-        """Return the API group about which the client may ask. Raises CallerRefused."""
+        """Return the API group of which the client may send reviews. Raises CallerRefused."""
         given = [value for name, value in headers if name == _AUTHORIZATION]
         if len(given) != 1:
             found = "two of them" if given else "none"

@@ -100,11 +100,11 @@ class ClusterControllers(ClusterView):
         every = (self._configurations, self.connection.lease, documents, self._placed, *told)
         self.controllers: Sequence[Controller] = [each for each in every if each is not None]
 
-    # What they know.
+    # Their knowledge.
 
     @property
     def reached(self) -> Mapping[tuple[str, str], Reached]:
-        """What reaches the policies, by their kind and name; empty if it is not known."""
+        """The callers of the policies, by their kind and name; empty if it is not known."""
         return self._reach.reached
 
     @property
@@ -122,7 +122,7 @@ class ClusterControllers(ClusterView):
         """Start all controllers on the running loop; they end after ``stop`` is set."""
         loop = asyncio.get_running_loop()
         if self._events is not None:
-            # Not until ``stop``: requests are denied while the server drains, too.
+            # Not until ``stop``: requests are also denied while the server drains.
             writing = self._kept(self._events.name, self._events.run, self._ended)
             self._writing = loop.create_task(writing, name="events")
         loops: dict[str, _Run] = {each.name: each.run for each in self.controllers}
@@ -205,7 +205,7 @@ class ClusterControllers(ClusterView):
         )
 
     def _placed_policies(self) -> PlacedPolicies | None:
-        """What the API server enforces itself, as this server follows it."""
+        """The policies that the API server enforces itself, as this server follows them."""
         if not self.settings.in_tree:
             return None
         placed = PlacedPolicies(
@@ -279,7 +279,7 @@ class ClusterControllers(ClusterView):
             timeout=min(max(math.ceil(settings.timeout), SHORTEST_TIMEOUT), LONGEST_TIMEOUT),
         )
 
-    # What they ask for.
+    # Their requests.
 
     def _with_sources(self) -> tuple[CompiledPolicySet, Sources] | None:
         """The policies in use, and the sources from which they can be exported."""
@@ -299,7 +299,7 @@ class ClusterControllers(ClusterView):
         return self._registration.wanted
 
     def _inputs(self) -> RegistrationInputs | str:
-        """What to register, or why it is not to be registered now."""
+        """The webhooks to register, or the reason not to register now."""
         if not self.lifecycle.listening or self.lifecycle.draining:
             return "the server does not listen"
         if self.store.unready:
@@ -311,7 +311,7 @@ class ClusterControllers(ClusterView):
             bundle = self._managed.bundle
         elif self._mounted is not None:
             bundle = self._mounted.bundle(pair)
-        else:  # a self-signed certificate is its own authority
+        else:  # a self-signed certificate is its own CA
             bundle = pair.certificate
         policies, left_out = self.store.current, frozenset[PolicyPart]()
         if self._placed is not None:

@@ -1,6 +1,6 @@
 """Lists of a cluster that are followed while they are wanted, with one name in metrics and log.
 
-What is followed, and for what, belongs to the callers.
+The callers decide what is followed, and why.
 """
 
 import asyncio
@@ -122,7 +122,7 @@ class FollowedLists(Generic[Wanted]):
 
     @property
     def state(self) -> CacheState:
-        """What metrics show: the oldest state of a list in use, and the objects of all."""
+        """The state in metrics: the oldest state of a list in use, and the objects of all."""
         used = [each for each in self._reflectors() if not (each.refused or each.gone)]
         staleness = max((each.staleness for each in used), default=0.0)
         return CacheState(staleness, sum(len(each.objects) for each in used))

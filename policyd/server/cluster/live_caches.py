@@ -40,8 +40,8 @@ KIND_SECONDS = (1.0, 5.0)
 
 
 class LiveCaches:
-    """The caches of one server. ``lookups`` is the LookupClient that reads them, and asks
-    ``client`` for what they do not have.
+    """The caches of one server. ``lookups`` is the LookupClient that reads them, and requests
+    from ``client`` what they do not have.
     """
 
     def __init__(
@@ -86,12 +86,12 @@ class LiveCaches:
                     await asyncio.sleep(PREPARED_SECONDS)
 
     def waiting(self) -> list[str]:
-        """What readiness waits for."""
+        """The lists that readiness waits for."""
         lists = (self.namespaces, self.params, self.reads)
         return [f"waiting for the first list of {each.name}" for each in lists if each.waiting]
 
     def states(self) -> Mapping[str, CacheState]:
-        """What metrics show of each cache."""
+        """The state of each cache, for metrics."""
         return {
             "namespaces": self.namespaces.state,
             "params": self.params.state,

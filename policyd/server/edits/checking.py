@@ -1,5 +1,5 @@
 """Checks an edit of policies before it is stored: builds the set as it would be, compiles it and
-runs its suites, and finds the problems that the edit adds. Runs in a process of its own.
+runs its suites, and finds the problems that the edit adds. Runs in a separate process.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,7 +42,7 @@ def check(edit: PolicyEdit, fetch: Fetch | None, breathe: Breathe) -> EditFindin
 
 
 def _reads(policies: CompiledPolicySet, name: str = "") -> frozenset[tuple[str, str, str, str]]:
-    """Return what policies read of the cluster; those of the source ``name``, or all."""
+    """Return what policies read of the cluster; of the source ``name``, or all."""
     return frozenset(
         (policy.name, read.api_version, read.kind, read.place)
         for policy in policies.policies
@@ -87,7 +87,7 @@ class _Sets:
 def _with(
     others: Mapping[str, Bundle], config_map: Mapping[str, object] | None, breathe: Breathe
 ) -> list[Bundle]:
-    """Return the bundles with that of a ConfigMap, in the order in which they are loaded."""
+    """Return the bundles with a ConfigMap's, in the order in which they are loaded."""
     found = {**others}
     if config_map is not None:
         left = MAX_SET_BYTES - sum(each.size for name, each in found.items() if name != FILES)
@@ -133,5 +133,5 @@ def _in_use(edit: PolicyEdit) -> InUse:
 
 
 def is_in(folder: str, file: str) -> bool:
-    """Whether a file is directly in a folder; none is in the empty one."""
+    """Whether a file is directly in a directory; none is in the empty one."""
     return bool(folder) and file.rpartition("/")[0] == folder.rstrip("/")

@@ -29,7 +29,7 @@ from policyd.server.edits.model import TooLate, line, read
 # Address space beside the data: libraries, stacks, and what an allocator reserves.
 ADDRESSES = 512 * 2**20
 DESCRIPTORS = 64
-# What the kernel is to kill first if the Pod runs out of memory.
+# The kernel is to kill this process first if the Pod runs out of memory.
 _FIRST = "1000"
 # Requests come first: where there is one processor, this process gets a quarter of its time.
 NICE = 5
@@ -38,7 +38,7 @@ _NO_MEMORY = line({"failed": "MemoryError", "trace": ""})
 
 
 def confine(memory: int, seconds: float) -> None:
-    """Limit what this process may take, for good."""
+    """Limit the resources of this process permanently."""
     most = {
         resource.RLIMIT_DATA: memory,
         resource.RLIMIT_AS: memory + ADDRESSES,

@@ -1,8 +1,8 @@
-"""Answers reviews of ConfigMaps with policies: an edit that adds an error is denied with all of
-its own, and one that adds reads which its author may not list. It checks one edit at a time, each
-in a process of its own. It admits what it had no time or means to check, for the reload itself
-protects the set in use; and denies what broke the check, for that could break every server that
-loads it, or what may add reads, which no reload checks.
+"""Answers reviews of ConfigMaps with policies: an edit that adds an error is denied with all
+of them, and one that adds reads which its author may not list. It checks one edit at a time, each
+in a separate process. It admits edits that it had no time or means to check, for the reload itself
+protects the set in use; and denies an edit that broke the check, for that could break every server
+that loads it, or what may add reads, which no reload checks.
 """
 
 import asyncio
@@ -30,14 +30,14 @@ from policyd.server.edits.model import EditFindings, PolicyEdit, TooLate
 from policyd.server.edits.process import Broken, NotStarted
 from policyd.server.edits.showing import MAX_WARNING, MAX_WARNINGS
 
-# Edits that wait for another one; beyond that the API server is told to try again.
+# Edits that wait for another edit; beyond that the API server retries later.
 MAX_WAITING = 8
 # Lines about edits in so many seconds.
 LOG_LINES, LOG_SECONDS = 120, 60.0
 MAX_UID = 64
 # The label of mounted ConfigMaps, which no flag selects.
 MOUNTED = "policyd.dev/policies=true"
-# What deletes everything in a namespace that is deleted.
+# The user that deletes everything in a namespace that is deleted.
 _CLEANER = "system:serviceaccount:kube-system:namespace-controller"
 _MAY_LEND = "; it may add reads, whose objects its author has to be allowed to list: try again"
 # The status of what may be tried again.
@@ -58,7 +58,7 @@ def edit_selector(settings: Settings) -> str:
 
 @dataclass(eq=False, repr=False)
 class EditGate(ReviewEvaluator):
-    """Checks the edits that reach one server: those of ConfigMaps of its own namespace. ``count``
+    """Checks the edits that reach one server: of ConfigMaps in its own namespace. ``count``
     counts results: accepted, refused, error. ``access`` says what the author of an edit may list;
     None: policyd reads nothing of a cluster.
     """

@@ -1,5 +1,5 @@
 """The sources of a server before and after an edit of a ConfigMap: of one that it watches, or of
-one that is mounted as a folder of -p. Checks nothing.
+one that is mounted as a directory of -p. Checks nothing.
 
 A client may claim anything. So what a ConfigMap held before comes from the API server, or from the
 mounted files, never from the request.
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from policyd.controllers.config_maps import PolicyConfigMaps
 
 
-# What a compressed file may become, as a multiple of its size.
+# The largest decompressed size of a file, as a multiple of its size.
 _RATIO = 10
 
 
 class Submitted(NamedTuple):
-    """What a request says. ``old`` is the whole object before the edit, None for a CREATE;
+    """The content of a request. ``old`` is the whole object before the edit, None for a CREATE;
     ``reads_old``: whether it has the labels. ``new`` is None if policyd will not read it.
     """
 
@@ -119,11 +119,13 @@ class WatchedEdits(EditFinder):
 
 class MountedEdits(EditFinder):
     """Edits of ConfigMaps that are mounted below the files and directories of -p: their keys are
-    the files of a folder.
+    the files of a directory.
     """
 
     async def find(self, submitted: Submitted) -> PolicyEdit | None:
-        """Return the sources before and after the edit; None if no folder has the old content."""
+        """Return the sources before and after the edit; None if no directory has the old
+        content.
+        """
         return await asyncio.to_thread(self._mounted, submitted)
 
     def _mounted(self, submitted: Submitted) -> PolicyEdit | None:
@@ -132,7 +134,7 @@ class MountedEdits(EditFinder):
         return None if folder is None else self._edit(submitted, old, folder=folder)
 
     def _folder_of(self, config_map: JSONObject) -> str | None:
-        """Return the folder whose files are the keys of a ConfigMap."""
+        """Return the directory whose files are the keys of a ConfigMap."""
         stored, problems = contents(config_map)
         visible = {key: data for key, data in stored.items() if not key.startswith(".")}
         if problems or not visible:
@@ -147,7 +149,7 @@ class MountedEdits(EditFinder):
 
 
 def _holds(folder: str, stored: dict[str, bytes]) -> bool:
-    """Whether the files of a folder have this content."""
+    """Whether the files of a directory have this content."""
     for name, data in stored.items():
         try:
             with open_regular(f"{folder}/{name}") as file:

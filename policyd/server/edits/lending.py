@@ -1,6 +1,6 @@
 """Whether the author of an edit may list what its policies newly read. policyd lends nobody its
-permissions: else whoever may edit policies could see by their messages what only policyd may see.
-The rule is that of Kubernetes for a paramKind
+permissions: else editors of policies could see by their messages what only policyd may read.
+The rule is the one of Kubernetes for a paramKind
 (pkg/registry/admissionregistration/validatingadmissionpolicy/authz.go): of a kind that is not
 served, all resources of its group.
 """
@@ -20,7 +20,7 @@ MOST = 32
 
 
 class AccessClient(Protocol):
-    """What is asked of a cluster; raises nothing."""
+    """The requests to a cluster; raises nothing."""
 
     async def may(self, attributes: Attributes) -> AccessDecision | Failure: ...
     async def kind(self, question: KindOf) -> tuple[Served, ...] | Failure: ...

@@ -1,4 +1,4 @@
-"""The memory that a Pod has left: that of its control group, of either version."""
+"""The memory that a Pod has left: its control group's, of either version."""
 
 from collections.abc import Iterator
 from pathlib import Path

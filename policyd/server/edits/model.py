@@ -19,7 +19,7 @@ class TooLate(Exception):
 @dataclass(frozen=True, slots=True)
 class InUse:
     """How many policies are in use, and the classes of documents in their files, for ``losses``;
-    ``size`` is that of their sources in bytes.
+    ``size`` is the size of their sources in bytes.
     """
 
     policies: Sequence[None]
@@ -34,8 +34,8 @@ class PolicyEdit:
     """An edit of a ConfigMap: ``old`` and ``new`` content, None if policyd does not read that one,
     each in the form of ``flat``. Beside it there are other ConfigMaps, the files of ``paths``, and
     files that were read already. ``folder``: the one below ``paths`` that the old content is
-    mounted as; empty if it is not mounted. ``definitions``: whether to ask for those of custom
-    resources.
+    mounted as; empty if it is not mounted. ``definitions``: whether to request definitions of
+    custom resources.
     """
 
     name: str
@@ -54,11 +54,11 @@ READ_FIELDS = 4
 
 @dataclass(frozen=True, slots=True)
 class EditFindings:
-    """What an edit adds. ``errors`` is the number of errors, ``elsewhere`` of those in sources that
-    are not the ConfigMap; ``shown`` are the others as people read them, ``places`` those of all for
-    the log, both bounded; ``advice`` are warnings. ``reads`` are the objects that its policies read
-    and did not read before: policy, apiVersion, kind, and the namespace that they are limited to
-    or "".
+    """The effect of an edit. ``errors`` is the number of errors, ``elsewhere`` of errors in sources
+    that are not the ConfigMap; ``shown`` are the others as people read them, ``places`` the places
+    of all for the log, both bounded; ``advice`` are warnings. ``reads`` are the objects that its
+    policies read and did not read before: policy, apiVersion, kind, and the namespace that they are
+    limited to or "".
     """
 
     errors: int = 0

@@ -1,5 +1,5 @@
-"""Checks an edit in a process of its own, which is started for it: an edit may be sent by anybody,
-and what it takes or breaks is not the server's. Runs on one thread at a time.
+"""Checks an edit in a separate process, which is started for it: an edit may be sent by anybody,
+and must not take or break anything of the server. Runs on one thread at a time.
 """
 
 import json
@@ -62,9 +62,9 @@ class Broken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ProcessLimits:
-    """What the processes of one server share. ``turn`` excludes others that check edits;
-    ``reserved`` are the bytes that reviews may need meanwhile; ``left`` returns those that the Pod
-    has left, None if it has no limit.
+    """The state that the processes of one server share. ``turn`` excludes others that check edits;
+    ``reserved`` are the bytes that reviews may need meanwhile; ``left`` returns the bytes that the
+    Pod has left, None if it has no limit.
     """
 
     turn: AbstractContextManager[None]
@@ -147,7 +147,7 @@ class _Child:
     def _exchange(
         self, stdin: IO[bytes], stdout: IO[bytes], fetch: FetchForEdit | None
     ) -> EditFindings:
-        """Answer what the process asks, until it has the result."""
+        """Answer the questions of the process, until it has the result."""
         while message := self._message(stdout):
             if "wanted" not in message:
                 return _result(message, self._memory)
@@ -191,7 +191,7 @@ def _result(message: dict[str, Any], memory: int) -> EditFindings:
 
 
 def _findings(found: dict[str, Any]) -> EditFindings:
-    """Return a result of the right types."""
+    """Return a result of the correct types."""
     result = EditFindings(**found)
     numbers, texts = (result.errors, result.elsewhere), (result.shown, result.places, result.advice)
     listed = all(isinstance(each, list) for each in (*texts, result.reads, *result.reads))

@@ -2,9 +2,9 @@
 
 The limit counts connections in the TLS handshake too, because each connection uses memory whether
 it is used or not. When the limit is reached, the address with the most connections loses one: that
-which has been idle for the longest time, else that of its oldest incomplete request. So a client
-that opens many connections loses its own. Closing an idle connection disturbs a client less than
-refusing a new one, on which it has just sent a request. Nothing here knows the protocol of a
+which has been idle for the longest time, else the connection of its oldest incomplete request. So a
+client that opens many connections loses its own. Closing an idle connection disturbs a client less
+than refusing a new one, on which it has just sent a request. Nothing here knows the protocol of a
 connection.
 """
 
@@ -19,7 +19,7 @@ from policyd.http.limits import Peer, share
 
 # How often connections are checked for timeouts.
 SWEEP_SECONDS = 0.25
-# This part of the limit is added for connections that were told to close and have not closed yet.
+# This part of the limit is added for connections that have to close and have not closed yet.
 CLOSING_PART = 8
 # After this many connections were closed, their memory is returned to the system; they are no
 # reference cycles and therefore free. glibc would keep it, in fragments that new connections do not
@@ -57,7 +57,7 @@ class Timeouts:
 
     @classmethod
     def of(cls, settings: Settings) -> "Timeouts":
-        """Return those of the settings of a server."""
+        """Return the limits in the settings of a server."""
         return cls(
             settings.handshake_timeout,
             settings.head_timeout,
@@ -123,7 +123,7 @@ class TrackedConnection(Protocol):
 
 
 class ConnectionEvents:
-    """What happens to the clients of one port. This class ignores it."""
+    """Events of the clients of one port. This class ignores them."""
 
     def malformed(self, status: int, peer: str) -> None:
         """A client got an error that the app never sees."""
@@ -153,7 +153,7 @@ class PortConnections:
         self.events = events or ConnectionEvents()
         self._most = most
         self._end_incomplete = end_incomplete
-        # Told to close for a new connection, and not closed yet.
+        # Have to close for a new connection, and not closed yet.
         self._replaced: dict[TrackedConnection, None] = {}
         self._sweep: asyncio.TimerHandle | None = None
         self._to_give_back = 0
@@ -213,7 +213,7 @@ class PortConnections:
         self._to_give_back += 1
 
     def drain(self) -> None:
-        """Note when requests arrive from now on; their responses ask for another connection."""
+        """Note when requests arrive from now on; their responses request another connection."""
         self.draining = True
         self.last_request = asyncio.get_running_loop().time()
 
@@ -224,7 +224,7 @@ class PortConnections:
             connection.close_if_idle()
 
     def close_distrusted(self) -> int:
-        """Close the connections whose certificate authority is no longer trusted, busy ones after
+        """Close the connections whose CA is no longer trusted, busy ones after
         they have answered; return their number.
         """
         gone = [connection for connection in self.open if not connection.is_trusted]

@@ -1,4 +1,4 @@
-"""How long a server that was told to stop goes on serving.
+"""How long a server that has to stop goes on serving.
 
 As long as a request arrives every now and then, nobody else may be there to answer: when all
 replicas end at once, kube-proxy sends connections to Pods that terminate until others are ready. So

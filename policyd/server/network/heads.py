@@ -55,8 +55,8 @@ class Head(NamedTuple):
 
 def head_of(data: bytes) -> tuple[Head, int, list[Header]]:
     """Return what a head says, the length of the body (0 if it is chunked), and the headers;
-    ``data`` ends with the empty line. Those of the Head may have another Content-Length. Raises
-    RefusedRequest.
+    ``data`` ends with the empty line. The headers of the Head may have another Content-Length.
+    Raises RefusedRequest.
     """
     start = data.find(_LENGTH) + len(_LENGTH)
     end = data.find(b"\r", start)
@@ -83,12 +83,14 @@ def parse(parser: HttpRequestParser, data: bytes | memoryview) -> None:
 
 
 def _is_length(digits: bytes) -> bool:
-    """Whether it is a Content-Length above zero, which may stand in place of another one."""
+    """Whether it is a Content-Length above zero, which may stand in place of another
+    Content-Length.
+    """
     return digits.isdigit() and len(digits) <= LENGTH_DIGITS and digits[:1] != b"0"
 
 
 class _Parsed:
-    """What llhttp reads of a head; the methods are its callbacks."""
+    """The parts of a head that llhttp reads; the methods are its callbacks."""
 
     def __init__(self) -> None:
         self.url = b""

@@ -3,7 +3,7 @@
 ``heads.py`` reads the head as a whole, and refuses those that two servers could understand in two
 ways, so that no bytes of one request are taken for another (request smuggling). The body is what
 Content-Length announces, or what llhttp (of httptools, Node's parser) makes of its chunks.
-``tests/server/test_http1_strictness.py`` compares the verdicts with those of h11.
+``tests/server/test_http1_strictness.py`` compares the verdicts with h11's.
 
 There is no change of protocol, and no second request is read before the first one is answered.
 HTTP/2 is read by Hypercorn (``hypercorn_port.py``).
@@ -50,7 +50,7 @@ class BodyPieces:
 BeginReview = Callable[[ASGIScope], ReviewRequest | None]
 _Answer = Callable[[Receive, Send], Awaitable[None]]
 
-# What a chunked body may have beside its content: sizes, extensions and trailers.
+# Limits of a chunked body beside its content: sizes, extensions and trailers.
 CHUNK_BYTES = 16 * 1024
 END = b"\r\n\r\n"
 CONTINUE = b"HTTP/1.1 100 \r\n\r\n"
@@ -90,11 +90,11 @@ class Http1:
 
     def __init__(self, app: App, wire: Wire) -> None:
         self._app = app
-        # What an app may offer beside ASGI: the review that begins with a head.
+        # The interface that an app may offer beside ASGI: the review that begins with a head.
         self._begin_review: BeginReview | None = getattr(app, "begin", None)
         self._wire = wire
         self._pieces = BodyPieces()
-        # What has arrived and is not interpreted yet begins at ``_at``.
+        # The bytes that have arrived and are not interpreted yet begin at ``_at``.
         self._data = b""
         self._at = 0
         self._exchange: Exchange | None = None

@@ -1,7 +1,8 @@
 """``--server hypercorn``: a port whose HTTP/1.1 and HTTP/2 are read by Hypercorn.
 
 Hypercorn is used as it is, by its settings only. It has no bounds for single connections, and does
-not report them: docs/reference/server.md compares both servers. What the app bounds holds for both.
+not report them: docs/reference/server.md compares both servers. The bounds of the app hold for
+both.
 """
 
 import asyncio
@@ -107,7 +108,7 @@ class _Config(Config):
 
     @property
     def ssl_enabled(self) -> bool:
-        """Whether the port is that of the reviews."""
+        """Whether the port is the review port."""
         return self._context is not None
 
     def create_ssl_context(self) -> Any:

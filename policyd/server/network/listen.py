@@ -54,7 +54,7 @@ def bound(address: Address) -> socket.socket:
 
 
 class Port(ABC):
-    """One listening socket, whoever accepts its connections."""
+    """One listening socket; any worker may accept its connections."""
 
     def __init__(self, listening: socket.socket) -> None:
         self._socket = listening

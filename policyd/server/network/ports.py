@@ -1,5 +1,5 @@
 """The connections of both ports, and the log lines about clients that were refused or cut off: at
-most one a minute for each reason, whoever the clients are.
+most one a minute for each reason, for all clients together.
 
 Beyond the limit of open files of the process (RLIMIT_NOFILE) nothing could be accepted, not even a
 probe, until a client leaves. So the limits of connections are kept below it, where idle connections
@@ -23,7 +23,7 @@ from policyd.server.network.connections import (
 from policyd.tls.handshakes import Refusal
 
 AGAIN_SECONDS = 60.0
-# What cost a client its request, and is not the end of an answered one.
+# Problems that cost a client its request, not the end of an answered one.
 _CUT_OFF: Mapping[CloseReason, str] = {
     "full": "a new connection was closed: there was no place for it (--max-connections)",
     "head": "a connection was closed: the head of a request took too long",
@@ -78,7 +78,7 @@ class ReviewPortEvents(ConnectionEvents):
 def connections_of(
     settings: Settings, in_flight: InFlight, events: ConnectionEvents, log: Log
 ) -> tuple[PortConnections, PortConnections]:
-    """Return the connections of the review port and those of the admin port."""
+    """Return the connections of the review port and of the admin port."""
     timeouts = Timeouts.of(settings)
     most, admin = fitting(settings.max_connections, log)
     reviews = PortConnections(most, timeouts, in_flight.end_incomplete, events)
@@ -90,7 +90,7 @@ def connections_of(
 OWN = 24
 # Connections to the admin port: probes, a few scrapers, and people.
 ADMIN = 64
-# ``PortConnections`` allows this many connections for each 8: one that was told to close may last.
+# ``PortConnections`` allows this many connections for each 8: one that has to close may last.
 NINTHS = 9
 
 

@@ -185,7 +185,7 @@ class Connection(asyncio.Protocol):
         self._task = None
         self._since = self._loop.time()
         secure = self._transport.get_extra_info("ssl_object")
-        if not self.is_trusted:  # the authority was removed after the handshake
+        if not self.is_trusted:  # the CA was removed after the handshake
             self.reason = "refused"
             self.abort()
             return

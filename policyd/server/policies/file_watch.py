@@ -156,7 +156,7 @@ def _folders(paths: Sequence[Path]) -> _Folders:
 class _Hints:
     """Wakes the watch at inotify events; restarts inotify after it ended.
 
-    It has threads of its own: listening occupies one as long as the server runs. ``awatch`` of the
+    It has its own threads: listening occupies one as long as the server runs. ``awatch`` of the
     library would import a second library for its threads, which takes 0.3 MiB.
     """
 

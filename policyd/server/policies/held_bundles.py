@@ -1,5 +1,5 @@
 """Which bundles of sources are in use, and which of their changes are held back because they have
-errors: an error of one must not keep out what others changed. Compiles nothing.
+errors: an error of one must not block the changes of others. Compiles nothing.
 """
 
 import re
@@ -38,7 +38,7 @@ def bundles_of(given: Iterable[Path | Bundle]) -> dict[str, Bundle]:
 
 
 def added(errors: Iterable[Problem], known: Iterable[Problem]) -> list[Problem]:
-    """Return the errors that are not known: those of another document or field, or with another
+    """Return the errors that are not known: errors of another document or field, or with another
     message. The same error at another line is known.
     """
     left = Counter(map(_identity, known))

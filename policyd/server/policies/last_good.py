@@ -23,7 +23,7 @@ from policyd.server.policies.loaded_set import LoadedSet
 from policyd.server.policies.policy_sources import FILES
 
 _FORM = "last-good policies 1"
-# With ConfigMaps of policies: their content, not that of their documents.
+# With ConfigMaps of policies: their content, not the content of their documents.
 _FORM_OF_BUNDLES = "last-good policies 2"
 
 

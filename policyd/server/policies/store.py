@@ -93,7 +93,7 @@ class Store:
         # Whether a requested reload waits for another to end.
         self._wanted = False
         self.last: Reload | None = None
-        # Whether the set in use is that of a former process: the sources were broken at start.
+        # Whether the set in use is a former process's: the sources were broken at start.
         self.serves_last_good = False
         # Why the sources cannot be read yet, at start.
         self._waiting_for = ""
@@ -213,7 +213,7 @@ class Store:
         degraded: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Reload whenever the sources change, until ``stop`` is set; retry at intervals while they
-        are unusable. ``looked`` and ``degraded`` are those of ``changed``.
+        are unusable. ``looked`` and ``degraded`` are the same as in ``changed``.
         """
         states = changed(
             self.paths,

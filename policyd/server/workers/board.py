@@ -53,7 +53,7 @@ class Board:
         return self._numbers[0] >= _STOPPING
 
     def close_ports(self) -> None:
-        """Tell all workers that the quiet period is over."""
+        """Notify all workers that the quiet period is over."""
         self._numbers[0] = _CLOSING
 
     @property

@@ -5,8 +5,8 @@ from dataclasses import replace
 from policyd.config import Settings
 from policyd.errors import ConfigError
 
-# Limits of the whole server. That of captured reviews is one of a folder, which the workers share
-# (``capture.py``).
+# Limits of the whole server. The limit of captured reviews is one of a directory, which the workers
+# share (``capture.py``).
 DIVIDED = ("max_in_flight", "max_in_flight_bytes", "max_read_bytes", "max_connections")
 
 

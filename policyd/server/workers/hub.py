@@ -1,7 +1,7 @@
 """What the supervisor knows of its workers, and the answers that one of them needs from all:
 metrics, counts of policies, recent denials.
 
-A worker that answers a request to the admin port asks here. Starts and ends no process.
+A worker that answers a request to the admin port queries it. Starts and ends no process.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,7 +22,7 @@ SendToWorker = Callable[[int, WorkerMessage], None]
 
 @dataclass
 class WorkerState:
-    """What a worker reported last. ``began`` is when it began to use its set of policies."""
+    """The last report of a worker. ``began`` is when it began to use its set of policies."""
 
     serving: bool = False
     missing: list[str] = field(default_factory=lambda: ["starting"])

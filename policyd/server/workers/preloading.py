@@ -13,7 +13,7 @@ from policyd.versions import KubernetesVersion
 
 
 class Preloaded:
-    """What the supervisor loaded with the loader of the workers."""
+    """The set that the supervisor loaded with the loader of the workers."""
 
     def __init__(self, loader: PolicyLoader) -> None:
         self._loader = loader
@@ -48,7 +48,7 @@ class Preloaded:
     def take(
         self, given: Sequence[Path | Bundle], version: Callable[[], KubernetesVersion]
     ) -> LoadedSet | None:
-        """Return the set to the first caller if it is still that of these files."""
+        """Return the set to the first caller if it is still the set of these files."""
         loaded, self._loaded = self._loaded, None
         if loaded is None:
             return None

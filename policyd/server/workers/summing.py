@@ -1,4 +1,4 @@
-"""The metrics of several workers as those of one server.
+"""The metrics of several workers as one server's.
 
 Counters and histograms are sums that never go back. Gauges are combined by their meaning.
 """
@@ -13,7 +13,7 @@ from prometheus_client.samples import Sample
 
 from policyd.observability.metrics.exposition import Collected
 
-# Gauges of what each worker has of its own.
+# Gauges of state that each worker has for itself.
 SUMMED = frozenset((
     "policyd_connections",
     "policyd_in_flight_bytes",
@@ -31,7 +31,7 @@ LOWEST = frozenset((
     "process_max_fds",
     "process_start_time_seconds",
 ))  # fmt: skip
-# What describes one set of policies: that of the worker that loaded its own first.
+# Metrics of one set of policies: of the worker that loaded its own first.
 OF_OLDEST = frozenset((
     "policyd_policies_placed",
     "policyd_policy_exceptions",
@@ -63,7 +63,7 @@ def own_process() -> Callable[[], list[MetricFamily]]:
 
 
 class Sums:
-    """What the workers counted, with what former ones did."""
+    """The counts of the workers, former ones included."""
 
     def __init__(self) -> None:
         self._families: dict[int, list[MetricFamily]] = {}
@@ -117,7 +117,7 @@ class Sums:
         return encode(Collected([self.metrics(oldest, more)])), content_type
 
     def of_policies(self) -> dict[str, dict[str, Any]]:
-        """What each policy decided and spent."""
+        """The decisions and the cost of each policy."""
         found: dict[str, dict[str, Any]] = {}
         for metric in self.metrics():
             for sample in metric.samples if metric.name in _OF_POLICIES else ():
@@ -152,7 +152,7 @@ def _series(sample: tuple[str, dict[str, str], float]) -> Series:
 
 
 def _combine(family: MetricFamily, values: dict[Series, float]) -> None:
-    """Combine the values of a family with those of other workers."""
+    """Combine the values of a family with the values of other workers."""
     name, _, kind, _, samples = family
     for sample in samples:
         series, value = _series(sample), sample[2]

@@ -259,7 +259,7 @@ class Supervisor:
                 self._ended(each, os.waitstatus_to_exitcode(status))
 
     def _ended(self, process: _Process, code: int) -> None:
-        """A worker has ended: start another one unless the server stops."""
+        """A worker has ended: start another worker unless the server stops."""
         number = process.number
         served = number in self._hub.serving
         with suppress(BlockingIOError, OSError):  # what it sent last

@@ -1,4 +1,4 @@
-"""The server of one of several workers. What differs from a server of its own is here."""
+"""The server of one of several workers. Its differences from a single server are here."""
 
 import asyncio
 import os
@@ -42,7 +42,7 @@ DRAIN_SECONDS = 0.02
 
 @dataclass(frozen=True, slots=True)
 class SharedByWorkers:
-    """What a worker has from its supervisor. ``number`` counts from 0."""
+    """The state that a worker gets from its supervisor. ``number`` counts from 0."""
 
     number: int
     sockets: tuple[socket.socket, ...]  # of the reviews, and of the admin port
@@ -89,7 +89,7 @@ class Worker(Server):
             self._writer.turn = WriteLock(shared.write_lock)
         self._channel.built()
 
-    # What Server does in another way.
+    # Methods that Server has in another way.
 
     def _load(self, given: Sequence[Path | Bundle]) -> LoadedSet:
         return self._shared.preloaded.take(given, self._version) or super()._load(given)
@@ -161,7 +161,7 @@ class Worker(Server):
             board.requested(number, connections.last_request)
         board.close_ports()
 
-    # What this worker reports, and what it asks for.
+    # Reports and requests of this worker.
 
     def _told(self, message: WorkerMessage) -> None:
         if "appointed" in message:
@@ -171,7 +171,7 @@ class Worker(Server):
             self._channel.send(gave=message["give"], **self._had(message["of"]))
 
     def _had(self, what: str) -> dict[str, Any]:
-        """What this worker has of that which the supervisor gathers."""
+        """The part of this worker in the state that the supervisor gathers."""
         if what != "denials":
             return {"metrics": self._metrics()}
         self._snapshot.get("denials", self._take_denials)
@@ -234,7 +234,7 @@ class Worker(Server):
         os._exit(1)
 
     async def _ask(self, path: str, accept: bytes) -> None:
-        """Ask the supervisor for what the answer to a request on the admin port needs."""
+        """Request from the supervisor what the answer on the admin port needs."""
         if path == "/readyz":
             self._of_all.missing = (await self._channel.ask("ready", state=self._state()))[
                 "missing"
@@ -254,7 +254,7 @@ class Worker(Server):
 
 
 class AllWorkers(ProcessView):
-    """What the supervisor said last of all workers, whom ``ask`` asks."""
+    """The supervisor's last report about all workers, which ``ask`` requests."""
 
     def __init__(self, ask: Callable[[str, bytes], Awaitable[None]]) -> None:
         super().__init__(lambda: self.recent)
@@ -264,7 +264,7 @@ class AllWorkers(ProcessView):
         self.recent = NONE
 
     async def prepare(self, path: str, accept: bytes) -> None:
-        """Ask the supervisor for what the answer to a request needs."""
+        """Request from the supervisor what the answer to a request needs."""
         await self._ask(path, accept)
 
     def readiness(self, missing: Sequence[str]) -> Sequence[str]:

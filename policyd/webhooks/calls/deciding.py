@@ -1,7 +1,7 @@
 """Decide for one webhook whether the API server calls it for a request.
 
 Follows k8s.io/apiserver ``pkg/admission/plugin/webhook/generic/webhook.go``. Where several parts do
-not match, the reason is that of the first one that people look at: rules, selectors, conditions.
+not match, the reason is the first one that people look at: rules, selectors, conditions.
 """
 
 from collections.abc import Sequence

@@ -10,7 +10,7 @@ from policyd.json_types import JSONObject
 from policyd.webhooks.validation.decoding import with_defaults
 from policyd.webhooks.validation.go_types import MUTATING
 
-# What decided that a webhook is not called.
+# The reason why a webhook is not called.
 DecidedBy = Literal[
     "kind",
     "rules",
@@ -94,10 +94,10 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """What the API server does with all webhooks for one request.
+    """The calls of all webhooks by the API server for one request.
 
-    ``mutating`` are called one after the other, and those of ``again`` a second time if a later one
-    changes the object; then ``validating`` are called at the same time.
+    ``mutating`` are called one after the other, and the ones of ``again`` a second time if a later
+    one changes the object; then ``validating`` are called at the same time.
     """
 
     mutating: tuple[HookCall, ...]

@@ -1,4 +1,4 @@
-"""Label selectors as sets of values for each label, to compare, join and intersect them.
+"""Label selectors as sets of values for each label, to compare, unite and intersect them.
 
 hull([selection({"matchLabels": {"a": "1"}}), selection({"matchLabels": {"a": "2"}})])
 # a in (1, 2): the smallest selector that selects what one of them selects

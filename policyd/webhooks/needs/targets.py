@@ -43,7 +43,7 @@ class RequestTarget:
 
     @property
     def wide(self) -> bool:
-        """Whether it has a wildcard, that of the scope not counted."""
+        """Whether it has a wildcard, the scope's not counted."""
         return ANY in (self.operation, self.group, self.version, self.resource, self.subresource)
 
     def covers(self, other: "RequestTarget", *, versions: bool = True) -> bool:
@@ -61,7 +61,7 @@ class RequestTarget:
     def meet(self, other: "RequestTarget", *, versions: bool = True) -> "RequestTarget | None":
         """Return the requests that both match; None if there are none.
 
-        ``versions`` false: the version of this target is kept, whatever that of the other is.
+        ``versions`` false: the version of this target is kept, whatever the other's is.
         """
         version = _meet(self.version, other.version) if versions else self.version
         if (
@@ -102,7 +102,7 @@ EVERYTHING = tuple(RequestTarget(operation, ANY, ANY, ANY, ANY) for operation in
 
 
 def reduced(targets: Iterable[RequestTarget]) -> list[RequestTarget]:
-    """Return the same requests in the fewest targets, sorted: none covers another one."""
+    """Return the same requests in the fewest targets, sorted: none covers another target."""
     scopes: dict[RequestTarget, set[str]] = {}
     for target in targets:
         scopes.setdefault(replace(target, scope=ANY), set()).add(target.scope)

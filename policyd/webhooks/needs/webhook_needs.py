@@ -1,5 +1,5 @@
 """Needs: which requests a policy must see at a webhook, one for each binding and each set of match
-rules (its own, and those of podControllers). Works on compiled policies; renders nothing.
+rules (its own, and the ones of podControllers). Works on compiled policies; renders nothing.
 """
 
 from collections.abc import Iterable, Iterator
@@ -36,7 +36,7 @@ class Shared:
 
     @classmethod
     def of(cls, equivalents: Equivalents) -> "Shared":
-        """Return those of a table of equivalent resources."""
+        """Return the ones of a table of equivalent resources."""
         found = [
             family.resources
             for family in equivalents.families.values()
@@ -119,7 +119,7 @@ def policy_needs(policy: CompiledPolicy, webhook: Webhook, shared: Shared) -> It
         for rules, template in given:
             need = _need(policy, webhook, binding, rules, shared)
             if need.targets:
-                # The labels of a template are not those of the object.
+                # The labels of a template are not the object's.
                 yield replace(need, template=True, objects={}) if template else need
 
 

@@ -58,14 +58,14 @@ def _known(needs: Iterable[WebhookNeed], shared: Shared) -> dict[_Group, frozens
 
 
 class _Findings:
-    """What is found about one policy, without repetitions."""
+    """The findings about one policy, without repetitions."""
 
     def __init__(self, policy: CompiledPolicy) -> None:
         self.policy = policy
         self.by: dict[ReachedBy, None] = {}
         self.gaps: dict[str, None] = {}
         self.notes: dict[str, None] = {}
-        # Targets without a webhook that evaluates the policy, and those whose path is another one.
+        # Targets without a webhook that evaluates the policy, and targets with another path.
         self.missing: dict[Webhook, list[RequestTarget]] = {}
         self.elsewhere: dict[Caller, list[RequestTarget]] = {}
 
@@ -90,7 +90,7 @@ class _Findings:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """What the search for the callers of a policy starts from."""
+    """The start of the search for the callers of a policy."""
 
     callers: Sequence[Caller]
     known: dict[_Group, frozenset[str]]
@@ -218,12 +218,12 @@ def _notes(caller: Caller, need: WebhookNeed) -> Iterator[str]:
     if policy.fail and not caller.fail:
         yield (
             f"{caller.name} admits requests while policyd does not answer: its failurePolicy is "
-            "Ignore, that of the policy is Fail"
+            "Ignore, the policy's is Fail"
         )
     if not policy.fail and caller.fail:
         yield (
             f"{caller.name} denies requests while policyd does not answer: its failurePolicy is "
-            "Fail, that of the policy is Ignore"
+            "Fail, the policy's is Ignore"
         )
     if policy.timeout_ns > caller.timeout * 1e9:
         yield (

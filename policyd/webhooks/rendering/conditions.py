@@ -81,7 +81,7 @@ def derived(needs: Sequence[WebhookNeed], shared: Shared) -> Iterator[CallCondit
 
 
 def _reviews(needs: Sequence[WebhookNeed]) -> Iterator[CallCondition]:
-    """Keep out the reviews that policyd itself may send, where a wildcard lets them in."""
+    """Exclude the reviews that policyd itself may send, where a wildcard includes them."""
     wide = any(
         need.meets(RequestTarget("CREATE", group, ANY, ANY))
         for need in needs
@@ -108,7 +108,7 @@ def _names(needs: Sequence[WebhookNeed], shared: Shared) -> Iterator[CallConditi
 
 
 def _excludes(needs: Sequence[WebhookNeed], shared: Shared) -> Iterator[CallCondition]:
-    """Keep out what every policy excludes and rules cannot subtract."""
+    """Exclude what every policy excludes and rules cannot subtract."""
     operations: dict[RequestTarget, set[str]] = {}
     for need in needs:
         for target in need.excludes:

@@ -5,8 +5,8 @@
         ...
 
 There are never two webhooks for one failurePolicy: each call evaluates all policies of its path, so
-a second one would evaluate them twice. Its timeout is that of the options; where a policy has a
-longer one of its own, it is that and MARGIN seconds, at most MAX_TIMEOUT.
+a second one would evaluate them twice. Its timeout is the one of the options; where a policy has a
+longer one, it is the policy's and MARGIN seconds, at most MAX_TIMEOUT.
 """
 
 import math

@@ -27,7 +27,7 @@ def rules_of(targets: Iterable[RequestTarget]) -> list[JSONObject]:
 
 
 def _merged(rules: Iterable[_Rule], field: int) -> set[_Rule]:
-    """Join the rules that differ only in one field."""
+    """Merge the rules that differ only in one field."""
     joined: dict[_Rule, frozenset[str]] = {}
     for rule in rules:
         key = (*rule[:field], frozenset[str](), *rule[field + 1 :])

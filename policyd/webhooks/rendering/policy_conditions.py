@@ -1,10 +1,10 @@
 """The matchConditions of policies that a webhook can evaluate for them, so that it is called less.
 
 For each resource the webhook is called if the conditions of one of its policies are true. Errors
-keep their meaning: ``||`` and ``&&`` hide the error of one operand only if another one decides, as
-policyd does for each policy. If nothing decides, the API server denies the request (failurePolicy
-Fail) or does not call the webhook (Ignore); with Fail a condition that can fail is therefore passed
-up only if its policy would deny for the same error.
+keep their meaning: ``||`` and ``&&`` hide the error of one operand only if the other operand
+decides, as policyd does for each policy. If nothing decides, the API server denies the request
+(failurePolicy Fail) or does not call the webhook (Ignore); with Fail a condition that can fail is
+therefore passed up only if its policy would deny for the same error.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from policyd.webhooks.rendering.safety import facts
 
 # A webhook's condition has no params, reads, variables or namespaceObject.
 _ONLY_POLICIES_SEE = frozenset({"namespaceObject", "params", "reads", "variables"})
-_OBJECTS = frozenset({"object", "oldObject"})  # of podControllers they are not those of the request
+_OBJECTS = frozenset({"object", "oldObject"})  # of podControllers they are not the request's
 _MOST = 8  # alternatives in one condition: more would cost the API server more than a call
 _ALL: GroupResource = (ANY, ANY)
 _Alternatives = tuple[tuple[str, ...], ...]  # one of them must hold, with all of its expressions
@@ -78,7 +78,7 @@ def _alternatives(
 
 
 def _passable(need: WebhookNeed, text: str, barred: frozenset[str]) -> bool:
-    """Whether the webhook's condition is true or false wherever that of the policy is."""
+    """Whether the webhook's condition is true or false wherever the policy's is."""
     policy, names = need.policy, facts(text).names
     return (
         text not in barred

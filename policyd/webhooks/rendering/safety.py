@@ -36,9 +36,9 @@ class _Kind(Enum):
 
 
 class ExpressionFacts:
-    """What is known of an expression.
+    """The known facts of an expression.
 
-    ``names`` are the names that it reads, those of its own variables included. ``safe``: it never
+    ``names`` are the names that it reads, its own variables included. ``safe``: it never
     fails. ``costly``: its cost depends on the object, or it checks access.
     """
 

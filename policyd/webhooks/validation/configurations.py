@@ -1,7 +1,7 @@
 """Check a whole configuration, as when it is created.
 
 Follows kubernetes ``pkg/apis/admissionregistration/validation`` of 1.36 and 1.37; the texts, their
-order and the mistakes are those of the API server.
+order and the mistakes are the API server's.
 """
 
 from collections.abc import Iterator

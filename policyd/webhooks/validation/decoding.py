@@ -81,7 +81,7 @@ class _Decoder:
         self.wrong = ""
 
     def struct(self, struct: Struct, value: JSONObject, at: _Place) -> JSONObject:
-        """Decode an object. The order of its fields is that of the problems."""
+        """Decode an object. The order of its fields is the order of the problems."""
         found: JSONObject = {}
         for name, inner in value.items():
             here = at.field(struct, name)

@@ -64,7 +64,7 @@ REFUSED: list[tuple[str, str, str, str, str, str]] = [
     ("an expression in a condition", "spec: {(hostname): '${object.kind}'}", "10:27", "spec.(hostname)", "an expression in a condition", "matchConditions"),
     ("no such mark", "spec: {a(hostname): x}", "10:14", "spec.a(hostname)", "there is no mark a()", ""),
     ("a key twice", "spec: {hostname: a, +(hostname): b}", "10:27", "spec.+(hostname)", 'duplicate key "hostname"', "once"),
-    ("a bad pattern", "spec: {^(containers): x}", "10:29", "spec.^(containers)", "^() asks for items of a list", ""),
+    ("a bad pattern", "spec: {^(containers): x}", "10:29", "spec.^(containers)", "^() requires items of a list", ""),
     ("the kind", "kind: Pod", "10:7", "kind", "an overlay cannot change the kind of an object", "write (kind)"),
     ("no CEL", "metadata: {labels: {a: 'b ${object.}'}}", "10:41", "metadata.labels.a", "Syntax error: no viable alternative", "$${"),
     ("an unknown name", "metadata: {labels: {a: '${objekt.kind}'}}", "10:33", "metadata.labels.a", "undeclared reference to 'objekt'", "$${"),

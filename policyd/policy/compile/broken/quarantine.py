@@ -1,7 +1,7 @@
 """Compile broken policies: requests that they may match follow their failurePolicy.
 
-What cannot be read of their matchConstraints matches more, never less. Of valid matchConstraints
-nothing is changed. Expressions are only checked: their programs are dropped.
+Unreadable parts of their matchConstraints match more, never less. Valid matchConstraints
+are unchanged. Expressions are only checked: their programs are dropped.
 """
 
 from collections.abc import Callable, Iterable

@@ -18,7 +18,7 @@ from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.reads import ANY, SAME, PolicyRead
 from policyd.policy.source.loaded_documents import Document
 
-# What an index maps a key to, and what a read without a key is.
+# The value of a key in an index, and of a read without a key.
 OBJECTS = list_of(DYN)
 INDEX = map_of(STRING, OBJECTS)
 # The most keys of one object, the most characters of one key, and the units that a key may cost.
@@ -69,7 +69,7 @@ class CompiledRead:
 
     @property
     def place(self) -> str:
-        """The namespace that the objects must be in; empty for that of the request, or any."""
+        """The namespace that the objects must be in; empty for the request's, or any."""
         return "" if self.namespace in (SAME, ANY) else self.namespace
 
     def selects(self, found: JSONObject) -> bool:

@@ -1,7 +1,7 @@
 """Find which fields of the objects of its reads a policy uses, so that no others are kept, and
 which indexes it only reads by key.
 
-What an expression does with such an object is followed through indexes, optionals, macros and the
+The use of such an object in an expression is followed through indexes, optionals, macros and the
 policy's variables. Where it is not followed further, all below the field counts as used.
 Evaluates nothing.
 """
@@ -60,7 +60,9 @@ class ItemFields:
         self.used: dict[str, set[KeyPath]] = {name: set() for name in depths}
 
     def add(self, expr: Expr, variable: str = "") -> None:
-        """Add what an expression uses; its value is kept as that of a variable of the policy."""
+        """Add what an expression uses; its value is kept as the value of a variable of the
+        policy.
+        """
         value = self._value(expr, self._roots)
         if value is None:
             return
@@ -162,7 +164,7 @@ class ItemFields:
         }
         if whole is not None and whole.depth:
             item = whole._replace(depth=whole.depth - 1)
-            # The first variable of two, and that of an index, is a position or a key.
+            # The first variable of two, and the one of an index, is a position or a key.
             variable = fold.iter_var2 or ("" if whole.depth == _INDEX else fold.iter_var)
             if variable:
                 inner[variable] = item

@@ -25,7 +25,7 @@ _OBJECT_BYTES, _KEY_BYTES = 200, 450
 
 
 class ReadingRequest(Protocol):
-    """What of a request decides what it sees."""
+    """The parts of a request that decide which objects it sees."""
 
     @property
     def namespace(self) -> str: ...
@@ -82,7 +82,7 @@ class ReadTable:
         """Bring a part of the indexes up to date, so that no request has to; return whether there
         is more to do.
         """
-        whole = None if self.divided else self._parts.get("")  # those of namespaces are small
+        whole = None if self.divided else self._parts.get("")  # tables of namespaces are small
         return whole is not None and whole.settle(SETTLED_KEYS)
 
     def shown_to(self, request: ReadingRequest, *, keyed: bool = False) -> Shown | CelError:

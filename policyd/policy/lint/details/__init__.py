@@ -1,1 +1,1 @@
-"""The details of each rule: why it matters, a wrong and a right example."""
+"""The details of each rule: why it matters, a wrong and a correct example."""

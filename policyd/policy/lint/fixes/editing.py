@@ -39,11 +39,11 @@ class Corrected:
 def corrected(name: str, text: str, problems: Iterable[Problem]) -> Corrected:
     """Apply the corrections of the problems of one file.
 
-    A correction is omitted where the text does not contain what it replaces, or another one is
-    made; all are omitted if they would change anything else.
+    A correction is omitted where the text does not contain what it replaces, or another correction
+    is made; all are omitted if they would change anything else.
     """
     found = _corrections(text, problems)
-    # What makes a file YAML comes first: until then nothing else of it can be compared.
+    # Corrections that make a file YAML come first: until then nothing else of it can be compared.
     if any(each.problem.rule == _SYNTAX for each in found):
         found = _all_of_syntax(name, text, found)
     chosen: list[Correction] = []

@@ -66,8 +66,8 @@ OUTSIDE = Loops()
 
 @dataclass(frozen=True, slots=True)
 class RequestCase:
-    """What is known of a request before evaluation: the expressions of the variables, the values of
-    some places, and the places that objects of the kind never have.
+    """The known facts of a request before evaluation: the expressions of the variables, the values
+    of some places, and the places that objects of the kind never have.
     """
 
     variables: Mapping[str, Checked]
@@ -176,7 +176,8 @@ class RequestCase:
     ) -> Places:
         """Return the places that exist if ``a.?b.orValue(x) == y`` has this outcome.
 
-        They exist if the default ``x`` would give the other outcome. What is not null exists.
+        They exist if the default ``x`` would give the other outcome. A value that is not null
+        exists.
         """
         if isinstance(left, Literal | ListExpr) and function in ("_==_", "_!=_"):
             left, right = right, left

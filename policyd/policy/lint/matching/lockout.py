@@ -62,7 +62,7 @@ VITAL = (
     Vital("coordination.k8s.io", "leases", (),
           "controllers outside kube-system lose their leader elections"),
 )  # fmt: skip
-# What the cluster does with them; it deletes them, too, but can wait.
+# The cluster's operations on them; it also deletes them, but can wait.
 _WRITES = ("CREATE", "UPDATE")
 _OWN_DOMAINS = (".kubernetes.io", ".k8s.io")  # of labels that Kubernetes sets
 # A webhook cannot have a condition that reads these.

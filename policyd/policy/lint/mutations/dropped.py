@@ -34,7 +34,7 @@ RULE = "dropped-write"
 _OWN = ("apiVersion", "kind")
 _KEY = "name"  # of most keyed lists: it names the item
 _NODES = ("", "nodes")  # the kubelet creates a Node with its status
-# What may tell the matched resources apart.
+# Names that may distinguish the matched resources.
 _TELLING = ("ubResource", ".kind", ".resource", ".operation")
 
 
@@ -102,7 +102,7 @@ def dropped(run: LintRun) -> Iterator[Problem]:
 
 
 def _only_mutates(document: Document, policy: AnyPolicy) -> bool:
-    """Whether a policy only mutates, and none of its expressions may tell its matches apart."""
+    """Whether a policy only mutates, and none of its expressions may distinguish its matches."""
     texts = [each.text for each in expressions_of(document.raw)]
     checks = isinstance(policy, Policy) and (
         policy.spec.validations or policy.spec.audit_annotations

@@ -1,8 +1,8 @@
 """Report mutations that load but fail: for every request that they apply to, or for some kinds.
 
-The API server accepts them, too, and then denies (or, with failurePolicy Ignore, skips) each. A
-mistake that only some kinds of a policy have is advice, and none if the expression may tell the
-kinds apart.
+The API server also accepts them, and then denies (or, with failurePolicy Ignore, skips) each. A
+mistake that only some kinds of a policy have is advice, and none if the expression may distinguish
+the kinds.
 """
 
 from collections.abc import Iterator

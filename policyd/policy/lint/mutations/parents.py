@@ -39,7 +39,7 @@ class MissingPart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WrittenParts:
-    """What the mutations of a policy write, so that later operations find it."""
+    """The values that the mutations of a policy write, so that later operations find them."""
 
     places: frozenset[Place]
     words: str

@@ -51,7 +51,7 @@ def _made(step: Expr) -> Iterator[Expr]:
 
 
 def _is_list(node: Expr) -> bool:
-    """Whether a node is a list for certain, so that ``+`` joins lists."""
+    """Whether a node is a list for certain, so that ``+`` concatenates lists."""
     return any(
         isinstance(each, ListExpr) or (isinstance(each, Comprehension) and items(each) is not None)
         for each in results(node)

@@ -142,7 +142,7 @@ class WrittenValues:
         atomic = self._is_atomic(value, at.type) if at and self.merges and declared else False
         if atomic is not False:
             yield _untouchable(value.pos, where, certain=atomic is True)
-            at = None  # the names of its types have to be right nevertheless
+            at = None  # the names of its types have to be correct nevertheless
         yield from self.findings(value, at, where, expected)
 
     def _list(
@@ -159,7 +159,7 @@ class WrittenValues:
     def _nested(
         self, node: Expr, at: Field | None, where: str, hint: str
     ) -> Iterator[MutationFinding]:
-        """Report a map or list that an ApplyConfiguration writes inside of another one."""
+        """Report a map or list that an ApplyConfiguration writes inside of another map or list."""
         if not self.merges or at is None or at.type.scalar:
             return
         for each in results(node):

@@ -18,7 +18,9 @@ _CONSTANTS = "write the values below params, such as {}: 5: they are constants, 
 
 
 def missing_params(run: LintRun) -> Iterator[Problem]:
-    """Yield the advice for all policies, in file order. What ``has()`` tests may be missing."""
+    """Yield the advice for all policies, in file order. Fields that ``has()`` tests may be
+    missing.
+    """
     for document, expression, checked in run.expressions:
         params = document.model.spec.params if isinstance(document.model, Policy) else None
         if params is None or any(map(_is_shadowed, nodes(checked.expr))):

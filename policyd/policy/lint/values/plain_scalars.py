@@ -2,7 +2,7 @@
 
 Kubernetes reads YAML 1.1: ``on``, ``y`` and ``no`` are booleans, ``0644`` is 420, ``1.20`` is 1.2.
 Checked are the parts of documents that hold any value: params, patterns, overlays, and the data and
-labels of ConfigMaps and other parameters; and all keys of policies, such as those of matchLabels.
+labels of ConfigMaps and other parameters; and all keys of policies, such as keys of matchLabels.
 In other fields a boolean in place of a string is an error (``invalid``).
 """
 
@@ -49,8 +49,8 @@ def unquoted(run: LintRun) -> Iterator[Problem]:
 def _open_values(
     document: Document, run: LintRun, schemas: Schemas
 ) -> Iterator[tuple[FieldPath, _Roots]]:
-    """Yield the paths of fields that hold any value, each with the types it may have; and that of a
-    whole policy, of which only the keys are checked.
+    """Yield the paths of fields that hold any value, each with the types it may have; and the path
+    of a whole policy, of which only the keys are checked.
     """
     if document.kind == "ConfigMap" and not document.group:
         yield ("data",), ()

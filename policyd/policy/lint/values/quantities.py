@@ -45,7 +45,7 @@ def compared_quantities(run: LintRun) -> Iterator[Problem]:
 
 
 def _advise(found: Sequence[Comparison], text: str) -> tuple[str, str, str] | None:
-    """Return rule, message and hint for a comparison, one for each kind; None if it is right."""
+    """Return rule, message and hint for a comparison, one for each kind; None if it is correct."""
     first = found[0]
     other = first.other.value if isinstance(first.other, Literal) else None
     reads = [each.read for each in found if each.read is not None]

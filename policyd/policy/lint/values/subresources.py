@@ -1,4 +1,4 @@
-"""Advice on validations of fields that a subresource writes, too, if no rule matches it.
+"""Advice on validations of fields that a subresource also writes, if no rule matches it.
 
 Only fields are checked whose subresource is certain: ``ephemeralContainers`` and the resources of
 running containers of a Pod, and ``replicas``. Labels and annotations, which ``status`` writes, are

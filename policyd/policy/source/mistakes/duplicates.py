@@ -1,7 +1,7 @@
 """Documents of one name: each but the first gets a problem. Loads and compiles nothing.
 
 Within one bundle of sources the copy stays, as a broken policy. A copy in another bundle, such as
-another team's ConfigMap, is left out with all that is only about it: the policy in use is that of
+another team's ConfigMap, is left out with all that is only about it: the policy in use comes from
 the bundle which was created first, and quarantining the copy would deny what it matches for both.
 The order does not depend on edits, so all replicas come to the same result, and none holds an edit
 back because of a copy.
@@ -21,7 +21,7 @@ NAME_TAKEN = "name-taken"
 
 class SourceOrigin(NamedTuple):
     """The bundle of a file, in the order in which names are given: by the second of its creation,
-    then by name. Files without a bundle, those of the operator, come first.
+    then by name. Files without a bundle, the operator's, come first.
     """
 
     created: str = ""

@@ -24,7 +24,7 @@ Defined = tuple[str, str]  # the group and the kind of a CustomResourceDefinitio
 _OTHER_ADMISSION_KINDS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 # The lowest ratio of difflib for one or two wrong letters in names of this length.
 _GROUP_RATIO, _KIND_RATIO, _LONG_KIND_RATIO = 0.88, 0.8, 0.92
-# What users of other engines may write for our kinds.
+# Names that users of other engines may write for our kinds.
 _SYNONYMS = {
     "clusterpolicy": "Policy",
     "policyset": "Policy",

@@ -24,7 +24,7 @@ class TextEdit(NamedTuple):
 
 
 def with_breaks_of(text: str, new: str) -> str:
-    """Return new text with the line breaks of a text, which may be those of Windows."""
+    """Return new text with the line breaks of a text, which may be Windows'."""
     return new.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in text else new
 
 

@@ -16,7 +16,7 @@ def explain(
     """Return what is wrong at a place (line and column from 1); ``began``: where what the parser
     was reading begins. None if nothing is known.
     """
-    # A text without a last newline ends in a line of its own for libyaml, too.
+    # A text without a last newline also ends in a separate line for libyaml.
     lines = [line.rstrip("\r") for line in f"{text}\n".split("\n")]
     line, column = place
     if not 0 < line <= len(lines) or not 0 < began[0] <= len(lines):

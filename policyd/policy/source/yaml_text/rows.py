@@ -7,7 +7,7 @@ _AS_BLOCK = "or write it on the next lines after '|'"
 
 
 class Explanation(NamedTuple):
-    """What is wrong in plain words, the remedy, and the place if it is another one than the
+    """The mistake in plain words, the remedy, and the place if it differs from the
     parser's. ``{0}`` and ``{1}`` in both stand for ``lines``, which count from 1. ``value`` is what
     needs quotes, if that is certain.
     """

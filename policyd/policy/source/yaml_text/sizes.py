@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import yaml
 
-# Larger counts are cut: those of a small text can have thousands of digits.
+# Larger counts are cut: counts of a small text can have thousands of digits.
 _ENDLESS = 1 << 40
 
 

@@ -1,6 +1,6 @@
 """Values that YAML takes as tags: ``expression: !object.spec.hostNetwork`` is an empty string.
 
-Kubernetes reads them so, too, and drops what was written; nobody means that in a policy.
+Kubernetes also reads them so, and drops what was written; nobody means that in a policy.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,15 +11,16 @@ import yaml
 
 from policyd.json_types import FieldPath
 
-# What precedes a tag in a line: without any of these in a text, nothing has to be parsed again.
+# Characters that precede a tag in a line: without any of these in a text, nothing has to be parsed
+# again.
 _BEFORE = (": !", ":  !", "- !", "-  !", ":\t!")
-# The way from a node up to the root: the step to it, and the way of its parent. A path of its own
+# The way from a node up to the root: the step to it, and the way of its parent. A separate path
 # for each node of a deep document would take much memory.
 _Way = tuple[str | int, "_Way"] | tuple[()]
 
 
 class TaggedValue(NamedTuple):
-    """A value with a tag of its own, at a path below the root node."""
+    """A value with its own tag, at a path below the root node."""
 
     path: FieldPath
     node: yaml.ScalarNode
@@ -46,7 +47,9 @@ def may_have_tags(text: str) -> bool:
 
 
 def tagged_values(node: yaml.Node, lines: Sequence[str]) -> Iterator[TaggedValue]:
-    """Yield the scalars with tags that begin with one ``!``; ``lines`` are those of the text."""
+    """Yield the scalars with tags that begin with one ``!``; ``lines`` are the lines of the
+    text.
+    """
     stack: list[tuple[yaml.Node, _Way]] = [(node, ())]
     while stack:
         here, way = stack.pop()

@@ -49,7 +49,7 @@ def sign(row: YamlRow) -> Explanation | None:
 
 
 def in_brackets(line: str, column: int) -> Explanation:
-    """What a value without quotes cannot contain between ``{`` and ``}``."""
+    """Characters that a value without quotes cannot contain between ``{`` and ``}``."""
     sign_ = line[column - 1 : column]
     hint = "put the value in quotes, or write each field on its own line"
     if sign_ in ("[", "]", "{", "}"):
