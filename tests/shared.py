@@ -40,7 +40,7 @@ def without_apiserver() -> str:
     if os.environ.get(BINARIES) or os.environ.get(E2E) == "1":
         return ""
     return (
-        f"tests/e2e, which needs a kube-apiserver: set {BINARIES} to the folder of kube-apiserver and "
+        f"tests/e2e, which needs a kube-apiserver: set {BINARIES} to the directory of kube-apiserver and "
         f"etcd, or {E2E}=1 to build them with Go (minutes)"
     )
 
