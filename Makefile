@@ -37,9 +37,9 @@ check: build           # lint, format, types, layout, stubs
 build:                 # .venv/bin/policyd and .venv/bin/python, the core compiled in place
 	tools/build
 
-docs: build            # the site of the documentation, build/site; broken links and anchors are errors
+docs: build            # the site of this version, build/site/VERSION (SITE=dir/ of all versions); broken links are errors
 	$(RUN)python -c 'import material' 2>/dev/null || POLICYD_COMPILED=1 $(RUN)python -m pip install -q --no-build-isolation -e '.[docs]'
-	$(RUN)python -m tools.site
+	$(RUN)python -m tools.site $(SITE)
 
 bench: build           # every figure beside its target
 	$(RUN)python -m tools.bench

@@ -1,8 +1,12 @@
 """The site: links to the repository become pages, and Python-Markdown reads pages as GitHub does."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tools.site import links, markdown
+from tools.site.__main__ import list_versions
 
 POLICY = "policies/best-practices/allowed-registries"
 
@@ -71,3 +75,14 @@ def test_anchors_are_those_of_github() -> None:
 def test_diagrams_are_part_of_the_page() -> None:
     page = markdown.adapted("![The path](../images/request.svg)\n")
     assert page.startswith("<svg ") and "prefers-color-scheme" not in page
+
+
+def test_the_menu_lists_all_versions_and_the_root_shows_the_newest(tmp_path: Path) -> None:
+    for version in ("0.9.0", "0.10.0", "assets"):
+        (tmp_path / version).mkdir()
+    for version in ("0.9.0", "0.10.0"):
+        (tmp_path / version / "404.html").write_text("", encoding="utf-8")
+    assert list_versions(tmp_path) == ["0.10.0", "0.9.0"]
+    listed = json.loads((tmp_path / "versions.json").read_text(encoding="utf-8"))
+    assert [each["version"] for each in listed] == ["0.10.0", "0.9.0"]
+    assert "url=0.10.0/index.html" in (tmp_path / "index.html").read_text(encoding="utf-8")
