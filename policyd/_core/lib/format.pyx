@@ -14,9 +14,9 @@ from libc.math cimport ceil
 from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport Activation, work
-from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD
+from policyd._core.values.errors cimport NO_SUCH_OVERLOAD
 from policyd._core.net.url cimport ParsedURL, parse_request_uri
-from policyd._core.eval.functions cimport Function0, Overload, binary, nullary, unary
+from policyd._core.eval.functions cimport Overload, binary, unary
 from policyd._core.regex.engine cimport Regex, compile_regex
 from policyd._core.values.time_strings cimport Moment, parse_rfc3339
 from policyd._core.values.types cimport NONE, Opaque, size_of, some
@@ -243,15 +243,11 @@ cdef dict FORMATS = {
 
 
 cdef object named(Activation act, object name):
-    if type(name) is not str:
-        return NO_OVERLOAD
     found = FORMATS.get(name)
     return NONE if found is None else some(found)
 
 
 cdef object validate(Activation act, object format, object text):
-    if type(format) is not NamedFormat or type(text) is not str:
-        return NO_OVERLOAD
     work(act, len(<str> text))
     wrong = (<NamedFormat> format).check(act, <str> text)
     return some(wrong) if wrong else NONE
@@ -266,56 +262,8 @@ cdef int64_t validate_cost(Activation act, object format, object text, object re
     )
 
 
-cdef object get_dns1123_label(Activation act):
-    return FORMATS["dns1123Label"]
-
-
-cdef object get_dns1123_subdomain(Activation act):
-    return FORMATS["dns1123Subdomain"]
-
-
-cdef object get_dns1035_label(Activation act):
-    return FORMATS["dns1035Label"]
-
-
-cdef object get_qualified_name(Activation act):
-    return FORMATS["qualifiedName"]
-
-
-cdef object get_dns1123_label_prefix(Activation act):
-    return FORMATS["dns1123LabelPrefix"]
-
-
-cdef object get_dns1123_subdomain_prefix(Activation act):
-    return FORMATS["dns1123SubdomainPrefix"]
-
-
-cdef object get_dns1035_label_prefix(Activation act):
-    return FORMATS["dns1035LabelPrefix"]
-
-
-cdef object get_label_value(Activation act):
-    return FORMATS["labelValue"]
-
-
-cdef object get_uri(Activation act):
-    return FORMATS["uri"]
-
-
-cdef object get_uuid(Activation act):
-    return FORMATS["uuid"]
-
-
-cdef object get_byte(Activation act):
-    return FORMATS["byte"]
-
-
-cdef object get_date(Activation act):
-    return FORMATS["date"]
-
-
-cdef object get_datetime(Activation act):
-    return FORMATS["datetime"]
+cdef object itself(Activation act, object format):
+    return format
 
 
 cdef int LONGEST_PATTERN = 128  # the length of all formats in Kubernetes' estimate
@@ -325,27 +273,28 @@ def _validate_estimate(operands):
     return estimates.Charge(operands[1].size.scaled(0.1).scaled(LONGEST_PATTERN * 0.25))
 
 
-cdef Overload row(str name, Function0 function, str valid):
+cdef Overload row(str name, str valid):
     """The row of the function that returns a format; ``valid``: a valid string."""
-    name = f"format.{name}"
-    example = f"{name}().validate('{valid}').hasValue() // false"
-    return nullary(name, f"{name}() -> kubernetes.NamedFormat", name, function, example)
+    cdef str path = f"format.{name}"
+    example = f"{path}().validate('{valid}').hasValue() // false"
+    signature = f"{path}() -> kubernetes.NamedFormat"
+    return unary(path, signature, path, itself, example).given(FORMATS[name])
 
 
 LIBRARY = Library("format", (
-    row("dns1123Label", get_dns1123_label, "my-name"),
-    row("dns1123Subdomain", get_dns1123_subdomain, "a.example.com"),
-    row("dns1035Label", get_dns1035_label, "a1"),
-    row("qualifiedName", get_qualified_name, "example.com/name"),
-    row("dns1123LabelPrefix", get_dns1123_label_prefix, "my-"),
-    row("dns1123SubdomainPrefix", get_dns1123_subdomain_prefix, "my-"),
-    row("dns1035LabelPrefix", get_dns1035_label_prefix, "my-"),
-    row("labelValue", get_label_value, ""),
-    row("uri", get_uri, "https://example.com"),
-    row("uuid", get_uuid, "123e4567-e89b-12d3-a456-426614174000"),
-    row("byte", get_byte, "aGVsbG8="),
-    row("date", get_date, "2024-02-29"),
-    row("datetime", get_datetime, "2024-02-29T00:00:00Z"),
+    row("dns1123Label", "my-name"),
+    row("dns1123Subdomain", "a.example.com"),
+    row("dns1035Label", "a1"),
+    row("qualifiedName", "example.com/name"),
+    row("dns1123LabelPrefix", "my-"),
+    row("dns1123SubdomainPrefix", "my-"),
+    row("dns1035LabelPrefix", "my-"),
+    row("labelValue", ""),
+    row("uri", "https://example.com"),
+    row("uuid", "123e4567-e89b-12d3-a456-426614174000"),
+    row("byte", "aGVsbG8="),
+    row("date", "2024-02-29"),
+    row("datetime", "2024-02-29T00:00:00Z"),
     unary(
         "format.named", "format.named(string) -> optional_type(kubernetes.NamedFormat)",
         "format-named", named, "format.named('nothing').hasValue() // false",
@@ -355,4 +304,4 @@ LIBRARY = Library("format", (
         "format-validate", validate,
         "format.date().validate('2024-02-30').value() // ['invalid date']",
     ).costs(validate_cost, _validate_estimate),
-), since=31)
+), since=31, kinds={"kubernetes.NamedFormat": NamedFormat})
