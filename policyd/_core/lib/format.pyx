@@ -23,42 +23,21 @@ from policyd._core.values.types cimport NONE, Opaque, size_of, some
 
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
+from policyd._core.match.labels import (
+    DOMAIN_FORMAT,
+    DOMAIN_LABEL_FORMAT,
+    LABEL_1035_FORMAT,
+    NAME_FORMAT,
+    NO_DOMAIN,
+    NO_LABEL,
+    NO_LABEL_1035,
+    NO_NAME,
+    NO_VALUE,
+)
 
 #: LIBRARY: Library
 
 ctypedef list (*FormatCheck)(Activation act, str text)
-
-cdef str LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-cdef str SUBDOMAIN = f"{LABEL}(\\.{LABEL})*"
-cdef str OLD_LABEL = "[a-z]([-a-z0-9]*[a-z0-9])?"
-cdef str KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-
-cdef str LABEL_RULE = (
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
-    "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used "
-    f"for validation is '{LABEL}')"
-)
-cdef str SUBDOMAIN_RULE = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
-    "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
-    f"for validation is '{SUBDOMAIN}')"
-)
-cdef str OLD_LABEL_RULE = (
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
-    "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
-    f"regex used for validation is '{OLD_LABEL}')"
-)
-cdef str KEY_RULE = (
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
-    f"validation is '{KEY}')"
-)
-cdef str VALUE_RULE = (
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
-    "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
-    f"or '12345', regex used for validation is '({KEY})?')"
-)
-
 
 cdef Regex own_regex(str pattern):
     """A pattern that has few states in RE2, so that each character is read once."""
@@ -67,11 +46,11 @@ cdef Regex own_regex(str pattern):
     return made
 
 
-cdef Regex IS_LABEL = own_regex(f"^{LABEL}$")
-cdef Regex IS_SUBDOMAIN = own_regex(f"^{SUBDOMAIN}$")
-cdef Regex IS_OLD_LABEL = own_regex(f"^{OLD_LABEL}$")
-cdef Regex IS_KEY = own_regex(f"^{KEY}$")
-cdef Regex IS_VALUE = own_regex(f"^({KEY})?$")
+cdef Regex IS_LABEL = own_regex(f"^{DOMAIN_LABEL_FORMAT}$")
+cdef Regex IS_SUBDOMAIN = own_regex(f"^{DOMAIN_FORMAT}$")
+cdef Regex IS_OLD_LABEL = own_regex(f"^{LABEL_1035_FORMAT}$")
+cdef Regex IS_KEY = own_regex(f"^{NAME_FORMAT}$")
+cdef Regex IS_VALUE = own_regex(f"^({NAME_FORMAT})?$")
 cdef str UUID = "(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$"
 cdef Regex IS_UUID = own_regex(UUID)
 cdef Regex IS_BASE64 = own_regex(
@@ -114,21 +93,21 @@ cdef list too_long(str text, int limit, str unit):
 cdef list dns_label(Activation act, str text):
     cdef list wrong = too_long(text, 63, "characters")
     if not IS_LABEL.search(act, text):
-        wrong.append("must not contain dots" if IS_SUBDOMAIN.search(act, text) else LABEL_RULE)
+        wrong.append("must not contain dots" if IS_SUBDOMAIN.search(act, text) else NO_LABEL)
     return wrong
 
 
 cdef list dns_subdomain(Activation act, str text):
     cdef list wrong = too_long(text, 253, "characters")
     if not IS_SUBDOMAIN.search(act, text):
-        wrong.append(SUBDOMAIN_RULE)
+        wrong.append(NO_DOMAIN)
     return wrong
 
 
 cdef list dns_old_label(Activation act, str text):
     cdef list wrong = too_long(text, 63, "characters")
     if not IS_OLD_LABEL.search(act, text):
-        wrong.append(OLD_LABEL_RULE)
+        wrong.append(NO_LABEL_1035)
     return wrong
 
 
@@ -156,7 +135,7 @@ cdef list qualified_name(Activation act, str text):
     cdef str prefix, name
     if len(parts) > 2:
         return [
-            f"a valid label key {KEY_RULE} with an optional DNS subdomain prefix and '/' "
+            f"a valid label key {NO_NAME} with an optional DNS subdomain prefix and '/' "
             "(e.g. 'example.com/MyName')"
         ]
     name = parts[len(parts) - 1]
@@ -167,19 +146,19 @@ cdef list qualified_name(Activation act, str text):
         else:
             wrong += [f"prefix part {each}" for each in too_long(prefix, 253, "bytes")]
             if not IS_SUBDOMAIN.search(act, prefix):
-                wrong.append(f"prefix part {SUBDOMAIN_RULE}")
+                wrong.append(f"prefix part {NO_DOMAIN}")
     if not name:
         wrong.append("name part must be non-empty")
     wrong += [f"name part {each}" for each in too_long(name, 63, "bytes")]
     if not IS_KEY.search(act, name):
-        wrong.append(f"name part {KEY_RULE}")
+        wrong.append(f"name part {NO_NAME}")
     return wrong
 
 
 cdef list label_value(Activation act, str text):
     cdef list wrong = too_long(text, 63, "bytes")
     if not IS_VALUE.search(act, text):
-        wrong.append(VALUE_RULE)
+        wrong.append(NO_VALUE)
     return wrong
 
 
