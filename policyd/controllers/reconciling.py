@@ -6,12 +6,12 @@ less often. Knows nothing of what the objects are for.
 """
 
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from http import HTTPStatus
 from math import inf
 from time import monotonic
-from typing import Protocol
 
 from policyd.cluster.objects import ObjectClient, ObjectError, or_none
 from policyd.controllers.controller import reason
@@ -39,44 +39,40 @@ LATE_SECONDS = 1.0
 _FIELDS = 5  # that are named in a line of the log
 
 
-class Aim(Protocol):
-    """What is wanted of one object. ``version`` is the same as long as the same is wanted: what
-    differs then was changed by somebody else.
+@dataclass(frozen=True)
+class Aim(ABC):
+    """What is wanted of one object: its kind and name, its path, what the log calls it, and a
+    ``version`` that is the same as long as the same is wanted: what differs then was changed by
+    somebody else. The ``whole`` object is replaced if it is somebody else's; otherwise only what is
+    wanted is applied.
     """
 
-    @property
-    def key(self) -> tuple[str, str]: ...
+    key: tuple[str, str]
+    path: str
+    name: str
+    version: object
+    _: KW_ONLY
+    whole: bool = False
 
-    @property
-    def path(self) -> str: ...
-
-    @property
-    def name(self) -> str:
-        """The name of the object in the log."""
-
-    @property
-    def version(self) -> object: ...
-
-    @property
-    def whole(self) -> bool:
-        """Whether the whole object is replaced, because it is somebody else's; otherwise only what
-        is wanted is applied.
-        """
-
+    @abstractmethod
     def wanted(self, found: JSONObject | None) -> JSONObject | None:
         """Return what is to be stored, given what is stored; None if nothing is."""
 
+    @abstractmethod
     def differences(self, found: JSONObject, wanted: JSONObject) -> Sequence[ManagedField]:
         """Return the fields in which what is stored means something else than what is wanted."""
 
     def replacing(self, found: JSONObject, wanted: JSONObject) -> JSONObject:
-        """Return the object that replaces what is stored, no matter who wrote it."""
+        """Return the object that replaces what is stored, whoever wrote it."""
+        return wanted
 
     def urgent(self, found: JSONObject | None) -> bool:
         """Whether what is stored enforces nothing."""
+        return found is None
 
     def written(self, stored: JSONObject | None) -> str:
         """Return what the log says after a write, or a deletion (None)."""
+        return f"{self.name} was {'deleted' if stored is None else 'written'}"
 
 
 @dataclass(frozen=True, slots=True)

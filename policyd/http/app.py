@@ -16,7 +16,6 @@ from starlette.routing import Route
 from policyd.admission.recorder import Recorder
 from policyd.config import Settings
 from policyd.http.admin_gate import AdminGate
-from policyd.http.edits import EditRecorder
 from policyd.http.endpoints import ReviewRequest, Reviews, ReviewSink
 from policyd.http.evaluators import ReviewEvaluator
 from policyd.http.lifecycle import Lifecycle
@@ -39,6 +38,7 @@ from policyd.webhooks.configuration_paths import EDIT_PATH
 
 if TYPE_CHECKING:
     from policyd.http.callers import CallerCheck
+from policyd.admission.recorder import ShedReason
 
 
 @dataclass(eq=False, repr=False)
@@ -144,3 +144,20 @@ def create_app(
     gate = AdminGate(admin, settings.admin_host, settings.admin_token_file)
     edits = None if check_edit is None else make(check_edit, EditRecorder(recorder))
     return Application(reviews, gate, store, lifecycle, recorder, process=process, edits=edits)
+
+
+class EditRecorder(Recorder):
+    """Reports what was refused before it was checked. Edits are no admission requests: they are
+    rare, and take as long as loading policies does.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def shed(self, reason: ShedReason) -> None:
+        """Report a request for which there was no room."""
+        self._recorder.shed(reason)
+
+    def rejected(self, status: int, peer: str, path: str, reason: str) -> None:
+        """Report a request that was answered with an error."""
+        self._recorder.rejected(status, peer, path, reason)

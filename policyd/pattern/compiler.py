@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from policyd._core.pattern.checks import (
     Absent,
@@ -20,7 +21,6 @@ from policyd.json_types import JSON, FieldPath
 from policyd.pattern.faults import Fault, PatternError
 from policyd.pattern.leaves import LeafError, leaf
 from policyd.pattern.marks import Mark, UnknownMark, split
-from policyd.pattern.words import expected
 
 MAX_DEPTH = 100  # levels of a pattern; Kubernetes' own kinds have about twenty
 _CONDITIONS = (Mark.CONDITION, Mark.GLOBAL)
@@ -180,3 +180,26 @@ def _marks(item: dict[str, JSON]) -> Iterator[Mark]:
             yield split(key)[0]
         except UnknownMark:
             continue
+
+
+_LIMIT = 80
+
+
+def expected(tree: Any) -> str:
+    """Print a pattern tree on one line, cut if long."""
+    text = _flow(tree)
+    return text if len(text) <= _LIMIT else text[: _LIMIT - 3] + "..."
+
+
+def _flow(tree: Any) -> str:
+    if isinstance(tree, dict):
+        if not tree:
+            return "an object"
+        return "{" + ", ".join(f"{key}: {_flow(value)}" for key, value in tree.items()) + "}"
+    if isinstance(tree, list):
+        return "[" + ", ".join(map(_flow, tree)) + "]"
+    if tree is None:
+        return "null"
+    if isinstance(tree, bool):
+        return "true" if tree else "false"
+    return str(tree) or '""'

@@ -1,10 +1,11 @@
 """Webhook configurations as an API server stores them: their resources and paths."""
 
 API_VERSION = "admissionregistration.k8s.io/v1"
+MUTATING, VALIDATING = "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"
 # Mutations come first: validations may rely on them.
 RESOURCES = {
-    "MutatingWebhookConfiguration": "mutatingwebhookconfigurations",
-    "ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
+    MUTATING: "mutatingwebhookconfigurations",
+    VALIDATING: "validatingwebhookconfigurations",
 }
 # The webhook that checks edits of ConfigMaps with policies.
 EDIT_PATH = "/policies/validate"

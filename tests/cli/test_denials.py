@@ -12,7 +12,7 @@ from typing import Any
 import click
 import pytest
 
-from policyd.cli.denials.output import table
+from policyd.cli.denials.command import table
 from tests.builders.reviews import body
 from tests.cli.terminal import SCRIPT, environment, in_terminal, run, start
 from tests.forking import Forked

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from policyd.cluster.objects import ObjectError
+from policyd.controllers.reconciling import Aim
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField, field_path
 from policyd.ownership import MANAGER
@@ -127,24 +128,10 @@ class Contested:
 
 
 @dataclass(frozen=True)
-class SpecAim:
+class SpecAim(Aim):
     """An object with this spec, or none."""
 
-    path: str
     spec: Mapping[str, int] | None
-    whole: bool = False
-
-    @property
-    def key(self) -> tuple[str, str]:
-        return "Thing", self.path
-
-    @property
-    def name(self) -> str:
-        return f"Thing {self.path}"
-
-    @property
-    def version(self) -> object:
-        return self.spec
 
     def wanted(self, found: JSONObject | None) -> JSONObject | None:
         return None if self.spec is None else {"metadata": {}, "spec": dict(self.spec)}
@@ -157,8 +144,6 @@ class SpecAim:
     def replacing(self, found: JSONObject, wanted: JSONObject) -> JSONObject:
         return {**wanted, "metadata": {"resourceVersion": found["metadata"]["resourceVersion"]}}
 
-    def urgent(self, found: JSONObject | None) -> bool:
-        return found is None
 
-    def written(self, stored: JSONObject | None) -> str:
-        return f"{self.name} was {'deleted' if stored is None else 'written'}"
+def spec_aim(path: str, spec: Mapping[str, int] | None) -> SpecAim:
+    return SpecAim(("Thing", path), path, f"Thing {path}", spec, spec)

@@ -28,7 +28,7 @@ from policyd.controllers.reconciling import (
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.metrics.recorder import WRITES
-from tests.controllers.contested import FOREIGN, Contested, SpecAim, at_once
+from tests.controllers.contested import FOREIGN, Contested, at_once, spec_aim
 from tests.sampling import examples
 
 HERE = "things/a"
@@ -44,7 +44,7 @@ class Running:
         self.holds = True
         self.counts = dict.fromkeys(WRITES, 0)
         self.lines = BytesIO()
-        self.aim = SpecAim(HERE, spec)
+        self.aim = spec_aim(HERE, spec)
         self.reconciler = Reconciler(
             cast(ObjectClient, self.api),
             "registration",
@@ -209,7 +209,7 @@ def test_what_is_wanted_newly_is_written_at_once_in_a_war_too() -> None:
     run.until_right(400)
     run.api.put(HERE, {"a": 9})
     assert not run.look().wrote
-    run.aim = SpecAim(HERE, {"a": 5})
+    run.aim = spec_aim(HERE, {"a": 5})
     step = run.look()
     assert step.in_step and step.wrote
     run.api.put(HERE, {"a": 9})
@@ -328,7 +328,7 @@ class Fight(RuleBasedStateMachine):
     @rule(spec=st.none() | st.dictionaries(st.sampled_from("ab"), st.integers(0, 2)))
     def want(self, spec: dict[str, int] | None) -> None:
         self.free += spec != self.run_.aim.spec
-        self.run_.aim = SpecAim(HERE, spec)
+        self.run_.aim = spec_aim(HERE, spec)
 
     @rule()
     def lead_anew(self) -> None:

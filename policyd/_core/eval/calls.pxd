@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport Activation
-from policyd._core.eval.functions cimport Cost, Function2
+from policyd._core.eval.functions cimport Cost, Overload
 from policyd._core.eval.nodes cimport Node
 
 
@@ -20,7 +20,7 @@ cdef class CallNode(Node):
 cdef class Call2(CallNode):
     cdef Node first
     cdef Node second
-    cdef Function2 function
+    cdef Overload only       # the overload to call first, if it is known; or None
     cdef bint stops          # evaluation stops if the first argument is an error
     cdef object prepared     # the second argument in prepared form, if it is a constant
 

@@ -9,7 +9,7 @@ call is free; only ``!`` is not.
 cimport cython
 from libc.stdint cimport INT64_MAX
 
-from policyd._core.eval.functions cimport Function1, Overload
+from policyd._core.eval.functions cimport Overload
 from policyd._core.values.activation cimport charge
 from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, CelError, error
 from policyd._core.values.types cimport MISSING, Optional, type_name
@@ -92,6 +92,41 @@ cdef CelError no_overload(str name, tuple arguments):
     return error(f"no such overload: {name}({types})")
 
 
+cdef inline object called1(Overload row, Activation act, object first):
+    """The result of the function, NO_OVERLOAD if the argument has another type."""
+    if row.first is not None and type(first) is not row.first:
+        return NO_OVERLOAD
+    if row.call1 is not NULL:
+        return row.call1(act, first)
+    if row.call2 is not NULL:
+        return row.call2(act, first, row.constant)
+    return row.call_many(act, (first,))
+
+
+cdef inline object called2(Overload row, Activation act, object first, object second):
+    if (row.first is not None and type(first) is not row.first) or (
+        row.second is not None and type(second) is not row.second
+    ):
+        return NO_OVERLOAD
+    if row.call2 is not NULL:
+        return row.call2(act, first, second)
+    if row.call3 is not NULL:
+        return row.call3(act, first, second, row.constant)
+    return row.call_many(act, (first, second))
+
+
+cdef inline object called3(
+    Overload row, Activation act, object first, object second, object third
+):
+    if (row.first is not None and type(first) is not row.first) or (
+        row.second is not None and type(second) is not row.second
+    ) or (row.third is not None and type(third) is not row.third):
+        return NO_OVERLOAD
+    if row.call3 is not NULL:
+        return row.call3(act, first, second, third)
+    return row.call_many(act, (first, second, third))
+
+
 @cython.final
 cdef class Call0(CallNode):
     def __init__(self, name, overloads, known=True):
@@ -100,9 +135,11 @@ cdef class Call0(CallNode):
 
     cdef object eval(self, Activation act):
         cdef Overload overload = self.overloads[0]
-        if overload.call0 is NULL:
-            return self.settle(act, (), overload.call_many(act, ()))
-        return self.settle(act, (), overload.call0(act))
+        if overload.call0 is not NULL:
+            return self.settle(act, (), overload.call0(act))
+        if overload.call1 is not NULL:
+            return self.settle(act, (), overload.call1(act, overload.constant))
+        return self.settle(act, (), overload.call_many(act, ()))
 
 
 cdef bint _starts_with_other(object items, object element):
@@ -113,16 +150,16 @@ cdef bint _starts_with_other(object items, object element):
 @cython.final
 cdef class Call1(CallNode):
     cdef Node first
-    cdef Function1 function  # the only overload, or NULL
-    cdef object element      # see Overload
+    cdef Overload only   # the only overload, or None
+    cdef object element  # see Overload
 
     def __init__(self, name, overloads, Node first not None, known=True):
         #: (str, tuple[Overload, ...], Node, bool) -> None
         self._declare(name, overloads, known)
         self.first = first
         if len(self.overloads) == 1:
-            self.function = (<Overload>self.overloads[0]).call1
-            self.element = (<Overload>self.overloads[0]).element
+            self.only = self.overloads[0]
+            self.element = self.only.element
 
     cdef object eval(self, Activation act):
         first = self.first.eval(act)
@@ -130,22 +167,19 @@ cdef class Call1(CallNode):
             if act.since_1_38 and self.name != "!_":
                 return first
             result = first
-        elif self.function is NULL:
+        elif self.only is None:
             result = self._dispatch(act, first)
         elif self.element is not None and _starts_with_other(first, self.element):
             result = NO_OVERLOAD
         else:
-            result = self.function(act, first)
+            result = called1(self.only, act, first)
         charge(act, self.price(act, first, None, result))
         return no_overload(self.name, (first,)) if result is NO_OVERLOAD else result
 
     cdef object _dispatch(self, Activation act, object first):
         cdef Overload overload
         for overload in self.overloads:
-            if overload.call1 is not NULL:
-                result = overload.call1(act, first)
-            else:
-                result = overload.call_many(act, (first,))
+            result = called1(overload, act, first)
             if result is not NO_OVERLOAD:
                 return result
         return NO_OVERLOAD
@@ -163,7 +197,7 @@ cdef class Call2(CallNode):
         self.stops = prepared is not MISSING or name == "format" or (
             len(self.overloads) > 1 and not (name in OPERANDS or name in BARE))
         if known or len(self.overloads) == 1:
-            self.function = (<Overload>self.overloads[0]).call2
+            self.only = self.overloads[0]
 
     cdef object eval(self, Activation act):
         first = self.first.eval(act)
@@ -176,9 +210,9 @@ cdef class Call2(CallNode):
             if act.since_1_38:
                 return second
             result = second
-        elif self.function is not NULL:
-            result = self.function(
-                act, first, second if self.prepared is MISSING else self.prepared)
+        elif self.only is not None:
+            result = called2(
+                self.only, act, first, second if self.prepared is MISSING else self.prepared)
             if result is NO_OVERLOAD and len(self.overloads) > 1:
                 result = self._dispatch(act, first, second)
         else:
@@ -191,10 +225,7 @@ cdef class Call2(CallNode):
     cdef object _dispatch(self, Activation act, object first, object second):
         cdef Overload overload
         for overload in self.overloads:
-            if overload.call2 is not NULL:
-                result = overload.call2(act, first, second)
-            else:
-                result = overload.call_many(act, (first, second))
+            result = called2(overload, act, first, second)
             if result is not NO_OVERLOAD:
                 return result
         return NO_OVERLOAD
@@ -233,10 +264,7 @@ cdef class Call3(CallNode):
             result = third
         else:
             for overload in self.overloads:
-                if overload.call3 is not NULL:
-                    result = overload.call3(act, first, constant, third)
-                else:
-                    result = overload.call_many(act, (first, second, third))
+                result = called3(overload, act, first, constant, third)
                 if result is not NO_OVERLOAD:
                     break
         return self.settle(act, (first, second, third), result)

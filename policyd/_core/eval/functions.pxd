@@ -33,6 +33,11 @@ cdef class Overload:
     cdef bint kubernetes         # the cost function is Kubernetes', not cel-go's
     cdef Prepare prepare         # NULL: constants are passed unchanged
     cdef readonly object estimate  # a CostRule of _core/eval/estimates.py; None: 1 unit
+    cdef bint typed              # arguments are checked before the function is called
+    cdef object first            # the types of the arguments; None: any
+    cdef object second
+    cdef object third
+    cdef object constant         # see given; None: none
     cdef object element          # the Python type of the list's first element, or None: any
     cdef readonly object introduced  # the first KubernetesVersion with it; None: before 1.30
     cdef readonly object removed     # the first KubernetesVersion without it; None: not removed
@@ -41,6 +46,9 @@ cdef class Overload:
     cdef Overload costs_when_known(self, Cost cost, object estimate=*)
     cdef Overload estimated(self, object estimate)
     cdef Overload of(self, element)
+    cdef Overload unchecked(self)
+    cdef Overload given(self, object constant)
+    cdef object check(self, dict kinds)
     cdef Overload since(self, int minor)
     cdef Overload until(self, int minor)
     cdef Overload prepares(self, Prepare prepare)

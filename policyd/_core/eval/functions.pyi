@@ -1,3 +1,5 @@
+from collections.abc import Mapping
+
 from policyd._core.eval.estimates import CostRule
 from policyd.versions import KubernetesVersion
 
@@ -28,7 +30,13 @@ class Overload:
     def removed(self) -> KubernetesVersion | None: ...
 
 class Library:
-    def __init__(self, name: str, overloads: tuple[Overload, ...], since: int = 0) -> None: ...
+    def __init__(
+        self,
+        name: str,
+        overloads: tuple[Overload, ...],
+        since: int = 0,
+        kinds: Mapping[str, type] | tuple[()] | None = (),
+    ) -> None: ...
     @property
     def name(self) -> str: ...
     @property

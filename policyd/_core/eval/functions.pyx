@@ -3,7 +3,8 @@
 A function takes the activation and up to three values (or a tuple of any number) and returns a
 value, a ``CelError``, or ``NO_OVERLOAD`` if an argument does not have the type in its signature.
 If the types are known only at run time (dyn), the rows of a name are tried in order; if none fits,
-the result is ``no such overload: name(types)``. A function never gets an error as an argument.
+the result is ``no such overload: name(types)``. A function never gets an error as an argument, and
+arguments of the types in the signature only, unless the row is ``unchecked``.
 Before it processes something large it calls ``work(act, units)``, so that the deadline holds.
 
 A cost function gets the activation, the first and second argument (None if there is none) and the
@@ -13,15 +14,31 @@ result; each of them may be a CelError (whose size is 1). Its result is charged 
 from libc.math cimport ceil
 
 from policyd._core.values.activation cimport Activation, work
-from policyd._core.values.types cimport MISSING, Optional, size_of
+from policyd._core.values.types cimport MISSING, Duration, Optional, Timestamp, UInt, size_of
 
 from policyd.versions import KubernetesVersion
 
+#: from collections.abc import Mapping
 #: from policyd._core.eval.estimates import CostRule
 
 cdef enum:
     ANY_NUMBER = -1
     DECLARED = -2
+
+
+# The Python types of values; all other types of signatures stand for several.
+cdef dict KINDS = {
+    "bool": bool,
+    "bytes": bytes,
+    "double": float,
+    "duration": Duration,
+    "int": int,
+    "list": list,
+    "optional_type": Optional,
+    "string": str,
+    "timestamp": Timestamp,
+    "uint": UInt,
+}
 
 
 cdef class Overload:
@@ -54,6 +71,24 @@ cdef class Overload:
         """Marks one of several rows of a function that differ in the element type of the list."""
         self.element = element
         return self
+
+    cdef Overload unchecked(self):
+        """Marks a function that checks the types of its arguments itself."""
+        self.typed = False
+        return self
+
+    cdef Overload given(self, object constant):
+        """The last argument of the function is a constant, which calls do not have."""
+        self.arity -= 1
+        self.constant = constant
+        return self
+
+    cdef object check(self, dict kinds):
+        """Sets the types of the arguments by the signature, as far as they have one."""
+        cdef str receiver, rest
+        receiver, _, rest = self.signature.partition(self.name + "(")
+        names = outermost(receiver[:-1]) + outermost(rest[:rest.rindex(") -> ")])
+        self.first, self.second, self.third = [*map(kinds.get, names), None, None, None][:3]
 
     cdef Overload since(self, int minor):
         """The first Kubernetes version (1.MINOR) with it, and the first without it. Two rows with
@@ -107,6 +142,20 @@ cdef class Overload:
         return f"<Overload {self.id}: {self.signature}>"
 
 
+cdef list outermost(str types):
+    """The names of types, without those that they hold: ``list(A), int`` are list and int."""
+    cdef list names = [""] if types else []
+    cdef str character
+    cdef int depth = 0
+    for character in types:
+        depth += (character == "(") - (character == ")")
+        if depth == 0 and character == ",":
+            names.append("")
+        elif depth == 0 and character not in " )":
+            names[len(names) - 1] += character
+    return names
+
+
 cdef Overload _row(str name, str signature, str id, int arity, str doc):
     cdef Overload made = Overload.__new__(Overload)
     made.name = name
@@ -114,6 +163,7 @@ cdef Overload _row(str name, str signature, str id, int arity, str doc):
     made.id = id
     made.arity = arity
     made.doc = doc
+    made.typed = True
     return made
 
 
@@ -157,16 +207,19 @@ cdef class Library:
     cdef readonly tuple overloads
     #: overloads: tuple[Overload, ...]
 
-    def __init__(self, str name not None, tuple overloads not None, int since=0):
-        #: (str, tuple[Overload, ...], int) -> None
-        """``since``: the first minor version with the library; 0: before 1.30."""
+    def __init__(self, str name not None, tuple overloads not None, int since=0, kinds=()):
+        #: (str, tuple[Overload, ...], int, Mapping[str, type] | tuple[()] | None) -> None
+        """``since``: the first minor version with the library; 0: before 1.30. ``kinds``: the
+        Python types of its own types; None: its functions check their arguments themselves.
+        """
         cdef Overload row
         self.name = name
         self.overloads = overloads
-        if since:
-            for row in overloads:
-                if row.introduced is None:
-                    row.since(since)
+        for row in overloads:
+            if since and row.introduced is None:
+                row.since(since)
+            if kinds is not None and row.typed:
+                row.check({**KINDS, **dict(kinds)})
 
     def __repr__(self):
         return f"<Library {self.name}: {len(self.overloads)} overloads>"

@@ -133,24 +133,16 @@ def variables(backend, dict request not None):
 
 
 cdef object path(Activation act, object authorizer, object text):
-    if type(authorizer) is not AuthorizerValue or type(text) is not str:
-        return NO_OVERLOAD
     if not trim_space(<str> text):
         return error("path must not be empty")
     return new_check(PATH_CHECK, <AuthorizerValue> authorizer, {"path": text})
 
 
 cdef object group(Activation act, object authorizer, object text):
-    if type(authorizer) is not AuthorizerValue or type(text) is not str:
-        return NO_OVERLOAD
     return new_check(GROUP_CHECK, <AuthorizerValue> authorizer, {"group": text})
 
 
 cdef object service_account(Activation act, object authorizer, object namespace, object name):
-    if type(authorizer) is not AuthorizerValue:
-        return NO_OVERLOAD
-    if type(namespace) is not str or type(name) is not str:
-        return NO_OVERLOAD
     if dns_subdomain(act, <str> name):
         return error("Invalid service account name")
     if dns_label(act, <str> namespace):
@@ -165,52 +157,26 @@ cdef bint is_check(object value, str kind) noexcept:
     return type(value) is AuthorizerCheck and (<AuthorizerCheck> value).kind is kind
 
 
-cdef object narrowed(object check, str field, object text):
+cdef object narrowed(Activation act, object check, object text, object field):
     """The same check with one attribute added or replaced."""
-    if not is_check(check, RESOURCE_CHECK) or type(text) is not str:
+    if not is_check(check, RESOURCE_CHECK):
         return NO_OVERLOAD
-    return resource_check(<AuthorizerCheck> check, field, text)
+    return resource_check(<AuthorizerCheck> check, <str> field, text)
 
 
 cdef object resource(Activation act, object check, object text):
-    if not is_check(check, GROUP_CHECK) or type(text) is not str:
+    if not is_check(check, GROUP_CHECK):
         return NO_OVERLOAD
     if not trim_space(<str> text):
         return error("resource must not be empty")
     return resource_check(<AuthorizerCheck> check, "resource", text)
 
 
-cdef object subresource(Activation act, object check, object text):
-    return narrowed(check, "subresource", text)
-
-
-cdef object namespace(Activation act, object check, object text):
-    return narrowed(check, "namespace", text)
-
-
-cdef object name(Activation act, object check, object text):
-    return narrowed(check, "name", text)
-
-
-cdef object field_selector(Activation act, object check, object text):
-    return narrowed(check, "field_selector", text)
-
-
-cdef object label_selector(Activation act, object check, object text):
-    return narrowed(check, "label_selector", text)
-
-
 # Decisions
 
 
-cdef object check_path(Activation act, object check, object verb):
-    if not is_check(check, PATH_CHECK) or type(verb) is not str:
-        return NO_OVERLOAD
-    return decide(<AuthorizerCheck> check, <str> verb)
-
-
-cdef object check_resource(Activation act, object check, object verb):
-    if not is_check(check, RESOURCE_CHECK) or type(verb) is not str:
+cdef object decided(Activation act, object check, object verb, object kind):
+    if not is_check(check, <str> kind):
         return NO_OVERLOAD
     return decide(<AuthorizerCheck> check, <str> verb)
 
@@ -249,26 +215,18 @@ cdef tuple extra(dict given):
 
 
 cdef object allowed(Activation act, object decision):
-    if type(decision) is not AuthorizerDecision:
-        return NO_OVERLOAD
     return (<AuthorizerDecision> decision).is_allowed
 
 
 cdef object reason(Activation act, object decision):
-    if type(decision) is not AuthorizerDecision:
-        return NO_OVERLOAD
     return (<AuthorizerDecision> decision).reason_text
 
 
 cdef object errored(Activation act, object decision):
-    if type(decision) is not AuthorizerDecision:
-        return NO_OVERLOAD
     return bool((<AuthorizerDecision> decision).error_text)
 
 
 cdef object error_of(Activation act, object decision):
-    if type(decision) is not AuthorizerDecision:
-        return NO_OVERLOAD
     return (<AuthorizerDecision> decision).error_text
 
 
@@ -331,58 +289,58 @@ LIBRARY = Library("authz", (
         "groupcheck_resource", resource,
         "authorizer.group('apps').resource('pods').check('create').allowed() // false",
     ),
-    binary(
+    ternary(
         "subresource",
         "kubernetes.authorization.ResourceCheck.subresource(string)"
         " -> kubernetes.authorization.ResourceCheck",
-        "resourcecheck_subresource", subresource,
+        "resourcecheck_subresource", narrowed,
         "authorizer.group('').resource('pods').subresource('exec').check('create').allowed()"
         " // false",
-    ),
-    binary(
+    ).given("subresource"),
+    ternary(
         "namespace",
         "kubernetes.authorization.ResourceCheck.namespace(string)"
         " -> kubernetes.authorization.ResourceCheck",
-        "resourcecheck_namespace", namespace,
+        "resourcecheck_namespace", narrowed,
         "authorizer.group('').resource('pods').namespace('shop').check('create').allowed()"
         " // true",
-    ),
-    binary(
+    ).given("namespace"),
+    ternary(
         "name",
         "kubernetes.authorization.ResourceCheck.name(string)"
         " -> kubernetes.authorization.ResourceCheck",
-        "resourcecheck_name", name,
+        "resourcecheck_name", narrowed,
         "authorizer.group('').resource('pods').name('web').check('delete').allowed() // true",
-    ),
-    binary(
+    ).given("name"),
+    ternary(
         "fieldSelector",
         "kubernetes.authorization.ResourceCheck.fieldSelector(string)"
         " -> kubernetes.authorization.ResourceCheck",
-        "authorizer_fieldselector", field_selector,
+        "authorizer_fieldselector", narrowed,
         "authorizer.group('').resource('pods').fieldSelector('spec.nodeName=a').check('list')"
         ".allowed() // true",
-    ).costs(selector_units, selector_estimate).since(31),
-    binary(
+    ).given("field_selector").costs(selector_units, selector_estimate).since(31),
+    ternary(
         "labelSelector",
         "kubernetes.authorization.ResourceCheck.labelSelector(string)"
         " -> kubernetes.authorization.ResourceCheck",
-        "authorizer_labelselector", label_selector,
+        "authorizer_labelselector", narrowed,
         "authorizer.group('').resource('pods').labelSelector('app=web').check('list').allowed()"
         " // true",
-    ).costs(selector_units, selector_estimate).since(31),
-    binary(
+    ).given("label_selector").costs(selector_units, selector_estimate).since(31),
+    ternary(
         "check",
         "kubernetes.authorization.PathCheck.check(string) -> kubernetes.authorization.Decision",
-        "pathcheck_check", check_path,
+        "pathcheck_check", decided,
         "authorizer.path('/healthz').check('post').allowed() // false",
-    ).costs(check_units, check_estimate),
-    binary(
+    ).given(PATH_CHECK).costs(check_units, check_estimate),
+    ternary(
         "check",
         "kubernetes.authorization.ResourceCheck.check(string)"
         " -> kubernetes.authorization.Decision",
-        "resourcecheck_check", check_resource,
+        "resourcecheck_check", decided,
         "authorizer.requestResource.check('update').allowed() // false",
-    ).costs(check_units, check_estimate),
+    ).given(RESOURCE_CHECK).costs(check_units, check_estimate),
     unary(
         "allowed", "kubernetes.authorization.Decision.allowed() -> bool", "decision_allowed",
         allowed, "authorizer.group('').resource('pods').check('delete').allowed() // false",
@@ -399,4 +357,7 @@ LIBRARY = Library("authz", (
         "error", "kubernetes.authorization.Decision.error() -> string", "decision_error",
         error_of, "authorizer.path('/healthz').check('get').error() // ''",
     ),
-))
+), kinds={
+    "kubernetes.authorization.Authorizer": AuthorizerValue,
+    "kubernetes.authorization.Decision": AuthorizerDecision,
+})

@@ -10,7 +10,7 @@ bytes of the prefix; 1 unit for everything else.
 from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport Activation
-from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
+from policyd._core.values.errors cimport NO_SUCH_OVERLOAD, error
 from policyd._core.eval.functions cimport binary, first_tenths, tenths, unary
 from policyd._core.net.address cimport CIDR, IP, cidr_of, masked, parse_cidr, parse_ip
 from policyd._core.values.types cimport size_of
@@ -22,8 +22,6 @@ from policyd._core.eval.functions import Library
 
 
 cdef object to_cidr(Activation act, object text):
-    if type(text) is not str:
-        return NO_OVERLOAD
     found = parse_cidr(<str> text)
     if type(found) is CIDR:
         return found
@@ -31,11 +29,11 @@ cdef object to_cidr(Activation act, object text):
 
 
 cdef object is_cidr(Activation act, object text):
-    return type(parse_cidr(<str> text)) is CIDR if type(text) is str else NO_OVERLOAD
+    return type(parse_cidr(<str> text)) is CIDR
 
 
 cdef object cidr_to_string(Activation act, object network):
-    return str(network) if type(network) is CIDR else NO_OVERLOAD
+    return str(network)
 
 
 cdef bint agree(IP left, IP right, int length):
@@ -47,51 +45,39 @@ cdef bint agree(IP left, IP right, int length):
 
 
 cdef object contains_ip(Activation act, object network, object address):
-    if type(network) is not CIDR or type(address) is not IP:
-        return NO_OVERLOAD
     return agree((<CIDR> network).address, <IP> address, (<CIDR> network).length)
 
 
 cdef object contains_ip_string(Activation act, object network, object text):
-    if type(network) is not CIDR or type(text) is not str:
-        return NO_OVERLOAD
     address = parse_ip(<str> text)
     # Kubernetes drops the error of the address.
     return contains_ip(act, network, address) if type(address) is IP else NO_SUCH_OVERLOAD
 
 
 cdef object contains_cidr(Activation act, object network, object other):
-    if type(network) is not CIDR or type(other) is not CIDR:
-        return NO_OVERLOAD
     cdef CIDR outer = <CIDR> network, inner = <CIDR> other
     return outer.length <= inner.length and agree(outer.address, inner.address, outer.length)
 
 
 cdef object contains_cidr_string(Activation act, object network, object text):
-    if type(network) is not CIDR or type(text) is not str:
-        return NO_OVERLOAD
     other = to_cidr(act, text)
     return contains_cidr(act, network, other) if type(other) is CIDR else other
 
 
 cdef object address_of(Activation act, object network):
-    return (<CIDR> network).address if type(network) is CIDR else NO_OVERLOAD
+    return (<CIDR> network).address
 
 
 cdef object prefix_length(Activation act, object network):
-    return (<CIDR> network).length if type(network) is CIDR else NO_OVERLOAD
+    return (<CIDR> network).length
 
 
 cdef object without_host(Activation act, object network):
-    if type(network) is not CIDR:
-        return NO_OVERLOAD
     cdef CIDR given = <CIDR> network
     return cidr_of(masked(given.address, given.length), given.length)
 
 
 cdef object is_mask(Activation act, object network):
-    if type(network) is not CIDR:
-        return NO_OVERLOAD
     cdef CIDR given = <CIDR> network
     return masked(given.address, given.length).number == given.address.number
 
@@ -185,4 +171,4 @@ LIBRARY = Library("cidr", (
         "isMask", "net.CIDR.isMask() -> bool", "cidr_is_mask", is_mask,
         "cidr('10.0.0.1/8').isMask() // false",
     ).since(38),
-))
+), kinds={"net.CIDR": CIDR, "net.IP": IP})

@@ -11,7 +11,6 @@ from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t
 from policyd._core.values.activation cimport Activation, take, work
 from policyd._core.values.errors cimport (
     INTEGER_OVERFLOW,
-    NO_OVERLOAD,
     UNSIGNED_OVERFLOW,
     error,
     no_conversion,
@@ -31,30 +30,6 @@ cdef frozenset TRUE_STRINGS = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 cdef frozenset FALSE_STRINGS = frozenset(("0", "f", "F", "FALSE", "false", "False"))
 
 
-cdef object same_bool(Activation act, object value):
-    return value if type(value) is bool else NO_OVERLOAD
-
-
-cdef object same_bytes(Activation act, object value):
-    return value if type(value) is bytes else NO_OVERLOAD
-
-
-cdef object same_double(Activation act, object value):
-    return value if type(value) is float else NO_OVERLOAD
-
-
-cdef object same_int(Activation act, object value):
-    return value if type(value) is int else NO_OVERLOAD
-
-
-cdef object same_string(Activation act, object value):
-    return value if type(value) is str else NO_OVERLOAD
-
-
-cdef object same_uint(Activation act, object value):
-    return value if type(value) is UInt else NO_OVERLOAD
-
-
 cdef object same(Activation act, object value):
     return value
 
@@ -68,40 +43,32 @@ cdef object type_of(Activation act, object value):
 
 
 cdef object string_to_bool(Activation act, object value):
-    if type(value) is not str:
-        return NO_OVERLOAD
     if value in TRUE_STRINGS:
         return True
     return False if value in FALSE_STRINGS else no_conversion(value, "bool")
 
 
 cdef object string_to_bytes(Activation act, object value):
-    if type(value) is not str:
-        return NO_OVERLOAD
     take(act, len(<str>value) * PyUnicode_KIND(value))
     work(act, len(<str>value) // 8)
     return (<str>value).encode("utf-8", "replace")
 
 
 cdef object int_to_double(Activation act, object value):
-    return float(value) if type(value) is int else NO_OVERLOAD
+    return float(value)
 
 
 cdef object uint_to_double(Activation act, object value):
-    return float((<UInt>value).value) if type(value) is UInt else NO_OVERLOAD
+    return float((<UInt>value).value)
 
 
 cdef object string_to_double(Activation act, object value):
-    if type(value) is not str:
-        return NO_OVERLOAD
     work(act, len(<str>value) // 2)
     number = parse_double(<str>value)
     return no_conversion(value, "double") if number is None else number
 
 
 cdef object double_to_int(Activation act, object value):
-    if type(value) is not float:
-        return NO_OVERLOAD
     # The limits are not exact as doubles: cel-go rejects both.
     if not -9223372036854775808.0 < value < 9223372036854775808.0:
         return INTEGER_OVERFLOW
@@ -109,16 +76,12 @@ cdef object double_to_int(Activation act, object value):
 
 
 cdef object uint_to_int(Activation act, object value):
-    if type(value) is not UInt:
-        return NO_OVERLOAD
     if (<UInt>value).value > <unsigned long long>INT64_MAX:
         return INTEGER_OVERFLOW
     return <int64_t>(<UInt>value).value
 
 
 cdef object string_to_int(Activation act, object value):
-    if type(value) is not str:
-        return NO_OVERLOAD
     number = parse_integer(<str>value, True)
     if number is None:
         return no_conversion(value, "int")
@@ -126,22 +89,16 @@ cdef object string_to_int(Activation act, object value):
 
 
 cdef object int_to_uint(Activation act, object value):
-    if type(value) is not int:
-        return NO_OVERLOAD
     return uint(value) if 0 <= value < 1 << 64 else UNSIGNED_OVERFLOW
 
 
 cdef object double_to_uint(Activation act, object value):
-    if type(value) is not float:
-        return NO_OVERLOAD
     if not 0 <= value < 18446744073709551616.0:
         return UNSIGNED_OVERFLOW
     return uint(int(value))
 
 
 cdef object string_to_uint(Activation act, object value):
-    if type(value) is not str:
-        return NO_OVERLOAD
     number = parse_integer(<str>value, False)
     if number is None:
         return no_conversion(value, "uint")
@@ -149,15 +106,10 @@ cdef object string_to_uint(Activation act, object value):
 
 
 cdef object scalar_to_string(Activation act, object value):
-    kind = type(value)
-    if kind is int or kind is bool or kind is float or kind is UInt:
-        return string_of(value)
-    return NO_OVERLOAD
+    return string_of(value)
 
 
 cdef object bytes_to_string(Activation act, object value):
-    if type(value) is not bytes:
-        return NO_OVERLOAD
     take(act, 4 * len(<bytes>value))
     work(act, len(<bytes>value) // 8)
     try:
@@ -182,23 +134,23 @@ def _decoding(operands):
 LIBRARY = Library("conversions", (
     unary("type", "type(A) -> type(A)", "type", type_of, "type(1) == int // true"),
     unary("dyn", "dyn(A) -> dyn", "to_dyn", same, "dyn(1) // 1"),
-    unary("bool", "bool(bool) -> bool", "bool_to_bool", same_bool, "bool(true) // true"),
+    unary("bool", "bool(bool) -> bool", "bool_to_bool", same, "bool(true) // true"),
     unary("bool", "bool(string) -> bool", "string_to_bool", string_to_bool, "bool('t') // true"),
-    unary("bytes", "bytes(bytes) -> bytes", "bytes_to_bytes", same_bytes, "bytes(b'a') // b'a'"),
+    unary("bytes", "bytes(bytes) -> bytes", "bytes_to_bytes", same, "bytes(b'a') // b'a'"),
     unary("bytes", "bytes(string) -> bytes", "string_to_bytes", string_to_bytes,
           "bytes('a') // b'a'").costs_when_known(first_tenths, _encoding),
-    unary("double", "double(double) -> double", "double_to_double", same_double,
+    unary("double", "double(double) -> double", "double_to_double", same,
           "double(1.5) // 1.5"),
     unary("double", "double(int) -> double", "int64_to_double", int_to_double, "double(1) // 1.0"),
     unary("double", "double(string) -> double", "string_to_double", string_to_double,
           "double('1e3') // 1000.0"),
     unary("double", "double(uint) -> double", "uint64_to_double", uint_to_double,
           "double(1u) // 1.0"),
-    unary("int", "int(int) -> int", "int64_to_int64", same_int, "int(1) // 1"),
+    unary("int", "int(int) -> int", "int64_to_int64", same, "int(1) // 1"),
     unary("int", "int(double) -> int", "double_to_int64", double_to_int, "int(-1.9) // -1"),
     unary("int", "int(string) -> int", "string_to_int64", string_to_int, "int('42') // 42"),
     unary("int", "int(uint) -> int", "uint64_to_int64", uint_to_int, "int(1u) // 1"),
-    unary("string", "string(string) -> string", "string_to_string", same_string,
+    unary("string", "string(string) -> string", "string_to_string", same,
           "string('a') // 'a'"),
     unary("string", "string(bool) -> string", "bool_to_string", scalar_to_string,
           "string(true) // 'true'"),
@@ -210,7 +162,7 @@ LIBRARY = Library("conversions", (
           "string(1) // '1'"),
     unary("string", "string(uint) -> string", "uint64_to_string", scalar_to_string,
           "string(1u) // '1'"),
-    unary("uint", "uint(uint) -> uint", "uint64_to_uint64", same_uint, "uint(1u) // 1u"),
+    unary("uint", "uint(uint) -> uint", "uint64_to_uint64", same, "uint(1u) // 1u"),
     unary("uint", "uint(double) -> uint", "double_to_uint64", double_to_uint, "uint(1.9) // 1u"),
     unary("uint", "uint(int) -> uint", "int64_to_uint64", int_to_uint, "uint(1) // 1u"),
     unary("uint", "uint(string) -> uint", "string_to_uint64", string_to_uint, "uint('1') // 1u"),

@@ -14,51 +14,30 @@ from libc.math cimport ceil
 from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport Activation, work
-from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD
+from policyd._core.values.errors cimport NO_SUCH_OVERLOAD
 from policyd._core.net.url cimport ParsedURL, parse_request_uri
-from policyd._core.eval.functions cimport Function0, Overload, binary, nullary, unary
+from policyd._core.eval.functions cimport Overload, binary, unary
 from policyd._core.regex.engine cimport Regex, compile_regex
 from policyd._core.values.time_strings cimport Moment, parse_rfc3339
 from policyd._core.values.types cimport NONE, Opaque, size_of, some
 
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
+from policyd._core.match.labels import (
+    DOMAIN_FORMAT,
+    DOMAIN_LABEL_FORMAT,
+    LABEL_1035_FORMAT,
+    NAME_FORMAT,
+    NO_DOMAIN,
+    NO_LABEL,
+    NO_LABEL_1035,
+    NO_NAME,
+    NO_VALUE,
+)
 
 #: LIBRARY: Library
 
 ctypedef list (*FormatCheck)(Activation act, str text)
-
-cdef str LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-cdef str SUBDOMAIN = f"{LABEL}(\\.{LABEL})*"
-cdef str OLD_LABEL = "[a-z]([-a-z0-9]*[a-z0-9])?"
-cdef str KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-
-cdef str LABEL_RULE = (
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
-    "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used "
-    f"for validation is '{LABEL}')"
-)
-cdef str SUBDOMAIN_RULE = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
-    "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
-    f"for validation is '{SUBDOMAIN}')"
-)
-cdef str OLD_LABEL_RULE = (
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
-    "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
-    f"regex used for validation is '{OLD_LABEL}')"
-)
-cdef str KEY_RULE = (
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
-    f"validation is '{KEY}')"
-)
-cdef str VALUE_RULE = (
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
-    "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
-    f"or '12345', regex used for validation is '({KEY})?')"
-)
-
 
 cdef Regex own_regex(str pattern):
     """A pattern that has few states in RE2, so that each character is read once."""
@@ -67,11 +46,11 @@ cdef Regex own_regex(str pattern):
     return made
 
 
-cdef Regex IS_LABEL = own_regex(f"^{LABEL}$")
-cdef Regex IS_SUBDOMAIN = own_regex(f"^{SUBDOMAIN}$")
-cdef Regex IS_OLD_LABEL = own_regex(f"^{OLD_LABEL}$")
-cdef Regex IS_KEY = own_regex(f"^{KEY}$")
-cdef Regex IS_VALUE = own_regex(f"^({KEY})?$")
+cdef Regex IS_LABEL = own_regex(f"^{DOMAIN_LABEL_FORMAT}$")
+cdef Regex IS_SUBDOMAIN = own_regex(f"^{DOMAIN_FORMAT}$")
+cdef Regex IS_OLD_LABEL = own_regex(f"^{LABEL_1035_FORMAT}$")
+cdef Regex IS_KEY = own_regex(f"^{NAME_FORMAT}$")
+cdef Regex IS_VALUE = own_regex(f"^({NAME_FORMAT})?$")
 cdef str UUID = "(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$"
 cdef Regex IS_UUID = own_regex(UUID)
 cdef Regex IS_BASE64 = own_regex(
@@ -114,21 +93,21 @@ cdef list too_long(str text, int limit, str unit):
 cdef list dns_label(Activation act, str text):
     cdef list wrong = too_long(text, 63, "characters")
     if not IS_LABEL.search(act, text):
-        wrong.append("must not contain dots" if IS_SUBDOMAIN.search(act, text) else LABEL_RULE)
+        wrong.append("must not contain dots" if IS_SUBDOMAIN.search(act, text) else NO_LABEL)
     return wrong
 
 
 cdef list dns_subdomain(Activation act, str text):
     cdef list wrong = too_long(text, 253, "characters")
     if not IS_SUBDOMAIN.search(act, text):
-        wrong.append(SUBDOMAIN_RULE)
+        wrong.append(NO_DOMAIN)
     return wrong
 
 
 cdef list dns_old_label(Activation act, str text):
     cdef list wrong = too_long(text, 63, "characters")
     if not IS_OLD_LABEL.search(act, text):
-        wrong.append(OLD_LABEL_RULE)
+        wrong.append(NO_LABEL_1035)
     return wrong
 
 
@@ -156,7 +135,7 @@ cdef list qualified_name(Activation act, str text):
     cdef str prefix, name
     if len(parts) > 2:
         return [
-            f"a valid label key {KEY_RULE} with an optional DNS subdomain prefix and '/' "
+            f"a valid label key {NO_NAME} with an optional DNS subdomain prefix and '/' "
             "(e.g. 'example.com/MyName')"
         ]
     name = parts[len(parts) - 1]
@@ -167,19 +146,19 @@ cdef list qualified_name(Activation act, str text):
         else:
             wrong += [f"prefix part {each}" for each in too_long(prefix, 253, "bytes")]
             if not IS_SUBDOMAIN.search(act, prefix):
-                wrong.append(f"prefix part {SUBDOMAIN_RULE}")
+                wrong.append(f"prefix part {NO_DOMAIN}")
     if not name:
         wrong.append("name part must be non-empty")
     wrong += [f"name part {each}" for each in too_long(name, 63, "bytes")]
     if not IS_KEY.search(act, name):
-        wrong.append(f"name part {KEY_RULE}")
+        wrong.append(f"name part {NO_NAME}")
     return wrong
 
 
 cdef list label_value(Activation act, str text):
     cdef list wrong = too_long(text, 63, "bytes")
     if not IS_VALUE.search(act, text):
-        wrong.append(VALUE_RULE)
+        wrong.append(NO_VALUE)
     return wrong
 
 
@@ -243,15 +222,11 @@ cdef dict FORMATS = {
 
 
 cdef object named(Activation act, object name):
-    if type(name) is not str:
-        return NO_OVERLOAD
     found = FORMATS.get(name)
     return NONE if found is None else some(found)
 
 
 cdef object validate(Activation act, object format, object text):
-    if type(format) is not NamedFormat or type(text) is not str:
-        return NO_OVERLOAD
     work(act, len(<str> text))
     wrong = (<NamedFormat> format).check(act, <str> text)
     return some(wrong) if wrong else NONE
@@ -266,56 +241,8 @@ cdef int64_t validate_cost(Activation act, object format, object text, object re
     )
 
 
-cdef object get_dns1123_label(Activation act):
-    return FORMATS["dns1123Label"]
-
-
-cdef object get_dns1123_subdomain(Activation act):
-    return FORMATS["dns1123Subdomain"]
-
-
-cdef object get_dns1035_label(Activation act):
-    return FORMATS["dns1035Label"]
-
-
-cdef object get_qualified_name(Activation act):
-    return FORMATS["qualifiedName"]
-
-
-cdef object get_dns1123_label_prefix(Activation act):
-    return FORMATS["dns1123LabelPrefix"]
-
-
-cdef object get_dns1123_subdomain_prefix(Activation act):
-    return FORMATS["dns1123SubdomainPrefix"]
-
-
-cdef object get_dns1035_label_prefix(Activation act):
-    return FORMATS["dns1035LabelPrefix"]
-
-
-cdef object get_label_value(Activation act):
-    return FORMATS["labelValue"]
-
-
-cdef object get_uri(Activation act):
-    return FORMATS["uri"]
-
-
-cdef object get_uuid(Activation act):
-    return FORMATS["uuid"]
-
-
-cdef object get_byte(Activation act):
-    return FORMATS["byte"]
-
-
-cdef object get_date(Activation act):
-    return FORMATS["date"]
-
-
-cdef object get_datetime(Activation act):
-    return FORMATS["datetime"]
+cdef object itself(Activation act, object format):
+    return format
 
 
 cdef int LONGEST_PATTERN = 128  # the length of all formats in Kubernetes' estimate
@@ -325,27 +252,28 @@ def _validate_estimate(operands):
     return estimates.Charge(operands[1].size.scaled(0.1).scaled(LONGEST_PATTERN * 0.25))
 
 
-cdef Overload row(str name, Function0 function, str valid):
+cdef Overload row(str name, str valid):
     """The row of the function that returns a format; ``valid``: a valid string."""
-    name = f"format.{name}"
-    example = f"{name}().validate('{valid}').hasValue() // false"
-    return nullary(name, f"{name}() -> kubernetes.NamedFormat", name, function, example)
+    cdef str path = f"format.{name}"
+    example = f"{path}().validate('{valid}').hasValue() // false"
+    signature = f"{path}() -> kubernetes.NamedFormat"
+    return unary(path, signature, path, itself, example).given(FORMATS[name])
 
 
 LIBRARY = Library("format", (
-    row("dns1123Label", get_dns1123_label, "my-name"),
-    row("dns1123Subdomain", get_dns1123_subdomain, "a.example.com"),
-    row("dns1035Label", get_dns1035_label, "a1"),
-    row("qualifiedName", get_qualified_name, "example.com/name"),
-    row("dns1123LabelPrefix", get_dns1123_label_prefix, "my-"),
-    row("dns1123SubdomainPrefix", get_dns1123_subdomain_prefix, "my-"),
-    row("dns1035LabelPrefix", get_dns1035_label_prefix, "my-"),
-    row("labelValue", get_label_value, ""),
-    row("uri", get_uri, "https://example.com"),
-    row("uuid", get_uuid, "123e4567-e89b-12d3-a456-426614174000"),
-    row("byte", get_byte, "aGVsbG8="),
-    row("date", get_date, "2024-02-29"),
-    row("datetime", get_datetime, "2024-02-29T00:00:00Z"),
+    row("dns1123Label", "my-name"),
+    row("dns1123Subdomain", "a.example.com"),
+    row("dns1035Label", "a1"),
+    row("qualifiedName", "example.com/name"),
+    row("dns1123LabelPrefix", "my-"),
+    row("dns1123SubdomainPrefix", "my-"),
+    row("dns1035LabelPrefix", "my-"),
+    row("labelValue", ""),
+    row("uri", "https://example.com"),
+    row("uuid", "123e4567-e89b-12d3-a456-426614174000"),
+    row("byte", "aGVsbG8="),
+    row("date", "2024-02-29"),
+    row("datetime", "2024-02-29T00:00:00Z"),
     unary(
         "format.named", "format.named(string) -> optional_type(kubernetes.NamedFormat)",
         "format-named", named, "format.named('nothing').hasValue() // false",
@@ -355,4 +283,4 @@ LIBRARY = Library("format", (
         "format-validate", validate,
         "format.date().validate('2024-02-30').value() // ['invalid date']",
     ).costs(validate_cost, _validate_estimate),
-), since=31)
+), since=31, kinds={"kubernetes.NamedFormat": NamedFormat})

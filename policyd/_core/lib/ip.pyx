@@ -10,7 +10,7 @@ everything else.
 """
 
 from policyd._core.values.activation cimport Activation
-from policyd._core.values.errors cimport NO_OVERLOAD, error
+from policyd._core.values.errors cimport error
 from policyd._core.eval.functions cimport first_fifths, first_tenths, unary
 from policyd._core.net.address cimport IP, parse_ip
 
@@ -21,14 +21,12 @@ from policyd._core.eval.functions import Library
 
 
 cdef object to_ip(Activation act, object text):
-    if type(text) is not str:
-        return NO_OVERLOAD
     found = parse_ip(<str> text)
     return found if type(found) is IP else error(<str> found)
 
 
 cdef object is_ip(Activation act, object text):
-    return type(parse_ip(<str> text)) is IP if type(text) is str else NO_OVERLOAD
+    return type(parse_ip(<str> text)) is IP
 
 
 cdef object is_canonical(Activation act, object text):
@@ -37,12 +35,10 @@ cdef object is_canonical(Activation act, object text):
 
 
 cdef object ip_to_string(Activation act, object address):
-    return str(address) if type(address) is IP else NO_OVERLOAD
+    return str(address)
 
 
 cdef object family(Activation act, object address):
-    if type(address) is not IP:
-        return NO_OVERLOAD
     return 4 if (<IP> address).bits == 32 else 6
 
 
@@ -68,28 +64,24 @@ cdef bint link_local(IP address):
 
 
 cdef object is_unspecified(Activation act, object address):
-    return unspecified(<IP> address) if type(address) is IP else NO_OVERLOAD
+    return unspecified(<IP> address)
 
 
 cdef object is_loopback(Activation act, object address):
-    return loopback(<IP> address) if type(address) is IP else NO_OVERLOAD
+    return loopback(<IP> address)
 
 
 cdef object is_link_local_multicast(Activation act, object address):
-    if type(address) is not IP:
-        return NO_OVERLOAD
     if (<IP> address).bits == 32:
         return (<IP> address).number >> 8 == 0xE00000
     return ((<IP> address).number >> 112) & 0xFF0F == 0xFF02
 
 
 cdef object is_link_local_unicast(Activation act, object address):
-    return link_local(<IP> address) if type(address) is IP else NO_OVERLOAD
+    return link_local(<IP> address)
 
 
 cdef object is_global_unicast(Activation act, object address):
-    if type(address) is not IP:
-        return NO_OVERLOAD
     if (<IP> address).bits == 32 and (<IP> address).number == 0xFFFFFFFF:
         return False
     return not (
@@ -138,4 +130,4 @@ LIBRARY = Library("ip", (
         "isGlobalUnicast", "net.IP.isGlobalUnicast() -> bool", "ip_is_global_unicast",
         is_global_unicast, "ip('10.0.0.1').isGlobalUnicast() // true",
     ),
-))
+), kinds={"net.IP": IP})

@@ -5,7 +5,6 @@ Cost: a tenth of the length.
 """
 
 from policyd._core.values.activation cimport Activation, work
-from policyd._core.values.errors cimport NO_OVERLOAD
 from policyd._core.eval.functions cimport first_tenths, unary
 from policyd._core.regex.search cimport take_like
 
@@ -16,8 +15,6 @@ from policyd._core.eval.functions import Library
 
 
 cdef object escape_key(Activation act, object key):
-    if type(key) is not str:
-        return NO_OVERLOAD
     take_like(act, 2 * len(<str> key), <str> key)
     work(act, len(<str> key))
     return (<str> key).replace("~", "~0").replace("/", "~1")

@@ -12,7 +12,7 @@ times for strings and bytes.
 from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport MOST_TAKEN, Activation, charge, take, work
-from policyd._core.values.errors cimport NO_OVERLOAD, CelError, error
+from policyd._core.values.errors cimport CelError, error
 from policyd._core.values.equality cimport compare, equal, go_name_of
 from policyd._core.eval.functions cimport binary, outer_size, ternary, unary
 from policyd._core.values.types cimport (
@@ -78,8 +78,6 @@ cdef _Ordered ordered(Activation act, object key):
 
 
 cdef object cut(Activation act, object items, object start, object end):
-    if type(items) is not list or type(start) is not int or type(end) is not int:
-        return NO_OVERLOAD
     cdef list values = <list> items
     cdef int64_t first = start, last = end
     if first < 0 or last < 0:
@@ -95,8 +93,6 @@ cdef object cut(Activation act, object items, object start, object end):
 
 
 cdef object integers(Activation act, object end):
-    if type(end) is not int:
-        return NO_OVERLOAD
     if end < 0:
         return error(f"lists.range: size must be non-negative, got {end}")
     if end > MAX_RANGE:
@@ -105,8 +101,6 @@ cdef object integers(Activation act, object end):
 
 
 cdef object integers_before_37(Activation act, object end):
-    if type(end) is not int:
-        return NO_OVERLOAD
     cdef int64_t count = max(<int64_t> end, 0)
     if act.spent + count > act.limit:
         charge(act, count)  # raises: the list would exceed the cost limit
@@ -116,8 +110,6 @@ cdef object integers_before_37(Activation act, object end):
 
 
 cdef object backwards(Activation act, object items):
-    if type(items) is not list:
-        return NO_OVERLOAD
     take(act, len(<list> items) * ITEM)
     return (<list> items)[::-1]
 
@@ -187,14 +179,10 @@ cdef list flattened(Activation act, list items, int64_t depth):
 
 
 cdef object sort(Activation act, object items):
-    if type(items) is not list:
-        return NO_OVERLOAD
     return sorted_by(act, <list> items, <list> items)
 
 
 cdef object sort_by_keys(Activation act, object items, object keys):
-    if type(items) is not list or type(keys) is not list:
-        return NO_OVERLOAD
     if len(<list> items) != len(<list> keys):
         return error(
             "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, "
@@ -232,8 +220,6 @@ cdef object sorted_by(Activation act, list items, list keys):
 
 cdef object distinct(Activation act, object items):
     cdef list result = []
-    if type(items) is not list:
-        return NO_OVERLOAD
     for item in <list> items:
         for other in result:
             work(act, 1)
@@ -354,18 +340,18 @@ LIBRARY = Library("list_extensions", (
     ).costs_when_known(output_size, _slice_estimate),
     unary(
         "flatten", "list(list(T)).flatten() -> list(T)", "list_flatten", flatten_before_37,
-    ).costs_when_known(input_size, _flatten_estimate).until(37),
+    ).unchecked().costs_when_known(input_size, _flatten_estimate).until(37),
     unary(
         "flatten", "list(list(T)).flatten() -> list(T)", "list_flatten", flatten,
         "[[1, 2], [3]].flatten() // [1, 2, 3]",
-    ).costs_when_known(input_size, _flatten_estimate).since(37),
+    ).unchecked().costs_when_known(input_size, _flatten_estimate).since(37),
     binary(
         "flatten", "list(dyn).flatten(int) -> list(dyn)", "list_flatten_int", flatten_to_before_37,
-    ).costs_when_known(depth_times_size_before_37, _flatten_estimate).until(37),
+    ).unchecked().costs_when_known(depth_times_size_before_37, _flatten_estimate).until(37),
     binary(
         "flatten", "list(dyn).flatten(int) -> list(dyn)", "list_flatten_int", flatten_to,
         "[[[1, 2]], [[3]]].flatten(2) // [1, 2, 3]",
-    ).costs_when_known(depth_times_size, _flatten_estimate).since(37),
+    ).unchecked().costs_when_known(depth_times_size, _flatten_estimate).since(37),
     *[
         unary(
             "sort", f"list({name}).sort() -> list({name})", f"list_{name}_sort", sort,

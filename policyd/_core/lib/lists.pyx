@@ -143,8 +143,6 @@ cdef object sum_durations(Activation act, object items):
 
 
 cdef object index_of(Activation act, object items, object wanted):
-    if type(items) is not list:
-        return NO_OVERLOAD
     cdef Py_ssize_t i
     for i in range(len(<list> items)):
         work(act, 1)
@@ -154,8 +152,6 @@ cdef object index_of(Activation act, object items, object wanted):
 
 
 cdef object last_index_of(Activation act, object items, object wanted):
-    if type(items) is not list:
-        return NO_OVERLOAD
     cdef Py_ssize_t i
     for i in range(len(<list> items) - 1, -1, -1):
         work(act, 1)

@@ -352,4 +352,4 @@ LIBRARY = Library("operators", (
     unary("size", "map(A, B).size() -> int", "map_size", size, "{'a': 1}.size() // 1"),
     unary("size", "size(string) -> int", "size_string", size, "size('ä') // 1"),
     unary("size", "string.size() -> int", "string_size", size, "'ä'.size() // 1"),
-))
+), kinds=None)

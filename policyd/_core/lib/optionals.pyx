@@ -67,14 +67,10 @@ cdef bint is_zero(object value):
 
 
 cdef object has_value(Activation act, object optional):
-    if type(optional) is not Optional:
-        return NO_OVERLOAD
     return (<Optional> optional).held is not MISSING
 
 
 cdef object value_of(Activation act, object optional):
-    if type(optional) is not Optional:
-        return NO_OVERLOAD
     if (<Optional> optional).held is MISSING:
         return error("optional.none() dereference")
     return (<Optional> optional).held
@@ -93,21 +89,15 @@ cdef object or_value(Activation act, object optional, object other):
 
 
 cdef object first(Activation act, object items):
-    if type(items) is not list:
-        return NO_OVERLOAD
     return some((<list> items)[0]) if <list> items else NONE
 
 
 cdef object last(Activation act, object items):
-    if type(items) is not list:
-        return NO_OVERLOAD
     return some((<list> items)[len(<list> items) - 1]) if <list> items else NONE
 
 
 cdef object unwrap(Activation act, object items):
     cdef list values = []
-    if type(items) is not list:
-        return NO_OVERLOAD
     if <list> items and type((<list> items)[0]) is not Optional:
         return NO_OVERLOAD
     take(act, len(<list> items) * sizeof(void*))
@@ -144,11 +134,11 @@ LIBRARY = Library("optionals", (
     binary(
         "or", "optional_type(A).or(optional_type(A)) -> optional_type(A)", "optional_or_optional",
         or_optional, "optional.none().or(optional.of(2)).value() // 2",
-    ),
+    ).unchecked(),
     binary(
         "orValue", "optional_type(A).orValue(A) -> A", "optional_orValue_value", or_value,
         "optional.none().orValue(3) // 3",
-    ),
+    ).unchecked(),
     unary(
         "last", "list(A).last() -> optional_type(A)", "list_last", last,
         "[1, 2, 3].last().value() // 3",

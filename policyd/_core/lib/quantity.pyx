@@ -10,7 +10,7 @@ Cost: a tenth of the length of the string to parse it, 1 unit for everything els
 from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport Activation, take, work
-from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
+from policyd._core.values.errors cimport NO_SUCH_OVERLOAD, error
 from policyd._core.go.numbers cimport power_of_ten, to_double
 from policyd._core.eval.functions cimport binary, first_tenths, unary
 from policyd._core.lib.quantity_grammar cimport MAX_INT64, Written, exponent_of, read
@@ -183,8 +183,6 @@ cdef inline int64_t computing(int64_t bits) noexcept:
 
 
 cdef object to_quantity(Activation act, object text):
-    if type(text) is not str:
-        return NO_OVERLOAD
     work(act, len(<str> text) // 8)
     found = parse(<str> text, act.since_1_38)
     return error(<str> found) if type(found) is str else counted(act, <Quantity> found)
@@ -200,8 +198,6 @@ def canonical_quantity(str text not None):
 
 
 cdef object is_quantity(Activation act, object text):
-    if type(text) is not str:
-        return NO_OVERLOAD
     work(act, len(<str> text) // 8)
     found = parse(<str> text, act.since_1_38)
     if type(found) is not Quantity:
@@ -240,12 +236,10 @@ cdef int sign_of(Quantity quantity) except -2:
 
 
 cdef object sign(Activation act, object quantity):
-    return sign_of(<Quantity> quantity) if type(quantity) is Quantity else NO_OVERLOAD
+    return sign_of(<Quantity> quantity)
 
 
 cdef object is_greater(Activation act, object left, object right):
-    if type(left) is not Quantity or type(right) is not Quantity:
-        return NO_OVERLOAD
     weigh(act, <Quantity> left, <Quantity> right)
     return order(<Quantity> left, <Quantity> right) > 0
 
@@ -255,8 +249,6 @@ cdef object is_less(Activation act, object left, object right):
 
 
 cdef object compare_to(Activation act, object left, object right):
-    if type(left) is not Quantity or type(right) is not Quantity:
-        return NO_OVERLOAD
     weigh(act, <Quantity> left, <Quantity> right)
     return order(<Quantity> left, <Quantity> right)
 
@@ -278,21 +270,15 @@ cdef object integer_of(Quantity quantity):
 
 
 cdef object is_integer(Activation act, object quantity):
-    if type(quantity) is not Quantity:
-        return NO_OVERLOAD
     return integer_of(<Quantity> quantity) is not None
 
 
 cdef object as_integer(Activation act, object quantity):
-    if type(quantity) is not Quantity:
-        return NO_OVERLOAD
     value = integer_of(<Quantity> quantity)
     return error("cannot convert value to integer") if value is None else value
 
 
 cdef object as_float(Activation act, object quantity):
-    if type(quantity) is not Quantity:
-        return NO_OVERLOAD
     number, scale = (<Quantity> quantity).number, (<Quantity> quantity).scale
     cdef double base = to_double(number)
     return base * power_of_ten(scale) if scale else base
@@ -342,26 +328,18 @@ cdef Quantity short_sum(Quantity left, Quantity right, int sign):
 
 
 cdef object add(Activation act, object left, object right):
-    if type(left) is not Quantity or type(right) is not Quantity:
-        return NO_OVERLOAD
     return plus(act, <Quantity> left, <Quantity> right, 1)
 
 
 cdef object add_int(Activation act, object left, object right):
-    if type(left) is not Quantity or type(right) is not int:
-        return NO_OVERLOAD
     return plus(act, <Quantity> left, made(right, 0, False, EXPONENT), 1)
 
 
 cdef object subtract(Activation act, object left, object right):
-    if type(left) is not Quantity or type(right) is not Quantity:
-        return NO_OVERLOAD
     return plus(act, <Quantity> left, <Quantity> right, -1)
 
 
 cdef object subtract_int(Activation act, object left, object right):
-    if type(left) is not Quantity or type(right) is not int:
-        return NO_OVERLOAD
     return plus(act, <Quantity> left, made(right, 0, False, EXPONENT), -1)
 
 
@@ -419,4 +397,4 @@ LIBRARY = Library("quantity", (
         "sub", "kubernetes.Quantity.sub(int) -> kubernetes.Quantity", "quantity_sub_int",
         subtract_int, "quantity('50k').sub(20000) == quantity('30k') // true",
     ),
-))
+), kinds={"kubernetes.Quantity": Quantity})

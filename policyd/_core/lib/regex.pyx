@@ -108,4 +108,4 @@ LIBRARY = Library("regex", (
         "findAll", "string.findAll(string, int) -> list(string)", "string_find_all_string_int",
         find_all_limited, "'123 abc 456'.findAll('[0-9]+', 1) // ['123']",
     ).costs(pattern_search, _finding).prepares(prepare),
-))
+), kinds=None)

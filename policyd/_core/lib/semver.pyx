@@ -8,7 +8,7 @@ Cost: a tenth of the length of the string to parse it, 1 unit for everything els
 """
 
 from policyd._core.values.activation cimport Activation, work
-from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
+from policyd._core.values.errors cimport NO_SUCH_OVERLOAD, error
 from policyd._core.go.strings cimport shown
 from policyd._core.eval.functions cimport binary, first_tenths, unary
 from policyd._core.values.types cimport Opaque
@@ -141,8 +141,6 @@ cdef object to_semver(Activation act, object text):
 
 
 cdef object to_semver_normalized(Activation act, object text, object normalize):
-    if type(text) is not str or type(normalize) is not bool:
-        return NO_OVERLOAD
     found = parse_tolerant(act, <str> text) if normalize else parse(act, <str> text)
     return found if type(found) is Semver else error(<str> found)
 
@@ -152,30 +150,14 @@ cdef object is_semver(Activation act, object text):
 
 
 cdef object is_semver_normalized(Activation act, object text, object normalize):
-    if type(text) is not str or type(normalize) is not bool:
-        return NO_OVERLOAD
     found = parse_tolerant(act, <str> text) if normalize else parse(act, <str> text)
     return type(found) is Semver
 
 
-cdef object number_of(object version, int index):
-    if type(version) is not Semver:
-        return NO_OVERLOAD
-    number = (<Semver> version).parts[index]
+cdef object number_of(Activation act, object version, object index):
+    number = (<Semver> version).parts[<int> index]
     # Go converts uint64 to int64 without an overflow check.
     return number if number <= MAX_UINT64 >> 1 else number - MAX_UINT64 - 1
-
-
-cdef object major(Activation act, object version):
-    return number_of(version, 0)
-
-
-cdef object minor(Activation act, object version):
-    return number_of(version, 1)
-
-
-cdef object patch(Activation act, object version):
-    return number_of(version, 2)
 
 
 cdef int order(Semver left, Semver right) except -2:
@@ -192,8 +174,6 @@ cdef int order(Semver left, Semver right) except -2:
 
 
 cdef object is_greater(Activation act, object left, object right):
-    if type(left) is not Semver or type(right) is not Semver:
-        return NO_OVERLOAD
     return order(<Semver> left, <Semver> right) > 0
 
 
@@ -202,8 +182,6 @@ cdef object is_less(Activation act, object left, object right):
 
 
 cdef object compare_to(Activation act, object left, object right):
-    if type(left) is not Semver or type(right) is not Semver:
-        return NO_OVERLOAD
     return order(<Semver> left, <Semver> right)
 
 
@@ -224,12 +202,18 @@ LIBRARY = Library("semver", (
         "isSemver", "isSemver(string, bool) -> bool", "is_semver_string_bool",
         is_semver_normalized, "isSemver('v1.0', true) // true",
     ).costs(first_tenths, estimates.first_tenths),
-    unary("major", "kubernetes.Semver.major() -> int", "semver_major", major,
-          "semver('1.2.3').major() // 1"),
-    unary("minor", "kubernetes.Semver.minor() -> int", "semver_minor", minor,
-          "semver('1.2.3').minor() // 2"),
-    unary("patch", "kubernetes.Semver.patch() -> int", "semver_patch", patch,
-          "semver('1.2.3').patch() // 3"),
+    binary(
+        "major", "kubernetes.Semver.major() -> int", "semver_major", number_of,
+        "semver('1.2.3').major() // 1",
+    ).given(0),
+    binary(
+        "minor", "kubernetes.Semver.minor() -> int", "semver_minor", number_of,
+        "semver('1.2.3').minor() // 2",
+    ).given(1),
+    binary(
+        "patch", "kubernetes.Semver.patch() -> int", "semver_patch", number_of,
+        "semver('1.2.3').patch() // 3",
+    ).given(2),
     binary(
         "isGreaterThan", "kubernetes.Semver.isGreaterThan(kubernetes.Semver) -> bool",
         "semver_is_greater_than", is_greater,
@@ -243,4 +227,4 @@ LIBRARY = Library("semver", (
         "compareTo", "kubernetes.Semver.compareTo(kubernetes.Semver) -> int", "semver_compare_to",
         compare_to, "semver('1.2.3').compareTo(semver('1.2.3')) // 0",
     ),
-), since=33)
+), since=33, kinds={"kubernetes.Semver": Semver})

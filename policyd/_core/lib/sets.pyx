@@ -10,7 +10,6 @@ Cost: 1 plus the product of the two sizes; 1 plus twice the product for ``equiva
 from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport Activation
-from policyd._core.values.errors cimport NO_OVERLOAD
 from policyd._core.values.equality cimport contains
 from policyd._core.eval.functions cimport binary, outer_size
 
@@ -21,8 +20,6 @@ from policyd._core.eval.functions import Library
 
 
 cdef object contains_all(Activation act, object items, object wanted):
-    if type(items) is not list or type(wanted) is not list:
-        return NO_OVERLOAD
     for item in <list> wanted:
         if contains(act, items, item) is not True:
             return False
@@ -35,8 +32,6 @@ cdef object equivalent(Activation act, object left, object right):
 
 
 cdef object intersects(Activation act, object left, object right):
-    if type(left) is not list or type(right) is not list:
-        return NO_OVERLOAD
     for item in <list> left:
         if contains(act, right, item) is True:
             return True

@@ -326,4 +326,4 @@ LIBRARY = Library("string_format", (
         "format", "string.format(list(dyn)) -> string", "string_format", string_format,
         "'%s has %d, %.1f of them'.format(['x', 3, 0.5]) // 'x has 3, 0.5 of them'",
     ).costs_when_known(first_tenths, estimates.first_tenths),
-))
+), kinds=None)

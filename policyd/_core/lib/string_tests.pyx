@@ -59,4 +59,4 @@ LIBRARY = Library("string_tests", (
         "endsWith", "string.endsWith(string) -> bool", "ends_with_string", ends_with,
         "'abc'.endsWith('c') // true",
     ).costs_when_known(second_tenths, estimates.second_tenths).since(37),
-))
+), kinds=None)

@@ -55,8 +55,6 @@ cdef object out_of_range(int64_t index):
 
 
 cdef object char_at(Activation act, object text, object index):
-    if type(text) is not str or type(index) is not int:
-        return NO_OVERLOAD
     cdef str s = <str> text
     cdef int64_t i = index
     if i < 0 or i > len(s):
@@ -65,14 +63,10 @@ cdef object char_at(Activation act, object text, object index):
 
 
 cdef object index_of(Activation act, object text, object part):
-    if type(text) is not str or type(part) is not str:
-        return NO_OVERLOAD
     return find(act, <str> text, <str> part, 0, len(<str> text))
 
 
 cdef object index_of_from(Activation act, object text, object part, object offset):
-    if type(text) is not str or type(part) is not str or type(offset) is not int:
-        return NO_OVERLOAD
     cdef str s = <str> text
     cdef int64_t at = offset
     if at < 0:
@@ -83,20 +77,16 @@ cdef object index_of_from(Activation act, object text, object part, object offse
 
 
 cdef object index_of_from_anywhere(Activation act, object text, object part, object offset):
-    if type(part) is str and not <str> part and type(text) is str and type(offset) is int:
+    if not <str> part:
         return offset  # before 1.37 cel-go did not check the range here
     return index_of_from(act, text, part, offset)
 
 
 cdef object last_index_of(Activation act, object text, object part):
-    if type(text) is not str or type(part) is not str:
-        return NO_OVERLOAD
     return find_last(act, <str> text, <str> part, 0, len(<str> text))
 
 
 cdef object last_index_of_from(Activation act, object text, object part, object offset):
-    if type(text) is not str or type(part) is not str or type(offset) is not int:
-        return NO_OVERLOAD
     cdef str s = <str> text
     cdef str wanted = <str> part
     cdef int64_t at = offset
@@ -108,7 +98,7 @@ cdef object last_index_of_from(Activation act, object text, object part, object 
 
 
 cdef object last_index_of_from_anywhere(Activation act, object text, object part, object offset):
-    if type(part) is str and not <str> part and type(text) is str and type(offset) is int:
+    if not <str> part:
         return offset
     return last_index_of_from(act, text, part, offset)
 
@@ -124,8 +114,6 @@ cdef str translated(Activation act, str text, dict table):
 
 
 cdef object lower_ascii(Activation act, object text):
-    if type(text) is not str:
-        return NO_OVERLOAD
     cdef str s = <str> text
     take_like(act, len(s), s)
     work(act, len(s) // 8)
@@ -133,8 +121,6 @@ cdef object lower_ascii(Activation act, object text):
 
 
 cdef object upper_ascii(Activation act, object text):
-    if type(text) is not str:
-        return NO_OVERLOAD
     cdef str s = <str> text
     take_like(act, len(s), s)
     work(act, len(s) // 8)
@@ -142,8 +128,6 @@ cdef object upper_ascii(Activation act, object text):
 
 
 cdef object replace(Activation act, object text, object old, object new):
-    if type(text) is not str or type(old) is not str or type(new) is not str:
-        return NO_OVERLOAD
     return replace_in(act, <str> text, <str> old, <str> new, -1)
 
 
@@ -164,8 +148,6 @@ cdef object split(Activation act, object text, object separator):
 
 
 cdef object split_n(Activation act, object text, object separator, object limit):
-    if type(text) is not str or type(separator) is not str or type(limit) is not int:
-        return NO_OVERLOAD
     cdef str s = <str> text
     cdef str sep = <str> separator
     cdef int64_t n = limit
@@ -182,8 +164,6 @@ cdef object split_n(Activation act, object text, object separator, object limit)
 
 
 cdef object substring(Activation act, object text, object start):
-    if type(text) is not str or type(start) is not int:
-        return NO_OVERLOAD
     cdef str s = <str> text
     cdef int64_t first = start
     if first < 0 or first > len(s):
@@ -193,8 +173,6 @@ cdef object substring(Activation act, object text, object start):
 
 
 cdef object substring_range(Activation act, object text, object start, object end):
-    if type(text) is not str or type(start) is not int or type(end) is not int:
-        return NO_OVERLOAD
     cdef str s = <str> text
     cdef int64_t first = start, last = end
     if first > last:
@@ -208,8 +186,6 @@ cdef object substring_range(Activation act, object text, object start, object en
 
 
 cdef object trim(Activation act, object text):
-    if type(text) is not str:
-        return NO_OVERLOAD
     take_like(act, len(<str> text), <str> text)
     return trim_space(<str> text)
 
@@ -219,8 +195,6 @@ cdef object join(Activation act, object items):
 
 
 cdef object join_with(Activation act, object items, object separator):
-    if type(items) is not list or type(separator) is not str:
-        return NO_OVERLOAD
     if <list> items and type((<list> items)[0]) is not str:
         return NO_OVERLOAD
     cdef Py_ssize_t size = 0, width = PyUnicode_KIND(separator)
@@ -237,8 +211,6 @@ cdef object join_with(Activation act, object items, object separator):
 
 
 cdef object quote(Activation act, object text):
-    if type(text) is not str:
-        return NO_OVERLOAD
     take_like(act, 2 * len(<str> text), <str> text)
     return f'"{translated(act, <str> text, QUOTED)}"'
 

@@ -8,7 +8,7 @@
 from libc.stdint cimport INT64_MIN, int64_t
 
 from policyd._core.values.activation cimport Activation
-from policyd._core.values.errors cimport INTEGER_OVERFLOW, NO_OVERLOAD, TIMESTAMP_OVERFLOW
+from policyd._core.values.errors cimport INTEGER_OVERFLOW, TIMESTAMP_OVERFLOW
 from policyd._core.eval.functions cimport binary
 from policyd._core.values.overflow cimport add_overflows, multiply_overflows, subtract_overflows
 from policyd._core.values.time_strings cimport MAX_SECONDS, MIN_SECONDS, NANOS_PER_SECOND
@@ -33,16 +33,12 @@ cdef object moved(Timestamp at, int64_t nanos):
 
 cdef object add_durations(Activation act, object left, object right):
     cdef int64_t nanos
-    if type(left) is not Duration or type(right) is not Duration:
-        return NO_OVERLOAD
     if add_overflows((<Duration> left).nanos, (<Duration> right).nanos, &nanos):
         return INTEGER_OVERFLOW
     return duration(nanos)
 
 
 cdef object add_to_timestamp(Activation act, object left, object right):
-    if type(left) is not Timestamp or type(right) is not Duration:
-        return NO_OVERLOAD
     return moved(<Timestamp> left, (<Duration> right).nanos)
 
 
@@ -52,16 +48,12 @@ cdef object add_to_duration(Activation act, object left, object right):
 
 cdef object subtract_durations(Activation act, object left, object right):
     cdef int64_t nanos
-    if type(left) is not Duration or type(right) is not Duration:
-        return NO_OVERLOAD
     if subtract_overflows((<Duration> left).nanos, (<Duration> right).nanos, &nanos):
         return INTEGER_OVERFLOW
     return duration(nanos)
 
 
 cdef object subtract_from_timestamp(Activation act, object left, object right):
-    if type(left) is not Timestamp or type(right) is not Duration:
-        return NO_OVERLOAD
     if (<Duration> right).nanos == INT64_MIN:
         return INTEGER_OVERFLOW
     return moved(<Timestamp> left, -(<Duration> right).nanos)
@@ -69,8 +61,6 @@ cdef object subtract_from_timestamp(Activation act, object left, object right):
 
 cdef object subtract_timestamps(Activation act, object left, object right):
     cdef int64_t nanos
-    if type(left) is not Timestamp or type(right) is not Timestamp:
-        return NO_OVERLOAD
     cdef Timestamp late = <Timestamp> left, early = <Timestamp> right
     if multiply_overflows(late.seconds - early.seconds, NANOS_PER_SECOND, &nanos):
         return INTEGER_OVERFLOW
@@ -86,14 +76,10 @@ cdef inline int order(Timestamp left, Timestamp right) noexcept:
 
 
 cdef object less_timestamp(Activation act, object left, object right):
-    if type(left) is not Timestamp or type(right) is not Timestamp:
-        return NO_OVERLOAD
     return order(<Timestamp> left, <Timestamp> right) < 0
 
 
 cdef object less_equals_timestamp(Activation act, object left, object right):
-    if type(left) is not Timestamp or type(right) is not Timestamp:
-        return NO_OVERLOAD
     return order(<Timestamp> left, <Timestamp> right) <= 0
 
 
@@ -106,14 +92,10 @@ cdef object greater_equals_timestamp(Activation act, object left, object right):
 
 
 cdef object less_duration(Activation act, object left, object right):
-    if type(left) is not Duration or type(right) is not Duration:
-        return NO_OVERLOAD
     return (<Duration> left).nanos < (<Duration> right).nanos
 
 
 cdef object less_equals_duration(Activation act, object left, object right):
-    if type(left) is not Duration or type(right) is not Duration:
-        return NO_OVERLOAD
     return (<Duration> left).nanos <= (<Duration> right).nanos
 
 

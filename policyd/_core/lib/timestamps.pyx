@@ -14,8 +14,8 @@ Everything costs 1 unit.
 from libc.stdint cimport int32_t, int64_t
 
 from policyd._core.values.activation cimport Activation
-from policyd._core.values.errors cimport NO_OVERLOAD, TIMESTAMP_OVERFLOW, error, no_conversion
-from policyd._core.eval.functions cimport Function1, Function2, binary, unary
+from policyd._core.values.errors cimport TIMESTAMP_OVERFLOW, error, no_conversion
+from policyd._core.eval.functions cimport binary, ternary, unary
 from policyd._core.values.time_strings cimport (
     MAX_SECONDS,
     MIN_SECONDS,
@@ -40,12 +40,10 @@ from policyd._core.eval.functions import Library
 
 
 cdef object to_timestamp(Activation act, object value):
-    return value if type(value) is Timestamp else NO_OVERLOAD
+    return value
 
 
 cdef object int_to_timestamp(Activation act, object value):
-    if type(value) is not int:
-        return NO_OVERLOAD
     cdef int64_t seconds = value
     if seconds < MIN_SECONDS or seconds > MAX_SECONDS:
         return TIMESTAMP_OVERFLOW
@@ -54,8 +52,6 @@ cdef object int_to_timestamp(Activation act, object value):
 
 cdef object string_to_timestamp(Activation act, object value):
     cdef Moment at
-    if type(value) is not str:
-        return NO_OVERLOAD
     if not parse_rfc3339(<str> value, &at):
         return no_conversion(value, "google.protobuf.Timestamp")
     if at.seconds < MIN_SECONDS or at.seconds > MAX_SECONDS:
@@ -64,40 +60,36 @@ cdef object string_to_timestamp(Activation act, object value):
 
 
 cdef object timestamp_to_int(Activation act, object value):
-    return (<Timestamp> value).seconds if type(value) is Timestamp else NO_OVERLOAD
+    return (<Timestamp> value).seconds
 
 
 cdef object timestamp_to_string(Activation act, object value):
-    if type(value) is not Timestamp:
-        return NO_OVERLOAD
     cdef Timestamp at = <Timestamp> value
     return print_rfc3339(at.seconds, at.nanos, at.offset)
 
 
 cdef object to_duration(Activation act, object value):
-    return value if type(value) is Duration else NO_OVERLOAD
+    return value
 
 
 cdef object int_to_duration(Activation act, object value):
     """cel-go declares it, but it is an error for every value."""
-    return no_conversion(value, "google.protobuf.Duration") if type(value) is int else NO_OVERLOAD
+    return no_conversion(value, "google.protobuf.Duration")
 
 
 cdef object string_to_duration(Activation act, object value):
     cdef int64_t nanos
-    if type(value) is not str:
-        return NO_OVERLOAD
     if not parse_duration(<str> value, &nanos):
         return no_conversion(value, "google.protobuf.Duration")
     return duration(nanos)
 
 
 cdef object duration_to_int(Activation act, object value):
-    return (<Duration> value).nanos if type(value) is Duration else NO_OVERLOAD
+    return (<Duration> value).nanos
 
 
 cdef object duration_to_string(Activation act, object value):
-    return print_duration((<Duration> value).nanos) if type(value) is Duration else NO_OVERLOAD
+    return print_duration((<Duration> value).nanos)
 
 
 # Parts of a timestamp. Without a zone they are in UTC, not in the offset of its string.
@@ -137,130 +129,32 @@ cdef object part_of(Timestamp at, int32_t offset, TimestampPart part):
     return local.minute if part == MINUTES else local.second
 
 
-cdef object utc_part(object value, TimestampPart part):
-    return part_of(<Timestamp> value, 0, part) if type(value) is Timestamp else NO_OVERLOAD
+cdef object utc_part(Activation act, object value, object part):
+    return part_of(<Timestamp> value, 0, <TimestampPart> <int> part)
 
 
-cdef object zone_part(object value, object zone, TimestampPart part):
-    if type(value) is not Timestamp or type(zone) is not str:
-        return NO_OVERLOAD
+cdef object zone_part(Activation act, object value, object zone, object part):
     cdef int32_t offset = 0
     cdef str problem = offset_at(<str> zone, (<Timestamp> value).seconds, &offset)
-    return part_of(<Timestamp> value, offset, part) if problem is None else error(problem)
-
-
-cdef object get_full_year(Activation act, object value):
-    return utc_part(value, FULL_YEAR)
-
-
-cdef object get_month(Activation act, object value):
-    return utc_part(value, MONTH)
-
-
-cdef object get_day_of_year(Activation act, object value):
-    return utc_part(value, DAY_OF_YEAR)
-
-
-cdef object get_day_of_month(Activation act, object value):
-    return utc_part(value, DAY_OF_MONTH)
-
-
-cdef object get_date(Activation act, object value):
-    return utc_part(value, DATE)
-
-
-cdef object get_day_of_week(Activation act, object value):
-    return utc_part(value, DAY_OF_WEEK)
-
-
-cdef object get_hours(Activation act, object value):
-    return utc_part(value, HOURS)
-
-
-cdef object get_minutes(Activation act, object value):
-    return utc_part(value, MINUTES)
-
-
-cdef object get_seconds(Activation act, object value):
-    return utc_part(value, SECONDS)
-
-
-cdef object get_milliseconds(Activation act, object value):
-    return utc_part(value, MILLISECONDS)
-
-
-cdef object get_full_year_in(Activation act, object value, object zone):
-    return zone_part(value, zone, FULL_YEAR)
-
-
-cdef object get_month_in(Activation act, object value, object zone):
-    return zone_part(value, zone, MONTH)
-
-
-cdef object get_day_of_year_in(Activation act, object value, object zone):
-    return zone_part(value, zone, DAY_OF_YEAR)
-
-
-cdef object get_day_of_month_in(Activation act, object value, object zone):
-    return zone_part(value, zone, DAY_OF_MONTH)
-
-
-cdef object get_date_in(Activation act, object value, object zone):
-    return zone_part(value, zone, DATE)
-
-
-cdef object get_day_of_week_in(Activation act, object value, object zone):
-    return zone_part(value, zone, DAY_OF_WEEK)
-
-
-cdef object get_hours_in(Activation act, object value, object zone):
-    return zone_part(value, zone, HOURS)
-
-
-cdef object get_minutes_in(Activation act, object value, object zone):
-    return zone_part(value, zone, MINUTES)
-
-
-cdef object get_seconds_in(Activation act, object value, object zone):
-    return zone_part(value, zone, SECONDS)
-
-
-cdef object get_milliseconds_in(Activation act, object value, object zone):
-    return zone_part(value, zone, MILLISECONDS)
+    if problem is not None:
+        return error(problem)
+    return part_of(<Timestamp> value, offset, <TimestampPart> <int> part)
 
 
 # Whole units of a duration, truncated towards zero.
 
 
-cdef object units_of(object value, int64_t unit):
-    if type(value) is not Duration:
-        return NO_OVERLOAD
-    cdef int64_t nanos = (<Duration> value).nanos
-    cdef int64_t units = nanos // unit
-    return units + 1 if units < 0 and units * unit != nanos else units
+cdef object units_of(Activation act, object value, object unit):
+    cdef int64_t nanos = (<Duration> value).nanos, size = unit
+    cdef int64_t units = nanos // size
+    return units + 1 if units < 0 and units * size != nanos else units
 
 
-cdef object duration_hours(Activation act, object value):
-    return units_of(value, <int64_t> 3600 * NANOS_PER_SECOND)
-
-
-cdef object duration_minutes(Activation act, object value):
-    return units_of(value, <int64_t> 60 * NANOS_PER_SECOND)
-
-
-cdef object duration_seconds(Activation act, object value):
-    return units_of(value, NANOS_PER_SECOND)
-
-
-cdef object duration_milliseconds(Activation act, object value):
-    return units_of(value, 1000000)
-
-
-cdef tuple part(str name, str id, Function1 in_utc, Function2 in_zone, str zone_id, str doc):
+cdef tuple part(str name, TimestampPart part, str id, str zone_id, str doc):
     """The two rows of a part: in UTC and in a time zone."""
     return (
-        unary(name, f"timestamp.{name}() -> int", id, in_utc, doc),
-        binary(name, f"timestamp.{name}(string) -> int", zone_id, in_zone),
+        binary(name, f"timestamp.{name}() -> int", id, utc_part, doc).given(part),
+        ternary(name, f"timestamp.{name}(string) -> int", zone_id, zone_part).given(part),
     )
 
 
@@ -303,63 +197,62 @@ LIBRARY = Library("timestamps", (
         "string(duration('1.5h')) // '5400s'",
     ),
     *part(
-        "getFullYear", "timestamp_to_year", get_full_year, get_full_year_in,
-        "timestamp_to_year_with_tz", "timestamp('2024-12-31T23:00:00Z').getFullYear() // 2024",
+        "getFullYear", FULL_YEAR, "timestamp_to_year", "timestamp_to_year_with_tz",
+        "timestamp('2024-12-31T23:00:00Z').getFullYear() // 2024",
     ),
     *part(
-        "getMonth", "timestamp_to_month", get_month, get_month_in,
-        "timestamp_to_month_with_tz", "timestamp('2024-12-31T23:00:00Z').getMonth() // 11",
+        "getMonth", MONTH, "timestamp_to_month", "timestamp_to_month_with_tz",
+        "timestamp('2024-12-31T23:00:00Z').getMonth() // 11",
     ),
     *part(
-        "getDayOfYear", "timestamp_to_day_of_year", get_day_of_year, get_day_of_year_in,
-        "timestamp_to_day_of_year_with_tz",
+        "getDayOfYear", DAY_OF_YEAR, "timestamp_to_day_of_year", "timestamp_to_day_of_year_with_tz",
         "timestamp('2024-12-31T23:00:00Z').getDayOfYear() // 365",
     ),
     *part(
-        "getDayOfMonth", "timestamp_to_day_of_month", get_day_of_month, get_day_of_month_in,
+        "getDayOfMonth", DAY_OF_MONTH, "timestamp_to_day_of_month",
         "timestamp_to_day_of_month_with_tz",
         "timestamp('2024-12-31T23:00:00Z').getDayOfMonth() // 30",
     ),
     *part(
-        "getDate", "timestamp_to_day_of_month_1_based", get_date, get_date_in,
+        "getDate", DATE, "timestamp_to_day_of_month_1_based",
         "timestamp_to_day_of_month_1_based_with_tz",
         "timestamp('2024-12-31T23:00:00Z').getDate('Europe/Berlin') // 1",
     ),
     *part(
-        "getDayOfWeek", "timestamp_to_day_of_week", get_day_of_week, get_day_of_week_in,
-        "timestamp_to_day_of_week_with_tz", "timestamp('2024-12-31T23:00:00Z').getDayOfWeek() // 2",
+        "getDayOfWeek", DAY_OF_WEEK, "timestamp_to_day_of_week", "timestamp_to_day_of_week_with_tz",
+        "timestamp('2024-12-31T23:00:00Z').getDayOfWeek() // 2",
     ),
     *part(
-        "getHours", "timestamp_to_hours", get_hours, get_hours_in,
-        "timestamp_to_hours_with_tz", "timestamp('2024-12-31T23:00:00Z').getHours('-05:30') // 17",
+        "getHours", HOURS, "timestamp_to_hours", "timestamp_to_hours_with_tz",
+        "timestamp('2024-12-31T23:00:00Z').getHours('-05:30') // 17",
     ),
     *part(
-        "getMinutes", "timestamp_to_minutes", get_minutes, get_minutes_in,
-        "timestamp_to_minutes_with_tz", "timestamp('2024-12-31T23:45:00Z').getMinutes() // 45",
+        "getMinutes", MINUTES, "timestamp_to_minutes", "timestamp_to_minutes_with_tz",
+        "timestamp('2024-12-31T23:45:00Z').getMinutes() // 45",
     ),
     *part(
-        "getSeconds", "timestamp_to_seconds", get_seconds, get_seconds_in,
-        "timestamp_to_seconds_tz", "timestamp('2024-12-31T23:00:07Z').getSeconds() // 7",
+        "getSeconds", SECONDS, "timestamp_to_seconds", "timestamp_to_seconds_tz",
+        "timestamp('2024-12-31T23:00:07Z').getSeconds() // 7",
     ),
     *part(
-        "getMilliseconds", "timestamp_to_milliseconds", get_milliseconds, get_milliseconds_in,
+        "getMilliseconds", MILLISECONDS, "timestamp_to_milliseconds",
         "timestamp_to_milliseconds_with_tz",
         "timestamp('2024-12-31T23:00:00.12Z').getMilliseconds() // 120",
     ),
-    unary(
-        "getHours", "duration.getHours() -> int", "duration_to_hours", duration_hours,
+    binary(
+        "getHours", "duration.getHours() -> int", "duration_to_hours", units_of,
         "duration('-90m').getHours() // -1",
-    ),
-    unary(
-        "getMinutes", "duration.getMinutes() -> int", "duration_to_minutes", duration_minutes,
+    ).given(3600 * <int64_t> NANOS_PER_SECOND),
+    binary(
+        "getMinutes", "duration.getMinutes() -> int", "duration_to_minutes", units_of,
         "duration('1h30m').getMinutes() // 90",
-    ),
-    unary(
-        "getSeconds", "duration.getSeconds() -> int", "duration_to_seconds", duration_seconds,
+    ).given(60 * <int64_t> NANOS_PER_SECOND),
+    binary(
+        "getSeconds", "duration.getSeconds() -> int", "duration_to_seconds", units_of,
         "duration('1m').getSeconds() // 60",
-    ),
-    unary(
+    ).given(NANOS_PER_SECOND),
+    binary(
         "getMilliseconds", "duration.getMilliseconds() -> int", "duration_to_milliseconds",
-        duration_milliseconds, "duration('1.5s').getMilliseconds() // 1500",
-    ),
+        units_of, "duration('1.5s').getMilliseconds() // 1500",
+    ).given(1000000),
 ))

@@ -8,7 +8,7 @@ Cost: a tenth of the length of the string for ``url``, 1 unit for everything els
 """
 
 from policyd._core.values.activation cimport Activation
-from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
+from policyd._core.values.errors cimport NO_SUCH_OVERLOAD, error
 from policyd._core.net.url cimport ParsedURL, parse_request_uri, parse_url, split_host_port
 from policyd._core.eval.functions cimport first_tenths, unary
 from policyd._core.values.types cimport Opaque
@@ -38,8 +38,6 @@ cdef class URL(Opaque):
 
 cdef object to_url(Activation act, object text):
     cdef URL made
-    if type(text) is not str:
-        return NO_OVERLOAD
     # The first parser is stricter, the second supports fragments.
     found = parse_request_uri(<str> text)
     if type(found) is ParsedURL:
@@ -52,33 +50,31 @@ cdef object to_url(Activation act, object text):
 
 
 cdef object is_url(Activation act, object text):
-    if type(text) is not str:
-        return NO_OVERLOAD
     return type(parse_request_uri(<str> text)) is ParsedURL
 
 
 cdef object scheme(Activation act, object value):
-    return (<URL> value).parsed.scheme if type(value) is URL else NO_OVERLOAD
+    return (<URL> value).parsed.scheme
 
 
 cdef object host(Activation act, object value):
-    return (<URL> value).parsed.host if type(value) is URL else NO_OVERLOAD
+    return (<URL> value).parsed.host
 
 
 cdef object hostname(Activation act, object value):
-    return split_host_port((<URL> value).parsed.host)[0] if type(value) is URL else NO_OVERLOAD
+    return split_host_port((<URL> value).parsed.host)[0]
 
 
 cdef object port(Activation act, object value):
-    return split_host_port((<URL> value).parsed.host)[1] if type(value) is URL else NO_OVERLOAD
+    return split_host_port((<URL> value).parsed.host)[1]
 
 
 cdef object escaped_path(Activation act, object value):
-    return (<URL> value).parsed.escaped_path() if type(value) is URL else NO_OVERLOAD
+    return (<URL> value).parsed.escaped_path()
 
 
 cdef object query(Activation act, object value):
-    return (<URL> value).parsed.query() if type(value) is URL else NO_OVERLOAD
+    return (<URL> value).parsed.query()
 
 
 LIBRARY = Library("url", (
@@ -111,4 +107,4 @@ LIBRARY = Library("url", (
         "getQuery", "kubernetes.URL.getQuery() -> map(string, list(string))", "url_get_query",
         query, "url('/?a=1&a=2').getQuery() // {'a': ['1', '2']}",
     ),
-))
+), kinds={"kubernetes.URL": URL})

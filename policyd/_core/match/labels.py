@@ -1,4 +1,4 @@
-"""Validation of labels and label selectors, with the API server's messages.
+"""Validation of labels and label selectors, with the API server's messages; and the forms of names.
 
 ``selectors.pyx`` matches them. Sources: apimachinery ``pkg/api/validate/content/kube.go`` and
 ``pkg/apis/meta/v1/validation``.
@@ -23,21 +23,43 @@ DOMAIN_RULE = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters,"
     " '-' or '.', and must start and end with an alphanumeric character"
 )
+LABEL_RULE = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must"
+    " start and end with an alphanumeric character"
+)
+LABEL_1035_FORMAT = "[a-z]([-a-z0-9]*[a-z0-9])?"
+LABEL_1035_RULE = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an"
+    " alphabetic character, and end with an alphanumeric character"
+)
 MAX_NAME = 63
 MAX_DOMAIN = 253
 
 # \Z, not $: the latter also accepts a newline at the end.
 NAME = re.compile(rf"(?:{NAME_FORMAT})\Z", re.ASCII)
 DOMAIN = re.compile(rf"(?:{DOMAIN_FORMAT})\Z", re.ASCII)
+LABEL_1035 = re.compile(rf"(?:{LABEL_1035_FORMAT})\Z", re.ASCII)
+
+
+def by_pattern(rule: str, pattern: str, *examples: str) -> str:
+    """The API server's message for a string that does not match a pattern."""
+    shown = " or ".join(f"'{example}', " for example in examples)
+    return f"{rule} (e.g. {shown}regex used for validation is '{pattern}')"
+
+
+NO_NAME = by_pattern(NAME_RULE, NAME_FORMAT, "MyName", "my.name", "123-abc")
+NO_VALUE = by_pattern(VALUE_RULE, f"({NAME_FORMAT})?", "MyValue", "my_value", "12345")
+NO_DOMAIN = by_pattern(DOMAIN_RULE, DOMAIN_FORMAT, "example.com")
+NO_LABEL = by_pattern(LABEL_RULE, DOMAIN_LABEL_FORMAT, "my-name", "123-abc")
+NO_LABEL_1035 = by_pattern(LABEL_1035_RULE, LABEL_1035_FORMAT, "my-name", "abc-123")
 
 
 def key_errors(key: str) -> list[str]:
     """The problems of a label key; empty if it is valid."""
     prefix, slash, name = key.rpartition("/")
-    name_text = by_pattern(NAME_RULE, NAME_FORMAT, "MyName", "my.name", "123-abc")
     if "/" in prefix:
         return [
-            f"a valid label key {name_text} with an optional DNS subdomain prefix and '/'"
+            f"a valid label key {NO_NAME} with an optional DNS subdomain prefix and '/'"
             " (e.g. 'example.com/MyName')"
         ]
     errors = []
@@ -48,7 +70,7 @@ def key_errors(key: str) -> list[str]:
     elif len(name.encode()) > MAX_NAME:
         errors.append(f"name part must be no more than {MAX_NAME} bytes")
     if not NAME.match(name):
-        errors.append(f"name part {name_text}")
+        errors.append(f"name part {NO_NAME}")
     return errors
 
 
@@ -58,8 +80,7 @@ def value_errors(value: str) -> list[str]:
     if len(value.encode()) > MAX_NAME:
         errors.append(f"must be no more than {MAX_NAME} bytes")
     if value and not NAME.match(value):
-        text = by_pattern(VALUE_RULE, f"({NAME_FORMAT})?", "MyValue", "my_value", "12345")
-        errors.append(text)
+        errors.append(NO_VALUE)
     return errors
 
 
@@ -99,11 +120,5 @@ def _domain_errors(domain: str) -> list[str]:
     if len(domain.encode()) > MAX_DOMAIN:
         errors.append(f"must be no more than {MAX_DOMAIN} bytes")
     if not DOMAIN.match(domain):
-        errors.append(by_pattern(DOMAIN_RULE, DOMAIN_FORMAT, "example.com"))
+        errors.append(NO_DOMAIN)
     return errors
-
-
-def by_pattern(rule: str, pattern: str, *examples: str) -> str:
-    """The API server's message for a string that does not match a pattern."""
-    shown = " or ".join(f"'{example}', " for example in examples)
-    return f"{rule} (e.g. {shown}regex used for validation is '{pattern}')"

@@ -67,15 +67,19 @@ cdef class Absent(PatternEntry):
         return report.add(below(path, self.key), "nothing", value.get(self.key))
 
 
-@cython.final
-cdef class SomeKey(PatternEntry):
-    """``app.*``: at least one matching key must fit."""
+cdef class WildcardEntry(PatternEntry):
+    """The keys that a wildcard matches."""
     cdef readonly Wildcard wildcard
 
     def __init__(self, str key not None, PatternCheck check):
         #: (str, PatternCheck | None) -> None
         PatternEntry.__init__(self, key, check)
         self.wildcard = Wildcard(key)
+
+
+@cython.final
+cdef class SomeKey(WildcardEntry):
+    """``app.*``: at least one matching key must fit."""
 
     cdef int test(self, dict value, Activation act) except -1:
         cdef int best = FAILS
@@ -102,14 +106,8 @@ cdef class SomeKey(PatternEntry):
 
 
 @cython.final
-cdef class EachKey(PatternEntry):
+cdef class EachKey(WildcardEntry):
     """``=(app.*)``: every matching key must fit."""
-    cdef readonly Wildcard wildcard
-
-    def __init__(self, str key not None, PatternCheck check):
-        #: (str, PatternCheck | None) -> None
-        PatternEntry.__init__(self, key, check)
-        self.wildcard = Wildcard(key)
 
     cdef int test(self, dict value, Activation act) except -1:
         cdef bint applied = False, skipped = False
@@ -137,14 +135,8 @@ cdef class EachKey(PatternEntry):
 
 
 @cython.final
-cdef class NoKey(PatternEntry):
+cdef class NoKey(WildcardEntry):
     """``X(app.*)``: there must be no matching key."""
-    cdef readonly Wildcard wildcard
-
-    def __init__(self, str key not None, PatternCheck check):
-        #: (str, PatternCheck | None) -> None
-        PatternEntry.__init__(self, key, check)
-        self.wildcard = Wildcard(key)
 
     cdef int test(self, dict value, Activation act) except -1:
         for key, found in value.items():

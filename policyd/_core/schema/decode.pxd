@@ -7,6 +7,7 @@ cdef object ABSENT  # no value at all
 
 cdef class Decoder:
     cdef bint convert
+    cdef bint as_sent       # no mutation printed the tree
     cdef bint noting        # whether to note where it is, for the messages: only after an error
     cdef list path          # names and list indexes from the root
     cdef list places        # only the names of struct fields, including embedded structs
@@ -23,6 +24,7 @@ cdef class Decoder:
     cdef object members(self, dict new, object old, SchemaType type)
     cdef object items(self, list new, object old, SchemaType type)
     cdef object leaf(self, object new, Field field)
+    cdef object octets(self, list new, Field field)
     cdef dict ordered(self, dict members)
     cdef int end(self) except -1
     cdef object number(self, object new, Field field)

@@ -13,6 +13,7 @@ def decode(
     convert: bool = False,
     kept: object = None,
     given: object = None,
+    sent: bool = False,
 ) -> object: ...
 
 @final

@@ -11,6 +11,8 @@ size of the change.
 cimport cython
 from cpython.object cimport PyObject
 
+from base64 import b64encode
+
 from policyd._core.json.equality cimport PyDict_Next, counterpart
 from policyd._core.system.c_stack cimport descend
 from policyd._core.schema.types cimport (
@@ -27,6 +29,7 @@ cdef object LOW32 = -(2**31)
 cdef object HIGH32 = 2**31
 cdef object LOW64 = -(2**63)
 cdef object HIGH64 = 2**63
+cdef frozenset NUMBERS = frozenset(("int32", "int64", "float64", "uint8"))
 
 
 class DecodeError(Exception):
@@ -38,22 +41,25 @@ class Base64Error(ValueError):
     """
 
 
-def decode(new, old, Field root not None, *, convert=False, kept=None, given=None):
-    #: (object, object, Field, bool, object, object) -> object
+def decode(new, old, Field root not None, *, convert=False, kept=None, given=None, sent=False):
+    #: (object, object, Field, bool, object, object, bool) -> object
     """``convert``: as after a merge, where whole floats are integers and messages differ.
     ``kept`` is the tree before the change if that is not ``old``; ``given`` contains the values in
-    the patch, which may be parts of that tree.
+    the patch, which may be parts of that tree. ``sent``: no mutation printed the tree, so that
+    10.0 is no integer, and bytes may be a list of numbers.
     """
     cdef set given_maps = set()
     cdef Decoder decoder = new_decoder(convert, False)
+    decoder.as_sent = sent
     out = decoder.value(new, old, root)
     if not decoder.failed():
         return out
     # Again, now noting where it is, and with the fields that only the API server knows.
     decoder = new_decoder(convert, True)
+    decoder.as_sent = sent
     decoder.sent = set()
     note_unknown(old, root.type, decoder.sent)
-    if not convert:
+    if not convert and not sent:
         # And in the order of the document, because only the first error is reported.
         decoder.written = set()
         note_maps(old if kept is None else kept, decoder.written)
@@ -246,6 +252,8 @@ cdef class Decoder:
     cdef object leaf(self, object new, Field field):
         if self.over:
             return new
+        if self.as_sent and kind_of(new) is list and field.go == "[]uint8":
+            return self.octets(new, field)
         try:
             return field.type.leaf(new)
         except Base64Error as error:
@@ -260,6 +268,12 @@ cdef class Decoder:
             self.fail(new, field, error.args[0] if error.args else None)
         return new
 
+    cdef object octets(self, list new, Field field):
+        for each in new:
+            if kind_of(each) is not int or not 0 <= each < 256:
+                return self.fail(each, field, "uint8")
+        return b64encode(bytes(new)).decode() if new else None
+
     cdef int end(self) except -1:
         """Ignore everything from here on; in a document, also earlier failures."""
         self.over = True
@@ -272,7 +286,7 @@ cdef class Decoder:
         if decoding == FLOAT:
             return new
         if kind_of(new) is float:
-            if not new.is_integer():
+            if self.as_sent or not new.is_integer():
                 if self.convert and self.failure is None:
                     self.failure = f"cannot convert float64 to {field.go}"
                 return self.fail(new, field)
@@ -356,5 +370,5 @@ cdef str found_value(object value, str go):
         return "bool"
     if kind is int or kind is float:
         # A number is printed only if a number was expected.
-        return f"number {value!r}" if go in ("int32", "int64", "float64") else "number"
+        return f"number {value!r}" if go in NUMBERS else "number"
     return "string" if kind is str else "array" if kind is list else "object"

@@ -29,8 +29,8 @@ from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.source.loaded_documents import Document
 from policyd.versions import KubernetesVersion
 from policyd.webhooks.calls import Calls, Hook, HookCall, NotCalled, called, hooks_of
+from policyd.webhooks.configuration_paths import RESOURCES
 from policyd.webhooks.validation import problems
-from policyd.webhooks.validation.go_types import CONFIGURATIONS
 
 _EPILOG = """\b
 Examples:
@@ -128,7 +128,7 @@ def _configurations(
     documents: Sequence[Document], files: Sequence[Path], version: KubernetesVersion
 ) -> list[JSONObject]:
     """Return the configurations of files, with a warning for each of their problems."""
-    found = [each for each in documents if each.kind in CONFIGURATIONS]
+    found = [each for each in documents if each.kind in RESOURCES]
     if not found:
         raise no_configurations(files)
     for each in found:

@@ -24,7 +24,7 @@ from policyd.controllers.certificates.rotation import (
     with_authority,
 )
 from policyd.controllers.controller import LookingController, Trouble, reason
-from policyd.controllers.reconciling import Reconciler
+from policyd.controllers.reconciling import Aim, Reconciler
 from policyd.controllers.registration.watched_configurations import WatchedConfigurations
 from policyd.errors import PolicydError
 from policyd.json_types import JSONObject
@@ -73,33 +73,20 @@ class NotOurs(PolicydError):
     """The Secret has content that policyd did not write."""
 
 
-@dataclass(frozen=True, slots=True)
-class BundleAim:
+@dataclass(frozen=True)
+class BundleAim(Aim):
     """A webhook configuration of somebody else, with the caBundle of policyd's certificates."""
 
-    key: tuple[str, str]
+    bundle: tuple[bytes, ...]
     address: WebhookAddress
-    version: tuple[bytes, ...]
-    whole: bool = True
-
-    @property
-    def path(self) -> str:
-        """Where it is stored."""
-        return path_of(*self.key)
-
-    @property
-    def name(self) -> str:
-        """Its name in the log."""
-        return " ".join(self.key)
 
     def wanted(self, found: JSONObject | None) -> JSONObject | None:
-        """Return what is to be stored: nothing is made that is not there."""
+        """Make nothing that is not there."""
         if found is None:
             return None
-        return bundles.with_bundle(found, self.address, self.version) or found
+        return bundles.with_bundle(found, self.address, self.bundle) or found
 
     def differences(self, found: JSONObject, wanted: JSONObject) -> Sequence[ManagedField]:
-        """Return the bundles that differ."""
         pairs = zip(found.get("webhooks") or (), wanted.get("webhooks") or (), strict=True)
         at = field_path("clientConfig", "caBundle")
         return [
@@ -108,16 +95,11 @@ class BundleAim:
             if one != other
         ]
 
-    def replacing(self, found: JSONObject, wanted: JSONObject) -> JSONObject:
-        """Return the object that replaces what is stored."""
-        return wanted
-
     def urgent(self, found: JSONObject | None) -> bool:
         """Whether API servers cannot verify policyd, so that they call it in vain."""
-        return found is not None and not bundles.complete([found], self.address, self.version)
+        return found is not None and not bundles.complete([found], self.address, self.bundle)
 
     def written(self, stored: JSONObject | None) -> str:
-        """Return what the log says after a write."""
         return f"the caBundle of the {self.name} was written"
 
 
@@ -337,7 +319,8 @@ class ManagedCertificates(LookingController):
         pause = LONGEST_PAUSE
         for each in found:
             key = each["kind"], self.configurations.webhook_name
-            aim = BundleAim(key, self.options.address, self._found.bundle)
+            bundle, address = self._found.bundle, self.options.address
+            aim = BundleAim(key, path_of(*key), " ".join(key), bundle, bundle, address, whole=True)
             step = await self._reconciler.step(aim, each)
             if step.error is not None:
                 raise step.error

@@ -13,7 +13,7 @@ from time import monotonic
 from policyd.cluster.objects import ObjectClient
 from policyd.controllers.controller import LookingController, Trouble, reason
 from policyd.controllers.placement.placed_policies import PlacedPolicies
-from policyd.controllers.reconciling import Reconciler
+from policyd.controllers.reconciling import Aim, Reconciler
 from policyd.controllers.registration.registrar import Registration
 from policyd.json_types import JSONObject
 from policyd.managed_fields import ManagedField
@@ -49,58 +49,25 @@ RETRY_SECONDS = 1.0
 _REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentAim:
-    """The wanted state of one document: ``document``, or not there. One that another
-    ``registration`` placed, or nobody, stays as it is.
+@dataclass(frozen=True)
+class DocumentAim(Aim):
+    """What one document is to be: ``document``, or not there. One that another ``registration``
+    placed, or nobody, stays as it is.
     """
 
     document: JSONObject
     registration: str
-    removed: bool = False
-    whole: bool = False
-
-    @property
-    def key(self) -> Key:
-        """The kind and the name."""
-        return key_of(self.document)
-
-    @property
-    def path(self) -> str:
-        """Where it is stored."""
-        return path_of(self.document)
-
-    @property
-    def name(self) -> str:
-        """Its name in the log."""
-        return label_of(self.key)
-
-    @property
-    def version(self) -> object:
-        """The wanted document."""
-        return None if self.removed else self.document
 
     def wanted(self, found: JSONObject | None) -> JSONObject | None:
-        """Return what is to be stored."""
         if found is not None and not belongs_to(found, self.registration):
             return found
-        return None if self.removed else self.document
+        return None if self.version is None else self.document
 
     def differences(self, found: JSONObject, wanted: JSONObject) -> Sequence[ManagedField]:
-        """Return the fields in which the two differ."""
         return () if found is wanted else differences(found, wanted)
 
     def replacing(self, found: JSONObject, wanted: JSONObject) -> JSONObject:
-        """Return the object that replaces what is stored."""
         return replacing(found, wanted)
-
-    def urgent(self, found: JSONObject | None) -> bool:
-        """Whether nothing is stored."""
-        return found is None
-
-    def written(self, found: JSONObject | None) -> str:
-        """Return what the log says after a write."""
-        return f"{self.name} was {'deleted' if found is None else 'written'}"
 
 
 @dataclass(eq=False, repr=False)
@@ -195,7 +162,7 @@ class PlacementWriter(LookingController):
             return RETRY_SECONDS if registered < 0 else WIDE_SECONDS - registered
         pause = inf
         for step in steps:
-            aim = DocumentAim(step.document, self.registration, removed=True)
+            aim = self._aim(step.document, None)
             done = await self._reconciler.step(aim, step.found)
             if done.wrote:
                 self._unbound_at[policy_of(step.document)] = self.clock()
@@ -209,7 +176,7 @@ class PlacementWriter(LookingController):
         left = after.get(policy_of(step.document), 0.0) + BINDING_SECONDS - self.clock()
         if left > 0:
             return left
-        aim = DocumentAim(step.document, self.registration)
+        aim = self._aim(step.document, step.document)
         done = await self._reconciler.step(aim, step.found)
         if done.wrote and not is_binding(aim.key[0]):
             self._policies_at[aim.key] = self.clock()
@@ -219,6 +186,11 @@ class PlacementWriter(LookingController):
         if done.wrote and not done.in_step:
             self._refuse(aim, wanted, "the API server stores it otherwise than it was written")
         return RETRY_SECONDS if done.wrote else done.pause
+
+    def _aim(self, document: JSONObject, version: JSONObject | None) -> DocumentAim:
+        key = key_of(document)
+        path, name = path_of(document), label_of(key)
+        return DocumentAim(key, path, name, version, document, self.registration)
 
     def _refuse(self, aim: DocumentAim, wanted: Wanted, why: str) -> None:
         """Leave to the webhook what the API server cannot do."""

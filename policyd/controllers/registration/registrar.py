@@ -12,7 +12,7 @@ from time import monotonic
 
 from policyd.cluster.objects import ObjectClient, ObjectError
 from policyd.controllers.controller import LookingController, Trouble, reason
-from policyd.controllers.reconciling import Reconciler
+from policyd.controllers.reconciling import Aim, Reconciler
 from policyd.controllers.registration import configurations
 from policyd.controllers.registration.configurations import (
     NARROWING_SECONDS,
@@ -53,40 +53,21 @@ class RegistrationInputs:
     left_out: frozenset[PolicyPart] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigurationAim:
-    """The wanted state of one configuration: ``target``, or nothing. With ``narrow`` it loses the
-    rules that are not needed any more. No webhook may cover the ``excluded`` namespaces.
+@dataclass(frozen=True)
+class ConfigurationAim(Aim):
+    """What one configuration is to be: ``target``, or nothing. With ``narrow`` it loses the rules
+    that are not needed any more. No webhook may cover the ``excluded`` namespaces.
     """
 
-    kind: str
-    label: str
     target: JSONObject | None
-    version: object
     narrow: bool
     excluded: Sequence[str]
-    whole: bool = False
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """The kind and the name."""
-        return self.kind, self.label
-
-    @property
-    def path(self) -> str:
-        """Where it is stored."""
-        return path_of(self.kind, self.label)
-
-    @property
-    def name(self) -> str:
-        """Its name in the log."""
-        return f"{self.kind} {self.label}"
 
     def wanted(self, found: JSONObject | None) -> JSONObject | None:
-        """Return what is to be stored. Raises ConfigError if somebody else made what is stored."""
+        """Raises ConfigError if somebody else made what is stored."""
         if found is None:
             return self.target
-        found = {**found, "kind": self.kind}
+        found = {**found, "kind": self.key[0]}
         if not is_ours(found):
             raise ConfigError(
                 f"the {self.name} has no label app.kubernetes.io/name: policyd; delete it, or set"
@@ -95,11 +76,9 @@ class ConfigurationAim:
         return desired(found, self.target, narrow=self.narrow, excluded=self.excluded)
 
     def differences(self, found: JSONObject, wanted: JSONObject) -> Sequence[ManagedField]:
-        """Return the fields in which the two differ."""
         return configurations.differences(found, wanted)
 
     def replacing(self, found: JSONObject, wanted: JSONObject) -> JSONObject:
-        """Return the object that replaces what is stored."""
         return configurations.replacing(found, wanted)
 
     def urgent(self, found: JSONObject | None) -> bool:
@@ -107,7 +86,6 @@ class ConfigurationAim:
         return self.target is not None and configurations.sends_less(found, self.target)
 
     def written(self, stored: JSONObject | None) -> str:
-        """Return what the log says after a write."""
         if stored is None:
             return f"the {self.name} was deleted: no policy needs it"
         webhooks = ", ".join(each["name"] for each in stored.get("webhooks") or ())
@@ -213,7 +191,7 @@ class Registration(LookingController):
         narrows_in = self._since + NARROWING_SECONDS - self.clock()
         aims = [self._aim(kind, narrow=narrows_in <= 0) for kind in RESOURCES]
         found = self.configurations.found
-        steps = [await self._reconciler.step(each, found.get(each.kind)) for each in aims]
+        steps = [await self._reconciler.step(each, found.get(each.key[0])) for each in aims]
         if not all(each.in_step for each in steps):
             self._in_step = None
         elif self._key is not None and (self._in_step is None or self._in_step[0] != self._key):
@@ -228,10 +206,11 @@ class Registration(LookingController):
     def _aim(self, kind: str, *, narrow: bool) -> ConfigurationAim:
         own = self.options.namespace
         return ConfigurationAim(
-            kind,
-            self.options.name,
-            self._wanted.get(kind),
+            (kind, self.options.name),
+            path_of(kind, self.options.name),
+            f"{kind} {self.options.name}",
             (self._key, narrow),
+            self._wanted.get(kind),
             narrow,
             (*self.options.excluded_namespaces, *([own] if own else [])),
         )

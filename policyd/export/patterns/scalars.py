@@ -14,7 +14,6 @@ from policyd._core.pattern.leaves import (
 from policyd.export.expressions.selectors import fits as string_fits
 from policyd.export.expressions.selectors import is_exact
 from policyd.export.patterns.amounts import compared, in_range, out_of_range
-from policyd.export.patterns.numbers import decimal_of
 from policyd.export.patterns.text import (
     FALSE,
     TRUE,
@@ -26,6 +25,7 @@ from policyd.export.patterns.text import (
     some,
     string,
 )
+from policyd.export.patterns.wording import decimal_of
 
 _OF_INTS = frozenset("0123456789-*?")
 _OF_DOUBLES = _OF_INTS | frozenset(".e+")

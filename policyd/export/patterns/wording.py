@@ -7,8 +7,6 @@ string, a form feed before a double, a bell behind a path that may be too long, 
 are around a quoted key. Parts that vary are then printed once, for the places that are shown.
 """
 
-from policyd.export.patterns.json_strings import json_string, with_keys
-from policyd.export.patterns.numbers import decimal_of
 from policyd.export.patterns.text import FALSE, Bool, Path, Rank, every, relation, some, string
 
 ABSENT = "dyn(null)"  # the value of a row where nothing is found
@@ -155,3 +153,64 @@ def cut(text: str, limit: int) -> str:
 
 def _cut_at(text: str, limit: int) -> str:
     return f"(size({text}) > {limit} ? {text}.substring(0, {limit - 3}) + '...' : {text})"
+
+
+def decimal_of(text: str) -> str:
+    """Return the decimal form of ``text``, an expression for what string() gives for a double.
+
+    Go prints an exponent from 1e+06 on, policyd from 1e+16 on; policyd prints 1.0, Go 1.
+    """
+    point = "d.startsWith('-') ? int(n[1]) + 2 : int(n[1]) + 1"
+    whole = "d + '000000000000000'.substring(0, p - size(d)) + '.0'"
+    moved = f"size(d) <= p ? {whole} : d.substring(0, p) + '.' + d.substring(p)"
+    spread = f"[n[0].replace('.', '')].map(d, [{point}].map(p, {moved})[0])[0]"
+    return (
+        f"[{text}].map(t, t.matches('e[+](0[0-9]|1[0-5])$')"
+        f" ? [t.split('e+')].map(n, {spread})[0]"
+        " : t.matches('[.e]') ? t : t + '.0')[0]"
+    )
+
+
+# JSON has no \a and \v, which ``strings.quote`` gives. Control characters and keys that are not
+# printable are rare: strings without any are not taken apart.
+_DIGITS = "'0123456789abcdef'"
+
+
+def json_string(quoted: str) -> str:
+    """Print a quoted string as ``json.dumps(…, ensure_ascii=False)``."""
+    escaped = r"r'\u00' + '%x'.format([c])"
+    taken_apart = _by_character("c < ' '", escaped)
+    rare = r"r'[\x00-\x1f]|\\[av]'"
+    return f"[{quoted}].map(q, q.matches({rare}) ? {taken_apart} : q)[0]"
+
+
+def with_keys(path: str) -> str:
+    """Print the quoted keys of a path, which are between vertical tabs, as ``json.dumps``."""
+    keys = _by_character("c < ' ' || c > '~'", _ascii())
+    parts = f"k.split('\\v').map(q, q.startsWith('\"') ? {keys} : q).join('')"
+    return f"[{path}].map(k, k.contains('\\v') ? {parts} : k)[0]"
+
+
+def _by_character(rare: str, escaped: str) -> str:
+    """Print the quoted string ``q``; ``escaped`` prints its characters ``c`` that are ``rare``.
+
+    Between double backslashes, which stand for one, a backslash always begins an escape.
+    """
+    replaced = r"w.replace(r'\a', r'\u0007').replace(r'\v', r'\u000b')"
+    characters = f"{replaced}.split('').map(c, {rare} ? {escaped} : c).join('')"
+    return rf"q.split(r'\\').map(w, {characters}).join(r'\\')"
+
+
+def _ascii() -> str:
+    r"""Print the character ``c`` as ``\uXXXX``: CEL shows the bytes of its UTF-8."""
+    low = [f"n[{at}] % 4 * 16 + n[{at + 1}]" for at in (2, 4, 6)]
+    points = (
+        f"size(n) == 4 ? (n[0] % 2 * 16 + n[1]) * 64 + {low[0]}"
+        f" : size(n) == 6 ? n[1] * 4096 + ({low[0]}) * 64 + {low[1]}"
+        f" : n[1] % 8 * 262144 + ({low[0]}) * 4096 + ({low[1]}) * 64 + {low[2]}"
+    )
+    units = "u < 65536 ? [u] : [55296 + (u - 65536) / 1024, 56320 + (u - 65536) % 1024]"
+    padded = r"['000' + '%x'.format([u])].map(z, r'\u' + z.substring(size(z) - 4))[0]"
+    wide = f"[h.split('').map(d, {_DIGITS}.indexOf(d))].map(n, {points}).map(u, {units})[0]"
+    escapes = f"{wide}.map(u, {padded}).join('')"
+    return rf"['%x'.format([c])].map(h, size(h) == 2 ? r'\u00' + h : {escapes})[0]"

@@ -69,19 +69,28 @@ class MetricRow(NamedTuple):
 
 
 def _read() -> list[MetricRow]:
-    """Return the table. ``from``: the attribute of a Scrape with the values; ``by``: the function
-    of a module of this package that returns them.
+    """Return the table. ``from``: the attribute of a Scrape with the values, or ``A.*.B``: the
+    attribute B of each of them; ``by``: the function of a module of this package that returns them.
     """
     rows = json.loads(Path(__file__).with_name("metrics.json").read_bytes())
     for row in rows:
         source, function = row.pop("from", ""), row.pop("by", "")
         module, _, name = function.rpartition(".")
         row["values"] = (
-            attrgetter(source)
+            _attribute(source)
             if source
             else getattr(import_module(f"{__package__}.{module}"), name)
         )
     return [MetricRow(**row) for row in rows]
+
+
+def _attribute(source: str) -> Callable[[Scrape], Any]:
+    where, inside, name = source.partition(".*.")
+    whole = attrgetter(where)
+    if not inside:
+        return whole
+    part = attrgetter(name)
+    return lambda scrape: {key: part(each) for key, each in whole(scrape).items()}
 
 
 @dataclass(eq=False)

@@ -126,38 +126,6 @@ def _by_policy(counts: ByLabel, scrape: Scrape) -> ByLabel:
     return dict(sorted((able | dict(counts)).items()))
 
 
-def staleness(scrape: Scrape) -> ByLabel:
-    return {name: each.staleness for name, each in scrape.caches.items()}
-
-
-def cached(scrape: Scrape) -> ByLabel:
-    return {name: each.objects for name, each in scrape.caches.items()}
-
-
-def read_objects(scrape: Scrape) -> ByLabel:
-    return {kind: each.objects for kind, each in scrape.reads.items()}
-
-
-def read_bytes(scrape: Scrape) -> ByLabel:
-    return {kind: each.size for kind, each in scrape.reads.items()}
-
-
-def read_key_errors(scrape: Scrape) -> ByLabel:
-    return {kind: each.key_errors for kind, each in scrape.reads.items()}
-
-
-def read_events(scrape: Scrape) -> ByLabel:
-    return {kind: each.events for kind, each in scrape.reads.items()}
-
-
-def read_staleness(scrape: Scrape) -> ByLabel:
-    return {kind: each.staleness for kind, each in scrape.reads.items()}
-
-
-def read_usable(scrape: Scrape) -> ByLabel:
-    return {kind: each.usable for kind, each in scrape.reads.items()}
-
-
 def leads(scrape: Scrape) -> float | None:
     return None if scrape.recorder.leads is None else scrape.recorder.leads()
 

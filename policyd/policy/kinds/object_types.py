@@ -13,7 +13,7 @@ from typing import Any
 
 from policyd.cel.types.structs import Structs
 from policyd.cel.types.types import BOOL, DOUBLE, DYN, INT, STRING, Type, list_of, map_of
-from policyd.json_types import JSONObject
+from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import (
     ANY_KIND,
     Table,
@@ -24,9 +24,9 @@ from policyd.mutation.schemas.schemas import (
 )
 from policyd.mutation.schemas.type_builder import QUANTITY
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
-from policyd.policy.kinds.connect_options import CONNECT_OPTIONS
 from policyd.policy.kinds.enums import built_in_enum
 from policyd.policy.kinds.plural import plural
+from policyd.policy.kinds.subresources import SUBRESOURCES
 from policyd.versions import NEWEST, KubernetesVersion
 
 _Gvk = tuple[str, str, str]
@@ -251,3 +251,30 @@ class KindSchemas:
     def definition(self, name: str) -> JSONObject:
         """Return the schema that a reference names."""
         return self._table.definition(name)
+
+
+_BOOLEAN: JSONObject = {"type": "boolean", "omit": "empty"}
+_STRING: JSONObject = {"type": "string", "omit": "empty"}
+_STREAMS: JSONObject = {
+    **dict.fromkeys(("stdin", "stdout", "stderr", "tty"), _BOOLEAN),
+    "container": _STRING,
+}
+_FIELDS: dict[str, JSONObject] = {
+    "attach": _STREAMS,
+    "exec": {**_STREAMS, "command": {"type": "array", "items": {"type": "string"}}},
+    "portforward": {"ports": {"type": "array", "items": {"type": "integer"}, "omit": "empty"}},
+    "proxy": {"path": _STRING},
+}
+
+
+def _schema(kind: str, fields: JSONObject) -> JSONObject:
+    own: dict[str, JSON] = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
+    return {"type": "object", "go": kind, "properties": {**own, **fields}}
+
+
+# kind -> the schema; all are in the core group, v1.
+CONNECT_OPTIONS = {
+    each.kind[1]: _schema(each.kind[1], _FIELDS[each.subresource])
+    for each in SUBRESOURCES
+    if each.operation == "CONNECT"
+}

@@ -8,10 +8,8 @@ identifiers as kubernetes ``pkg/apis/admissionregistration/validation`` reads th
 import re
 from collections.abc import Iterator
 
-_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_LABEL_1035 = r"[a-z]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
-_DNS_1035 = re.compile(_LABEL_1035)
+from policyd._core.match.labels import DOMAIN, DOMAIN_RULE, LABEL_1035, LABEL_1035_RULE
+
 _IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 
 # The names of policies and webhook configurations in files; refused elsewhere (kubernetes
@@ -29,23 +27,16 @@ def dns_subdomain(text: str) -> Iterator[str]:
     """A lower case RFC 1123 subdomain of at most 253 characters: most object names."""
     if len(text) > 253:
         yield "must be no more than 253 bytes"
-    if not _SUBDOMAIN.fullmatch(text):
-        yield (
-            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
-            "'-' or '.', and must start and end with an alphanumeric character (e.g. "
-            "'example.com')"
-        )
+    if not DOMAIN.match(text):
+        yield f"{DOMAIN_RULE} (e.g. 'example.com')"
 
 
 def dns_1035_label(text: str) -> Iterator[str]:
     """A DNS label that starts with a letter: versions, and kinds in lower case."""
     if len(text) > 63:
         yield "must be no more than 63 bytes"
-    if not _DNS_1035.fullmatch(text):
-        yield (
-            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start "
-            "with an alphabetic character, and end with an alphanumeric character (e.g. 'v1')"
-        )
+    if not LABEL_1035.match(text):
+        yield f"{LABEL_1035_RULE} (e.g. 'v1')"
 
 
 def path_segment(text: str) -> Iterator[str]:

@@ -7,8 +7,8 @@ from typing import Literal
 
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
+from policyd.webhooks.configuration_paths import MUTATING
 from policyd.webhooks.validation.decoding import with_defaults
-from policyd.webhooks.validation.go_types import MUTATING
 
 # The reason why a webhook is not called.
 DecidedBy = Literal[

@@ -1,13 +1,12 @@
 """Check the metadata of a cluster-scoped object, as apimachinery's ``ValidateObjectMeta``."""
 
-import re
 from collections.abc import Iterator
 
 from policyd._core.match.labels import (
     DOMAIN,
-    DOMAIN_FORMAT,
-    DOMAIN_RULE,
-    by_pattern,
+    LABEL_1035,
+    NO_DOMAIN,
+    NO_LABEL_1035,
     key_errors,
     value_errors,
 )
@@ -19,12 +18,6 @@ from policyd.webhooks.validation.field_problems import FieldProblem, invalid, re
 _MAX_SUBDOMAIN = 253
 _MAX_LABEL = 63
 _EMPTY = "must not be empty"
-_LABEL_FORMAT = "[a-z]([-a-z0-9]*[a-z0-9])?"
-_LABEL_RULE = (
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an"
-    " alphabetic character, and end with an alphanumeric character"
-)
-_LABEL = re.compile(_LABEL_FORMAT)
 _SEGMENTS = 3
 
 
@@ -34,7 +27,7 @@ def subdomain_errors(text: str) -> list[str]:
     if len(text.encode()) > _MAX_SUBDOMAIN:
         errors.append(f"must be no more than {_MAX_SUBDOMAIN} characters")
     if not DOMAIN.match(text):
-        errors.append(by_pattern(DOMAIN_RULE, DOMAIN_FORMAT, "example.com"))
+        errors.append(NO_DOMAIN)
     return errors
 
 
@@ -43,8 +36,8 @@ def label_1035_errors(text: str) -> list[str]:
     errors = []
     if len(text.encode()) > _MAX_LABEL:
         errors.append(f"must be no more than {_MAX_LABEL} characters")
-    if not _LABEL.fullmatch(text):
-        errors.append(by_pattern(_LABEL_RULE, _LABEL_FORMAT, "my-name", "abc-123"))
+    if not LABEL_1035.match(text):
+        errors.append(NO_LABEL_1035)
     return errors
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from policyd.cli.eval.completion import completions
-from policyd.cli.eval.repl import is_open, read
+from policyd.cli.eval.repl import completions, is_open, read
 from policyd.cli.eval.session import COMMANDS, Session
 from tests.cli.terminal import Interactive
 from tests.shared import ROOT

@@ -72,7 +72,6 @@ INTERPRETED = (
     Bound(r"policy\.(lint|source|suite)\..+", DEEP),
     Bound(r"policy\.model\.\w+:.+", "types of models; documents within deep_recursion()"),
     Bound(r"webhooks\.rendering\.safety:.+", DEEP),
-    Bound(r"webhooks\.validation\.go_types:_structs", "Go types of a webhook configuration"),
     Bound(r"webhooks\.validation\.decoding:.+", "types of a webhook configuration: a few levels"),
     Bound(r"(http|server\.network|server\.workers)\.\w+:.+", LOOP),
     Bound(r"bounded_text:encodable_tree", "answers and Events that policyd writes itself"),

@@ -3,8 +3,8 @@
 import pytest
 
 from policyd.policy.compile.checked import checked_expressions
-from policyd.policy.lint.constant import constant
 from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.settled import constant
 from tests.builders.policies import policy
 from tests.policy_sets import loaded
 

@@ -17,9 +17,8 @@ from policyd.json_types import JSONObject
 from policyd.policy.config_maps.config_map_files import flat
 from policyd.policy.kinds.wanted_definitions import WantedDefinition
 from policyd.server.edits import child, process
-from policyd.server.edits.memory import left_in_pod
 from policyd.server.edits.model import EditFindings, InUse, PolicyEdit, TooLate, written
-from policyd.server.edits.process import Broken, NotStarted, ProcessLimits, check_apart
+from policyd.server.edits.process import Broken, NotStarted, ProcessLimits, check_apart, left_in_pod
 from policyd.versions import NEWEST
 from tests.builders.config_maps import BROKEN, forbidding, policy_map
 from tests.builders.policies import demand, policy, rule
