@@ -5,11 +5,13 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from policyd.cli.shared.output import echo_warning, shortest
+from policyd.cli.shared.output import echo_warning, shortest, warn
 from policyd.errors import ConfigError, PolicySchemaError, Problem
 from policyd.json_types import JSONObject
+from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.kinds.definitions import definitions_among, is_definition, problems_among
 from policyd.policy.kinds.mapping import ResourceMapper
+from policyd.policy.kinds.misfits import misfits
 from policyd.policy.source.files import SourceFile, read
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.splitting import NOT_AN_OBJECT, split
@@ -27,6 +29,7 @@ from policyd.policy.suite.reviews import (
 
 Identity = tuple[str, str, str, str]
 _RESOURCE_HINT = "name the resource, as in --resource apps/v1/deployments"
+_MOST_MISFITS = 10  # printed one by one: there may be one in every manifest
 _UNUSED = "this CustomResourceDefinition is not used: "
 # Groups of documents that a program on the author's machine reads, and what makes objects of them.
 _KUSTOMIZE_HINT = "check what it makes: kustomize build DIR | policyd apply -p POLICIES -"
@@ -215,6 +218,15 @@ def echo_assumptions(
         if found is not None:
             line, column = document.place("kind")
             echo_warning(Problem(found.text, document.file, line, column, hint=found.hint))
+
+
+def echo_misfits(documents: Iterable[Document], schemas: Schemas) -> None:
+    """Print a warning for each field and value that the kind of a manifest does not have."""
+    found = [(each, wrong) for each in documents for wrong in misfits(each.raw, schemas)]
+    for document, wrong in found[:_MOST_MISFITS]:
+        echo_warning(document.problem(wrong))
+    if len(found) > _MOST_MISFITS:
+        warn(f"{len(found) - _MOST_MISFITS} more fields and values do not fit their kinds")
 
 
 def place_of(document: Document, path: str = "") -> str:

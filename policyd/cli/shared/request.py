@@ -3,7 +3,7 @@ options.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -17,6 +17,7 @@ from policyd.cli.shared.manifests import (
     Requester,
     definitions_of,
     echo_assumptions,
+    echo_misfits,
     is_namespace,
     read_manifests,
 )
@@ -31,6 +32,7 @@ from policyd.cli.shared.settings import EXISTING, grouped
 from policyd.defaulting.placing import placed
 from policyd.errors import ConfigError, PolicySchemaError, ReviewError, file_errors
 from policyd.json_types import JSONObject
+from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.compile.params import Namespaces
 from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.model.match import OPERATIONS
@@ -257,6 +259,12 @@ class RequestOptions:
         if flag and not given.namespace and not several:
             raise click.UsageError(f"{flag}: the request has no namespace")
         return self.namespaces.of(given.namespace, known)
+
+
+def echo_unfit(given: Iterable[GivenReview], schemas: Schemas) -> None:
+    """Print warnings for manifests that do not fit their kinds."""
+    built = [each.document for each in given if each.document is not None and each.is_built]
+    echo_misfits(built, schemas)
 
 
 def _is_review(document: Document) -> bool:

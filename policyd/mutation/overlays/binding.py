@@ -42,10 +42,15 @@ from policyd.mutation.overlays.tree import (
     conditions,
     written_value,
 )
-from policyd.mutation.overlays.types import expectation, fits, fits_expression, in_words
+from policyd.mutation.overlays.types import (
+    expectation,
+    fits,
+    fits_expression,
+    in_words,
+    misfit_hint,
+)
 from policyd.mutation.schemas.schemas import KindSchema
 from policyd.pattern.faults import Fault
-from policyd.pattern.scalar_hints import UNQUOTED, unquoted_hint
 
 _IDENTITY = ("apiVersion", "kind")
 _REPLACED = "the items of this list have no keys: it is replaced as a whole"
@@ -97,18 +102,15 @@ class Binder:
                 return self._map(node, at.type, where)
             case List() if at.type.is_list:
                 return _list(self, node, at, where)
-        self.unfit(node.path, at.type, "a map" if isinstance(node, Map) else "a list")
+        if isinstance(node, Map):
+            self.unfit(node.path, at.type, "a map", {})
+        else:
+            self.unfit(node.path, at.type, "a list")
         return RemovalChange()
 
     def unfit(self, path: FieldPath, wanted: SchemaType, found: str, value: object = None) -> None:
         """Report that ``found`` does not fit the type."""
-        hint = ""
-        if wanted.scalar == Scalar.STRING and isinstance(value, bool | int | float):
-            hint = UNQUOTED
-        elif wanted.scalar in (Scalar.BOOLEAN, Scalar.NUMERIC):
-            hint = unquoted_hint(value, number=wanted.scalar == Scalar.NUMERIC)
-        elif wanted.is_list and not wanted.is_map and found == "a map":
-            hint = "write a list: each item after '- '"
+        hint = misfit_hint(value, wanted)
         self.faults.append(Fault(path, f"expected {expectation(wanted)}, got {found}", hint))
 
     def constant(self, value: object, at: Field, path: FieldPath) -> OverlayChange:
