@@ -11,6 +11,7 @@ import click
 from policyd.near_names import nearest
 from policyd.policy.lint.lint_rules import RULES
 from policyd.policy.source.files import read
+from policyd.policy.source.tree import instead_of
 
 _ALIKE = 0.7  # an option that is meant, and a misspelt one
 _FLAGS = ("-p", "--policies")
@@ -76,6 +77,8 @@ def corrected(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
         return click.UsageError(f"{error.format_message()}\n  hint: {reason}", context)
     if context is None:
         return error
+    if hint is None and (instead := _instead_of_file(error)):
+        return click.UsageError(f"{error.format_message()}\n  hint: {instead}", context)
     if hint is None:
         if not isinstance(error, click.NoSuchOption):
             return error
@@ -95,6 +98,15 @@ def _no_file(error: click.UsageError) -> str:
     kind, _, name = parts[1].partition("/")
     of_kubectl = kind.isalpha() and name.replace("-", "").isalnum()
     return parts[1] if of_kubectl or parts[1] in RULES else ""
+
+
+def _instead_of_file(error: click.UsageError) -> str:
+    """Return what to give in place of a file that does not exist; empty for other errors."""
+    if not isinstance(error, click.BadParameter) or error.param is None:
+        return ""
+    parts = error.message.split("'")
+    of_files = len(parts) > 2 and isinstance(error.param.type, click.Path | click.File)
+    return instead_of(parts[1]) if of_files and not Path(parts[1]).exists() else ""
 
 
 def _expression_first(

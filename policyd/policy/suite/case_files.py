@@ -39,8 +39,7 @@ def objects(suite: Document, name: str) -> list[JSONObject]:
         data = _content(suite, name, shown)
         values, problems = read_values(shown, data, SourceBudget(FIXTURE))
     except FileNotFoundError as error:
-        hint = nearest_file(suite, Path(suite.file).parent / name)
-        raise CaseError(f"{shown}: {error.strerror}: {hint}") from None
+        raise CaseError(f"{shown}: {error.strerror}: {nearest_file(suite, name)}") from None
     except (ValueError, EOFError, zlib.error) as error:  # the last two of a broken .gz
         raise CaseError(f"{shown}: {str(error).removeprefix(f'{name}: ')}") from None
     if problems:
