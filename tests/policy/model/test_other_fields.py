@@ -42,7 +42,7 @@ SUITES: list[tuple[JSONObject, str]] = [
     ({"name": "a", "manifest": pod(), "expect": EXPECT}, "write request: {object: …}"),
     ({"name": "a", "resource": pod(), "expect": EXPECT}, "write request: {object: …}"),
     *(({"name": "a", "request": REQUEST, word: EXPECT}, "write expect")
-      for word in ("expected", "want", "then", "assertions", "response")),
+      for word in ("want", "then", "assertions", "response")),
     ({"name": "a", "request": REQUEST, "result": "allow"}, "write expect: {allowed: …}"),
     ({**CASE, "namespace": "shop"}, "write request: {namespace: …}"),
     ({**CASE, "namespaceLabels": {"a": "b"}}, "write request: {namespaceLabels: …}"),
@@ -63,6 +63,12 @@ def test_words_of_other_test_tools(case: JSONObject, hint: str) -> None:
     (found,) = loaded(suite(cases=[case])).problems
     assert found.hint == hint
     assert found.line > 0
+
+
+def test_what_the_rows_of_a_table_lack_because_of_the_case_is_no_other_problem() -> None:
+    case: JSONObject = {"name": "a", "request": REQUEST, "want": EXPECT, "table": [{"name": "b"}]}
+    (found,) = loaded(suite(cases=[case])).problems
+    assert found.hint == "write expect"
 
 
 @pytest.mark.parametrize(("field", "hint"), [
