@@ -35,20 +35,32 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
     "k8s-version": ("kubernetes-version",),
     **dict.fromkeys(("k", "filter", "only", "test-case-selector"), ("run",)),
 }
-# What to know in place of an option, by an option that the command has.
-_KNOWN: Mapping[str, tuple[str, str]] = {
-    **dict.fromkeys(("A", "all-namespaces"), ("cluster", "--cluster checks all namespaces.")),
-    "params": ("var", "Write --var 'params={…}', as JSON."),
-    "dry-run": ("exclude", "apply changes nothing in a cluster."),
+# What to know in place of options: by an option that the command has, the first one. SELF is the
+# command.
+_KNOWN: Mapping[str, Sequence[tuple[str, str]]] = {
+    **dict.fromkeys(("A", "all-namespaces"), (("cluster", "--cluster checks all namespaces."),)),
+    "params": (("var", "Write --var 'params={…}', as JSON."),),
+    "dry-run": (("exclude", "apply changes nothing in a cluster."),),
+    "select": (("exclude", "apply checks all of PATHS; policyd explain chooses one by --select."),),
+    **dict.fromkeys(
+        ("l", "selector", "label-selector", "field-selector"),
+        (
+            ("old", "kubectl selects by labels: kubectl get KIND -l KEY=VALUE -o yaml | SELF … -"),
+            ("run", "--run REGEX chooses cases by their names."),
+        ),
+    ),
     **dict.fromkeys(
         ("set", "values"),
-        ("exclude", "Render first: helm template CHART --set a=b | policyd apply -p POLICIES -"),
+        (("exclude", "Render first: helm template CHART --set a=b | policyd apply -p POLICIES -"),),
     ),
     **dict.fromkeys(
         ("p", "policy", "policies"),
         (
-            "filename",
-            "-f takes webhook configurations; policyd webhooks render prints those of policies.",
+            (
+                "filename",
+                "-f takes webhook configurations; policyd webhooks render prints those of "
+                "policies.",
+            ),
         ),
     ),
 }
@@ -165,9 +177,9 @@ def _instead(context: click.Context, option: str) -> str:
     for other in _OPTIONS.get(name, ()):
         if other in known:
             return f" Did you mean {known[other]!r}?"
-    needed, text = _KNOWN.get(name, ("", ""))
-    if needed in known:
-        return f" {text}"
+    for needed, text in _KNOWN.get(name, ()):
+        if needed in known:
+            return f" {text.replace('SELF', context.command_path)}"
     for each in parameters:
         if isinstance(each.type, click.Choice) and name in each.type.choices:
             return f" Did you mean '{each.opts[-1]} {name}'?"

@@ -28,7 +28,7 @@ from policyd.cli.shared.namespaces import (
 )
 from policyd.cli.shared.output import echo_skipped, within
 from policyd.cli.shared.policy_options import documents
-from policyd.cli.shared.settings import EXISTING, grouped
+from policyd.cli.shared.settings import EXISTING, GROUP_NAME, USER_NAME, grouped
 from policyd.defaulting.placing import placed
 from policyd.errors import ConfigError, PolicySchemaError, ReviewError, file_errors
 from policyd.json_types import JSONObject
@@ -288,13 +288,13 @@ OLD = click.option(
     "checked as UPDATEs. May be repeated.",
 )
 USER = click.option(
-    "--user", metavar="NAME", help="Set the user of the request.  [default: policyd]"
+    "--user", type=USER_NAME, help="Set the user of the request.  [default: policyd]"
 )
 GROUP = click.option(
     "--group",
     "groups",
     multiple=True,
-    metavar="NAME",
+    type=GROUP_NAME,
     help="Add a group of the user; may be repeated.  [default: system:authenticated]",
 )
 RESOURCE = click.option(

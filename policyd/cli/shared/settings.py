@@ -145,6 +145,22 @@ class OptionValue(click.ParamType[Any]):
         return [CompletionItem(each) for each in self._offered if each.startswith(incomplete)]
 
 
+_ACCOUNT = "system:serviceaccount:"
+
+
+def _group_name(text: str) -> str:
+    if "," in text:
+        raise ValueError("one group; repeat the option for each")
+    return text
+
+
+def _user_name(text: str) -> str:
+    if text.startswith(_ACCOUNT) and text.count(":") != 3:
+        raise ValueError(f"{_ACCOUNT}NAMESPACE:NAME for a service account")
+    return text
+
+
+GROUP_NAME, USER_NAME = OptionValue("NAME", _group_name), OptionValue("NAME", _user_name)
 PERCENT = "PERCENT"
 
 
