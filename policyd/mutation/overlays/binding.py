@@ -28,10 +28,8 @@ from policyd._core.schema.decode import DecodeError, decode
 from policyd._core.schema.list_items import MergeError
 from policyd._core.schema.types import Field, Relation, Scalar, SchemaType
 from policyd.json_types import FieldPath
+from policyd.mutation.overlays.directives import APPEND, PREPEND, REPLACE
 from policyd.mutation.overlays.tree import (
-    APPEND,
-    PREPEND,
-    REPLACE,
     Conditions,
     List,
     Map,
@@ -140,7 +138,8 @@ class Binder:
 
     def _map(self, node: Map, kind: SchemaType, where: str) -> OverlayChange:
         if node.deleted:
-            hint = "to remove a key write KEY: null"
+            hint = f"to remove it write {where.rpartition('.')[2]}: null"
+            hint = hint if where else "an overlay cannot delete an object"
             message = "only an item of a list can be deleted"
             self.faults.append(Fault((*node.path, "$patch"), message, hint, at_key=True))
         names, changes = [], []
