@@ -112,4 +112,9 @@ COMMANDS = [
     ),
     ("init limits.yaml", "DIR is a directory, for the policy and its suite: policyd init limits"),
     ("apply -p policy.yaml pod.yaml -o sarif", "No such option '-o'. Did you mean '--format'?"),
+    (
+        "apply -p policy.yaml pod.yaml --namespace-labels env:prod",
+        "expected KEY=VALUE, got 'env:prod': write env=prod",
+    ),
+    ("import policy.yaml", "hint: a Policy is policyd's own kind already"),
 ]

@@ -18,7 +18,7 @@ from policyd.mutation import KINDS
 from policyd.near_names import did_you_mean, nearest
 from policyd.policy.model import shapes
 from policyd.policy.model.base import Model, ModelError, aliases
-from policyd.policy.model.value_hints import EXPRESSIONS, type_hint
+from policyd.policy.model.value_hints import EXPRESSIONS, date_hint, type_hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,8 @@ def _translate(fault: shapes.ShapeFault, model: type[Model]) -> FormProblem:
         siblings = _fields_at(model, path[:-1])
         hint = type_hint(kind, value, path, _model_at(model, path), siblings)
         return FormProblem(path, message, f"write {known}" if known else hint)
-    return FormProblem(path, f"Invalid value: {quoted(value)}: {fault.detail}")
+    message = f"Invalid value: {quoted(value)}: {fault.detail}"
+    return FormProblem(path, message, date_hint(value) if "date" in fault.detail else "")
 
 
 def _unknown_field(path: FieldPath, model: type[Model]) -> FormProblem:

@@ -10,7 +10,7 @@ from typing import Any
 from policyd.errors import Problem
 from policyd.json_types import FieldPath, JSONObject
 from policyd.mutation.schemas.schemas import Schemas, field_below
-from policyd.policy.kinds.misfits import misfits, misfits_of, root_of
+from policyd.policy.kinds.misfits import RULE, misfits, misfits_of, root_of
 from policyd.policy.model.changes import PathError, parts_of
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.suite import PolicyTest
@@ -47,6 +47,22 @@ def _findings(suite: Document, schemas: Schemas) -> Iterator[FormProblem]:
     if isinstance(suite.model, PolicyTest):
         for case in cases_of(suite.model):
             yield from _changes(case, schemas)
+            yield from _of_operation(case)
+
+
+def _of_operation(case: SuiteCase) -> Iterator[FormProblem]:
+    """Yield the objects that requests of the case's operation never have."""
+    request = case.request
+    given = {
+        "DELETE": {"object": request.object, "objectFile": request.object_file},
+        "CREATE": {"oldObject": request.old_object, "oldObjectFile": request.old_object_file},
+    }
+    hints = {"DELETE": "write oldObject for what is deleted", "CREATE": "write operation: UPDATE"}
+    operation = request.operation or ""
+    for field, value in given.get(operation, {}).items():
+        if value is not None:
+            message, hint = f"a {operation} has no {field}", hints[operation]
+            yield FormProblem((*case.path, "request", field), message, hint, True, RULE)
 
 
 def _objects(suite: JSONObject) -> Iterator[tuple[FieldPath, Any]]:
