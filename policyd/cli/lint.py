@@ -245,8 +245,9 @@ def _find(
     """Find errors and advice, except what is disabled."""
     compiled = compiler.compile_sources(sources)
     errors = [*compiled.problems, *faults(sources.lint_comments)]
+    files = {each.name: each.file for each in sources.documents if each.is_policy}
     for suite in sources.of_kind("PolicyTest"):
-        errors += missing_policies(suite)
+        errors += missing_policies(suite, files)
     if strict and not any(problem.severity == "error" for problem in errors):
         errors += not_idempotent(compiled, sources)
     advice = all_advice(LintRun(sources, datetime.now(UTC).date(), target))

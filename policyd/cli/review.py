@@ -17,6 +17,7 @@ from policyd.cli.shared.request import (
     FOR_MANIFESTS,
     GivenReview,
     RequestOptions,
+    echo_unfit,
     holds_manifests,
     read_object,
     read_source,
@@ -100,6 +101,7 @@ def command(
     if as_object or holds_manifests(source):
         (given,), namespaces, definitions, objects = request.read_one(source, policies.mapper)
         policies = policies.with_definitions(definitions).reading(objects)
+        echo_unfit([given], policies.schemas)
         for each in namespaces:
             policies = policies.with_namespace(each)
         body: bytes | JSONObject = given.review

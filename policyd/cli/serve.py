@@ -10,6 +10,7 @@ from policyd.cli.shared.settings import FILE, SectionedCommand, settings_options
 from policyd.config import PREFIX, Settings, resolve
 from policyd.errors import ConfigError
 from policyd.gc_policy import collect_as_usual
+from policyd.policy.source.tree import instead_of
 from policyd.server import signals
 
 if TYPE_CHECKING:
@@ -88,7 +89,9 @@ def _check(settings: Settings) -> None:
         raise ConfigError("no policies: name a file or directory with -p")
     for path in settings.policies:
         if not path.exists():
-            raise ConfigError(f"{path}: no such file or directory")
+            instead = instead_of(str(path))
+            hint = f"\n  hint: {instead}" if instead else ""
+            raise ConfigError(f"{path}: no such file or directory{hint}")
         if not (path.is_dir() or path.is_file()):
             raise ConfigError(f"{path}: expected a file or a directory")
     _check_last_good(settings)

@@ -50,7 +50,8 @@ class SuitePolicies:
         if not isinstance(suite.model, PolicyTest):
             return cls(whole)
         if suite.model.policies is not None:
-            missing = list(missing_policies(suite))
+            files = {each.name: each.source for each in whole.policies}
+            missing = list(missing_policies(suite, files))
             if missing:
                 raise PolicyError(missing)
             compiled = compiler.compile_strict(loader.load_named(suite, version=whole.version))

@@ -90,7 +90,7 @@ class _Compiler:
         try:
             mark, name = split(key)
         except UnknownMark as error:
-            self._fault(path, str(error), at_key=True)
+            self._fault(path, str(error), error.hint, at_key=True)
             return None
         if mark is Mark.ADD:
             hint = "to demand it here, write the key without the mark"

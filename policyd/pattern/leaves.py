@@ -21,6 +21,12 @@ from policyd._core.pattern.strings import amount_of
 _OPERATORS = (">=", "<=", ">", "<", "!")
 # Spellings that people use in place of an operator.
 _MISTAKEN = {"=<": "<=", "=>": ">=", "==": "", "!=": "!", "≤": "<=", "≥": ">=", "≠": "!"}
+# What people write in place of & and |.
+_SIGNS = {
+    **dict.fromkeys(("and", "AND", "&&"), " & "),
+    **dict.fromkeys(("or", "OR", "||", ","), " | "),
+}
+_WORDS = re.compile(r"((?<=\S)\s+(?:and|AND|&&|or|OR|\|\|)\s+(?=\S)|(?<=\S)\s*,\s*(?=\S))")
 _NUMBERLIKE = r"[+-]?\d++(?:\.\d++)?[A-Za-zµ]*+(?:\d++(?:\.\d++)?[A-Za-zµ]++)*+"
 _RANGE = re.compile(rf"({_NUMBERLIKE})\s*(!?)-\s*({_NUMBERLIKE})")
 # Kyverno's variables and its references to other fields, which would be plain strings here.
@@ -84,10 +90,8 @@ def _all(text: str, whole: str) -> Term:
 
 def _term(text: str, whole: str) -> Term:
     if not text:
-        raise LeafError(
-            f'nothing stands beside an operator in "{whole}"',
-            "| is or, & is and: write a value on both sides",
-        )
+        hint = _joined_hint(whole) or "| is or, & is and: write a value on both sides"
+        raise LeafError(f'nothing stands beside an operator in "{whole}"', hint)
     for mistaken, instead in _MISTAKEN.items():
         if text.startswith(mistaken):
             value = f"{instead}{text.removeprefix(mistaken).lstrip()}"
@@ -103,9 +107,22 @@ def _term(text: str, whole: str) -> Term:
     if operator:
         amount = amount_of(operand)
         if amount is None:
-            raise LeafError(f"{operator} cannot compare with {operand!r}", _AMOUNTS)
+            hint = _joined_hint(whole) or _AMOUNTS
+            raise LeafError(f"{operator} cannot compare with {operand!r}", hint)
         return CompareTerm(operator, amount)
     return _range(text) or EqualTerm(text, False)
+
+
+def _joined_hint(text: str) -> str:
+    return f'write "{joined(text)}"' if joined(text) else ""
+
+
+def joined(text: str) -> str:
+    """Return a string with the operators of patterns in place of words and commas between its
+    terms; empty if there are none.
+    """
+    written = _WORDS.sub(lambda found: _SIGNS[found[1].strip()], text)
+    return written if written != text else ""
 
 
 def operation(term: str) -> tuple[str, str]:

@@ -24,12 +24,17 @@ _MARKED = re.compile(r"(?P<mark>[^\w\s()]*+|[A-Za-z])\((?P<name>.*)\)", re.DOTAL
 _BROKEN = re.compile(
     r"\s*+[^\w\s()]*+\s*+\(.*|\s*+[A-Za-z]\s*+\([^)]*|\s*+[A-Za-z]\s++\(.*\)|[^()]*\)\s*", re.DOTALL
 )
+_SIGNS = ("<", "=", "^", "+")  # which no name of a field begins with
 _MARKS = {mark.value: mark for mark in Mark if mark is not Mark.NONE}
 KNOWN = "(key), =(key), ^(key), X(key), <(key), +(key)"
 
 
 class UnknownMark(ValueError):
     """The key looks marked, but the mark is unknown or its brackets are empty."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 def split(key: str) -> tuple[Mark, str]:
@@ -43,6 +48,8 @@ def split(key: str) -> tuple[Mark, str]:
             raise UnknownMark(
                 f"{key!r} is not a mark with a key in brackets: the marks are {KNOWN}"
             )
+        if key[:1] in _SIGNS and key[1:].strip():
+            raise UnknownMark(f"{key!r} has no brackets", f"write {key[0]}({key[1:].strip()})")
         return Mark.NONE, key
     sign, name = found["mark"], found["name"]
     mark = _MARKS.get(sign)

@@ -340,4 +340,40 @@ DOCUMENTS = [
      "[{name: a, $patch: merge, tty: true}]}}}]\n", "8:84", "remove it: maps and items are merged"),
     (VALIDATING, "  failurePolicy: Fail", "  parameters: {a: b}", "8:3",
      "write paramKind, and paramRef in spec of the binding"),
+    *((POLICY, MESSAGE, f"{MESSAGE}\n    messageExpression: \"'pod {text} is bad'\"", "12:25", remedy)
+      for text, remedy in [
+          ("${object.metadata.name}", "write 'pod ' + string(object.metadata.name) + ' is bad'"),
+          ("{{object.metadata.name}}", "write 'pod ' + string(object.metadata.name) + ' is bad'"),
+          ("{object.metadata.name}", "write 'pod ' + string(object.metadata.name) + ' is bad'"),
+          ("%s", "write 'pod %s is bad'.format([…])"),
+      ]),
+    *((POLICY, "expression: object.metadata.name != 'x'", f"pattern: {{spec: {{priority: '{text}'}}}}",
+       "10:33", remedy)
+      for text, remedy in [
+          (">=2 and <=5", 'write ">=2 & <=5"'),
+          ("<2 or >5", 'write "<2 | >5"'),
+          (">=2 && <=5", 'write ">=2 & <=5"'),
+          ("<2, >5", 'write "<2 | >5"'),
+      ]),
+    (POLICY, "expression: object.metadata.name != 'x'", "pattern: {metadata: {name: 'a*, b*'}}", "10:33",
+     'write "a* | b*"'),
+    *((POLICY, FAIL, "  mutations: [{patchType: JSONPatch, jsonPatch: {expression: \"[JSONPatch{"
+       f"op: 'add', path: '{path}', value: 'y'}}]\"}}}}]\n", "8:91", remedy)
+      for path, remedy in [
+          ("/spec/containers[0]/image", "write /spec/containers/0: every step is behind a slash"),
+          ("/spec.hostname", "write /spec/hostname: every step is behind a slash"),
+      ]),
+    (EXCEPTION, "  reason", "  until: 31.03.2027\n  reason", "6:10", "write 2027-03-31"),
+    (EXCEPTION, "  reason", "  until: 2027/3/1\n  reason", "6:10", "write 2027-03-01"),
+    (EXCEPTION, "{name: m}", "{name: m, validations: [7]}", "5:38", "the only index is 0"),
+    (EXCEPTION, "  reason", "  subjects: [{kind: ServiceAccount, name: a}]\n  reason", "6:14",
+     "write namespace: …"),
+    (SUITE, "  request:", "  request:\n    operation: DELETE", "9:5", "write oldObject for what is deleted"),
+    (SUITE, "  expect:", "    operation: CREATE\n    oldObject: {apiVersion: v1, kind: Pod}\n  expect:",
+     "10:5", "write operation: UPDATE"),
+    (POLICY, FAIL, "  reads: [{name: a, apiVersion: v1, kind: Pod, namespace: all}]\n", "8:59",
+     "write any, for all namespaces"),
+    (POLICY.replace(FAIL, f"{PARAM_KIND}  paramRef: {{name: a, parameterNotFoundAction: Deny}}\n")
+     .replace("{name: m}", "{name: o}"), "object.metadata.name != 'x'",
+     "object.metadata.name != params.limit", "11:47", "write params.data.limit; known fields: "),
 ]  # fmt: skip

@@ -4,89 +4,17 @@ Those of first policies, with what they are about, are in first_tries.
 """
 
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from policyd.cli import policyd
+from policyd.cli.shared.groups import TableGroup
+from tests.cli.mistaken_commands import COMMANDS
 from tests.cli.mistakes import BINDING, DOCUMENTS, FAIL, POD, POLICY, SUITE, VALIDATING
-
-COMMANDS = [
-    ("apply pod.yaml", "Missing option '-p' / '--policies'. Name a file or directory of policies"),
-    (
-        "apply --policy policy.yaml pod.yaml",
-        "No such option '--policy'. Did you mean '--policies'?",
-    ),
-    ("apply -p policy.yaml -f pod.yaml", "Files need no option: policyd apply [PATHS]..."),
-    ("lint -p policy.yaml", "policies are given as PATHS: policyd lint policy.yaml"),
-    ("serve --port 8443", "No such option '--port'. Did you mean '--bind'?"),
-    ("apply --output json -p policy.yaml pod.yaml", "Did you mean '--format'?"),
-    ("apply --nothing", "No such option '--nothing'."),
-    ("replay pod.yaml -p policy.yaml", "pod.yaml:1: not JSON at column 1: unexpected character"),
-    (
-        "apply policy.yaml --resource pod.yaml",
-        "hint: policies are given with -p: policyd apply -p policy.yaml pod.yaml",
-    ),
-    ("apply -p 'a/*.yaml' pod.yaml", "a shell expands wildcards outside of quotes only"),
-    ("lint 'a/*.yaml'", "a shell expands wildcards outside of quotes only"),
-    (
-        "eval pod.yaml object.kind",
-        "the expression comes before the file: policyd eval object.kind pod.yaml",
-    ),
-    ("eval object.kind 'size(object)' pod.yaml", "there is one expression: combine several in a"),
-    ("webhooks match", "kubectl get validatingwebhookconfigurations"),
-    ("webhooks match -f policy.yaml pod.yaml", "kubectl get validatingwebhookconfigurations"),
-    ("eval object.kind", "hint: object is null: its content is that of FILE"),
-    ("eval 1 --authorizer policy.yaml", "policy.yaml:1:1: expected a list of rules, got a Policy"),
-    ("replay pod.yaml -p policy.yaml", "hint: give files of policyd serve --capture"),
-    ("review -p pod.yaml policy.yaml", "with -p: policyd review -p policy.yaml pod.yaml"),
-    ("apply -p pod.yaml policy.yaml", "with -p: policyd apply -p policy.yaml pod.yaml"),
-    ("explain -p pod.yaml ./policy.yaml", "with -p: policyd explain -p ./policy.yaml pod.yaml"),
-    (
-        "apply -p policy.yaml pod.yaml --format sarif -o a.sarif",
-        "standard output: policyd apply -p policy.yaml pod.yaml --format sarif > a.sarif",
-    ),
-    ("test --junit a.xml", "No such option '--junit'. Did you mean '--format junit'?"),
-    ("review -p policy.yaml --mutate pod.yaml", "Did you mean '--webhook mutate'?"),
-    ("test --min-coverage 9", "Did you mean '--coverage-min'?"),
-    ("test --test-case-selector a", "Did you mean '--run'?"),
-    ("test --coverage-min 0.9", "expected a percentage from 1 to 100, such as 90, got '0.9'"),
-    ("test --coverage-min 101%", "expected a percentage from 1 to 100, such as 90, got '101%'"),
-    (
-        "review -p policy.yaml --groups a,b pod.yaml",
-        "No such option '--groups'. Did you mean '--group'? Repeat it for each value.",
-    ),
-    (
-        "webhooks match -p policy.yaml pod.yaml",
-        "No such option '-p'. -f takes webhook configurations; policyd webhooks render prints "
-        "them for policies.",
-    ),
-    ("explain -p policy.yaml --object pod.yaml", "Files need no option: policyd explain [FILE]"),
-    ("apply -p policy.yaml pod.yaml --set a=b", "helm template CHART --set a=b | policyd apply"),
-    ("apply -p policy.yaml --cluster -A", "No such option '-A'. --cluster checks all namespaces."),
-    ("apply -p policy.yaml --as ann pod.yaml", "No such option '--as'. Did you mean '--user'?"),
-    ("apply -p policy.yaml --as-group dev pod.yaml", "Did you mean '--group'?"),
-    ("review -p policy.yaml --old-object pod.yaml pod.yaml", "Did you mean '--old'?"),
-    ("apply -p policy.yaml --dry-run pod.yaml", "apply changes nothing in a cluster."),
-    ("eval object.kind pod.yaml --params a=1", "Write --var 'params={…}', as JSON."),
-    ("help lint", "No such command 'help'. Did you mean 'COMMAND --help'?"),
-    (
-        "apply -p policy.yaml,b.yaml pod.yaml",
-        "hint: -p may be repeated: policyd apply -p policy.yaml -p b.yaml pod.yaml",
-    ),
-    (
-        "explain no-binding",
-        "hint: rules are explained by lint: policyd lint --explain no-binding",
-    ),
-    (
-        "explain -p policy.yaml pod/web",
-        "hint: FILE is a file, or -: kubectl get pod/web -o yaml | policyd explain -p policy.yaml -",
-    ),
-    ("init limits.yaml", "DIR is a directory, for the policy and its suite: policyd init limits"),
-    ("apply -p policy.yaml pod.yaml -o sarif", "No such option '-o'. Did you mean '--format'?"),
-]
-
 
 # What a file holds, a command, and what is said.
 POLICIES = "policies: [policy.yaml]\n"
@@ -112,6 +40,28 @@ FILES = [
         f"{POLICIES}lint: {{disable: [wildcards]}}\n",
         "lint",
         "policyd.yaml:2:17: lint.disable: there is no rule 'wildcards'; did you mean wildcard?",
+    ),
+    ("policyd.yaml", "policies: ['*.yml']\n", "lint", "policyd.yaml:1:13: policies[0]: *.yml: no"),
+    ("policyd.yaml", "policies: ['*.yml']\n", "lint", "hint: no file matches; there are: pod.yaml"),
+    ("policyd.yaml", "policies: ['*.yaml']\n", "lint", "hint: wildcards are not expanded here"),
+    (
+        "s.yaml",
+        SUITE,
+        "explain -p policy.yaml s.yaml",
+        "s.yaml:2:7: a PolicyTest is not sent to the",
+    ),
+    ("s.yaml", SUITE, "apply -p policy.yaml s.yaml", "hint: run it: policyd test s.yaml"),
+    (
+        "s.yaml",
+        SUITE.replace("[policy.yaml]", "['*.yml']"),
+        "test s.yaml policy.yaml",
+        "hint: no file matches; there are: pod.yaml, policy.yaml, s.yaml",
+    ),
+    (
+        "s.yaml",
+        SUITE.replace("[policy.yaml]", "[m]"),
+        "test s.yaml policy.yaml",
+        "hint: name the file of the policy: policy.yaml",
     ),
     ("policyd.yaml", "policy: [a]\n", "lint", "hint: did you mean policies?"),
     (
@@ -261,7 +211,7 @@ def test_an_expression_with_an_error_gets_no_advice_on_what_it_reads() -> None:
     text = POLICY.replace("metadata.name != 'x'", "metadata.labels.app.kubernetes.io/name != 'x'")
     Path("policy.yaml").write_text(text)
     found = CliRunner().invoke(policyd, ["lint", "policy.yaml"]).output
-    assert "write object.metadata.labels['app.kubernetes.io/name']" in found
+    assert "write object.metadata.?labels[?'app.kubernetes.io/name'].orValue('')" in found
     assert "1 error, 0 advice" in found
 
 
@@ -312,3 +262,31 @@ def test_a_kind_that_kubernetes_has_not_is_corrected() -> None:
     done = CliRunner().invoke(policyd, shlex.split("apply -p policy.yaml pod.yaml"))
     assert "Kubernetes has no such kind; assumed: resource poods" in done.output
     assert "hint: did you mean Pod?" in done.output
+
+
+def _suggested() -> Iterator[tuple[click.Group, str]]:
+    """The commands that groups suggest for words of other tools."""
+    for words in (), ("webhooks",), ("bench",):
+        group: click.Command = policyd
+        for word in words:
+            assert isinstance(group, click.Group)
+            group = group.get_command(click.Context(group), word) or group
+        assert isinstance(group, TableGroup)
+        for names in group.elsewhere.values():
+            yield from ((group, name) for name in names if name != "COMMAND --help")
+
+
+def test_every_command_that_is_suggested_exists() -> None:
+    found = list(_suggested())
+    assert len(found) > 50
+    for group, name in found:
+        command: click.Command = group
+        for word in name.split():
+            context = click.Context(command)
+            if word.startswith("--"):
+                assert any(word in each.opts for each in command.params), name
+                continue
+            assert isinstance(command, click.Group)
+            inner = command.get_command(context, word)
+            assert inner is not None, name
+            command = inner

@@ -6,6 +6,7 @@ Texts of Kubernetes stay as they are: ``CelCompileError.text`` and the message o
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from policyd.cel.hints.keys import written_key
 from policyd.cel.hints.names import consequences, field_hint, renamed, undeclared_hint
 from policyd.cel.hints.overloads import overload_hint
 from policyd.cel.hints.results import (
@@ -80,15 +81,31 @@ def types_explained(
         whole = tree()
         follow = consequences(whole)
         source, explained = Source(text), []
+        keys = _written_keys(source, problems)
         for problem in problems:
             pos = source.offset(problem.line, problem.column)
             name = _quoted(problem.message, _UNDECLARED)
             if len(problems) > 1 and ((pos, name) in follow or _ERRONEOUS in problem.message):
                 continue
-            hint = problem.hint or hint_at(whole, pos, problem.message)
+            key = written_key(text, pos)
+            if key is not None and keys.get(key.start, pos) != pos:
+                continue
+            hint = f"write {key.value}" if key is not None and key.start in keys else problem.hint
+            hint = hint or hint_at(whole, pos, problem.message)
             fix = _renaming(text, pos, name, renamed(whole, pos, name)) if name else None
             explained.append(replace(problem, hint=hint, fix=fix))
     return explained or list(problems)
+
+
+def _written_keys(source: Source, problems: Sequence[Problem]) -> dict[int, int]:
+    """Return where keys that are written as fields begin, and their first undeclared names."""
+    found: dict[int, int] = {}
+    for problem in problems:
+        pos = source.offset(problem.line, problem.column)
+        key = written_key(source.text, pos) if problem.message.startswith(_UNDECLARED) else None
+        if key is not None and pos > key.start:
+            found.setdefault(key.start, pos)
+    return found
 
 
 def _renaming(text: str, pos: int, old: str, new: str) -> Fix | None:

@@ -202,6 +202,8 @@ def _field_hint(tree: Tree, of: Type, whole: Expr, field: str) -> str:
         )
     if field in ("length", "size", "count"):
         return f"write size({text})"
+    if (data := tree.scope.provider.field(of, "data")) is not None and data.kind is Kind.MAP:
+        return f"write {text}.data.{field}; known fields: {listed(names)}"
     if {"labels", "annotations"} <= set(names):
         return f"write {text}.labels['{field}'] for a label; known fields: {listed(names)}"
     return f"known fields: {listed(names)}" if names else ""

@@ -1,5 +1,6 @@
 """Type hints: operators with operands of types that they do not take."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from policyd.cel.types.types import (
     BOOL,
     DOUBLE,
     DURATION,
+    DYN,
     INT,
     JSON_PATCH,
     STRING,
@@ -134,6 +136,8 @@ def _strings(o: OperatorUse) -> str:
     t, text = o.types[other], o.texts[other]
     if t.kind is Kind.TYPE and plain in _TYPES:
         return o.write(at, plain, ", without quotes")
+    if o.sign == "-" and t in (STRING, DYN):
+        return f"write {held(o.texts[0])}.replace({o.texts[1]}, '')"
     if o.sign == "%" and at == 0:
         return f"write {held(o.texts[0])}.format([{o.texts[1]}])"
     if o.sign == "+":
@@ -173,16 +177,30 @@ def _lists(o: OperatorUse) -> str:
     at = next((number for number, t in enumerate(o.types) if t.kind is Kind.LIST), None)
     if at is None:
         return ""
+    if o.sign == "-":
+        return _without(o)
     if all(t.kind is Kind.LIST for t in o.types):
         if JSON_PATCH in (t.params[0] for t in o.types):
             return (
                 "write JSONPatch{op: 'add', path: '/spec/x', value: …} for each operation, no map"
             )
-        return o.write(1, f"dyn({o.texts[1]})") if o.sign == "+" else ""
+        sizes = [f"size({each})" for each in o.texts]
+        sized = f"write {sizes[0]} {o.sign} {sizes[1]}" if o.call.function in ORDERED else ""
+        return o.write(1, f"dyn({o.texts[1]})") if o.sign == "+" else sized
     if o.sign == "+":
         return o.write(1 - at, f"[{o.texts[1 - at]}]")
     counted = o.call.function in ORDERED or o.types[1 - at] in NUMBERS
     return o.write(at, f"size({o.texts[at]})") if counted else ""
+
+
+def _without(o: OperatorUse) -> str:
+    """Return what remains of a list, or of the keys of a map, without other items."""
+    left, right = o.texts
+    used = re.findall(r"\w+", right)
+    name = next((each for each in "xyz" if each not in used), "each")
+    many = o.types[1].kind in (Kind.LIST, Kind.MAP)
+    condition = f"!({name} in {right})" if many else f"{name} != {right}"
+    return f"write {held(left)}.filter({name}, {condition})"
 
 
 def _others(o: OperatorUse) -> str:
@@ -190,6 +208,8 @@ def _others(o: OperatorUse) -> str:
         return "this is never null; to find out whether a field is there, write has(a.b)"
     if o.sign == "+" and any(t.kind is Kind.MAP for t in o.types):
         return "CEL does not add maps; an Object{…} names only what changes"
+    if o.sign == "-" and any(t.kind is Kind.MAP for t in o.types):
+        return f"{_without(o)} for the keys that remain"
     if o.sign in ("==", "!="):
         left, right = (t.display() for t in o.types)
         return f"the two sides have the types {left} and {right}: convert one"

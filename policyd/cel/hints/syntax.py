@@ -2,6 +2,7 @@
 operator between them and words of other languages; and those in the arguments of macros.
 """
 
+from policyd.cel.hints.keys import present, written_key
 from policyd.cel.hints.operators import OPERATORS, not_in
 from policyd.cel.hints.stream import (
     Mistake,
@@ -340,18 +341,26 @@ def macro_mistake(text: str, pos: int, message: str) -> Mistake | None:
 
 def _has(s: SourcePieces, at: int) -> str:
     """Return what to write for ``has(…)`` of something that is no selection."""
+    if test := _has_key(s, at):
+        begin = next((n for n in range(at, 0, -1) if s.text(n) == "has"), 0)
+        negated = s.text(begin - 1) == "!" and "&&" in test
+        return f"write !({test})" if negated else f"write {test}"
     if s.text(at) == "[":
-        path, close = short(s.path_before(at), "map"), s.partner(at)
-        key = short(s.between(at + 1, close), "KEY") if close is not None else "KEY"
-        if key.isdigit():
-            return f"write size({path}) > {key}"
-        return f"write {key} in {path}"
-    if s.text(at) in ("(", "."):
-        if s.text(at + 1) == "?":
-            return f"write {short(s.path_before(at) + '.?' + s.text(at + 2), 'a.?b')}.hasValue()"
-        return "write the field alone in has(), and its comparison after it: has(a.b) && a.b == 1"
+        return f"write size({short(s.path_before(at), 'list')}) > {s.text(at + 1)}"
+    if s.text(at) == "." and s.text(at + 1) == "?":
+        return f"write {short(s.path_before(at) + '.?' + s.text(at + 2), 'a.?b')}.hasValue()"
     if s[at].kind == "IDENTIFIER":
         return f"write {s.text(at)} != null"
     if s[at].kind == "STRING":
         return f"write has(object.{s.text(at)[1:-1]}), or {s.text(at)} in map"
     return "write the field alone in has(), and its comparison after it: has(a.b) && a.b == 1"
+
+
+def _has_key(s: SourcePieces, at: int) -> str:
+    """Return the test for the key of a map: ``has(map['a-b'])``, ``has(map.a-b)``; else empty."""
+    if s.text(at) == "[":
+        close = s.partner(at)
+        key = short(s.between(at + 1, close), "KEY") if close is not None else "KEY"
+        return "" if key.isdigit() else present(short(s.path_before(at), "map"), key)
+    written = written_key(s.source, s[at].pos)
+    return "" if written is None else written.presence

@@ -61,7 +61,7 @@ def _special(unknown: _Unknown) -> str:
         return _PATCH
     if isinstance(parent, MapExpr) and any(entry.key is unknown.node for entry in parent.entries):
         return _typed(parent, unknown.above[1:]) or f"write the key in quotes: {{'{name}': …}}"
-    return _dashed(unknown.node, unknown.above)
+    return ""
 
 
 def _typed(node: MapExpr, above: tuple[Expr, ...]) -> str:
@@ -155,33 +155,6 @@ _HINTERS: tuple[Callable[[_Unknown], str], ...] = (
     _misspelt,
     _other,
 )
-
-
-def _dashed(node: Ident, above: tuple[Expr, ...]) -> str:
-    """Return the remedy for ``labels.app-name`` and ``labels.app.kubernetes.io/name``."""
-    rest = node.name
-    outer = list(above)
-    while outer and isinstance(outer[0], Select):
-        rest += f".{outer.pop(0).field}"  # type: ignore[attr-defined]
-    operation = outer[0] if outer else None
-    if not isinstance(operation, Call) or operation.function not in ("_-_", "_/_"):
-        return ""
-    left = operation.args[0]
-    sign = operation.function[1]
-    if isinstance(left, Call) and left.function in ("_-_", "_/_"):  # a-b/c
-        inner, tail = left.args
-        if isinstance(tail, Ident):
-            rest, sign, left = f"{tail.name}{sign}{rest}", left.function[1], inner
-    if not isinstance(left, Select) or left.test_only or operation.pos + 1 != node.pos:
-        return ""
-    key: list[str] = []
-    base: Expr = left
-    while isinstance(base, Select) and base.field not in _MAPS:
-        key.insert(0, base.field)
-        base = base.operand
-    if not isinstance(base, Select):
-        base, key = left.operand, [left.field]
-    return f"write {shown(base, 'map')}['{'.'.join(key)}{sign}{rest}']"
 
 
 def _input(parent: Select, above: tuple[Expr, ...]) -> str:

@@ -22,6 +22,7 @@ from policyd.cli.shared.manifests import (
     Requester,
     definitions_of,
     echo_assumptions,
+    echo_misfits,
     is_namespace,
     no_manifests_hint,
     read_manifests,
@@ -106,6 +107,7 @@ def check_manifests(options: ManifestOptions, run: ApplyRun) -> int:
     crds = definitions_of(known)
     policies = run.policies.with_definitions(crds)
     echo_assumptions(manifests.documents, requester, policies.mapper)
+    echo_misfits(manifests.documents, policies.schemas)
     before = OldObjects(manifests, old, requester)
     built = _built(manifests, before, requester, policies.mapper)
     defaults = policies.defaults if options.defaults else None

@@ -21,6 +21,7 @@ from policyd.cli.eval.common import compile_error, declaring, error_text, estima
 from policyd.cli.shared.authorizer import UserAuthorizer, authorizer_option
 from policyd.cli.shared.output import styled
 from policyd.cli.shared.request import content, name_of
+from policyd.cli.shared.settings import GROUP_NAME, USER_NAME
 from policyd.cli.shared.values import to_json
 from policyd.cli.shared.version import version_option
 from policyd.errors import BudgetExceeded, CelCompileError, PolicySchemaError
@@ -104,14 +105,14 @@ _AUTHORIZER_HINT = "set the answers of authorizer checks with --authorizer FILE"
 @authorizer_option
 @click.option(
     "--user",
-    metavar="NAME",
+    type=USER_NAME,
     help="Set the user that the authorizer checks.  [default: the user of `request`]",
 )
 @click.option(
     "--group",
     "groups",
     multiple=True,
-    metavar="NAME",
+    type=GROUP_NAME,
     help="Add a group of the user; may be repeated.",
 )
 @version_option()

@@ -20,7 +20,13 @@ from policyd.cli.shared.policy_options import (
     policy_names,
     require_policies,
 )
-from policyd.cli.shared.request import GivenReview, RequestOptions, read_source, request_options
+from policyd.cli.shared.request import (
+    GivenReview,
+    RequestOptions,
+    echo_unfit,
+    read_source,
+    request_options,
+)
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.tree import TreeStyle, readable_width
 from policyd.cli.shared.version import version_option
@@ -126,6 +132,7 @@ def command(
     explainer = explainer.changed(
         lambda policies: policies.with_definitions(definitions).reading(objects)
     )
+    echo_unfit(given, explainer.policies.schemas)
     if enforce_all:
         explainer = explainer.changed(lambda policies: policies.enforced)
     names = [policy.name for policy in explainer.policies.policies]

@@ -22,6 +22,7 @@ from policyd.importers.proof.proving import prove, rows_of
 from policyd.importers.proof.rows import Proof
 from policyd.importers.proof.suites import suite_of
 from policyd.importers.reading import ImportSources, read_sources
+from policyd.policy.model.kinds import POLICYD_GROUP
 from policyd.versions import NEWEST, SPAN, KubernetesVersion
 
 _EPILOG = """\b
@@ -45,6 +46,7 @@ What the summary says:
 Exit status: 0 on success, 1 if a policy or rule is not imported or has a remark (with --strict) or
 a row of a test disagrees (with --verify), 2 if a source or an option is invalid.
 """
+_OWN = "a Policy is policyd's own kind already: check it with policyd lint, or see policyd export"
 _NOTHING = (
     "policyd imports policies of Kyverno (kyverno.io, policies.kyverno.io), Gatekeeper "
     "(templates.gatekeeper.sh, mutations.gatekeeper.sh) and the API server "
@@ -123,7 +125,9 @@ def command(
     imports = with_progress(convert_all(read.documents), "importing")
     found = [ReportedImport(checked(each, version)) for each in imports]
     if not found and not read.problems:
-        raise ConfigError(f"no policies to import {within(paths)}\n  hint: {_NOTHING}")
+        own = any(each.group == POLICYD_GROUP for each in read.documents)
+        hint = _OWN if own else _NOTHING
+        raise ConfigError(f"no policies to import {within(paths)}\n  hint: {hint}")
     stray: list[Proof] = []
     if verify or folder is not None:
         found, stray = _proved(read, found, version)

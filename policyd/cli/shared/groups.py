@@ -28,6 +28,11 @@ def modules_in(package: str, lines: Mapping[str, str]) -> Mapping[str, tuple[str
     return {name: (f"{package}.{name}", line) for name, line in lines.items()}
 
 
+def by_word(rows: Mapping[tuple[str, ...], str]) -> Mapping[str, Sequence[str]]:
+    """Return the commands that are meant by each of the words in rows of both."""
+    return {word: names for names, words in rows.items() for word in words.split()}
+
+
 class TableGroup(click.Group):
     """A group that finds its commands in a table; ``--help`` imports none of them.
 
@@ -44,7 +49,7 @@ class TableGroup(click.Group):
     ) -> None:
         super().__init__(*args, **attributes)
         self._table = table
-        self._elsewhere = elsewhere or {}
+        self.elsewhere = elsewhere or {}
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. Documents that it reads have at most 1,000 levels."""
@@ -118,7 +123,7 @@ class TableGroup(click.Group):
     def _suggestion(self, name: str) -> str:
         import difflib  # only for what is misspelled
 
-        near = self._elsewhere.get(name) or difflib.get_close_matches(name, self._table)
+        near = self.elsewhere.get(name) or difflib.get_close_matches(name, self._table)
         return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 

@@ -5,11 +5,14 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from policyd.cli.shared.output import echo_warning, shortest
+from policyd.cli.shared.output import echo_warning, shortest, warn
 from policyd.errors import ConfigError, PolicySchemaError, Problem
 from policyd.json_types import JSONObject
+from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.kinds.definitions import definitions_among, is_definition, problems_among
 from policyd.policy.kinds.mapping import ResourceMapper
+from policyd.policy.kinds.misfits import misfits
+from policyd.policy.model.kinds import POLICYD_GROUP
 from policyd.policy.source.files import SourceFile, read
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.splitting import NOT_AN_OBJECT, split
@@ -27,10 +30,15 @@ from policyd.policy.suite.reviews import (
 
 Identity = tuple[str, str, str, str]
 _RESOURCE_HINT = "name the resource, as in --resource apps/v1/deployments"
+_MOST_MISFITS = 10  # printed one by one: there may be one in every manifest
 _UNUSED = "this CustomResourceDefinition is not used: "
-# Groups of documents that a program on the author's machine reads, and what makes objects of them.
+# Kinds and groups of documents that programs on the author's machine read, and what to do instead.
 _KUSTOMIZE_HINT = "check what it makes: kustomize build DIR | policyd apply -p POLICIES -"
-_READ_BY: Mapping[str, str] = {"kustomize.config.k8s.io": _KUSTOMIZE_HINT}
+_READ_BY: Mapping[str, str] = {
+    "kustomize.config.k8s.io": _KUSTOMIZE_HINT,
+    "PolicyTest": "run it: policyd test FILE",
+    POLICYD_GROUP: "policies are given with -p",
+}
 _NO_MANIFESTS_HINT = (
     "there is nothing but blanks or comments: see what made it; --skip-no-objects skips such files"
 )
@@ -217,6 +225,15 @@ def echo_assumptions(
             echo_warning(Problem(found.text, document.file, line, column, hint=found.hint))
 
 
+def echo_misfits(documents: Iterable[Document], schemas: Schemas) -> None:
+    """Print a warning for each field and value that the kind of a manifest does not have."""
+    found = [(each, wrong) for each in documents for wrong in misfits(each.raw, schemas)]
+    for document, wrong in found[:_MOST_MISFITS]:
+        echo_warning(document.problem(wrong))
+    if len(found) > _MOST_MISFITS:
+        warn(f"{len(found) - _MOST_MISFITS} more fields and values do not fit their kinds")
+
+
 def place_of(document: Document, path: str = "") -> str:
     """Return ``FILE:LINE``, which terminals and editors open, of a document or a field of it."""
     return f"{shortest(document.file)}:{document.place(path)[0]}"
@@ -264,10 +281,10 @@ class OldObjects:
 
 
 def _read_elsewhere(document: Document) -> Problem:
-    """Say that no API server gets a document."""
     line, column = document.place("kind")
     message = f"a {document.kind} is not sent to the API server"
-    hint = _READ_BY[document.group]
+    hint = _READ_BY.get(document.kind, _READ_BY[document.group])
+    hint = hint.replace("FILE", shown(document.file))
     return Problem(message, document.file, line, column, hint=hint, rule=NOT_AN_OBJECT)
 
 

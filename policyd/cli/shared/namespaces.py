@@ -99,7 +99,10 @@ def _pairs(option: click.Parameter, pairs: Iterable[str]) -> dict[str, str]:
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
-            raise click.BadParameter(f"expected KEY=VALUE, got {pair!r}", param_hint=option.opts[0])
+            key, colon, value = pair.partition(":")
+            hint = f": write {key.strip()}={value.strip()}" if colon else ""
+            wrong = f"expected KEY=VALUE, got {pair!r}{hint}"
+            raise click.BadParameter(wrong, param_hint=option.opts[0])
         found[key.strip()] = value.strip()
     return found
 

@@ -11,6 +11,7 @@ import click
 from policyd.near_names import nearest
 from policyd.policy.lint.lint_rules import RULES
 from policyd.policy.source.files import read
+from policyd.policy.source.tree import instead_of
 
 _ALIKE = 0.7  # an option that is meant, and a misspelt one
 _FLAGS = ("-p", "--policies")
@@ -34,20 +35,32 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
     "k8s-version": ("kubernetes-version",),
     **dict.fromkeys(("k", "filter", "only", "test-case-selector"), ("run",)),
 }
-# The advice in place of an option, by an option that the command has.
-_KNOWN: Mapping[str, tuple[str, str]] = {
-    **dict.fromkeys(("A", "all-namespaces"), ("cluster", "--cluster checks all namespaces.")),
-    "params": ("var", "Write --var 'params={…}', as JSON."),
-    "dry-run": ("exclude", "apply changes nothing in a cluster."),
+# What to know in place of options: by an option that the command has, the first one. SELF is the
+# command.
+_KNOWN: Mapping[str, Sequence[tuple[str, str]]] = {
+    **dict.fromkeys(("A", "all-namespaces"), (("cluster", "--cluster checks all namespaces."),)),
+    "params": (("var", "Write --var 'params={…}', as JSON."),),
+    "dry-run": (("exclude", "apply changes nothing in a cluster."),),
+    "select": (("exclude", "apply checks all of PATHS; policyd explain chooses one by --select."),),
+    **dict.fromkeys(
+        ("l", "selector", "label-selector", "field-selector"),
+        (
+            ("old", "kubectl selects by labels: kubectl get KIND -l KEY=VALUE -o yaml | SELF … -"),
+            ("run", "--run REGEX chooses cases by their names."),
+        ),
+    ),
     **dict.fromkeys(
         ("set", "values"),
-        ("exclude", "Render first: helm template CHART --set a=b | policyd apply -p POLICIES -"),
+        (("exclude", "Render first: helm template CHART --set a=b | policyd apply -p POLICIES -"),),
     ),
     **dict.fromkeys(
         ("p", "policy", "policies"),
         (
-            "filename",
-            "-f takes webhook configurations; policyd webhooks render prints them for policies.",
+            (
+                "filename",
+                "-f takes webhook configurations; policyd webhooks render prints those of "
+                "policies.",
+            ),
         ),
     ),
 }
@@ -76,6 +89,8 @@ def corrected(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
         return click.UsageError(f"{error.format_message()}\n  hint: {reason}", context)
     if context is None:
         return error
+    if hint is None and (instead := _instead_of_file(error)):
+        return click.UsageError(f"{error.format_message()}\n  hint: {instead}", context)
     if hint is None:
         if not isinstance(error, click.NoSuchOption):
             return error
@@ -95,6 +110,15 @@ def _no_file(error: click.UsageError) -> str:
     kind, _, name = parts[1].partition("/")
     of_kubectl = kind.isalpha() and name.replace("-", "").isalnum()
     return parts[1] if of_kubectl or parts[1] in RULES else ""
+
+
+def _instead_of_file(error: click.UsageError) -> str:
+    """Return what to give in place of a file that does not exist; empty for other errors."""
+    if not isinstance(error, click.BadParameter) or error.param is None:
+        return ""
+    parts = error.message.split("'")
+    of_files = len(parts) > 2 and isinstance(error.param.type, click.Path | click.File)
+    return instead_of(parts[1]) if of_files and not Path(parts[1]).exists() else ""
 
 
 def _expression_first(
@@ -153,9 +177,9 @@ def _instead(context: click.Context, option: str) -> str:
     for other in _OPTIONS.get(name, ()):
         if other in known:
             return f" Did you mean {known[other]!r}?"
-    needed, text = _KNOWN.get(name, ("", ""))
-    if needed in known:
-        return f" {text}"
+    for needed, text in _KNOWN.get(name, ()):
+        if needed in known:
+            return f" {text.replace('SELF', context.command_path)}"
     for each in parameters:
         if isinstance(each.type, click.Choice) and name in each.type.choices:
             return f" Did you mean '{each.opts[-1]} {name}'?"

@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from policyd.pattern.scalar_hints import unquoted_hint
 from policyd.policy.source.files import read_bytes
 from policyd.policy.source.places import Origin
 from policyd.policy.source.splitting import read_located
+from policyd.policy.source.tree import instead_of
 
 # Fields for every command that has the option; the field COMMAND holds its other options.
 SHARED = ("policies", "kubernetesVersion", "color")
@@ -127,16 +127,9 @@ class _Fields:
             if isinstance(each, str) and each != "-" and not (self._folder / each).exists():
                 place = f"{path}[{index}]" if isinstance(value, list) else path
                 relative = f"paths are relative to the directory of {self._shown}"
-                hint = did_you_mean(each.rstrip("/"), self._beside(each), relative)
+                hint = instead_of(each, self._folder) or relative
                 self.problem(f"{each}: no such file or directory", place, hint)
         return bool(listed) and len(self.problems) == before
-
-    def _beside(self, path: str) -> list[str]:
-        """Return the paths of what is where a path should be."""
-        there = (self._folder / path).parent
-        with suppress(OSError):
-            return [os.path.relpath(each, self._folder) for each in sorted(there.iterdir())]
-        return []
 
     def _given(self, parameter: click.Parameter, value: JSON) -> Any:
         """Return a value in the form in which click expects defaults."""

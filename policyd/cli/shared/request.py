@@ -3,7 +3,7 @@ options.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -17,6 +17,7 @@ from policyd.cli.shared.manifests import (
     Requester,
     definitions_of,
     echo_assumptions,
+    echo_misfits,
     is_namespace,
     read_manifests,
 )
@@ -27,10 +28,11 @@ from policyd.cli.shared.namespaces import (
 )
 from policyd.cli.shared.output import echo_skipped, within
 from policyd.cli.shared.policy_options import documents
-from policyd.cli.shared.settings import EXISTING, grouped
+from policyd.cli.shared.settings import EXISTING, GROUP_NAME, USER_NAME, grouped
 from policyd.defaulting.placing import placed
 from policyd.errors import ConfigError, PolicySchemaError, ReviewError, file_errors
 from policyd.json_types import JSONObject
+from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.compile.params import Namespaces
 from policyd.policy.kinds.mapping import ResourceMapper
 from policyd.policy.model.match import OPERATIONS
@@ -259,6 +261,12 @@ class RequestOptions:
         return self.namespaces.of(given.namespace, known)
 
 
+def echo_unfit(given: Iterable[GivenReview], schemas: Schemas) -> None:
+    """Print warnings for manifests that do not fit their kinds."""
+    built = [each.document for each in given if each.document is not None and each.is_built]
+    echo_misfits(built, schemas)
+
+
 def _is_review(document: Document) -> bool:
     return document.kind == "AdmissionReview"
 
@@ -280,13 +288,13 @@ OLD = click.option(
     "checked as UPDATEs. May be repeated.",
 )
 USER = click.option(
-    "--user", metavar="NAME", help="Set the user of the request.  [default: policyd]"
+    "--user", type=USER_NAME, help="Set the user of the request.  [default: policyd]"
 )
 GROUP = click.option(
     "--group",
     "groups",
     multiple=True,
-    metavar="NAME",
+    type=GROUP_NAME,
     help="Add a group of the user; may be repeated.  [default: system:authenticated]",
 )
 RESOURCE = click.option(

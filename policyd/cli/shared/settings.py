@@ -14,7 +14,6 @@ from click.shell_completion import CompletionItem
 
 from policyd import option_values, versions
 from policyd.config import PREFIX, Settings
-from policyd.policy.source.files import NO_MATCH, WILDCARDS
 
 AddOption = Callable[[Callable[..., Any]], Callable[..., Any]]
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -26,8 +25,6 @@ class ExistingPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "-" and not Path("-").exists():
             self.fail("cannot be standard input (-); name a file or a directory", param, ctx)
-        if any(sign in str(value) for sign in WILDCARDS) and not Path(value).exists():
-            self.fail(f"{value}: {NO_MATCH}", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -148,6 +145,22 @@ class OptionValue(click.ParamType[Any]):
         return [CompletionItem(each) for each in self._offered if each.startswith(incomplete)]
 
 
+_ACCOUNT = "system:serviceaccount:"
+
+
+def _group_name(text: str) -> str:
+    if "," in text:
+        raise ValueError("one group; repeat the option for each")
+    return text
+
+
+def _user_name(text: str) -> str:
+    if text.startswith(_ACCOUNT) and text.count(":") != 3:
+        raise ValueError(f"{_ACCOUNT}NAMESPACE:NAME for a service account")
+    return text
+
+
+GROUP_NAME, USER_NAME = OptionValue("NAME", _group_name), OptionValue("NAME", _user_name)
 PERCENT = "PERCENT"
 
 

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import click
 
-from policyd.cli.shared.output import counted, echo_warning, format_option
+from policyd.cli.shared.output import counted, format_option
 from policyd.cli.shared.policy_options import documents, policy_paths
 from policyd.cli.shared.request import DEFAULTS
 from policyd.cli.shared.settings import EXISTING, PERCENT, OptionValue, percentage
@@ -16,14 +16,14 @@ from policyd.cli.shared.version import version_option
 from policyd.cli.test.foreign import load_tested, run_foreign
 from policyd.cli.test.last_failed import failed_before, note_failures
 from policyd.cli.test.output import FORMATS, write
+from policyd.cli.test.remarks import echo_remarks
 from policyd.cli.test.run import NOT_RUN, RunOptions, SuiteResults, run, suites_of
 from policyd.cli.test.update import drafted
 from policyd.cli.test.update import update as write_expectations
-from policyd.errors import ConfigError, PolicyError, Problem
+from policyd.errors import ConfigError, PolicyError
 from policyd.importers.reading import read_tests
 from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.policy.source.loader import load, require
-from policyd.policy.suite.reviews import Assumption
 from policyd.policy.suite.runner import selected
 from policyd.versions import KubernetesVersion
 
@@ -198,7 +198,7 @@ def command(
         error.add_note(NOT_RUN)
         raise
     note_failures(results)
-    _echo_assumed(results)
+    echo_remarks(results, sources)
     write(form, results, verbose)
     if not results.passed:
         raise SystemExit(1)
@@ -266,16 +266,6 @@ def _run(
         more = ", …" if len(known) > _SHOWN_CASES else ""
         raise ConfigError(f"--run {options.select.pattern!r} matches no case{there}{more}")
     return results
-
-
-def _echo_assumed(results: SuiteResults) -> None:
-    """Print a remark for each kind of objects whose resource is assumed."""
-    seen: set[Assumption] = set()
-    for case in (each.result for suite in results.suites for each in suite.cases):
-        if case.assumed is not None and case.assumed not in seen:
-            seen.add(case.assumed)
-            text, hint = case.assumed
-            echo_warning(Problem(text, case.file, case.line, hint=hint))
 
 
 def _only_failed(suites: Sequence[Document], options: RunOptions) -> RunOptions:

@@ -18,6 +18,7 @@ from policyd.cli.shared.output import counted, styled
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.test.last_failed import note_failures
 from policyd.cli.test.output import text
+from policyd.cli.test.remarks import echo_remarks
 from policyd.cli.test.run import NOT_RUN, RunOptions, SuiteResults, SuiteRun, run, suites_of
 from policyd.errors import ConfigError, PolicydError, PolicyError
 from policyd.policy.source.loaded_documents import Document, Sources
@@ -101,6 +102,7 @@ class SuiteWatcher:
         self._known = {_key(s): self._known[_key(s)] for s in suites if _key(s) in self._known}
         self._known |= {_key(each.document): each for each in results.suites}
         self._report(results, sources, len(chosen))
+        echo_remarks(results, sources)
 
     def _look_outside(self, suites: Sequence[Document]) -> None:
         """Watch the files that suites name outside the paths, from their current state on."""

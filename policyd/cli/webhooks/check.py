@@ -61,7 +61,7 @@ def command(*, paths: tuple[Path, ...], files: tuple[Path, ...], verbose: bool, 
 
 def _configurations(files: tuple[Path, ...]) -> list[JSONObject]:
     """Return the configurations in files; raises ConfigError for what the API server refuses."""
-    documents = read_manifests(files).required().documents
+    documents = read_manifests(files, skips=True).required().documents
     chosen = [each for each in documents if each.kind in RESOURCES]
     if not chosen:
         raise no_configurations(files)

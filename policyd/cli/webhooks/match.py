@@ -90,7 +90,7 @@ def command(
     """
     if name_of(file) == "-" and Path("-") in files:
         raise click.UsageError("-f - and FILE cannot both be standard input")
-    documents = read_manifests(files).required().documents
+    documents = read_manifests(files, skips=True).required().documents
     hooks = hooks_of(_configurations(documents, files, version))
     definitions = definitions_of(documents)
     given, namespaces, more, _ = request.read(

@@ -9,7 +9,13 @@ from policyd.cel.syntax.recursion import nodes
 from policyd.export.mutating.overlays.reading import ExpressionSource, ReadOverlay, WrittenCondition
 from policyd.export.mutating.overlays.values import member_of
 from policyd.json_types import JSON, keys_in
-from policyd.mutation.overlays.tree import APPEND, PREPEND, List, Map, OverlayNode, Template
+from policyd.mutation.overlays.directives import APPEND, PREPEND
+from policyd.mutation.overlays.tree import (
+    List,
+    Map,
+    OverlayNode,
+    Template,
+)
 from policyd.mutation.overlays.tree import conditions as conditions_of
 from policyd.pattern.marks import split
 from policyd.versions import KubernetesVersion

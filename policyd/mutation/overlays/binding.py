@@ -28,10 +28,8 @@ from policyd._core.schema.decode import DecodeError, decode
 from policyd._core.schema.list_items import MergeError
 from policyd._core.schema.types import Field, Relation, Scalar, SchemaType
 from policyd.json_types import FieldPath
+from policyd.mutation.overlays.directives import APPEND, PREPEND, REPLACE
 from policyd.mutation.overlays.tree import (
-    APPEND,
-    PREPEND,
-    REPLACE,
     Conditions,
     List,
     Map,
@@ -42,10 +40,15 @@ from policyd.mutation.overlays.tree import (
     conditions,
     written_value,
 )
-from policyd.mutation.overlays.types import expectation, fits, fits_expression, in_words
+from policyd.mutation.overlays.types import (
+    expectation,
+    fits,
+    fits_expression,
+    in_words,
+    misfit_hint,
+)
 from policyd.mutation.schemas.schemas import KindSchema
 from policyd.pattern.faults import Fault
-from policyd.pattern.scalar_hints import UNQUOTED, unquoted_hint
 
 _IDENTITY = ("apiVersion", "kind")
 _REPLACED = "the items of this list have no keys: it is replaced as a whole"
@@ -97,18 +100,15 @@ class Binder:
                 return self._map(node, at.type, where)
             case List() if at.type.is_list:
                 return _list(self, node, at, where)
-        self.unfit(node.path, at.type, "a map" if isinstance(node, Map) else "a list")
+        if isinstance(node, Map):
+            self.unfit(node.path, at.type, "a map", {})
+        else:
+            self.unfit(node.path, at.type, "a list")
         return RemovalChange()
 
     def unfit(self, path: FieldPath, wanted: SchemaType, found: str, value: object = None) -> None:
         """Report that ``found`` does not fit the type."""
-        hint = ""
-        if wanted.scalar == Scalar.STRING and isinstance(value, bool | int | float):
-            hint = UNQUOTED
-        elif wanted.scalar in (Scalar.BOOLEAN, Scalar.NUMERIC):
-            hint = unquoted_hint(value, number=wanted.scalar == Scalar.NUMERIC)
-        elif wanted.is_list and not wanted.is_map and found == "a map":
-            hint = "write a list: each item after '- '"
+        hint = misfit_hint(value, wanted)
         self.faults.append(Fault(path, f"expected {expectation(wanted)}, got {found}", hint))
 
     def constant(self, value: object, at: Field, path: FieldPath) -> OverlayChange:
@@ -138,7 +138,8 @@ class Binder:
 
     def _map(self, node: Map, kind: SchemaType, where: str) -> OverlayChange:
         if node.deleted:
-            hint = "to remove a key write KEY: null"
+            hint = f"to remove it write {where.rpartition('.')[2]}: null"
+            hint = hint if where else "an overlay cannot delete an object"
             message = "only an item of a list can be deleted"
             self.faults.append(Fault((*node.path, "$patch"), message, hint, at_key=True))
         names, changes = [], []

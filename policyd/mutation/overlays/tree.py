@@ -12,15 +12,18 @@ from policyd._core.json.sizes import is_deeper
 from policyd._core.plan.overlay_run import OverlayExpression
 from policyd.cel.types.types import Type
 from policyd.json_types import FieldPath
+from policyd.mutation.overlays.directives import (
+    DIRECTIVE,
+    directive_of,
+    unknown_key,
+    wrong_item,
+    wrong_value,
+)
 from policyd.mutation.overlays.strings import Unclosed, pieces
 from policyd.pattern.faults import Fault
 from policyd.pattern.marks import Mark, UnknownMark, split, split_if_known
 
 MAX_DEPTH = 100  # levels of an overlay; Kubernetes' own kinds have about twenty
-DIRECTIVE = "$patch"
-# Directives of a list, in a separate item.
-APPEND, PREPEND, REPLACE = "append", "prepend", "replace"
-DIRECTIVES = (APPEND, PREPEND, REPLACE)
 _CONDITION = re.compile(r"\(.+\)")
 # Kyverno's variables, which would be plain strings here; not the braces of other templates.
 _FOREIGN = re.compile(
@@ -145,14 +148,6 @@ def global_conditions(value: Any) -> Any:
     return {key: value[key] for key in value if _CONDITION.fullmatch(key)} | kept
 
 
-def directive_of(item: Any) -> str:
-    """Return the directive of a list that one of its items is; empty for any other item."""
-    if isinstance(item, dict) and item.keys() == {DIRECTIVE}:
-        found = item[DIRECTIVE]
-        return found if found in DIRECTIVES else ""
-    return ""
-
-
 def _only_global(item: Any) -> bool:
     return isinstance(item, dict) and item != {} and global_conditions(item) == item
 
@@ -213,7 +208,9 @@ class OverlayReader:
         items, directive = [], ""
         for index, item in enumerate(value):
             found = directive_of(item)
-            if found and directive:
+            if fault := wrong_item(item, (*path, index)):
+                self.faults.append(fault)
+            elif found and directive:
                 message = f"a list has one {DIRECTIVE}, not two"
                 self.faults.append(Fault((*path, index), message, "remove one of them"))
             elif found:
@@ -234,9 +231,11 @@ class OverlayReader:
             try:
                 mark, name = split(key)
             except UnknownMark as error:
-                self.faults.append(Fault(at, str(error), at_key=True))
+                self.faults.append(Fault(at, str(error), error.hint, at_key=True))
                 continue
-            if key == DIRECTIVE:
+            if fault := unknown_key(key, at):
+                self.faults.append(fault)
+            if key.startswith("$"):
                 continue
             if mark in (Mark.NONE, Mark.ADD):
                 node = self.read(below, at)
@@ -258,16 +257,9 @@ class OverlayReader:
     def _deleted(self, value: dict[str, Any], path: FieldPath) -> bool:
         if DIRECTIVE not in value:
             return False
-        at = (*path, DIRECTIVE)
-        if value[DIRECTIVE] != "delete":
-            hint = "only delete is understood, of items of a list; to remove a key write KEY: null"
-            if value[DIRECTIVE] == "merge":
-                hint = "remove it: maps and items are merged; to remove a key write KEY: null"
-            if value[DIRECTIVE] in DIRECTIVES:
-                hint = f"of a list, write it as an item of its own: - $patch: {value[DIRECTIVE]}"
-            self.faults.append(Fault(at, f"Unsupported value: {value[DIRECTIVE]!r}", hint))
-            return False
-        return True
+        if fault := wrong_value(value[DIRECTIVE], (*path, DIRECTIVE)):
+            self.faults.append(fault)
+        return fault is None
 
     def _no_conditions(self, node: OverlayNode) -> None:
         """Report conditions inside an added value: no existing object is there to check."""

@@ -2,6 +2,7 @@
 
 from policyd._core.schema.types import Scalar, SchemaType
 from policyd.cel.types.types import Kind, Type, is_optional
+from policyd.pattern.scalar_hints import UNQUOTED, unquoted_hint
 
 _SCALARS: dict[Scalar, tuple[type, ...]] = {
     Scalar.NO_SCALAR: (),
@@ -76,3 +77,14 @@ def in_words(value: object) -> str:
     if isinstance(value, str):
         return f'"{value}"' if len(value) <= 40 else "a string"
     return str(value)
+
+
+def misfit_hint(value: object, wanted: SchemaType) -> str:
+    """Return what to write in place of a value that does not fit; empty if nothing is close."""
+    if wanted.scalar == Scalar.STRING and isinstance(value, bool | int | float):
+        return UNQUOTED
+    if wanted.scalar in (Scalar.BOOLEAN, Scalar.NUMERIC):
+        return unquoted_hint(value, number=wanted.scalar == Scalar.NUMERIC)
+    if wanted.is_list and not wanted.is_map and isinstance(value, dict):
+        return "write a list: each item after '- '"
+    return ""

@@ -157,6 +157,12 @@ class Schemas:
         return home in self.served or (self.table is not None and home in self.table.versions)
 
 
+def field_below(field: Field, part: str) -> Field | None:
+    """Return the schema of a member of a map, or of an item of a list; None if there is none."""
+    kind = field.type
+    return kind.item if kind.is_list else kind.fields.get(part, kind.extra)
+
+
 @functools.cache
 def builtin_table(version: KubernetesVersion = NEWEST) -> "Table":
     return Table(version)

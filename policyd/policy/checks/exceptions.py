@@ -83,7 +83,7 @@ def _check_subject(subject: ExceptionSubject, path: FieldPath) -> Iterator[FormP
             yield FormProblem((*path, field), message, hint)
     if account and not subject.namespace:
         namespace, colon, name = subject.name.removeprefix("system:serviceaccount:").partition(":")
-        hint = f"write namespace: {namespace}, name: {name}" if colon else ""
+        hint = f"write namespace: {namespace}, name: {name}" if colon else "write namespace: …"
         yield required((*path, "namespace"), "the namespace of the ServiceAccount", hint)
     if subject.kind is not None and not account and subject.namespace:
         message = f"Invalid value: {quoted(subject.namespace)}: a {subject.kind} has no namespace"

@@ -6,8 +6,8 @@ Reads no files: the paths of a table over an ``objectFile`` are checked when its
 from collections.abc import Iterator, Mapping, Sequence
 
 from policyd.json_types import FieldPath, JSONObject, object_in
-from policyd.mutation.schemas.schemas import Schemas
-from policyd.near_names import did_you_mean
+from policyd.mutation.schemas.schemas import Schemas, field_below
+from policyd.mutation.schemas.unknown_fields import field_hint
 from policyd.policy.checks.match import check_metadata, duplicates, required
 from policyd.policy.model.changes import PathError, changed, parts_of
 from policyd.policy.model.findings import FormProblem, quoted
@@ -152,15 +152,11 @@ def _check_names(obj: Mapping[str, object], path: str) -> None:
     for part in parts_of(path):
         if field is None:
             return
-        kind = field.type
-        if kind.is_list:
-            field = kind.item
-            continue
-        if kind.fields and part not in kind.fields and kind.extra is None:
-            known = ", ".join(sorted(kind.fields))
-            hint = did_you_mean(part, kind.fields, f"known fields: {known}")
+        below = field_below(field, part)
+        if below is None and field.type.fields:
+            hint = field_hint(part, field.type)
             raise PathError(path, f"{part}: {obj['kind']} has no such field there", hint)
-        field = kind.fields.get(part, kind.extra)
+        field = below
 
 
 def _check_state(state: ClusterState, path: FieldPath) -> Iterator[FormProblem]:

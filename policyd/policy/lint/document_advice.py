@@ -223,11 +223,13 @@ def _dangling(
         if validation not in known:
             what = f"index {validation}" if isinstance(validation, int) else f"name {validation!r}"
             names = sorted(each for each in known if isinstance(each, str))
+            last = max((each for each in known if isinstance(each, int)), default=0)
+            indexes = f"the indexes are 0 to {last}" if last else "the only index is 0"
             yield FormProblem(
                 (*path, "validations", number),
                 f"no policy that {entry.name!r} names has a validation with the {what}",
                 did_you_mean(str(validation), names)
-                or f"named validations: {', '.join(names) or 'none'}",
+                or f"{indexes}; named validations: {', '.join(names) or 'none'}",
                 rule="dangling-exception",
             )
 

@@ -13,7 +13,7 @@ from policyd.cel.types.structs import ADMISSION, Structs
 from policyd.cel.types.types import Kind, Type
 from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
-from policyd.mutation.overlays.tree import DIRECTIVE
+from policyd.mutation.overlays.directives import DIRECTIVE
 from policyd.pattern.marks import Mark, split_if_known
 from policyd.policy.kinds.object_types import ObjectTypes
 from policyd.policy.lint.patterns import (

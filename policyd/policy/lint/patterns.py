@@ -20,7 +20,7 @@ from policyd.mutation.schemas.schemas import ANY_KIND, Gvk
 from policyd.near_names import did_you_mean
 from policyd.pattern.compiler import compile_pattern
 from policyd.pattern.faults import PatternError
-from policyd.pattern.leaves import is_text
+from policyd.pattern.leaves import is_text, joined
 from policyd.pattern.marks import Mark, UnknownMark, split
 from policyd.policy.kinds.object_types import ObjectTypes
 from policyd.policy.lint.guards.cases import matches_any
@@ -187,6 +187,9 @@ def _misfit_of_leaf(value: Any, schema: SchemaType, path: FieldPath) -> Iterator
         if any(sign in glob for sign in "+[](){}"):
             hint = "write expression with matches(): a pattern has * and ? only"
         yield path, Misfit(what, hint)
+    elif isinstance(value, str) and (instead := _of_words(value)):
+        what = f'"{value}" is one text: only | and & join patterns'
+        yield path, Misfit(what, f'write "{instead}"')
     elif isinstance(value, str) and schema.scalar == Scalar.NUMERIC:
         yield from _unfit_amount(value, "a number", path)
     elif isinstance(value, int | float) and schema.scalar == Scalar.BOOLEAN:
@@ -254,6 +257,16 @@ def _is_regex(value: str) -> bool:
     """Whether a string is a regular expression, as of JavaScript too, and no pattern."""
     slashes = value[:1] == value[-1:] == "/" and any(sign in value for sign in "+[*^$")
     return slashes or value.startswith(("^", ".*")) or value.endswith("$")
+
+
+def _of_words(value: str) -> str:
+    """Return the pattern that is meant by one whose terms are joined by words or commas; empty if
+    it may be a text.
+    """
+    instead = joined(value)
+    terms = [each.strip() for term in instead.split("|") for each in term.split("&")]
+    plain = any(" " in each for each in terms) or not set("*?").intersection(value)
+    return "" if plain else instead
 
 
 def _unfit_string(value: str, known: Sequence[Any], path: FieldPath) -> Iterator[PlacedMisfit]:

@@ -18,7 +18,7 @@ from policyd.mutation import KINDS
 from policyd.near_names import did_you_mean, nearest
 from policyd.policy.model import shapes
 from policyd.policy.model.base import Model, ModelError, aliases
-from policyd.policy.model.value_hints import EXPRESSIONS, type_hint
+from policyd.policy.model.value_hints import EXPRESSIONS, date_hint, type_hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,8 @@ _WITHIN = ("spec", "metadata")
 _INDENT = "indent it: it belongs below {}"
 # Their fields have names that are rather meant elsewhere.
 _UNLIKELY = frozenset({"authorizer", "exceptions", "excludeResourceRules"})
+# Fields whose objects are taken for the same as those of other fields.
+_SAME_HABITS = {"table": "cases", "matchResources": "matchConstraints"}
 # Too many objects have them.
 _TYPE = ("apiVersion", "kind")
 
@@ -112,7 +114,8 @@ def _translate(fault: shapes.ShapeFault, model: type[Model]) -> FormProblem:
         siblings = _fields_at(model, path[:-1])
         hint = type_hint(kind, value, path, _model_at(model, path), siblings)
         return FormProblem(path, message, f"write {known}" if known else hint)
-    return FormProblem(path, f"Invalid value: {quoted(value)}: {fault.detail}")
+    message = f"Invalid value: {quoted(value)}: {fault.detail}"
+    return FormProblem(path, message, date_hint(value) if "date" in fault.detail else "")
 
 
 def _unknown_field(path: FieldPath, model: type[Model]) -> FormProblem:
@@ -251,10 +254,17 @@ def _table(section: str) -> Mapping[str, Mapping[str, str]]:
     """Return what to write instead: of fields of ``spec``, and of the document, by kind
     (``elsewhere``), of other fields by the field around them (``habits``), of values in lower case
     by their field (``values``), and of values of a type by their field (``types``).
+
+    The file has the words by what replaces them, types the other way round.
     """
-    table = json.loads(Path(__file__).with_name("other_fields.json").read_bytes())
-    found: Mapping[str, Mapping[str, str]] = table[section]
-    return found
+    rows = json.loads(Path(__file__).with_name("other_fields.json").read_bytes())[section]
+    if section == "types":
+        found: Mapping[str, Mapping[str, str]] = rows
+        return found
+    return {
+        around: {word: instead for instead, words in each.items() for word in words.split()}
+        for around, each in rows.items()
+    }
 
 
 def field_instead(kind: str, path: FieldPath) -> str:
@@ -263,7 +273,7 @@ def field_instead(kind: str, path: FieldPath) -> str:
     top = len(path) == 1 or (len(path) == 2 and around == "spec")
     if top and name in _table("elsewhere").get(kind, {}):
         return _table("elsewhere")[kind][name]
-    return _table("habits").get(around, {}).get(name, "")
+    return _table("habits").get(_SAME_HABITS.get(around, around), {}).get(name, "")
 
 
 def value_instead(path: FieldPath, value: str) -> str:

@@ -1,7 +1,10 @@
 """What to write in place of a value of a wrong type in a document. Finds no faults."""
 
 import json
+import re
 from collections.abc import Iterable
+from contextlib import suppress
+from datetime import date
 from typing import Any
 
 from policyd.json_types import FieldPath
@@ -159,3 +162,20 @@ def _plain(text: str) -> str:
     """Return a string as YAML may have it, in quotes if it has unusual characters."""
     usual = text.replace("-", "").replace(".", "").replace("/", "").isalnum()
     return text if usual and text[0].isalpha() else json.dumps(text, ensure_ascii=False)
+
+
+# A date with the year first, and with the day first.
+_DATES = (
+    re.compile(r"(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?:T.*)?"),
+    re.compile(r"(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>\d{4})"),
+)
+
+
+def date_hint(value: object) -> str:
+    """Return the date that is meant by another notation; empty if it is not certain."""
+    for form in _DATES:
+        if isinstance(value, str) and (found := form.fullmatch(value.strip())):
+            with suppress(ValueError):  # no day of that month
+                meant = date(int(found["y"]), int(found["m"]), int(found["d"]))
+                return f"write {meant.isoformat()}"
+    return ""

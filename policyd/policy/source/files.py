@@ -15,13 +15,11 @@ from typing import BinaryIO, NamedTuple
 from policyd.errors import Problem
 from policyd.policy.source.background_pace import full_speed
 from policyd.policy.source.budget import bytes_text
-from policyd.policy.source.tree import shown, walk
+from policyd.policy.source.tree import instead_of, shown, walk
 from policyd.regular_files import open_regular
 
 SUFFIXES = (".yaml", ".yml", ".json")
 _PACKED = ".gz"
-WILDCARDS = "*?["
-NO_MATCH = "no file matches; a shell expands wildcards outside of quotes only"
 # Bytes, decompressed, of one file; real sources have a few MiB. A server reads no more in one set.
 MAX_BYTES = 64 * 2**20
 # Bytes of a file of a ConfigMap, decompressed, and of all files of one: a ConfigMap has at most
@@ -226,7 +224,7 @@ def _expand(path: str | Path, problems: list[Problem]) -> Iterator[str]:
         return
     tree = walk(str(path))
     for fault in tree.faults:
-        hint = NO_MATCH if any(sign in fault.path for sign in WILDCARDS) else ""
+        hint = "" if os.path.lexists(fault.path) else instead_of(fault.path)
         problems.append(Problem(fault.reason, file=shown(fault.path), hint=hint, rule="unreadable"))
     if tree.folders:
         yield from (file for file in tree.files if is_source(file.rpartition("/")[2]))

@@ -97,9 +97,10 @@ def _without_misspelt(raw: dict[str, Any], findings: list[FormProblem]) -> list[
             meant.setdefault(path, set()).update(each.meant.difference(parent or ()))
 
     def follows(each: FormProblem) -> bool:
-        steps = enumerate(each.path)
+        # What a row of a table lacks, its case may have.
+        around = {name for parent in _parents(each.path[:-1]) for name in meant.get(parent, ())}
         return each.message.startswith("Required value") and (
-            any(step in meant.get(each.path[:length], ()) for length, step in steps)
+            not around.isdisjoint(map(str, each.path))
             or not meant.get(each.path[:-1], set()).isdisjoint(words(each.message))
         )
 

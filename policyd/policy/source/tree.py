@@ -6,11 +6,20 @@ on this.
 
 import errno
 import os
+import re
+from contextlib import suppress
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
+
+from policyd.bounded_text import few
+from policyd.near_names import nearest
 
 # Names below one source. A link to / would otherwise be walked for minutes, every few seconds.
 MAX_NAMES = 100_000
+_MOST = 5  # names that a hint lists
+_WILDCARDS = re.compile(r"[*?\[]")
+_URL = re.compile(r"(https?):/+")
 
 _Identity = tuple[int, int]
 
@@ -99,6 +108,30 @@ def _reason(path: str, error: OSError) -> str:
         linked = Path(path).is_symlink()
         return "a dangling symbolic link" if linked else "no such file or directory"
     return f"cannot be read: {error.strerror or error}"
+
+
+def instead_of(path: str, base: str | Path = "") -> str:
+    """Return what to give in place of a path that does not exist; empty if nothing is near. Paths
+    are relative to ``base``.
+    """
+    if url := _URL.match(path):  # which a Path has shortened
+        return f"download it first: curl -fsSLO {url[1]}://{path[url.end() :]}"
+    folder, _, name = path.rstrip("/").rpartition("/")
+    there = Path(base, "/" if path.startswith("/") and not folder else folder)
+    names: list[str] = []
+    with suppress(OSError, ValueError):
+        names = sorted(each.name for each in there.iterdir() if not each.name.startswith("."))
+    if not _WILDCARDS.search(path):
+        near = nearest(name, names)
+        return f"did you mean {'/'.join(filter(None, (folder, near)))}?" if near else ""
+    if any(fnmatchcase(each, name) for each in names):
+        return (
+            "wildcards are not expanded here, a shell expands them outside of quotes: give the "
+            f"directory {folder or '.'}"
+        )
+    if _WILDCARDS.search(folder) or there.is_dir():
+        return f"no file matches; there are: {few(names, _MOST)}" if names else "no file matches"
+    return f"no file matches: there is no directory {folder}"
 
 
 def shown(name: str) -> str:

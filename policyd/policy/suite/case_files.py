@@ -9,7 +9,7 @@ from policyd.policy.source.budget import FIXTURE, SourceBudget
 from policyd.policy.source.files import read_bytes
 from policyd.policy.source.fixtures import inside, read_beside
 from policyd.policy.source.loaded_documents import Document
-from policyd.policy.source.splitting import read_values
+from policyd.policy.source.splitting import read_values, split
 from policyd.policy.suite.missing_policies import nearest_file
 
 
@@ -39,8 +39,7 @@ def objects(suite: Document, name: str) -> list[JSONObject]:
         data = _content(suite, name, shown)
         values, problems = read_values(shown, data, SourceBudget(FIXTURE))
     except FileNotFoundError as error:
-        hint = nearest_file(suite, Path(suite.file).parent / name)
-        raise CaseError(f"{shown}: {error.strerror}: {hint}") from None
+        raise CaseError(f"{shown}: {error.strerror}: {nearest_file(suite, name)}") from None
     except (ValueError, EOFError, zlib.error) as error:  # the last two of a broken .gz
         raise CaseError(f"{shown}: {str(error).removeprefix(f'{name}: ')}") from None
     if problems:
@@ -48,6 +47,12 @@ def objects(suite: Document, name: str) -> list[JSONObject]:
     if not all(isinstance(value, dict) for value in values):
         raise CaseError(f"{shown}: expected objects")
     return values
+
+
+def documents(suite: Document, name: str) -> list[Document]:
+    """Return the Kubernetes objects of a file with their places; raises as ``objects`` does."""
+    shown = _shown(suite, name)
+    return split(shown, _content(suite, name, shown), budget=SourceBudget(FIXTURE))[0]
 
 
 def _content(suite: Document, name: str, shown: str) -> bytes:

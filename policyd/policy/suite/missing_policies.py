@@ -1,7 +1,7 @@
 """Find the files that a suite names under ``policies`` and that do not exist. Loads none."""
 
-from collections.abc import Iterator
-from contextlib import suppress
+import os.path
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from policyd.errors import Problem
@@ -10,19 +10,24 @@ from policyd.policy.model.findings import FormProblem, quoted
 from policyd.policy.source.fixtures import is_beside
 from policyd.policy.source.loaded_documents import Document
 from policyd.policy.source.loader import named_policies
+from policyd.policy.source.tree import instead_of
 
 
-def missing_policies(suite: Document) -> Iterator[Problem]:
-    """Yield a problem for each file or directory that is not there, with its place in the suite."""
+def missing_policies(suite: Document, known: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield a problem for each file or folder that is not there, with its place in the suite.
+    ``known`` are the files of policies by their names, which are taken for those of files.
+    """
+    folder = Path(suite.file).parent
     for index, path in enumerate(named_policies(suite) or ()):
         name = suite.raw["policies"][index]
         there = _exists(path) if suite.beside is None else is_beside(suite, name)
         if not there:
             message = f"Not found: {quoted(name)}: no such file or directory"
+            hint = nearest_file(suite, name)
+            if name in known:
+                hint = f"name the file of the policy: {os.path.relpath(known[name], folder)}"
             where = ("policies", index)
-            yield suite.problem(
-                FormProblem(where, message, nearest_file(suite, path), rule="suite")
-            )
+            yield suite.problem(FormProblem(where, message, hint, rule="suite"))
 
 
 def _exists(path: Path) -> bool:
@@ -34,10 +39,9 @@ def _exists(path: Path) -> bool:
         return True
 
 
-def nearest_file(suite: Document, path: Path) -> str:
-    """Return the nearest name in the directory, or what names are relative to."""
-    names = sorted(suite.beside or ())
-    if suite.beside is None:
-        with suppress(OSError, ValueError):
-            names = sorted(each.name for each in path.parent.iterdir())
-    return did_you_mean(path.name, names, f"names are relative to {Path(suite.file).parent}")
+def nearest_file(suite: Document, name: str) -> str:
+    """Return the nearest name in the folder, or what names are relative to."""
+    folder = Path(suite.file).parent
+    if suite.beside is not None:
+        return did_you_mean(name, suite.beside, f"names are relative to {folder}")
+    return instead_of(name, folder) or f"names are relative to {folder}"

@@ -95,11 +95,7 @@ HINTS = [
     ("object.a == undefined", "write null"),
     ("object.a == True", "write true"),
     ("{name2: 1}", "write the key in quotes: {'name2': …}"),
-    ("object.labels.app-name", "write object.labels['app-name']"),
-    (
-        "object.labels.app.kubernetes.io/name == 'a'",
-        "write object.labels['app.kubernetes.io/name']",
-    ),
+    ("object.a.app-name", "write object.a['app-name']"),
     ("object.list.map(c, c.a) == c", "c is the variable of a macro"),
     # Fields
     ("request.object.spec", "write object"),

@@ -17,6 +17,16 @@ def hint(expression: str, environment: Environment = VALIDATION, *expect: Type) 
 
 
 OPERANDS = [
+    ("object.list.map(c, c.a) - ['a']", "write object.list.map(c, c.a).filter(x, !(x in ['a']))"),
+    ("object.list.map(c, c.a) - 'a'", "write object.list.map(c, c.a).filter(x, x != 'a')"),
+    ("object.list.all(x, ([1] - [x]) == [])", "write [1].filter(y, !(y in [x]))"),
+    ("object.list - ['a']", "write object.list.filter(x, !(x in ['a']))"),
+    (
+        "object.labels - {'a': 'b'}",
+        "write object.labels.filter(x, !(x in {'a': 'b'})) for the keys",
+    ),
+    ("object.name - 'a'", "write object.name.replace('a', '')"),
+    ("[1] > [2]", "write size([1]) > size([2])"),
     ("quantity(object.a) > quantity('1Gi')", "quantity(object.a).isGreaterThan(quantity('1Gi'))"),
     ("quantity(object.a) <= '1Gi'", "!quantity(object.a).isGreaterThan(quantity('1Gi'))"),
     ("quantity('1') / quantity('2')", "quantity('1').asApproximateFloat() / quantity('2')"),

@@ -23,10 +23,8 @@ from policyd.export.mutating.overlays.places import (
 from policyd.export.mutating.overlays.reading import ReadOverlay, Unsayable
 from policyd.export.mutating.overlays.values import ComputedText, Values, has_templates, member_of
 from policyd.json_types import FieldPath
+from policyd.mutation.overlays.directives import APPEND, PREPEND, REPLACE
 from policyd.mutation.overlays.tree import (
-    APPEND,
-    PREPEND,
-    REPLACE,
     List,
     Map,
     Nothing,

@@ -15,9 +15,8 @@ from policyd.export.expressions.literals import literal, string_literal
 from policyd.export.mutating.overlays.optionals import may_hold_more_than_json
 from policyd.export.mutating.overlays.reading import ExpressionSource, ReadOverlay, Unsayable
 from policyd.json_types import JSON, FieldPath
+from policyd.mutation.overlays.directives import APPEND, PREPEND
 from policyd.mutation.overlays.tree import (
-    APPEND,
-    PREPEND,
     List,
     Map,
     OverlayLeaf,

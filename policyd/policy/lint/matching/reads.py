@@ -9,8 +9,16 @@ from policyd.policy.lint.run import LintRun
 from policyd.policy.model.expressions import KEY, PolicyExpression, expressions_of
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy
-from policyd.policy.model.reads import ANY, PolicyRead
+from policyd.policy.model.reads import ANY, SAME, PolicyRead
 
+# Words that are probably not meant as the name of a namespace.
+_WORDS = {
+    **dict.fromkeys(("all", "every", "each", "cluster", "global"), f"{ANY}, for all namespaces"),
+    **dict.fromkeys(
+        ("own", "self", "current", "request", "this", "namespace"),
+        f"{SAME}, for the namespace of the request",
+    ),
+}
 # Macros and functions that look at each object of a list.
 _WALKS = r"\s*+\.\s*+(?:all|exists|exists_one|filter|map|sortBy|transformList)\s*+\("
 
@@ -30,6 +38,10 @@ def advise_reads(run: LintRun) -> Iterator[Problem]:
 def _finding(
     read: PolicyRead, path: FieldPath, expressions: Sequence[PolicyExpression]
 ) -> FormProblem | None:
+    if read.namespace in _WORDS:
+        message = f"the namespace whose name is {read.namespace!r} is read"
+        hint = f"write {_WORDS[read.namespace]}"
+        return FormProblem((*path, "namespace"), message, hint, rule="read-namespace")
     use = rf"\breads\s*+\.\s*+{re.escape(read.name)}\b"
     used = [each for each in expressions if re.search(use, each.text)]
     if not used:

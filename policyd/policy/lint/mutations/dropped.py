@@ -14,7 +14,7 @@ from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.source import Source
 from policyd.errors import CelSyntaxError, Problem
 from policyd.json_types import FieldPath
-from policyd.mutation.overlays.tree import DIRECTIVE
+from policyd.mutation.overlays.directives import DIRECTIVE
 from policyd.pattern.marks import Mark, split_if_known
 from policyd.policy.kinds.served import Resources
 from policyd.policy.kinds.subresources import ANY_STEP, Subresource, subresources_named

@@ -4,6 +4,7 @@ A path may be a concatenation: its constant parts are checked, and a part such a
 one step of any name. Reads no objects.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -122,11 +123,21 @@ def follow(
             here = kind.fields.get(step, kind.extra)
             if here is None:
                 message = f"{shown(above) or 'the object'} has no field '{step}'"
-                hint = field_hint(step, kind)
+                hint = _written_otherwise(step, above, kind) or field_hint(step, kind)
                 return None, MutationFinding(pos, message, hint, certain=native)
         else:
             here = None if kind.fields else kind.extra
     return (None if path.open else here), None
+
+
+def _written_otherwise(step: str, above: tuple[str | Expr, ...], kind: SchemaType) -> str:
+    """Return the remedy for a step as of JSONPath: ``containers[0]``, ``spec.containers``; empty
+    if its first part is no field.
+    """
+    parts = [each for each in re.split(r"[.\[\]]+", step.removeprefix("$")) if each]
+    if len(parts) < 2 or parts[0] not in kind.fields:
+        return ""
+    return f"write {shown((*above, *parts))}: every step is behind a slash"
 
 
 def _index_problem(

@@ -10,7 +10,7 @@ from typing import Any
 from policyd._core.schema.types import Field, Relation
 from policyd.errors import Problem
 from policyd.json_types import FieldPath
-from policyd.mutation.overlays.tree import directive_of
+from policyd.mutation.overlays.directives import directive_of
 from policyd.pattern.marks import Mark, split_if_known
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import kinds_of

@@ -14,13 +14,8 @@ from policyd.cel.syntax.parser import parse
 from policyd.cel.types.types import LIST_OF_JSONPATCH, OBJECT
 from policyd.errors import CelSyntaxError
 from policyd.mutation import MutationKind
-from policyd.mutation.overlays.tree import (
-    DIRECTIVE,
-    REPLACE,
-    directive_of,
-    expressions_in,
-    global_conditions,
-)
+from policyd.mutation.overlays.directives import DIRECTIVE, REPLACE, directive_of
+from policyd.mutation.overlays.tree import expressions_in, global_conditions
 from policyd.pattern.marks import Mark, split_if_known
 
 WrittenPlace = tuple[str, ...]

@@ -1,0 +1,56 @@
+"""What the API server refuses, or kubectl warns of, in an object that somebody wrote: fields that
+its kind does not have, and values of another type. Reads no files.
+"""
+
+from collections.abc import Iterator
+
+from policyd._core.schema.problems import live_problems
+from policyd._core.schema.types import Field, SchemaType
+from policyd.json_types import FieldPath
+from policyd.mutation.overlays.types import expectation, fits, in_words, misfit_hint
+from policyd.mutation.schemas.schemas import Schemas
+from policyd.mutation.schemas.unknown_fields import field_hint
+from policyd.policy.model.findings import FormProblem
+
+RULE = "invalid-object"
+
+
+def misfits(obj: object, schemas: Schemas, at: FieldPath = ()) -> Iterator[FormProblem]:
+    """Yield what does not fit the kind of an object, if that is known; ``at`` is its place."""
+    root = root_of(obj, schemas)
+    if root is not None:
+        yield from misfits_of(obj, root, at)
+
+
+def root_of(obj: object, schemas: Schemas) -> Field | None:
+    """Return the schema of an object; None if its kind is unknown."""
+    if not isinstance(obj, dict):
+        return None
+    group, _, version = str(obj.get("apiVersion")).rpartition("/")
+    found = schemas.lookup(group, version, str(obj.get("kind")))
+    return None if found is None else found.root
+
+
+def misfits_of(value: object, field: Field, at: FieldPath) -> Iterator[FormProblem]:
+    """Yield what does not fit a field. Most values fit: that is found out without Python."""
+    if live_problems(value, field.type) is not None:
+        yield from _below(value, field.type, at)
+
+
+def _below(value: object, kind: SchemaType, at: FieldPath) -> Iterator[FormProblem]:
+    if isinstance(value, dict) and kind.is_map:
+        for name, each in value.items():
+            below = kind.fields.get(name, kind.extra)
+            if below is not None:
+                yield from _below(each, below.type, (*at, name))
+            elif kind.fields:
+                message, hint = f'unknown field "{name}"', field_hint(name, kind)
+                yield FormProblem((*at, name), message, hint, at_key=True, rule=RULE)
+    elif isinstance(value, list) and kind.is_list and kind.item is not None:
+        for index, each in enumerate(value):
+            yield from _below(each, kind.item.type, (*at, index))
+    elif value is not None and not fits(value, kind):
+        found = "a map" if isinstance(value, dict) else in_words(value)
+        found = "a list" if isinstance(value, list) else found
+        message = f"expected {expectation(kind)}, got {found}"
+        yield FormProblem(at, message, misfit_hint(value, kind), rule=RULE)

@@ -1,0 +1,52 @@
+"""Advice on strings of expressions that are written as templates of other languages: ``'${…}'``,
+``'{{…}}'``, ``'%s'`` without a call of ``format``. CEL has none.
+"""
+
+import re
+from collections.abc import Iterator
+
+from policyd.cel.syntax.ast import Call, Expr, Literal
+from policyd.cel.syntax.recursion import nodes
+from policyd.errors import Problem
+from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.values.comparisons import problem_at
+
+RULE = "literal-message"  # the same of a message
+_PATH = r"((?:object|oldObject|request|params|variables|namespaceObject|reads)\.[\w.]+)"
+_TEMPLATE = re.compile(
+    rf"\$\{{\s*{_PATH}\s*\}}|\$\(\s*{_PATH}\s*\)|\{{\{{\s*{_PATH}\s*\}}\}}|\{{{_PATH}\}}"
+)
+_VERB = re.compile(r"%(?:[sdfb]|\.\d+f)(?!\w)")
+
+
+def unevaluated(run: LintRun) -> Iterator[Problem]:
+    """Yield the advice for all expressions, in order."""
+    for document, expression, checked in run.expressions:
+        formats = any(_is_format(node) for node in nodes(checked.expr))
+        for node in nodes(checked.expr):
+            text = node.value if isinstance(node, Literal) else None
+            if not isinstance(text, str):
+                continue
+            hint = _joined(text)
+            if not hint and _VERB.search(text) and not formats:
+                hint = f"write '{text}'.format([…])"
+            if hint:
+                message = "this is a text as it is written: CEL has no templates in strings"
+                yield problem_at(document, expression, node.pos, message, rule=RULE, hint=hint)
+
+
+def _is_format(node: Expr) -> bool:
+    return isinstance(node, Call) and node.function == "format"
+
+
+def _joined(text: str) -> str:
+    """Return the hint at the sum of strings that a template stands for; empty for plain text."""
+    parts, end = [], 0
+    for found in _TEMPLATE.finditer(text):
+        path = next(filter(None, found.groups()))
+        before = text[end : found.start()]
+        parts += [f"'{before}'"] if before else []
+        parts.append(f"string({path})")
+        end = found.end()
+    parts += [f"'{text[end:]}'"] if text[end:] and parts else []
+    return f"write {' + '.join(parts)}" if parts else ""
