@@ -3,7 +3,7 @@
 from policyd.importers.jmespath.functions.scalars import joined
 from policyd.importers.jmespath.reading import constant, read
 from policyd.importers.jmespath.terms import CelTerm
-from policyd.importers.jmespath.vocabulary import Vocabulary, mark, name_of
+from policyd.importers.jmespath.vocabulary import Vocabulary, mark, name_of, value_of
 from policyd.json_types import JSON
 
 
@@ -56,9 +56,10 @@ def queried(expression: str, scope: Vocabulary, current: CelTerm | None = None) 
             number = len(inner)
             inner[name_of(number)] = queried(piece[0], scope)
             text += mark(number) if _quote_of(text) else name_of(number)
-    for number, name in enumerate(inner):
+    for number, value in enumerate([*inner.values()]):
         # Between ` ` it is JSON: the value itself.
-        text = text.replace(f"`{mark(number)}`", name)
+        text = text.replace(f"`{mark(number)}`", value_of(number))
+        inner[value_of(number)] = value
     return read(text.strip(), scope, inner, current)
 
 

@@ -1,5 +1,5 @@
-"""The `context` of a Kyverno rule: variables, and ConfigMaps as parameters. What Kyverno would
-fetch has no meaning, which refuses an expression that uses it.
+"""The `context` of a Kyverno rule: variables, ConfigMaps as parameters, and objects of the cluster
+as reads. What Kyverno would fetch elsewhere has no meaning, which refuses an expression that uses it.
 """
 
 from policyd.importers.jmespath.cel import Cel, is_field
@@ -8,13 +8,15 @@ from policyd.importers.jmespath.reading import constant
 from policyd.importers.jmespath.terms import CelTerm
 from policyd.importers.jmespath.values import CelValue
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
+from policyd.importers.kyverno.api_calls import ListAnswer, called, referenced
 from policyd.importers.model import Refused
+from policyd.importers.reads import Unreadable
 from policyd.json_types import JSON, JSONObject
 
-_FETCHED = {
-    "apiCall": "`{name}` is the result of an API call, which a policy cannot make",
-    "globalReference": "`{name}` is in Kyverno's global context, which policyd does not have",
-    "imageRegistry": "`{name}` is what an image registry says, which a policy cannot ask",
+_REGISTRY = "`{name}` is what an image registry says, which a policy cannot ask"
+_UNREADABLE = {
+    "apiCall": "`{name}` is the result of an API call that no read replaces",
+    "globalReference": "`{name}` is in Kyverno's global context, and no read replaces it",
 }
 
 
@@ -48,17 +50,24 @@ def _with_entry(
     if len(kinds) != 1:
         raise Refused(path, f"expected one source for `{name}`, not {len(kinds)}")
     (kind,) = kinds
-    if kind in _FETCHED:
-        return scope.without(name, _FETCHED[kind].format(name=name))
+    if kind == "imageRegistry":
+        return scope.without(name, _REGISTRY.format(name=name))
     if kind == "configMap":
         return _config_map(name, entry[kind], scope, f"{path}.configMap", spec)
-    if kind != "variable":
-        raise Refused(path, f"`{kind}` is not a source of a variable")
     try:
-        term = _variable(entry[kind], scope, f"{path}.variable")
-        if inline:
+        if kind == "apiCall":
+            term = called(entry[kind], scope, early=inline)
+        elif kind == "globalReference":
+            term = referenced(entry[kind], scope)
+        elif kind == "variable":
+            term = _variable(entry[kind], scope, f"{path}.variable")
+        else:
+            raise Refused(path, f"`{kind}` is not a source of a variable")
+        if inline or isinstance(term, ListAnswer):
             return scope.standing_for(name, term)
         return _declared(name, term, scope, path, spec)
+    except Unreadable as error:
+        return scope.without(name, f"{_UNREADABLE[kind].format(name=name)}: {error}")
     except NotTranslatable as error:
         return scope.without(name, f"`{name}` has no counterpart: {error}")
 
@@ -74,7 +83,10 @@ def _declared(
     if any(each["name"] == variable for each in variables):
         raise Refused(path, f"there is another variable `{variable}`")
     variables.append({"name": variable, "expression": expression})
-    return scope.bound(name, f"variables.{variable}", term.kind, field=term.name)
+    present = tuple(term.present) if isinstance(term, CelValue) else ()
+    return scope.bound(
+        name, f"variables.{variable}", term.kind, present=present, field=term.name
+    )
 
 
 def _variable(written: JSON, scope: Vocabulary, path: str) -> CelTerm:
