@@ -32,7 +32,7 @@ from policyd.importers.kyverno.shape import cel_policy
 from policyd.importers.model import Imported, ImportRemark, Refused
 from policyd.importers.policies import Converted, policy, whole
 from policyd.importers.reads import PolicyReads
-from policyd.json_types import JSONObject
+from policyd.json_types import JSONObject, strings_in
 from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.source.loaded_documents import Document
@@ -157,6 +157,9 @@ class _Conversion:
             yield {"name": "own-namespace", "expression": test}
 
     def _param(self) -> JSONObject:
-        """Return paramKind and paramRef, if all that expressions get is one object."""
+        """Return paramKind and paramRef, if all that expressions get is one object: if it is not
+        there, that is an error, and expressions that ask for null need a read.
+        """
         found = params_in(self._spec)
-        return found[0] if len(found) == 1 else {}
+        asked = any("null" in text for text in strings_in(self._spec))
+        return found[0] if len(found) == 1 and not asked else {}
