@@ -168,7 +168,9 @@ class _Reader:
     def _field(self, name: str, current: CelTerm | None) -> CelTerm | _Path:
         if current is None or (name in self.inner and is_value(name)):
             return self._named(name)
-        parts = [self.inner[name]] if name in self.inner else split_inner(name, self.inner)
+        parts = split_inner(name, self.inner)
+        if name in self.inner:
+            parts = [self.inner[name]]
         if len(parts) > 1 or (parts and not isinstance(parts[0], str)):
             whole = single(current)
             return whole.at(joined(parts).cel(), kind_of_field("", whole.name))
@@ -322,9 +324,7 @@ def over(source: CelValue, taken: frozenset[str] = frozenset(), key: str | None 
     around.
     """
     name = variable(source.name, taken)
-    present = frozenset(
-        each.removeprefix(EACH) for each in source.present if each.startswith(EACH)
-    )
+    present = frozenset(each.removeprefix(EACH) for each in source.present if each.startswith(EACH))
     item = CelValue(Cel(name), source.kind.items, present=present, name=source.name)
     if key is not None:
         key, name = variable("keys", taken), variable("values", taken)

@@ -1,14 +1,17 @@
-"""The `context` of a Kyverno rule: variables, ConfigMaps as parameters, and objects of the cluster
-as reads. What Kyverno would fetch elsewhere has no meaning, which refuses an expression that uses it.
+"""The `context` of a Kyverno rule: variables, ConfigMaps as parameters, objects of the cluster as
+reads. What Kyverno would fetch elsewhere has no meaning, which refuses an expression that uses it.
 """
+
+import json
 
 from policyd.importers.jmespath.cel import Cel, is_field
 from policyd.importers.jmespath.interpolation import queried, term_of
 from policyd.importers.jmespath.reading import constant
 from policyd.importers.jmespath.terms import CelTerm
-from policyd.importers.jmespath.values import CelValue
+from policyd.importers.jmespath.values import CelValue, Constant
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
-from policyd.importers.kyverno.api_calls import ListAnswer, called, referenced
+from policyd.importers.kyverno.api_calls import ListAnswer, called
+from policyd.importers.kyverno.global_context import referenced
 from policyd.importers.model import Refused
 from policyd.importers.reads import Unreadable
 from policyd.json_types import JSON, JSONObject
@@ -84,9 +87,7 @@ def _declared(
         raise Refused(path, f"there is another variable `{variable}`")
     variables.append({"name": variable, "expression": expression})
     present = tuple(term.present) if isinstance(term, CelValue) else ()
-    return scope.bound(
-        name, f"variables.{variable}", term.kind, present=present, field=term.name
-    )
+    return scope.bound(name, f"variables.{variable}", term.kind, present=present, field=term.name)
 
 
 def _variable(written: JSON, scope: Vocabulary, path: str) -> CelTerm:
@@ -113,8 +114,19 @@ def _or_default(value: CelTerm, default: CelTerm) -> CelTerm:
     # Unlike `||`, a default does not replace what is empty.
     if not value.may_be_missing:
         return value
+    if value.kind.name == "list" and isinstance(default, Constant):
+        default = constant(_listed_in(default.constant))
     kind = value.kind if value.kind.name != "any" else default.kind
     return CelValue(Cel(value.or_value(default.text())), kind, name=value.name)
+
+
+def _listed_in(written: object) -> object:
+    """Return the list that a string such as ``["a"]`` stands for to Kyverno's operators."""
+    try:
+        found = json.loads(written) if isinstance(written, str) else written
+    except ValueError:
+        return written
+    return found if isinstance(found, list) else written
 
 
 def _config_map(

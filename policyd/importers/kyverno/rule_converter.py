@@ -18,8 +18,8 @@ from policyd.importers.kyverno.rule_parts import RuleParts, joined, without_unus
 from policyd.importers.kyverno.settings import NamespacedAction
 from policyd.importers.kyverno.validate import validate_rule as validate
 from policyd.importers.model import ImportRemark, Refused, refusing
-from policyd.json_types import JSON, FieldPath, JSONObject
 from policyd.importers.reads import PolicyReads
+from policyd.json_types import JSON, FieldPath, JSONObject
 from policyd.policy.kinds.definitions import definitions_among
 from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.source.loaded_documents import Document

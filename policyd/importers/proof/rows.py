@@ -62,7 +62,9 @@ class ProofRequest:
         """Return the cluster. The defaults of the API server are not applied: neither do the tests'
         own tools.
         """
-        return CaseState(objects=(*self.params, *self.namespaces), namespaces=self.namespaces, defaults=False)
+        return CaseState(
+            objects=(*self.params, *self.namespaces), namespaces=self.namespaces, defaults=False
+        )
 
 
 @dataclass(frozen=True, slots=True)

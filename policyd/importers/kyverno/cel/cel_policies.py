@@ -86,9 +86,7 @@ class _Conversion:
         param = self._param()
         definitions = definitions_among(each.raw for each in self._others)
         within = (self._document.namespace or "default") if self._namespaced else ""
-        reads = PolicyReads(
-            BUILT_IN.with_definitions(definitions), self._others, within=within
-        )
+        reads = PolicyReads(BUILT_IN.with_definitions(definitions), self._others, within=within)
         rewriting = Rewriting(
             pods=controllers.enabled or pods_only_resources(spec),
             allowed={"allowedValues": "[]", "allowedImages": "[]"},

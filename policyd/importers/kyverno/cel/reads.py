@@ -4,25 +4,18 @@ github.com/kyverno/sdk, extensions/cel/libs/resource and globalcontext. An objec
 is null.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from policyd.cel.syntax.ast import Literal
 from policyd.importers.fields import enclosed
 from policyd.importers.jmespath.cel import quoted
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
-from policyd.importers.kyverno.api_calls import ListAnswer, cached
+from policyd.importers.kyverno.api_calls import ListAnswer
 from policyd.importers.kyverno.cel.calls import SourceCall
 from policyd.importers.kyverno.cel.libraries import parsed
+from policyd.importers.kyverno.global_context import cached
 from policyd.importers.model import Refused
-from policyd.importers.reads import (
-    BY_BOTH,
-    BY_NAME,
-    BY_NAMESPACE,
-    PolicyReads,
-    ReadKind,
-    Unreadable,
-)
-from policyd.policy.model.reads import ANY, SAME
+from policyd.importers.reads import PolicyReads, ReadKind, ReadPlace, Unreadable
 
 GETS = frozenset(("resource.Get", "resource.get"))
 LISTS = frozenset(("resource.List", "resource.list"))
@@ -35,8 +28,6 @@ OWN_NAMESPACE = frozenset(
         "namespaceObject.metadata.name",
     )
 )
-# Of a list in a namespace that only the request knows: "" stands for all of them.
-_ALL_BY_NAMESPACE = f"['', {BY_NAMESPACE}]"
 
 
 def read_by(call: SourceCall, reads: PolicyReads, variables: Mapping[str, str]) -> str:
@@ -59,47 +50,35 @@ def read_by(call: SourceCall, reads: PolicyReads, variables: Mapping[str, str]) 
     namespace = given[2]
     if namespace.startswith("variables."):
         namespace = variables.get(namespace.removeprefix("variables."), namespace)
-    kind = reads.kind(api_version, resource, placed=literal_of(namespace) != "")
+    placed = literal_of(namespace) != "" or call.name in LISTS
+    kind = reads.kind(api_version, resource, placed=placed)
     if not kind.namespaced and literal_of(namespace) != "" and not reads.within:
         raise Unreadable(f"{resource} are in no namespace")
+    place = _place(kind, namespace)
     if call.name in GETS:
-        return _object(kind, namespace, given[3], reads)
-    return _list(kind, namespace, given[3:], reads)
-
-
-def _object(kind: ReadKind, namespace: str, name: str, reads: PolicyReads) -> str:
-    where = _place(kind, namespace)
-    if where is None:
-        whole = reads.declare(kind, key=BY_BOTH)
-        name = f"{enclosed(namespace)} + '/' + {enclosed(name)}"
-    elif kind.namespaced and where == ANY:
-        raise Unreadable(f"{kind.resource} are in a namespace, which is not named")
-    else:
-        whole = reads.declare(kind, namespace=where, key=BY_NAME)
-    return f"{whole}[?{name}][?0].orValue(null)"
-
-
-def _list(kind: ReadKind, namespace: str, labels: Sequence[str], reads: PolicyReads) -> str:
-    where = _place(kind, namespace)
-    if where is None:
-        whole = f"{reads.declare(kind, key=_ALL_BY_NAMESPACE)}[?{namespace}].orValue([])"
-    else:
-        whole = reads.declare(kind, namespace=where)
-    if labels:
-        wanted = enclosed(labels[0])
-        test = f"each.metadata.?labels[?label].orValue(null) == {wanted}[label]"
-        whole = f"{whole}.filter(each, {wanted}.all(label, {test}))"
+        if kind.namespaced and place == ReadPlace():
+            raise Unreadable(f"{resource} are in a namespace, which is not named")
+        whole, key = reads.by_name(kind, place, _operand(given[3]) if place.data else given[3])
+        return f"{whole}[?{key}][?0].orValue(null)"
+    whole = reads.objects(kind, place, everywhere=True)
+    if len(given) > wanted:
+        labels = _operand(given[3])
+        test = f"each.metadata.?labels[?label].orValue(null) == {labels}[label]"
+        whole = f"{whole}.filter(each, {labels}.all(label, {test}))"
     return whole
 
 
-def _place(kind: ReadKind, namespace: str) -> str | None:
-    """Return the namespace of a read; None if only the request knows it."""
+def _place(kind: ReadKind, namespace: str) -> ReadPlace:
     if not kind.namespaced:
-        return ANY
+        return ReadPlace()
     if namespace in OWN_NAMESPACE:
-        return SAME
+        return ReadPlace(own=True)
     written = literal_of(namespace)
-    return written if written is None else written or ANY
+    return ReadPlace(data=_operand(namespace)) if written is None else ReadPlace(written)
+
+
+def _operand(text: str) -> str:
+    return text if all(part.isidentifier() for part in text.split(".")) else enclosed(text)
 
 
 def _cached(call: SourceCall, reads: PolicyReads) -> str:

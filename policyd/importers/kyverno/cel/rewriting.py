@@ -155,7 +155,9 @@ class Rewriting:
         try:
             said = read_by(call, reads, self.variables)
         except Unreadable as error:
-            raise Unreadable(f"{call.name}() of Kyverno has no read that replaces it: {error}") from None
+            raise Unreadable(
+                f"{call.name}() of Kyverno has no read that replaces it: {error}"
+            ) from None
         if call.name not in LISTS:
             return f"{said}{rest}"
         return said if rest == ".items" else f"{{'items': {said}}}{rest}"
