@@ -122,7 +122,7 @@ class PolicyReads:
         """
         if not place.data:
             return self._declare(kind, place.namespace, labels=labels)
-        key = f"['', {_BY_NAMESPACE}]" if everywhere else _BY_NAMESPACE
+        key = f"['', string({_BY_NAMESPACE})]" if everywhere else _BY_NAMESPACE
         whole = self._declare(kind, ANY, "ByNamespace", key, labels)
         return f"{whole}[?{place.data}].orValue([])"
 
