@@ -53,17 +53,20 @@ def _with_entry(
     if len(kinds) != 1:
         raise Refused(path, f"expected one source for `{name}`, not {len(kinds)}")
     (kind,) = kinds
+    given = entry[kind]
+    if isinstance(given, dict) and not isinstance(given.get("jmesPath") or "", str):
+        raise Refused(f"{path}.{kind}.jmesPath", "expected a string")
     if kind == "imageRegistry":
         return scope.without(name, _REGISTRY.format(name=name))
     if kind == "configMap":
-        return _config_map(name, entry[kind], scope, f"{path}.configMap", spec)
+        return _config_map(name, given, scope, f"{path}.configMap", spec)
     try:
         if kind == "apiCall":
-            term = called(entry[kind], scope, early=inline)
+            term = called(given, scope, early=inline)
         elif kind == "globalReference":
-            term = referenced(entry[kind], scope)
+            term = referenced(given, scope)
         elif kind == "variable":
-            term = _variable(entry[kind], scope, f"{path}.variable")
+            term = _variable(given, scope, f"{path}.variable")
         else:
             raise Refused(path, f"`{kind}` is not a source of a variable")
         if inline or isinstance(term, ListAnswer):

@@ -37,7 +37,8 @@ def cached(name: str, projection: str, scope: Vocabulary) -> CelTerm:
     value = _entry(spec, scope)
     if not projection:
         return value
-    for each in spec.get("projections") or ():
+    listed = spec.get("projections")
+    for each in listed if isinstance(listed, list) else ():
         if isinstance(each, dict) and each.get("name") == projection:
             return queried(str(each.get("jmesPath", "")), scope, value)
     raise Unreadable(f"the GlobalContextEntry {name} has no projection {projection}")
