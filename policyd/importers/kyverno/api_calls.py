@@ -36,6 +36,8 @@ _OWN_NAMESPACE = re.compile(
 _TERM = re.compile(r"\s*+([-./\w]++)\s*+(==|!=|=)(?!=)(.*)", re.DOTALL)
 # Fields by which an API server selects, beside the name and the namespace.
 _OF_PODS = ("spec.nodeName", "spec.serviceAccountName", "status.phase")
+# Kinds that are one type of CEL.
+_ALIKE = frozenset({"string", "bool"})
 _CALL = frozenset({"urlPath", "method", "jmesPath", "default"})
 
 
@@ -86,11 +88,11 @@ def called(written: JSON, scope: Vocabulary, *, early: bool) -> CelTerm:
         )
     if has_variables(default):
         raise Unreadable("Kyverno leaves `{{ }}` in its `default` as it is")
-    there = found.there.at(RELATION)
-    texts = (single(value).text(), constant(default).text())
-    if value.kind == constant(default).kind:
-        return CelValue(Cel(f"{there} ? {texts[0]} : {texts[1]}", TERNARY), value.kind)
-    return CelValue(Cel(f"{there} ? dyn({texts[0]}) : dyn({texts[1]})", TERNARY))
+    either = (single(value), constant(default))
+    kind = value.kind if value.kind == either[1].kind and value.kind.name in _ALIKE else ANY
+    texts = [each.text() if kind != ANY else f"dyn({each.text()})" for each in either]
+    chosen = f"{found.there.at(RELATION)} ? {texts[0]} : {texts[1]}"
+    return CelValue(Cel(chosen, TERNARY), kind, name=either[0].name)
 
 
 def _fetched(url: str, scope: Vocabulary, *, early: bool) -> _Fetched:

@@ -167,7 +167,7 @@ class RuleConverter:
     ) -> MatchScope:
         usual: tuple[str, ...] = ("CREATE", "UPDATE")
         if kind in ("deny", "foreach") and not operations.reads_object(
-            [rule.get("validate"), ours.rest]
+            [rule.get("validate"), rule.get("context"), ours.rest]
         ):
             usual = (*usual, "DELETE")
         usual += tuple(each for each in operations.OPERATIONS if each in ours.named - {*usual})
