@@ -3,9 +3,10 @@ reads. What Kyverno would fetch elsewhere has no meaning, which refuses an expre
 """
 
 import json
+from dataclasses import replace
 
 from policyd.importers.jmespath.cel import Cel, is_field
-from policyd.importers.jmespath.interpolation import queried, term_of
+from policyd.importers.jmespath.interpolation import is_lenient, queried, term_of
 from policyd.importers.jmespath.reading import constant
 from policyd.importers.jmespath.terms import CelTerm
 from policyd.importers.jmespath.values import CelValue, Constant
@@ -71,7 +72,8 @@ def _with_entry(
             raise Refused(path, f"`{kind}` is not a source of a variable")
         if inline or isinstance(term, ListAnswer):
             return scope.standing_for(name, term)
-        return _declared(name, term, scope, path, spec)
+        query = given.get("jmesPath") if kind in _UNREADABLE else None
+        return _declared(name, term, scope, path, spec, query=query or "")
     except Unreadable as error:
         return scope.without(name, f"{_UNREADABLE[kind].format(name=name)}: {error}")
     except NotTranslatable as error:
@@ -79,18 +81,36 @@ def _with_entry(
 
 
 def _declared(
-    name: str, term: CelTerm, scope: Vocabulary, path: str, spec: JSONObject
+    name: str, term: CelTerm, scope: Vocabulary, path: str, spec: JSONObject, *, query: str
 ) -> Vocabulary:
     variable = name if is_field(name) else name.replace("-", "_").replace(".", "_")
     if not is_field(variable):
         raise Refused(path, f"`{name}` cannot be the name of a variable in CEL")
-    expression = term.or_value("[]") if term.kind.name == "list" else term.text()
+    nullable = None if term.kind.name == "list" else _or_null(term, query)
+    expression = term.or_value("[]") if term.kind.name == "list" else nullable or term.text()
     variables = spec.setdefault("variables", [])
     if any(each["name"] == variable for each in variables):
         raise Refused(path, f"there is another variable `{variable}`")
     variables.append({"name": variable, "expression": expression})
+    if nullable is not None:
+        value = CelValue(Cel(f"variables.{variable}"), term.kind, nullable=True, name=term.name)
+        return scope.standing_for(name, value)
     present = tuple(term.present) if isinstance(term, CelValue) else ()
     return scope.bound(name, f"variables.{variable}", term.kind, present=present, field=term.name)
+
+
+def _or_null(term: CelTerm, query: str) -> str | None:
+    """Return CEL of what was queried that is null where JMESPath makes null of it, and no error: of
+    an item that is not there. None if there is no such case.
+    """
+    if not term.may_be_missing or not query:
+        return None
+    if is_lenient(query):
+        return term.or_value("null")
+    if not isinstance(term, CelValue) or term.needs or not isinstance((*term.steps, "")[0], int):
+        return None
+    there = replace(term, steps=term.steps[:1]).optional()
+    return f"{there}.hasValue() ? dyn({term.text()}) : null"
 
 
 def _variable(written: JSON, scope: Vocabulary, path: str) -> CelTerm:

@@ -150,7 +150,7 @@ class RuleConverter:
     def _body(self, rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
         with refusing(path, NotTranslatable):
             if kind_of(rule) == "cel":
-                return cel.parts(rule, path)
+                return cel.parts(rule, path, scope.reads)
             if "validate" in rule:
                 return validate.parts(rule, path, scope)
             if "mutate" in rule:

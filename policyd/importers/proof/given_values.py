@@ -42,10 +42,11 @@ def _values_of(name: str, values: JSONObject) -> Iterator[JSON]:
 
 
 def _decoded(value: JSON) -> JSON:
-    """Return the value that a string such as ``["a"]`` or ``1`` stands for: operators of Kyverno
-    take it for that.
+    """Return the list or number that a string such as ``["a"]`` or ``1`` stands for to operators of
+    Kyverno.
     """
     try:
-        return json.loads(value) if isinstance(value, str) else value
+        found = json.loads(value) if isinstance(value, str) else value
     except ValueError:
         return value
+    return value if isinstance(found, bool | None) else found

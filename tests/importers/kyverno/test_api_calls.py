@@ -57,12 +57,12 @@ def first(policy: JSONObject, *others: JSONObject) -> tuple[JSONObject, str]:
 @pytest.mark.parametrize(
     ("url", "query", "wanted", "expression"),
     [
-        (PODS, "items[].metadata.name | [0]", {"name": "pods", "self": True}, "reads.pods.map(pod, pod.metadata.name)[0]"),
+        (PODS, "items[].metadata.name | [0]", {"name": "pods", "self": True}, "reads.pods.map(pod, pod.metadata.name)[?0].orValue(null)"),
         (PODS, "items | length(@)", {"name": "pods", "self": True}, "size(reads.pods)"),
         ("/api/v1/namespaces/{{request.object.metadata.namespace}}/services", "length(items)",
          {"name": "services"}, "size(reads.services)"),
         ("/api/v1/services", "items[0].spec.type",
-         {"name": "services", "namespace": "any"}, "reads.services[0].spec.type"),
+         {"name": "services", "namespace": "any"}, "reads.services[?0].hasValue() ? dyn(reads.services[0].spec.type) : null"),
         ("api/v1//namespaces/shop/services/", "length(items)",
          {"name": "services", "namespace": "shop"}, "size(reads.services)"),
         ("/api/v1/namespaces/{{request.object.spec.hostname}}/services", "length(items)",
@@ -257,8 +257,11 @@ OURS, THEIRS = (config_map("web", each, {"env": "bad"}) for each in ("default", 
         (call(f"{MAPS}/web", "data.other", default="good"), "error", "admit"),
         (call(f"{MAPS}/web", "length(data)", default="bad"), "admit", "deny"),
         (call(MAPS, "items[?data.env=='bad'].data.env | [0] || ''"), "deny", "admit"),
-        (call(MAPS, "items[0].data.env"), "deny", "error"),
-        (call(MAPS, "items[0].data.env", default="good"), "deny", "error"),
+        (call(MAPS, "items[?data.env=='bad'].data.env | [0]"), "deny", "admit"),
+        (call(MAPS, "items[0].data.env"), "deny", "admit"),
+        (call(MAPS, "items[0].data.other"), "error", "admit"),
+        (call(MAPS, "items[0] | data.other"), "admit", "admit"),
+        (call(MAPS, "items[0].data.env", default="bad"), "deny", "admit"),
     ],
 )
 def test_an_object_that_is_not_there_is_what_kyverno_makes_of_it(
@@ -296,7 +299,7 @@ def entry(**spec: JSON) -> JSONObject:
     ("reference", "expression"),
     [
         ({"name": "shared", "jmesPath": "[].metadata.name | [0]"},
-         "reads.deployments.map(deployment, deployment.metadata.name)[0]"),
+         "reads.deployments.map(deployment, deployment.metadata.name)[?0].orValue(null)"),
         ({"name": "shared.count"}, "size(reads.deployments)"),
         ({"name": "shared.count", "jmesPath": "to_string(@)"}, "string(size(reads.deployments))"),
     ],

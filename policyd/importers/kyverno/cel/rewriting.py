@@ -76,14 +76,14 @@ class Rewriting:
 
     ``pods``: the objects are Pods. ``allowed`` is CEL by the fields of the variable ``exceptions``.
     ``variables`` are the expressions of the variables, rewritten already, for expressions that
-    cannot read variables. ``reads`` are those of the Policy; None: its expressions get no objects.
+    cannot read variables. ``reads`` are those of the Policy.
     """
 
     pods: bool = False
     allowed: Mapping[str, str] = field(default_factory=dict)
     param: JSONObject = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
-    reads: PolicyReads | None = None
+    reads: PolicyReads = field(default_factory=PolicyReads)
 
     def rewritten(self, text: str, path: str) -> str:
         """Return an expression for policyd; raises Refused for what it cannot say."""
@@ -138,7 +138,7 @@ class Rewriting:
         if call.name in _READS:
             if self.param and param_of(call) == self.param:
                 return f"params{rest}"
-            return None if self.reads is None else self._read(call, rest, self.reads)
+            return self._read(call, rest)
         if len(call.arguments) != 1:
             return None
         argument = _operand(call.arguments[0])
@@ -151,9 +151,9 @@ class Rewriting:
         test = f"{argument}.startsWith('system:serviceaccount:')"
         return f"({test} ? {argument}.split(':')[{part}] : '')"
 
-    def _read(self, call: SourceCall, rest: str, reads: PolicyReads) -> str:
+    def _read(self, call: SourceCall, rest: str) -> str:
         try:
-            said = read_by(call, reads, self.variables)
+            said = read_by(call, self.reads, self.variables)
         except Unreadable as error:
             raise Unreadable(
                 f"{call.name}() of Kyverno has no read that replaces it: {error}"

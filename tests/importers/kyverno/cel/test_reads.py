@@ -100,7 +100,7 @@ def test_policies_of_a_namespace_name_none() -> None:
         ("resource.Get('x.example.com/v1', 'things', '', 'a') == null", "has things of x.example"),
         ("globalContext.Get('other', '') == null", "no GlobalContextEntry other"),
         ("globalContext.Get('shared', object.spec.x) == null", "the name of an entry cannot"),
-        ("resource.Post('v1', 'pods', '', {}) == null", "resource.Post() of Kyverno asks"),
+        ("resource.Post('v1', 'pods', '', {}) == null", "resource.Post() of Kyverno does"),
     ],
 )
 def test_what_no_read_replaces_is_refused_with_the_reason(expression: str, why: str) -> None:
