@@ -16,6 +16,7 @@ _ORDER = (
     "params",
     "paramKind",
     "paramRef",
+    "reads",
     "variables",
     "failurePolicy",
     "timeoutSeconds",

@@ -9,7 +9,7 @@ from policyd.json_types import JSONObject
 from tests.builders.policies import apply_configuration, rule
 from tests.importers.converting import JUNK, document, places, replaced
 from tests.importers.gatekeeper.builders import constraint, mutator, template
-from tests.importers.kyverno.classic import cluster_policy, pattern
+from tests.importers.kyverno.classic import cluster_policy, equals, pattern, rule_of
 
 PODS = {
     "resourceRules": [rule("pods", operations=["CREATE"])],
@@ -84,6 +84,27 @@ EXCEPTION = made(
         "matchConditions": [{"name": "a", "expression": "object.metadata.name == 'a'"}],
     },
 )
+SHARED = made(
+    "kyverno.io/v2",
+    "GlobalContextEntry",
+    {
+        "kubernetesResource": {"group": "apps", "version": "v1", "resource": "deployments"},
+        "apiCall": {"urlPath": "/api/v1/nodes"},
+        "projections": [{"name": "n", "jmesPath": "length(@)"}],
+    },
+    name="shared",
+)
+CALL: JSONObject = {
+    "urlPath": "/api/v1/namespaces/{{ request.namespace }}/configmaps/a",
+    "method": "GET",
+    "jmesPath": "data.a",
+    "default": "a",
+}
+CONTEXT = [
+    {"name": "x", "apiCall": CALL},
+    {"name": "y", "globalReference": {"name": "shared.n", "jmesPath": "to_string(@)"}},
+]
+DENIED = {"deny": {"conditions": equals("{{ x }}{{ y }}", "a")}}
 SOURCES: dict[str, list[JSONObject]] = {
     "ValidatingPolicy": [
         made(POLICIES, "ValidatingPolicy", KYVERNO | CHECKS | {"validationActions": ["Deny"]}),
@@ -116,6 +137,7 @@ SOURCES: dict[str, list[JSONObject]] = {
         ),
         cluster_policy(pattern({"spec": {"a": "b"}}), name="q"),
     ],
+    "GlobalContextEntry": [cluster_policy(rule_of(DENIED, context=CONTEXT)), SHARED],
 }  # fmt: skip
 
 

@@ -1,9 +1,12 @@
 """Strings with `{{ }}` as CEL (kyverno/kyverno pkg/engine/variables/vars.go)."""
 
+import jmespath.exceptions
+import jmespath.parser
+
 from policyd.importers.jmespath.functions.scalars import joined
 from policyd.importers.jmespath.reading import constant, read
 from policyd.importers.jmespath.terms import CelTerm
-from policyd.importers.jmespath.vocabulary import Vocabulary, mark, name_of
+from policyd.importers.jmespath.vocabulary import Vocabulary, mark, name_of, value_of
 from policyd.json_types import JSON
 
 
@@ -56,10 +59,23 @@ def queried(expression: str, scope: Vocabulary, current: CelTerm | None = None) 
             number = len(inner)
             inner[name_of(number)] = queried(piece[0], scope)
             text += mark(number) if _quote_of(text) else name_of(number)
-    for number, name in enumerate(inner):
+    for number, value in enumerate([*inner.values()]):
         # Between ` ` it is JSON: the value itself.
-        text = text.replace(f"`{mark(number)}`", name)
+        text = text.replace(f"`{mark(number)}`", value_of(number))
+        inner[value_of(number)] = value
     return read(text.strip(), scope, inner, current)
+
+
+def is_lenient(expression: str) -> bool:
+    """Return whether an expression is null, rather than an error, where a field that it reads is
+    missing.
+    """
+    text = "".join(each if isinstance(each, str) else "0" for each in pieces(expression))
+    try:
+        tree = jmespath.parser.Parser().parse(text).parsed
+    except (jmespath.exceptions.JMESPathError, ValueError, TypeError):
+        return False  # whatever stands for a variable is none
+    return tree["type"] in ("pipe", "or_expression")
 
 
 def _quote_of(text: str) -> str:

@@ -49,8 +49,14 @@ from policyd.importers.jmespath.terms import (
     single,
     truth,
 )
-from policyd.importers.jmespath.values import CelValue, Constant, Nulls
-from policyd.importers.jmespath.vocabulary import Meaning, NotTranslatable, Vocabulary, split_inner
+from policyd.importers.jmespath.values import EACH, CelValue, Constant, Nulls
+from policyd.importers.jmespath.vocabulary import (
+    Meaning,
+    NotTranslatable,
+    Vocabulary,
+    is_value,
+    split_inner,
+)
 
 _Node = dict[str, Any]
 
@@ -160,9 +166,11 @@ class _Reader:
     # Names
 
     def _field(self, name: str, current: CelTerm | None) -> CelTerm | _Path:
-        if current is None:
+        if current is None or (name in self.inner and is_value(name)):
             return self._named(name)
         parts = split_inner(name, self.inner)
+        if name in self.inner:
+            parts = [self.inner[name]]
         if len(parts) > 1 or (parts and not isinstance(parts[0], str)):
             whole = single(current)
             return whole.at(joined(parts).cel(), kind_of_field("", whole.name))
@@ -316,7 +324,8 @@ def over(source: CelValue, taken: frozenset[str] = frozenset(), key: str | None 
     around.
     """
     name = variable(source.name, taken)
-    item = CelValue(Cel(name), source.kind.items, name=source.name)
+    present = frozenset(each.removeprefix(EACH) for each in source.present if each.startswith(EACH))
+    item = CelValue(Cel(name), source.kind.items, present=present, name=source.name)
     if key is not None:
         key, name = variable("keys", taken), variable("values", taken)
         item = CelValue(Cel(name), source.kind.items, name=source.name)

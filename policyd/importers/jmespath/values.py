@@ -19,6 +19,8 @@ from policyd.importers.jmespath.cel import (
 )
 from policyd.importers.jmespath.kinds import ANY, STRING, JsonKind
 
+# Before the path of a field that each item of a list has.
+EACH = "[]."
 # A field by name, an item by index, or a field whose name is CEL.
 FieldStep = str | int | Cel
 
@@ -27,7 +29,8 @@ FieldStep = str | int | Cel
 class CelValue:
     """``base`` is CEL, an error unless ``needs`` holds; ``steps`` are fields and indexes below it,
     each of which may be missing. ``present`` are fields below that are never missing, as dotted
-    paths. ``nullable``: without steps, the value may still be null. ``name`` is the last field.
+    paths; those of a list's items begin with ``[]``. ``nullable``: without steps, the value may
+    still be null. ``name`` is the last field.
     """
 
     base: Cel

@@ -10,9 +10,11 @@ from policyd.importers.jmespath.cel import Cel
 from policyd.importers.jmespath.kinds import ANY, MAP, STRING, JsonKind
 from policyd.importers.jmespath.terms import CelTerm
 from policyd.importers.jmespath.values import CelValue
+from policyd.importers.reads import PolicyReads
 
 # Letters that no expression has: they are for private use.
 _BEGIN, _END = "\ue000", "\ue001"
+_VALUE = "inner_value_"
 
 
 class NotTranslatable(Exception):
@@ -39,11 +41,13 @@ class Vocabulary:
     """``meanings`` maps what an expression may start with, such as ``element`` or
     ``request.object``, to a ``Meaning``. ``refused`` maps such beginnings to
     the reason why they have none. ``taken`` are variables of macros around the expression.
+    ``reads`` are those of the Policy, for names that stand for objects of the cluster.
     """
 
     meanings: Mapping[str, Meaning] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
     taken: frozenset[str] = frozenset()
+    reads: PolicyReads = field(default_factory=PolicyReads)
 
     @classmethod
     def request(
@@ -51,6 +55,7 @@ class Vocabulary:
         *,
         present: tuple[str, ...] = (),
         absent: tuple[str, ...] = (),
+        reads: PolicyReads | None = None,
     ) -> "Vocabulary":
         """Return what Kyverno defines for every rule.
 
@@ -84,7 +89,7 @@ class Vocabulary:
                 for name in ("roles", "clusterRoles")
             },
         }
-        return cls(meanings, refused)
+        return cls(meanings, refused, reads=reads or PolicyReads())
 
     def bound(
         self,
@@ -149,6 +154,16 @@ def mark(number: int) -> str:
 def name_of(number: int) -> str:
     """Return the name that stands for a variable outside of quotes."""
     return f"inner_variable_{number}"
+
+
+def value_of(number: int) -> str:
+    """Return the name that stands for a variable that is a JSON literal."""
+    return f"{_VALUE}{number}"
+
+
+def is_value(name: str) -> bool:
+    """Return whether a name stands for a JSON literal, whatever it is asked of."""
+    return name.startswith(_VALUE)
 
 
 def split_inner(text: str, inner: Mapping[str, CelTerm]) -> list[str | CelTerm]:

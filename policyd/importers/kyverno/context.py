@@ -1,20 +1,26 @@
-"""The `context` of a Kyverno rule: variables, and ConfigMaps as parameters. What Kyverno would
-fetch has no meaning, which refuses an expression that uses it.
+"""The `context` of a Kyverno rule: variables, ConfigMaps as parameters, objects of the cluster as
+reads. What Kyverno would fetch elsewhere has no meaning, which refuses an expression that uses it.
 """
 
+import json
+from dataclasses import replace
+
 from policyd.importers.jmespath.cel import Cel, is_field
-from policyd.importers.jmespath.interpolation import queried, term_of
+from policyd.importers.jmespath.interpolation import is_lenient, queried, term_of
 from policyd.importers.jmespath.reading import constant
 from policyd.importers.jmespath.terms import CelTerm
-from policyd.importers.jmespath.values import CelValue
+from policyd.importers.jmespath.values import CelValue, Constant
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
+from policyd.importers.kyverno.api_calls import ListAnswer, called
+from policyd.importers.kyverno.global_context import referenced
 from policyd.importers.model import Refused
+from policyd.importers.reads import Unreadable
 from policyd.json_types import JSON, JSONObject
 
-_FETCHED = {
-    "apiCall": "`{name}` is the result of an API call, which a policy cannot make",
-    "globalReference": "`{name}` is in Kyverno's global context, which policyd does not have",
-    "imageRegistry": "`{name}` is what an image registry says, which a policy cannot ask",
+_REGISTRY = "`{name}` is what an image registry says, which a policy cannot ask"
+_UNREADABLE = {
+    "apiCall": "`{name}` is the result of an API call that no read replaces",
+    "globalReference": "`{name}` is in Kyverno's global context, and no read replaces it",
 }
 
 
@@ -48,33 +54,63 @@ def _with_entry(
     if len(kinds) != 1:
         raise Refused(path, f"expected one source for `{name}`, not {len(kinds)}")
     (kind,) = kinds
-    if kind in _FETCHED:
-        return scope.without(name, _FETCHED[kind].format(name=name))
+    given = entry[kind]
+    if isinstance(given, dict) and not isinstance(given.get("jmesPath") or "", str):
+        raise Refused(f"{path}.{kind}.jmesPath", "expected a string")
+    if kind == "imageRegistry":
+        return scope.without(name, _REGISTRY.format(name=name))
     if kind == "configMap":
-        return _config_map(name, entry[kind], scope, f"{path}.configMap", spec)
-    if kind != "variable":
-        raise Refused(path, f"`{kind}` is not a source of a variable")
+        return _config_map(name, given, scope, f"{path}.configMap", spec)
     try:
-        term = _variable(entry[kind], scope, f"{path}.variable")
-        if inline:
+        if kind == "apiCall":
+            term = called(given, scope, early=inline)
+        elif kind == "globalReference":
+            term = referenced(given, scope)
+        elif kind == "variable":
+            term = _variable(given, scope, f"{path}.variable")
+        else:
+            raise Refused(path, f"`{kind}` is not a source of a variable")
+        if inline or isinstance(term, ListAnswer):
             return scope.standing_for(name, term)
-        return _declared(name, term, scope, path, spec)
+        query = given.get("jmesPath") if kind in _UNREADABLE else None
+        return _declared(name, term, scope, path, spec, query=query or "")
+    except Unreadable as error:
+        return scope.without(name, f"{_UNREADABLE[kind].format(name=name)}: {error}")
     except NotTranslatable as error:
         return scope.without(name, f"`{name}` has no counterpart: {error}")
 
 
 def _declared(
-    name: str, term: CelTerm, scope: Vocabulary, path: str, spec: JSONObject
+    name: str, term: CelTerm, scope: Vocabulary, path: str, spec: JSONObject, *, query: str
 ) -> Vocabulary:
     variable = name if is_field(name) else name.replace("-", "_").replace(".", "_")
     if not is_field(variable):
         raise Refused(path, f"`{name}` cannot be the name of a variable in CEL")
-    expression = term.or_value("[]") if term.kind.name == "list" else term.text()
+    nullable = None if term.kind.name == "list" else _or_null(term, query)
+    expression = term.or_value("[]") if term.kind.name == "list" else nullable or term.text()
     variables = spec.setdefault("variables", [])
     if any(each["name"] == variable for each in variables):
         raise Refused(path, f"there is another variable `{variable}`")
     variables.append({"name": variable, "expression": expression})
-    return scope.bound(name, f"variables.{variable}", term.kind, field=term.name)
+    if nullable is not None:
+        value = CelValue(Cel(f"variables.{variable}"), term.kind, nullable=True, name=term.name)
+        return scope.standing_for(name, value)
+    present = tuple(term.present) if isinstance(term, CelValue) else ()
+    return scope.bound(name, f"variables.{variable}", term.kind, present=present, field=term.name)
+
+
+def _or_null(term: CelTerm, query: str) -> str | None:
+    """Return CEL of what was queried that is null where JMESPath makes null of it, and no error: of
+    an item that is not there. None if there is no such case.
+    """
+    if not term.may_be_missing or not query:
+        return None
+    if is_lenient(query):
+        return term.or_value("null")
+    if not isinstance(term, CelValue) or term.needs or not isinstance((*term.steps, "")[0], int):
+        return None
+    there = replace(term, steps=term.steps[:1]).optional()
+    return f"{there}.hasValue() ? dyn({term.text()}) : null"
 
 
 def _variable(written: JSON, scope: Vocabulary, path: str) -> CelTerm:
@@ -101,8 +137,19 @@ def _or_default(value: CelTerm, default: CelTerm) -> CelTerm:
     # Unlike `||`, a default does not replace what is empty.
     if not value.may_be_missing:
         return value
+    if value.kind.name == "list" and isinstance(default, Constant):
+        default = constant(_listed_in(default.constant))
     kind = value.kind if value.kind.name != "any" else default.kind
     return CelValue(Cel(value.or_value(default.text())), kind, name=value.name)
+
+
+def _listed_in(written: object) -> object:
+    """Return the list that a string such as ``["a"]`` stands for to Kyverno's operators."""
+    try:
+        found = json.loads(written) if isinstance(written, str) else written
+    except ValueError:
+        return written
+    return found if isinstance(found, list) else written
 
 
 def _config_map(

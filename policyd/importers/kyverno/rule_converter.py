@@ -18,8 +18,10 @@ from policyd.importers.kyverno.rule_parts import RuleParts, joined, without_unus
 from policyd.importers.kyverno.settings import NamespacedAction
 from policyd.importers.kyverno.validate import validate_rule as validate
 from policyd.importers.model import ImportRemark, Refused, refusing
+from policyd.importers.reads import PolicyReads
 from policyd.json_types import JSON, FieldPath, JSONObject
 from policyd.policy.kinds.definitions import definitions_among
+from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.source.loaded_documents import Document
 
 _REFUSED = {
@@ -79,6 +81,7 @@ class RuleConverter:
         self._controllers = autogen.controllers(policy)
         self._others = others
         self._definitions = definitions_among(each.raw for each in others)
+        self._mapper = BUILT_IN.with_definitions(self._definitions)
 
     def is_generated(self, rule: JSONObject) -> bool:
         """Return whether Kyverno replaces a rule by one that it generates itself."""
@@ -137,18 +140,17 @@ class RuleConverter:
         result = []
         for suffix, own in bodies.items():
             whole = without_unused(joined(*shared, own))
+            spec = root.reads.added_to(whole.spec)
             name = str(rule.get("name", ""))
             result.append(
-                ConvertedRule(
-                    name, whole.spec, actions, names, whole.remarks, whole.comments, suffix
-                )
+                ConvertedRule(name, spec, actions, names, whole.remarks, whole.comments, suffix)
             )
         return result
 
     def _body(self, rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
         with refusing(path, NotTranslatable):
             if kind_of(rule) == "cel":
-                return cel.parts(rule, path)
+                return cel.parts(rule, path, scope.reads)
             if "validate" in rule:
                 return validate.parts(rule, path, scope)
             if "mutate" in rule:
@@ -165,7 +167,7 @@ class RuleConverter:
     ) -> MatchScope:
         usual: tuple[str, ...] = ("CREATE", "UPDATE")
         if kind in ("deny", "foreach") and not operations.reads_object(
-            [rule.get("validate"), ours.rest]
+            [rule.get("validate"), rule.get("context"), ours.rest]
         ):
             usual = (*usual, "DELETE")
         usual += tuple(each for each in operations.OPERATIONS if each in ours.named - {*usual})
@@ -183,7 +185,14 @@ class RuleConverter:
         if len(kinds) > 1:
             present = set.intersection(*(set(_PRESENT.get(each, ())) for each in kinds))
         absent = absent_fields(found.targets, namespaced=bool(scope.namespace))
-        return Vocabulary.request(present=tuple(sorted(present)), absent=absent)
+        matched = {
+            (group, name): each.kind
+            for each in found.targets
+            for group in each.groups
+            for name in each.resources
+        }
+        reads = PolicyReads(self._mapper, self._others, matched, scope.namespace)
+        return Vocabulary.request(present=tuple(sorted(present)), absent=absent, reads=reads)
 
     def _exceptions(self, names: Sequence[str], found: Matching, scope: Vocabulary) -> RuleParts:
         """Return what PolicyExceptions exempt; they name the rule as Kyverno extended it, too."""

@@ -37,7 +37,8 @@ def decide(
     """
     seen = names if evaluated is None else evaluated
     # The tests' own tools know no permissions of users but those that a test gives them.
-    admitter = Admitter(with_state(policies, trial.state), StaticAuthorizer(()))
+    known = with_state(policies, trial.state).reading(())
+    admitter = Admitter(known, StaticAuthorizer(()))
     try:
         found = admitter.admit(trial.review, only=lambda each: each.name in seen)
     except PolicydError as error:

@@ -2,6 +2,7 @@
 tests.
 """
 
+import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -12,7 +13,9 @@ from policyd.importers.kyverno.matching.autogen import generated_name
 from policyd.importers.model import Imported, ImportedDocument
 from policyd.importers.naming import origin, origin_of
 from policyd.importers.proof.files import TestFiles
+from policyd.importers.proof.given_values import substituted
 from policyd.importers.proof.rows import TestUnusable
+from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.definitions import definitions_among
@@ -20,8 +23,9 @@ from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.source.loaded_documents import Document, Sources
 from policyd.versions import KubernetesVersion
 
-# The policy of a name that a test uses; None: there is none.
-PolicyByName = Callable[[str], CheckedImport | None]
+# The policy of a name that a test uses, with the values that the test gives in place of what the
+# policy would get; None: there is none.
+PolicyByName = Callable[[str, JSONObject], CheckedImport | None]
 
 
 class ImportIndex:
@@ -53,8 +57,22 @@ class ImportIndex:
         """Return the policies in the files that a test of Kyverno names, with its exceptions."""
         more = files.objects(test, exceptions)
         within = self._within(files.paths(test, policies))
-        found = [self._excepting(each, more) if more else each for each in within]
-        return lambda name: _only(found, name)
+        found = [self._again(each, each.imported.source, more) if more else each for each in within]
+        made: dict[str, CheckedImport] = {}
+
+        def policy(name: str, values: JSONObject) -> CheckedImport | None:
+            one = _only(found, name)
+            if one is None:
+                return None
+            raw = substituted(one.imported.source.raw, values)
+            if raw == one.imported.source.raw:
+                return one
+            text = json.dumps(raw)
+            if text not in made:
+                made[text] = self._again(one, replace(one.imported.source, raw=raw), more)
+            return made[text]
+
+        return policy
 
     def constrained(
         self, test: Document, constraint: str, template: str, files: TestFiles
@@ -76,9 +94,11 @@ class ImportIndex:
                     found += imports
         return found
 
-    def _excepting(self, one: CheckedImport, exceptions: Sequence[Document]) -> CheckedImport:
+    def _again(
+        self, one: CheckedImport, source: Document, exceptions: Sequence[Document]
+    ) -> CheckedImport:
         others = [*self._documents, *exceptions]
-        found = convert(one.imported.source, others, self._converters)
+        found = convert(source, others, self._converters)
         return checked(found[0], self._version) if found else one
 
 
@@ -107,7 +127,17 @@ class ImportedBefore:
         given = [each for each in policies if files.has(test, each)]
         known = {origin(each) for each in files.objects(test, given)}
         meant = [each for each in self._imports if origin(each.imported.source) in known]
-        return lambda name: _only(meant, name) or _only(self._imports, name)
+
+        def policy(name: str, values: JSONObject) -> CheckedImport | None:
+            one = _only(meant, name) or _only(self._imports, name)
+            if one is not None and _reads(one) and any(map(_stands_in, values)):
+                raise TestUnusable(
+                    "its values stand for objects that the policy reads: `policyd import --verify` "
+                    "runs it with the policy of Kyverno"
+                )
+            return one
+
+        return policy
 
     def constrained(
         self, test: Document, constraint: str, template: str, files: TestFiles
@@ -121,6 +151,16 @@ class ImportedBefore:
 
 # What tests find their policies in.
 TestedPolicies = ImportIndex | ImportedBefore
+
+
+def _reads(one: CheckedImport) -> bool:
+    """Whether a policy uses objects that Kyverno would get from the cluster."""
+    specs = [each.raw["spec"] for each in one.imported.documents]
+    return any(spec.get("reads") or "namespaceObject" in json.dumps(spec) for spec in specs)
+
+
+def _stands_in(name: str) -> bool:
+    return name.partition(".")[0] != "request"
 
 
 def _only(imports: Iterable[CheckedImport], name: str) -> CheckedImport | None:

@@ -1,6 +1,7 @@
 """Run the rows of Kyverno tests with what was imported. Reads no kyverno-test.yaml itself."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from policyd.importers.checking import CheckedImport
@@ -13,8 +14,8 @@ from policyd.importers.proof.kyverno_tests import (
     ExpectedResult,
     TestSubject,
     TestValues,
+    cluster_objects,
     config_maps,
-    context_objects,
     expected_results,
     read_values,
     request_fields,
@@ -54,9 +55,7 @@ class _KyvernoRun:
         self._files = files
         self._resources = files.objects(test, names("resources"))
         self._values: TestValues = read_values(test, files)
-        params = (*names("paramResources"), *names("clusterResources"))
-        self._params = [each.raw for each in files.objects(test, params)]
-        self._params += context_objects(test, files)
+        self._params = cluster_objects(test, files)
         defined = definitions_among(each.raw for each in self._resources)
         self._mapper = policies.mapper.with_definitions(defined)
         self._policy = policies.named(test, names("policies"), names("exceptions"), files)
@@ -71,7 +70,7 @@ class _KyvernoRun:
         )
         imported: Imported | None = None
         try:
-            one = self._policy(result.policy)
+            one = self._policy(result.policy, {})
             if one is None:
                 raise TestUnusable(f"the sources have no policy {result.policy}")
             imported = one.imported
@@ -104,9 +103,15 @@ class _KyvernoRun:
         one: CheckedImport,
         names: Sequence[str],
     ) -> Proof:
-        assert one.policies is not None
         values = self._values.of(result, resource.name)
+        given = self._policy(result.policy, values)
         trial = self._trial(result, resource, one, values)
+        if given is not None and given is not one:
+            if given.policies is None:
+                why = "; ".join(each.message for each in given.imported.reasons)
+                raise TestUnusable(f"it cannot be imported with the values of the test: {why}")
+            one, trial = given, replace(trial, given=True)
+        assert one.policies is not None
         policies = (each.raw for each in one.imported.documents)
         mutating = [each["metadata"]["name"] for each in policies if each["spec"].get("mutations")]
         mutates = any(name in names for name in mutating)

@@ -152,6 +152,7 @@ _VALUES = frozenset(
         "namespaces", "subresources", "variables",
     }
 )  # fmt: skip
+_CLUSTER = ("paramResources", "clusterResources", "targetResources")
 _REQUEST = "request."
 _DATA = ".data."
 
@@ -224,15 +225,18 @@ def read_values(test: Document, files: TestFiles) -> TestValues:
     return TestValues(tuple(flat), user)
 
 
-def context_objects(test: Document, files: TestFiles) -> list[JSONObject]:
-    """Return the objects of the cluster that the context of a test holds. What registries would
-    answer is not among them: no policy that asks them is imported.
+def cluster_objects(test: Document, files: TestFiles) -> list[JSONObject]:
+    """Return the objects of the cluster that a test holds. What registries would answer is not
+    among them: no policy that asks them is imported.
     """
-    return [
-        one
-        for each in _of_kind(test, files, string_at(test.raw, "context"), ("Context",))
-        for one in objects(object_at(each, "spec").get("resources"), "resources")
-    ]
+    held = [*_of_kind(test, files, string_at(test.raw, "context"), ("Context",))]
+    found: list[JSONObject] = []
+    names = [name for field in _CLUSTER for name in strings_at(test.raw, field)]
+    for each in files.objects(test, names):
+        (held if each.kind == "ClusterResource" else found).append(each.raw)
+    for one in held:
+        found += objects(object_at(one, "spec").get("resources"), "resources")
+    return found
 
 
 def request_fields(values: JSONObject) -> JSONObject:

@@ -38,13 +38,14 @@ class TestRow:
 
 @dataclass(frozen=True, slots=True)
 class ProofRequest:
-    """An AdmissionReview with what its cluster holds: Namespace objects, and ConfigMaps that are
-    params.
+    """An AdmissionReview with what its cluster holds: Namespace objects, and those that are params
+    or that policies read. ``given``: values of the test stand for objects that policies read.
     """
 
     review: JSONObject
     namespaces: tuple[JSONObject, ...] = ()
     params: tuple[JSONObject, ...] = ()
+    given: bool = False
 
     @classmethod
     def within(
@@ -61,7 +62,9 @@ class ProofRequest:
         """Return the cluster. The defaults of the API server are not applied: neither do the tests'
         own tools.
         """
-        return CaseState(objects=self.params, namespaces=self.namespaces, defaults=False)
+        return CaseState(
+            objects=(*self.params, *self.namespaces), namespaces=self.namespaces, defaults=False
+        )
 
 
 @dataclass(frozen=True, slots=True)

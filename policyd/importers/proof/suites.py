@@ -31,8 +31,13 @@ def suite_of(one: CheckedImport, proofs: Sequence[Proof], files: Sequence[str]) 
         return {}
     cases: list[JSONObject] = []
     policies = SuitePolicies(one.policies, StaticAuthorizer(()))
+    read = frozenset(
+        (one["apiVersion"], one["kind"])
+        for each in one.imported.documents
+        for one in each.raw["spec"].get("reads", ())
+    )
     for group in _grouped([each for each in proofs if each.state == "agrees"]):
-        case = _case(policies, group)
+        case = _case(policies, group, read)
         while any(case["name"] == each["name"] for each in cases):
             case["name"] += " again"
         cases.append(case)
@@ -61,11 +66,15 @@ def _grouped(proofs: Sequence[Proof]) -> Iterator[list[Proof]]:
     groups: dict[str, list[Proof]] = {}
     for each in proofs:
         assert each.request is not None
+        if each.request.given:
+            continue  # which objects have such values is not known
         groups.setdefault(json.dumps(astuple(each.request), sort_keys=True), []).append(each)
     yield from groups.values()
 
 
-def _case(policies: SuitePolicies, group: Sequence[Proof]) -> JSONObject:
+def _case(
+    policies: SuitePolicies, group: Sequence[Proof], read: frozenset[tuple[str, str]]
+) -> JSONObject:
     trial = group[0].request
     assert trial is not None
     request = trial.review["request"]
@@ -77,10 +86,25 @@ def _case(policies: SuitePolicies, group: Sequence[Proof]) -> JSONObject:
         sent = {**trial.review, "request": {**request, "object": answer.object}}
         if not _same(admit(sent, ("mutate",)).object, answer.object):
             case["idempotent"] = False
-    if trial.params:
-        case["params"] = [*trial.params]
+    for name, objects in _by_use(trial, read):
+        if objects:
+            case[name] = objects
     case["expect"] = observed(answer)
     return case
+
+
+def _by_use(
+    trial: ProofRequest, read: frozenset[tuple[str, str]]
+) -> Iterator[tuple[str, list[JSONObject]]]:
+    """Yield the objects of a cluster: those that are params, and those of the kinds that are
+    ``read``.
+    """
+
+    def reads(each: JSONObject) -> bool:
+        return (each.get("apiVersion"), each.get("kind")) in read
+
+    yield "params", [each for each in trial.params if not reads(each)]
+    yield "reads", [*filter(reads, (*trial.params, *trial.namespaces))]
 
 
 def _name(group: Sequence[Proof]) -> str:

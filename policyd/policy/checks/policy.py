@@ -193,6 +193,11 @@ def check_reads(reads: tuple[PolicyRead, ...]) -> Iterator[FormProblem]:
         yield from _check_read(read, (*_PATH, index))
 
 
+def is_secret(group: str, kind: str) -> bool:
+    """Whether objects of a kind hold credentials or answers about access."""
+    return (group, kind) in _SECRET_KINDS or group in _SECRET_GROUPS
+
+
 def _check_read(read: PolicyRead, path: FieldPath) -> Iterator[FormProblem]:
     if not read.name:
         yield required((*path, "name"), "expressions use it as reads.NAME")
@@ -227,7 +232,7 @@ def _check_kind(read: PolicyRead, path: FieldPath) -> Iterator[FormProblem]:
     if read.kind:
         wrongs = names.dns_1035_label(read.kind.lower())
         yield from invalid((*path, "kind"), read.kind, wrongs)
-    if (group, read.kind) in _SECRET_KINDS or group in _SECRET_GROUPS:
+    if is_secret(group, read.kind):
         yield FormProblem(
             (*path, "kind"),
             f"Forbidden: objects of kind {read.kind} cannot be read",

@@ -15,7 +15,8 @@ _OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
 class SourceCall:
     """``name(arguments).field`` or ``name(arguments).field()``; ``name`` may be ``a.b``.
 
-    ``start`` and ``end`` are the place of all of it. ``field`` is empty if nothing follows.
+    ``start`` and ``end`` are the place of all of it, ``closing`` is where the call ends. ``field``
+    is empty if nothing follows.
     """
 
     name: str
@@ -23,6 +24,7 @@ class SourceCall:
     field: str
     start: int
     end: int
+    closing: int
 
 
 def calls_of(text: str, names: frozenset[str]) -> Iterator[SourceCall]:
@@ -38,7 +40,8 @@ def calls_of(text: str, names: frozenset[str]) -> Iterator[SourceCall]:
             continue
         field, last = _field(texts, closing)
         arguments = tuple(_arguments(text, tokens, opening, closing))
-        yield SourceCall(name, arguments, field, token.pos, _end(tokens[last]))
+        ends = (_end(tokens[last]), _end(tokens[closing]))
+        yield SourceCall(name, arguments, field, token.pos, *ends)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,10 @@ from policyd.importers.kyverno.cel.validations import (
 from policyd.importers.kyverno.shape import cel_policy
 from policyd.importers.model import Imported, ImportRemark, Refused
 from policyd.importers.policies import Converted, policy, whole
-from policyd.json_types import JSONObject
+from policyd.importers.reads import PolicyReads
+from policyd.json_types import JSONObject, strings_in
+from policyd.policy.kinds.definitions import definitions_among
+from policyd.policy.kinds.mapping import BUILT_IN
 from policyd.policy.source.loaded_documents import Document
 
 _COMMON = (
@@ -81,10 +84,14 @@ class _Conversion:
         found["podControllers"] = controllers.enabled
         self.remarks += controllers.remarks(spec, "spec")
         param = self._param()
+        definitions = definitions_among(each.raw for each in self._others)
+        within = (self._document.namespace or "default") if self._namespaced else ""
+        reads = PolicyReads(BUILT_IN.with_definitions(definitions), self._others, within=within)
         rewriting = Rewriting(
             pods=controllers.enabled or pods_only_resources(spec),
             allowed={"allowedValues": "[]", "allowedImages": "[]"},
             param=param,
+            reads=reads,
         )
         exempt, rewriting = exceptions_for(self._document, self._others, rewriting)
         self.remarks += exempt.remarks
@@ -102,7 +109,7 @@ class _Conversion:
         checks, variables = guarded(checks, found["variables"], own, more=more)
         found |= {"validations": checks, "variables": variables}
         found["exceptions"] = exempt.exceptions
-        kept = {field: value for field, value in found.items() if value}
+        kept = reads.added_to({field: value for field, value in found.items() if value})
         return [policy(self._document.name, metadata, kept)], self.remarks
 
     def _body(self, rewriting: Rewriting) -> JSONObject:
@@ -148,6 +155,9 @@ class _Conversion:
             yield {"name": "own-namespace", "expression": test}
 
     def _param(self) -> JSONObject:
-        """Return paramKind and paramRef, if all that expressions get is one object."""
+        """Return paramKind and paramRef, if all that expressions get is one object: if it is not
+        there, that is an error, and expressions that ask for null need a read.
+        """
         found = params_in(self._spec)
-        return found[0] if len(found) == 1 else {}
+        asked = any("null" in text for text in strings_in(self._spec))
+        return found[0] if len(found) == 1 and not asked else {}

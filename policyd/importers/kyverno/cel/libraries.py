@@ -13,7 +13,7 @@ from policyd.export.expressions.occurrences import Untranslatable, occurrences
 from policyd.importers.model import Refused, refusing
 from policyd.versions import NEWEST
 
-_OTHER_OBJECTS = "reads other objects of the cluster; a policy sees one request and its parameters"
+_OTHER_OBJECTS = "does more than get and list objects"
 _REGISTRY = "reads an image from its registry; policies call no other service"
 _SIGNATURES = "verifies the signatures of images"
 _NOT_IN_CEL = "is no function of the CEL of Kubernetes"

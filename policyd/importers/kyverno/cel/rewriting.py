@@ -6,7 +6,7 @@ What cannot be rewritten stays, and ``libraries`` refuses it by name.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from policyd.cel.syntax.ast import Call, Expr, Ident, Literal, Select
+from policyd.cel.syntax.ast import Call, Expr, Ident, Select
 from policyd.cel.syntax.recursion import nodes
 from policyd.errors import CelSyntaxError
 from policyd.export.expressions.occurrences import (
@@ -18,7 +18,16 @@ from policyd.export.expressions.occurrences import (
 from policyd.importers.fields import enclosed, tidy
 from policyd.importers.kyverno.cel.calls import SourceCall, calls_of, method_calls
 from policyd.importers.kyverno.cel.libraries import parsed, require_known
+from policyd.importers.kyverno.cel.reads import (
+    CACHED,
+    GETS,
+    LISTS,
+    OWN_NAMESPACE,
+    literal_of,
+    read_by,
+)
 from policyd.importers.model import Refused, refusing
+from policyd.importers.reads import PolicyReads, Unreadable
 from policyd.json_types import JSON, JSONObject, strings_in
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.plural import plural
@@ -27,8 +36,8 @@ from policyd.versions import NEWEST
 
 _SERVICE_ACCOUNT = frozenset(("parseServiceAccount", "user.parseServiceAccount"))
 _IMAGE = frozenset(("image", "parseImageReference", "ParseImageRef"))
-_PARAM = frozenset(("resource.Get",))
-_FUNCTIONS = _SERVICE_ACCOUNT | _IMAGE | _PARAM
+_READS = GETS | LISTS | CACHED
+_FUNCTIONS = _SERVICE_ACCOUNT | _IMAGE | _READS
 _NAMES = frozenset(("images", "exceptions"))
 # Kyverno pkg/cel/compiler/images.go: the images of a Pod by the kind of their container.
 _IMAGES: Mapping[str, str] = {
@@ -67,13 +76,14 @@ class Rewriting:
 
     ``pods``: the objects are Pods. ``allowed`` is CEL by the fields of the variable ``exceptions``.
     ``variables`` are the expressions of the variables, rewritten already, for expressions that
-    cannot read variables.
+    cannot read variables. ``reads`` are those of the Policy.
     """
 
     pods: bool = False
     allowed: Mapping[str, str] = field(default_factory=dict)
     param: JSONObject = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
+    reads: PolicyReads = field(default_factory=PolicyReads)
 
     def rewritten(self, text: str, path: str) -> str:
         """Return an expression for policyd; raises Refused for what it cannot say."""
@@ -83,7 +93,7 @@ class Rewriting:
             text = self._calls(text)
             text = spliced(text, self._names(text))
             text = without_idle_defaults(text)
-        except (Untranslatable, CelSyntaxError) as error:
+        except (Untranslatable, Unreadable, CelSyntaxError) as error:
             raise Refused(path, str(error)) from None
         require_known(text, path)
         return text
@@ -117,17 +127,18 @@ class Rewriting:
         """Replace calls one by one: one may be the argument of another."""
         while True:
             for call in calls_of(text, _FUNCTIONS):
-                said = self._said(call)
+                said = self._said(call, text[call.closing : call.end])
                 if said is not None:
                     text = text[: call.start] + said + text[call.end :]
                     break
             else:
                 return text
 
-    def _said(self, call: SourceCall) -> str | None:
-        if call.name in _PARAM:
-            given = f".{call.field}" if call.field else ""
-            return f"params{given}" if self.param and param_of(call) == self.param else None
+    def _said(self, call: SourceCall, rest: str) -> str | None:
+        if call.name in _READS:
+            if self.param and param_of(call) == self.param:
+                return f"params{rest}"
+            return self._read(call, rest)
         if len(call.arguments) != 1:
             return None
         argument = _operand(call.arguments[0])
@@ -139,6 +150,17 @@ class Rewriting:
             return None
         test = f"{argument}.startsWith('system:serviceaccount:')"
         return f"({test} ? {argument}.split(':')[{part}] : '')"
+
+    def _read(self, call: SourceCall, rest: str) -> str:
+        try:
+            said = read_by(call, self.reads, self.variables)
+        except Unreadable as error:
+            raise Unreadable(
+                f"{call.name}() of Kyverno has no read that replaces it: {error}"
+            ) from None
+        if call.name not in LISTS:
+            return f"{said}{rest}"
+        return said if rest == ".items" else f"{{'items': {said}}}{rest}"
 
     def _names(self, text: str) -> Iterator[TextEdit]:
         for use in occurrences(text, _NAMES, NEWEST):
@@ -186,11 +208,11 @@ def param_of(call: SourceCall) -> JSONObject | None:
     >>> param_of(call)["paramRef"]["namespace"]
     'a'
     """
-    given = [_literal(argument) for argument in call.arguments]
-    if len(given) != 4 or None in given[:2] or given[3] is None:
+    given = [literal_of(argument) for argument in call.arguments]
+    if call.name not in GETS or len(given) != 4 or None in given[:2] or given[3] is None:
         return None
     api_version, resource, namespace, name = given
-    own = call.arguments[2] in ("object.metadata.namespace", "request.namespace")
+    own = call.arguments[2] in OWN_NAMESPACE
     if namespace is None and not own:
         return None
     for (version, kind), namespaced in BUILTIN_KINDS.items():
@@ -212,19 +234,11 @@ def params_in(value: JSON) -> list[JSONObject]:
     """
     found: list[JSONObject] = []
     for text in strings_in(value):
-        for call in calls_of(text, _PARAM):
+        for call in calls_of(text, GETS):
             param = param_of(call)
             if param is not None and param not in found:
                 found.append(param)
     return found
-
-
-def _literal(argument: str) -> str | None:
-    try:
-        node = parsed(argument, "")
-    except Refused:
-        return None
-    return node.value if isinstance(node, Literal) and isinstance(node.value, str) else None
 
 
 def _operand(argument: str) -> str:

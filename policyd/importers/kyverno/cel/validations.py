@@ -14,6 +14,7 @@ from policyd.importers.fields import enclosed, items, object_at, one_line
 from policyd.importers.kyverno.cel.rewriting import Rewriting, params_in
 from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.model import ImportRemark, Refused
+from policyd.importers.reads import PolicyReads
 from policyd.json_types import JSONObject
 from policyd.versions import NEWEST
 
@@ -160,7 +161,7 @@ _FIELDS = (
 )
 
 
-def parts(rule: JSONObject, path: str) -> RuleParts:
+def parts(rule: JSONObject, path: str, reads: PolicyReads) -> RuleParts:
     """Return what the CEL of a rule at ``path`` contributes to a Policy: matchConditions of its
     ``celPreconditions``, variables, validations, auditAnnotations, paramKind and paramRef.
 
@@ -176,7 +177,7 @@ def parts(rule: JSONObject, path: str) -> RuleParts:
     params = params_in(cel)
     if len(params) == 1 and not spec:
         spec |= params[0]
-    rewriting = Rewriting(param=spec if params else {})
+    rewriting = Rewriting(param=spec if params else {}, reads=reads)
     variables, rewriting = bound_variables(cel, here, rewriting)
     message = str(validate.get("message") or "")
     checks, remarks = validations(cel, "expressions", here, rewriting, fallback=message)

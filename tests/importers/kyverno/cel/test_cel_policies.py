@@ -159,13 +159,15 @@ def test_an_object_that_is_got_becomes_a_parameter() -> None:
     assert len(messages(found, review, settings)) == 1
 
 
-def test_two_objects_that_are_got_are_refused() -> None:
+def test_two_objects_that_are_got_are_reads() -> None:
     variables = [
         {"name": name, "expression": f"resource.Get('v1', 'configmaps', 'shop', '{name}')"}
         for name in ("a", "b")
     ]
-    found = converted(convert, source(variables=variables))
-    assert reason_of(found).startswith("spec.variables[0].expression: resource.Get() of Kyverno")
+    validations = [{"expression": "variables.a.data == variables.b.data"}]
+    spec = spec_of(converted(convert, source(variables=variables, validations=validations)))
+    assert "paramRef" not in spec
+    assert [each["name"] for each in spec["reads"]] == ["configMapsByName"]
 
 
 @pytest.mark.parametrize(

@@ -76,8 +76,11 @@ def test_parts_of_images(image: str, registry: str, tag: str, digest: str, ident
 @pytest.mark.parametrize(
     ("expression", "reason"),
     [
-        ("resource.List('v1', 'pods', '').items == []", "resource.List() of Kyverno reads other"),
-        ("globalContext.Get('a', 'b') == null", "globalContext.Get() of Kyverno reads other"),
+        (
+            "resource.Post('v1', 'pods', {}) == null",
+            "resource.Post() of Kyverno does more",
+        ),
+        ("globalReference.a == null", "the variable globalReference of Kyverno does"),
         ("http.Get('https://x') == null", "http.Get() of Kyverno calls another service"),
         ("image.GetMetadata('x').config == null", "image.GetMetadata() of Kyverno reads an image"),
         ("time.now() > timestamp('2020-01-01T00:00:00Z')", "time.now() of Kyverno depends on"),

@@ -6,6 +6,7 @@ import pytest
 
 from policyd.importers.kyverno.cel.validations import parts
 from policyd.importers.model import Refused
+from policyd.importers.reads import PolicyReads
 from policyd.json_types import JSONObject
 
 CHECK = {"expression": "object.spec.replicas > 1", "message": "two replicas"}
@@ -18,7 +19,7 @@ def of(preconditions: list[JSONObject] | None = None, message: str = "", **cel: 
     rule: JSONObject = {"name": "r", "validate": validate}
     if preconditions:
         rule["celPreconditions"] = preconditions
-    return dict(parts(rule, "spec.rules[0]").spec)
+    return dict(parts(rule, "spec.rules[0]", PolicyReads()).spec)
 
 
 def test_the_fields_of_an_admission_policy_are_kept() -> None:
