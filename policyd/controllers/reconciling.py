@@ -63,7 +63,7 @@ class Aim(ABC):
         """Return the fields in which what is stored means something else than what is wanted."""
 
     def replacing(self, found: JSONObject, wanted: JSONObject) -> JSONObject:
-        """Return the object that replaces what is stored, whoever wrote it."""
+        """Return the object that replaces what is stored, no matter who wrote it."""
         return wanted
 
     def urgent(self, found: JSONObject | None) -> bool:

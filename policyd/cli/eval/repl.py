@@ -219,7 +219,7 @@ def _functions() -> dict[str, tuple[str, ...]]:
 
 
 def _chain(text: str) -> str:
-    """Return the primary expression at the end: names, calls and indexes joined by dots."""
+    """Return the primary expression at the end: names, calls and indexes with dots between them."""
     depth: list[str] = []
     position = len(text)
     while position > 0:

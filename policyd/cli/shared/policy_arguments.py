@@ -35,7 +35,7 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
     "k8s-version": ("kubernetes-version",),
     **dict.fromkeys(("k", "filter", "only", "test-case-selector"), ("run",)),
 }
-# What to know in place of options: by an option that the command has, the first one. SELF is the
+# The advice in place of options: the first one whose option the command has. SELF is the
 # command.
 _KNOWN: Mapping[str, Sequence[tuple[str, str]]] = {
     **dict.fromkeys(("A", "all-namespaces"), (("cluster", "--cluster checks all namespaces."),)),
@@ -58,7 +58,7 @@ _KNOWN: Mapping[str, Sequence[tuple[str, str]]] = {
         (
             (
                 "filename",
-                "-f takes webhook configurations; policyd webhooks render prints those of "
+                "-f takes webhook configurations; policyd webhooks render prints them for "
                 "policies.",
             ),
         ),

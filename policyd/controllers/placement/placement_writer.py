@@ -51,8 +51,8 @@ _REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 @dataclass(frozen=True)
 class DocumentAim(Aim):
-    """What one document is to be: ``document``, or not there. One that another ``registration``
-    placed, or nobody, stays as it is.
+    """The wanted state of one document: ``document``, or not there. One that another
+    ``registration`` placed, or nobody, stays as it is.
     """
 
     document: JSONObject

@@ -55,8 +55,8 @@ class RegistrationInputs:
 
 @dataclass(frozen=True)
 class ConfigurationAim(Aim):
-    """What one configuration is to be: ``target``, or nothing. With ``narrow`` it loses the rules
-    that are not needed any more. No webhook may cover the ``excluded`` namespaces.
+    """The wanted state of one configuration: ``target``, or nothing. With ``narrow`` it loses the
+    rules that are not needed any more. No webhook may cover the ``excluded`` namespaces.
     """
 
     target: JSONObject | None

@@ -8,7 +8,7 @@ from policyd.json_types import FieldPath
 from policyd.pattern.faults import Fault
 
 DIRECTIVE, DELETE = "$patch", "delete"
-# Directives of a list, in an item of their own.
+# Directives of a list, in a separate item.
 APPEND, PREPEND, REPLACE = "append", "prepend", "replace"
 DIRECTIVES = (APPEND, PREPEND, REPLACE)
 _MERGED = "remove it: maps and items are merged; to remove a key write KEY: null"

@@ -260,7 +260,7 @@ def _is_regex(value: str) -> bool:
 
 
 def _of_words(value: str) -> str:
-    """Return the pattern that is meant by one whose terms are joined by words or commas; empty if
+    """Return the pattern that is meant by one with words or commas between its terms; empty if
     it may be a text.
     """
     instead = joined(value)

@@ -74,7 +74,7 @@ _WITHIN = ("spec", "metadata")
 _INDENT = "indent it: it belongs below {}"
 # Their fields have names that are rather meant elsewhere.
 _UNLIKELY = frozenset({"authorizer", "exceptions", "excludeResourceRules"})
-# Fields whose objects are taken for the same as those of other fields.
+# Fields whose objects are taken for the same as objects of other fields.
 _SAME_HABITS = {"table": "cases", "matchResources": "matchConstraints"}
 # Too many objects have them.
 _TYPE = ("apiVersion", "kind")

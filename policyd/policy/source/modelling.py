@@ -97,7 +97,7 @@ def _without_misspelt(raw: dict[str, Any], findings: list[FormProblem]) -> list[
             meant.setdefault(path, set()).update(each.meant.difference(parent or ()))
 
     def follows(each: FormProblem) -> bool:
-        # What a row of a table lacks, its case may have.
+        # A field that a row of a table lacks may be in its case.
         around = {name for parent in _parents(each.path[:-1]) for name in meant.get(parent, ())}
         return each.message.startswith("Required value") and (
             not around.isdisjoint(map(str, each.path))

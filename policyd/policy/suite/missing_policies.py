@@ -14,8 +14,8 @@ from policyd.policy.source.tree import instead_of
 
 
 def missing_policies(suite: Document, known: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield a problem for each file or folder that is not there, with its place in the suite.
-    ``known`` are the files of policies by their names, which are taken for those of files.
+    """Yield a problem for each file or directory that is not there, with its place in the suite.
+    ``known`` are the files of policies by their names, which users may write in place of files.
     """
     folder = Path(suite.file).parent
     for index, path in enumerate(named_policies(suite) or ()):
@@ -40,7 +40,7 @@ def _exists(path: Path) -> bool:
 
 
 def nearest_file(suite: Document, name: str) -> str:
-    """Return the nearest name in the folder, or what names are relative to."""
+    """Return the nearest name in the directory, or what names are relative to."""
     folder = Path(suite.file).parent
     if suite.beside is not None:
         return did_you_mean(name, suite.beside, f"names are relative to {folder}")

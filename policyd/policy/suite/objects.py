@@ -23,8 +23,8 @@ _OBJECTS = ("object", "oldObject")
 
 
 def suite_misfits(suite: Document, schemas: Schemas) -> Iterator[Problem]:
-    """Yield what does not fit, each with its place, as advice. What an alias repeats is reported
-    where it is written.
+    """Yield what does not fit, each with its place, as advice. Values that an alias repeats are
+    reported where it is written.
     """
     seen: set[tuple[int, int, str]] = set()
     for finding in _findings(suite, schemas):
@@ -34,7 +34,7 @@ def suite_misfits(suite: Document, schemas: Schemas) -> Iterator[Problem]:
             seen.add(place)
             yield problem
     for name in dict.fromkeys(fixture_names(suite)):
-        # Who runs the case reports what cannot be read.
+        # The runner of the case reports unreadable files.
         with suppress(CaseError, OSError, ValueError, EOFError, zlib.error):
             for document in documents(suite, name):
                 found = misfits(document.raw, schemas)
