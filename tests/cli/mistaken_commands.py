@@ -87,7 +87,7 @@ COMMANDS = [
     (
         "webhooks match -p policy.yaml pod.yaml",
         "No such option '-p'. -f takes webhook configurations; policyd webhooks render prints "
-        "those of policies.",
+        "them for policies.",
     ),
     ("explain -p policy.yaml --object pod.yaml", "Files need no option: policyd explain [FILE]"),
     ("apply -p policy.yaml pod.yaml --set a=b", "helm template CHART --set a=b | policyd apply"),
