@@ -2,12 +2,12 @@
 wrong type and unknown fields are its errors; then its defaults are added. Checks no values.
 """
 
-from copy import deepcopy
 from typing import Any, NamedTuple
 
 from policyd._core.schema.decode import DecodeError
 from policyd._core.schema.decode import decode as go_decoded
 from policyd._core.schema.types import Field
+from policyd.defaulting.defaults import Defaults
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
@@ -74,22 +74,5 @@ def with_defaults(configuration: JSONObject) -> JSONObject:
 
 def defaulted(configuration: JSONObject) -> JSONObject:
     """Add the defaults to a decoded configuration."""
-    result = deepcopy(configuration)
-    for webhook in result.get("webhooks", ()):
-        webhook.setdefault("clientConfig", {})
-        webhook.setdefault("failurePolicy", "Fail")
-        webhook.setdefault("matchPolicy", "Equivalent")
-        webhook.setdefault("namespaceSelector", {})
-        webhook.setdefault("objectSelector", {})
-        webhook.setdefault("timeoutSeconds", 10)
-        if result["kind"] == MUTATING:
-            webhook.setdefault("reinvocationPolicy", "Never")
-        for rule in webhook.get("rules", ()):
-            rule.setdefault("scope", "*")
-        if not webhook["clientConfig"].get("caBundle"):
-            webhook["clientConfig"].pop("caBundle", None)
-        if webhook.get("sideEffects") is None:
-            webhook.pop("sideEffects", None)
-        if "service" in webhook["clientConfig"]:
-            webhook["clientConfig"]["service"].setdefault("port", 443)
-    return result
+    found: JSONObject = Defaults(Schemas.builtin()).applied(configuration)
+    return found

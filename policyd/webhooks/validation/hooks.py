@@ -40,7 +40,7 @@ def check_webhook(
         yield from check_rule(rule, f"{path}.rules[{index}]")
     yield from unsupported(f"{path}.failurePolicy", hook["failurePolicy"], ("Fail", "Ignore"))
     yield from unsupported(f"{path}.matchPolicy", hook["matchPolicy"], ("Equivalent", "Exact"))
-    if "sideEffects" not in hook:
+    if hook.get("sideEffects") is None:
         yield required(f"{path}.sideEffects", f"must specify one of {', '.join(NO_SIDE_EFFECTS)}")
     else:
         yield from unsupported(f"{path}.sideEffects", hook["sideEffects"], NO_SIDE_EFFECTS)
