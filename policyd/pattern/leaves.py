@@ -26,7 +26,7 @@ _SIGNS = {
     **dict.fromkeys(("and", "AND", "&&"), " & "),
     **dict.fromkeys(("or", "OR", "||", ","), " | "),
 }
-_WORDS = re.compile(r"((?<=\S)\s+(?:and|AND|&&|or|OR|\|\|)\s+(?=\S)|(?<=\S)\s*,\s*(?=\S))")
+_WORDS = re.compile(r"((?<=\S)\s++(?:and|AND|&&|or|OR|\|\|)\s++(?=\S)|(?<=\S)\s*+,\s*+(?=\S))")
 _NUMBERLIKE = r"[+-]?\d++(?:\.\d++)?[A-Za-zµ]*+(?:\d++(?:\.\d++)?[A-Za-zµ]++)*+"
 _RANGE = re.compile(rf"({_NUMBERLIKE})\s*(!?)-\s*({_NUMBERLIKE})")
 # Kyverno's variables and its references to other fields, which would be plain strings here.

@@ -12,7 +12,8 @@ _MAPS = {
 }
 # A path, then at least one sign with a name behind it, without blanks; not the method after it.
 _WRITTEN = re.compile(
-    r"(?<![\w.])(?P<path>[A-Za-z_]\w*(?:\.\??[A-Za-z_]\w*)+)(?P<rest>(?:[-/]\w+(?:\.\w+\b(?!\())*)+)"
+    r"(?<![\w.?])(?P<path>[A-Za-z_]\w*+(?:\.\??[A-Za-z_]\w*+)++)"
+    r"(?P<rest>(?:[-/]\w++(?:\.\w++(?!\())*+)++)"
 )
 _OPTIONAL = (".orValue(", ".hasValue(", ".value(", ".optMap(", ".or(")
 

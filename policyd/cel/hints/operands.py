@@ -1,12 +1,12 @@
 """Type hints: operators with operands of types that they do not take."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from policyd.cel.hints.quantities import OF_QUANTITIES, ORDERED, QUANTITY
 from policyd.cel.hints.tree import NUMBERS, converted, filled, held, shown
-from policyd.cel.syntax.ast import Call
+from policyd.cel.syntax.ast import Call, Ident
+from policyd.cel.syntax.recursion import nodes
 from policyd.cel.types.types import (
     BOOL,
     DOUBLE,
@@ -196,7 +196,7 @@ def _lists(o: OperatorUse) -> str:
 def _without(o: OperatorUse) -> str:
     """Return what remains of a list, or of the keys of a map, without other items."""
     left, right = o.texts
-    used = re.findall(r"\w+", right)
+    used = [each.name for each in nodes(o.call.args[1]) if isinstance(each, Ident)]
     name = next((each for each in "xyz" if each not in used), "each")
     many = o.types[1].kind in (Kind.LIST, Kind.MAP)
     condition = f"!({name} in {right})" if many else f"{name} != {right}"

@@ -6,7 +6,6 @@ on this.
 
 import errno
 import os
-import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -18,8 +17,7 @@ from policyd.near_names import nearest
 # Names below one source. A link to / would otherwise be walked for minutes, every few seconds.
 MAX_NAMES = 100_000
 _MOST = 5  # names that a hint lists
-_WILDCARDS = re.compile(r"[*?\[]")
-_URL = re.compile(r"(https?):/+")
+_WILDCARDS = frozenset("*?[")
 
 _Identity = tuple[int, int]
 
@@ -114,14 +112,15 @@ def instead_of(path: str, base: str | Path = "") -> str:
     """Return what to give in place of a path that does not exist; empty if nothing is near. Paths
     are relative to ``base``.
     """
-    if url := _URL.match(path):  # which a Path has shortened
-        return f"download it first: curl -fsSLO {url[1]}://{path[url.end() :]}"
+    scheme, colon, address = path.partition(":/")
+    if colon and scheme in ("http", "https"):  # a Path has shortened it
+        return f"download it first: curl -fsSLO {scheme}://{address.lstrip('/')}"
     folder, _, name = path.rstrip("/").rpartition("/")
     there = Path(base, "/" if path.startswith("/") and not folder else folder)
     names: list[str] = []
     with suppress(OSError, ValueError):
         names = sorted(each.name for each in there.iterdir() if not each.name.startswith("."))
-    if not _WILDCARDS.search(path):
+    if not _WILDCARDS.intersection(path):
         near = nearest(name, names)
         return f"did you mean {'/'.join(filter(None, (folder, near)))}?" if near else ""
     if any(fnmatchcase(each, name) for each in names):
@@ -129,7 +128,7 @@ def instead_of(path: str, base: str | Path = "") -> str:
             "wildcards are not expanded here, a shell expands them outside of quotes: give the "
             f"directory {folder or '.'}"
         )
-    if _WILDCARDS.search(folder) or there.is_dir():
+    if _WILDCARDS.intersection(folder) or there.is_dir():
         return f"no file matches; there are: {few(names, _MOST)}" if names else "no file matches"
     return f"no file matches: there is no directory {folder}"
 

@@ -139,7 +139,7 @@ HINTS = [
     ("memory-limt*", [], "did you mean memory-limits?"),
     ("q", [], OTHERWISE),
     ("memory-limits", ["request"], "did you mean requests?"),
-    ("memory-limits", [7], "named validations: requests"),
+    ("memory-limits", [7], "the only index is 0; named validations: requests"),
 ]
 
 

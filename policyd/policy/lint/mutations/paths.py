@@ -4,7 +4,6 @@ A path may be a concatenation: its constant parts are checked, and a part such a
 one step of any name. Reads no objects.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -134,7 +133,8 @@ def _written_otherwise(step: str, above: tuple[str | Expr, ...], kind: SchemaTyp
     """Return the remedy for a step as of JSONPath: ``containers[0]``, ``spec.containers``; empty
     if its first part is no field.
     """
-    parts = [each for each in re.split(r"[.\[\]]+", step.removeprefix("$")) if each]
+    plain = step.removeprefix("$").replace("[", ".").replace("]", "")
+    parts = [each for each in plain.split(".") if each]
     if len(parts) < 2 or parts[0] not in kind.fields:
         return ""
     return f"write {shown((*above, *parts))}: every step is behind a slash"

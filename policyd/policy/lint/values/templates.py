@@ -12,11 +12,11 @@ from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.values.comparisons import problem_at
 
 RULE = "literal-message"  # the same of a message
-_PATH = r"((?:object|oldObject|request|params|variables|namespaceObject|reads)\.[\w.]+)"
+_PATH = r"((?:object|oldObject|request|params|variables|namespaceObject|reads)\.[\w.]++)"
 _TEMPLATE = re.compile(
-    rf"\$\{{\s*{_PATH}\s*\}}|\$\(\s*{_PATH}\s*\)|\{{\{{\s*{_PATH}\s*\}}\}}|\{{{_PATH}\}}"
+    rf"\$\{{\s*+{_PATH}\s*+\}}|\$\(\s*+{_PATH}\s*+\)|\{{\{{\s*+{_PATH}\s*+\}}\}}|\{{{_PATH}\}}"
 )
-_VERB = re.compile(r"%(?:[sdfb]|\.\d+f)(?!\w)")
+_VERB = re.compile(r"%(?:[sdfb]|\.\d++f)(?!\w)")
 
 
 def unevaluated(run: LintRun) -> Iterator[Problem]:
