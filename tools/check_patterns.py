@@ -52,6 +52,8 @@ ALLOWED = {
     "policyd/importers/kyverno/matching/kinds.py": "a version of an API",
     "policyd/importers/kyverno/pod_security/level_policies.py": "a version of Kubernetes",
     "policyd/importers/kyverno/plain_lists.py": "a path of identifiers, without spaces",
+    "policyd/importers/kyverno/api_calls.py": "the namespace of the request, a term of a selector",
+    "policyd/importers/reads.py": "a name of a read, and the words of a kind",
     "policyd/importers/kyverno/mutate/foreach.py": "a variable, and the path of an operation",
     "policyd/importers/kyverno/mutate/operations.py": "a variable at the end of a line",
     "policyd/importers/kyverno/mutate/texts.py": "a variable, a reference, an identifier",

@@ -153,10 +153,8 @@ class PolicyReads:
         if same:
             return f"reads.{same[0]['name']}"
         plain = kind.words + suffix
-        number = sum(
-            re.fullmatch(rf"{plain}\d*", one["name"]) is not None for _, one in self._declared
-        )
-        name = f"{plain}{number + 1}" if number else plain
+        alike = [one for _, one in self._declared if one["name"].rstrip("0123456789") == plain]
+        name = f"{plain}{len(alike) + 1}" if alike else plain
         self._declared.append((kind.resource, {"name": name, **read}))
         return f"reads.{name}"
 
@@ -164,12 +162,12 @@ class PolicyReads:
         """Return the ``spec`` of a Policy with the reads that its expressions use. They show the
         stored version of the request's own object, as an API server does.
         """
-        text = json.dumps(spec)
-        names = frozenset(_requested(spec))
+        names = {*re.findall(r"\breads\.(\w++)", json.dumps(spec))}
+        requested = frozenset(_requested(spec))
         used = [
-            {**read, **({"self": True} if {resource, "*"} & names else {})}
+            {**read, **({"self": True} if {resource, "*"} & requested else {})}
             for resource, read in self._declared
-            if re.search(rf"\breads\.{read['name']}\b", text)
+            if read["name"] in names
         ]
         return {**spec, "reads": used} if used else spec
 

@@ -21,7 +21,7 @@ from policyd.importers.jmespath.cel import (
     variable,
 )
 from policyd.importers.jmespath.functions.scalars import as_string
-from policyd.importers.jmespath.interpolation import has_variables, queried, term_of
+from policyd.importers.jmespath.interpolation import has_variables, pieces, queried, term_of
 from policyd.importers.jmespath.kinds import ANY, MAP, STRING, JsonKind
 from policyd.importers.jmespath.reading import constant
 from policyd.importers.jmespath.terms import CelTerm, single
@@ -133,7 +133,14 @@ def _fetched(url: str, scope: Vocabulary, *, early: bool) -> _Fetched:
 
 def _split(text: str, separator: str) -> list[str]:
     """Split a text where the separator is not in a variable."""
-    return re.split(rf"{re.escape(separator)}(?![^{{]*\}}\}})", text)
+    parts = [""]
+    for piece in pieces(text):
+        if isinstance(piece, str):
+            first, *more = piece.split(separator)
+            parts = [*parts[:-1], parts[-1] + first, *more]
+        else:
+            parts[-1] += f"{{{{{piece[0]}}}}}"
+    return parts
 
 
 def _place(namespace: str | None, scope: Vocabulary) -> ReadPlace:
