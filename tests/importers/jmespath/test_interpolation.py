@@ -47,6 +47,8 @@ _OBJECT = {
         ),
         ("{{ {name: element.name} }}", "{'name': dyn(container.name)}"),
         ("{{ regex_match('^a{2}$', element.name) }}", "container.name.matches('^a{2}$')"),
+        ("{{ request.requestKind.kind }}", "request.requestKind.kind"),
+        ("{{ request.requestResource.resource }}", "request.requestResource.resource"),
     ],
 )
 def test_string_becomes_cel(text: str, want: str) -> None:
