@@ -142,6 +142,16 @@ def first_of(first: CelTerm, second: CelTerm) -> CelTerm:
     return _with_default(first, second)
 
 
+def or_null(term: CelTerm) -> str:
+    """Return the CEL of a value; null, and not an error, if both sides of ``||`` are missing."""
+    if not isinstance(term, Either) or not term.may_be_missing:
+        return term.text()
+    first, second = term.first, term.second
+    if isinstance(second, CelValue) and first.kind.name in ("number", "quantity"):
+        return f"{single(first).optional()}.or({second.optional()}).orValue(null)"
+    return f"{truth(first).at(RELATION)} ? dyn({first.text()}) : {second.or_value('null')}"
+
+
 def both(first: CelTerm, second: CelTerm) -> CelValue:
     """Return ``first && second``: the second value, or the first one if that is not true."""
     holds = truth(first)
