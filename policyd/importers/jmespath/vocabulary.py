@@ -70,7 +70,9 @@ class Vocabulary:
             "request.namespace": Meaning("request.namespace", STRING),
             "request.name": Meaning("request.name", STRING),
             **{f"request.{name}": Meaning(f"request.{name}", MAP, _KIND) for name in _KINDS},
-            **{f"request.{name}": Meaning(f"request.{name}", MAP, _RESOURCE) for name in _RESOURCES},
+            **{
+                f"request.{name}": Meaning(f"request.{name}", MAP, _RESOURCE) for name in _RESOURCES
+            },
             "request.subResource": Meaning("request.subResource", STRING),
             "request.dryRun": Meaning("request.dryRun"),
             "request.uid": Meaning("request.uid", STRING),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from policyd.importers.expressions.readable import readable
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.kyverno import mutate, settings
 from policyd.importers.kyverno.cel import validations as cel
@@ -138,10 +139,9 @@ class RuleConverter:
         for suffix, own in bodies.items():
             whole = without_unused(joined(*shared, own))
             name = str(rule.get("name", ""))
+            spec = readable(whole.spec, authored=kind in ("cel", "podSecurity"))
             result.append(
-                ConvertedRule(
-                    name, whole.spec, actions, names, whole.remarks, whole.comments, suffix
-                )
+                ConvertedRule(name, spec, actions, names, whole.remarks, whole.comments, suffix)
             )
         return result
 

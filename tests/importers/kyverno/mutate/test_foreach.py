@@ -68,7 +68,9 @@ def test_a_choice_of_two_missing_values_changes_nothing(anchor: str) -> None:
 
 
 def test_a_choice_of_two_missing_values_removes_the_field() -> None:
-    image = "{{ request.object.metadata.annotations.image || request.object.metadata.labels.image }}"
+    image = (
+        "{{ request.object.metadata.annotations.image || request.object.metadata.labels.image }}"
+    )
     mutate = f"{{patchStrategicMerge: {{spec: {{schedulerName: '{image}'}}}}}}"
     assert "schedulerName" not in changed(mutate, pod(schedulerName="s"))["spec"]
     named = pod(labels={"image": "x"})
