@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from policyd.cel.syntax.lexer import Token, tokenize
+from policyd.cel.syntax.lexer import Token
+from policyd.importers.expressions.brackets import arguments, closing, deeper, end_of, tokens_of
 
 _WIDTH = 90  # characters: an expression is indented in its document
 _SHORT = 25  # characters: an operand of a comparison that stays beside its operator
 _STEP = "  "
-_OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
 # Operators, loosest first; a line begins with one.
 _CHOICE = ("?", ":")
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "in")
@@ -31,28 +31,28 @@ def _broken(text: str, room: int) -> str:
     """Return a part of an expression in lines of at most ``room`` characters, if possible."""
     if len(text) <= room:
         return text
-    tokens = [each for each in tokenize(text)[0] if each.pos < len(text)]
-    start, end = _longest(tokens)
+    tokens = tokens_of(text)
+    longest = _longest(tokens)
     for operators in _OPERATORS:
         found = _operators(tokens, operators)
         short = operators == _COMPARISONS and found and _is_short(text, found[0])
-        if found and not (short and end - start > _SHORT):
+        if found and not (short and _length(longest) > _SHORT):
             return _at_operators(text, found, room)
-    return _in_brackets(text, tokens, room)
+    return _in_brackets(text, longest, room)
 
 
 def _operators(tokens: Sequence[Token], wanted: tuple[str, ...]) -> list[Token]:
     """Return these operators outside of brackets; ``.?`` is another one."""
     found, depth = [], 0
     for before, token in pairwise(tokens):
-        depth += (before.text in _OPENING) - (token.text in _CLOSING)
+        depth += max(deeper(before), 0) + min(deeper(token), 0)
         if depth == 0 and token.text in wanted and before.text != ".":
             found.append(token)
     return found
 
 
 def _is_short(text: str, operator: Token) -> bool:
-    right = text[operator.pos + len(operator.text) :]
+    right = text[end_of(operator) :]
     return min(len(text[: operator.pos].strip()), len(right.strip())) < _SHORT
 
 
@@ -68,46 +68,48 @@ def _at_operators(text: str, operators: Sequence[Token], room: int) -> str:
     return _filled(lines, room) if operators[0].text in _SUM else "\n".join(lines)
 
 
-def _in_brackets(text: str, tokens: Sequence[Token], room: int) -> str:
-    """Break inside of the longest brackets, and before them; names of variables stay before."""
-    start, end = _longest(tokens)
-    inside = text[start + 1 : end]
-    if not inside.strip():
+def _in_brackets(text: str, longest: Sequence[Token], room: int) -> str:
+    """Break inside of the longest brackets, and around them; names of variables stay before."""
+    given = arguments(text, longest) if longest else []
+    if not given:
         return text
-    arguments = _arguments(inside)
-    head = text[: start + 1]
-    while len(arguments) > 1 and arguments[0].isidentifier():
-        head += f"{arguments.pop(0)}, "
-    below = [_broken(each, room - len(_STEP)) for each in arguments]
+    start, end = end_of(longest[0]), longest[-1].pos
+    head = text[:start]
+    if len(head) > room:
+        head = _in_brackets(head[:-1], _longest(tokens_of(head[:-1])), room) + head[-1]
+    while len(given) > 1 and given[0].isidentifier():
+        head += f"{given.pop(0)}, "
+    below = [_argument(each, longest[0].text, room - len(_STEP)) for each in given]
     commas = [*(f"{each}," for each in below[:-1]), below[-1]]
     body = _indented(_filled(commas, room - len(_STEP)), _STEP)
-    if len(head) > room:
-        before = [each for each in tokens if each.pos < start]
-        head = _in_brackets(text[:start], before, room) + head[start:]
     tail = text[end] + _broken(text[end + 1 :], room - 1)
     return f"{head.rstrip()}\n{_STEP}{body}\n{tail}"
 
 
-def _longest(tokens: Iterable[Token]) -> tuple[int, int]:
-    found, opened = (0, 0), []
-    for token in tokens:
-        if token.text in _OPENING:
-            opened.append(token.pos)
-        elif token.text in _CLOSING:
-            start = opened.pop()
-            if not opened and token.pos - start > found[1] - found[0]:
-                found = (start, token.pos)
+def _argument(text: str, bracket: str, room: int) -> str:
+    """Return an argument in lines; the key of an entry of a map stays with its value."""
+    colons = _operators(tokens_of(text), (":",)) if bracket == "{" else []
+    if not colons:
+        return _broken(text, room)
+    key, value = text[: end_of(colons[0])], text[end_of(colons[0]) :]
+    return f"{key} {_broken(value.strip(), room - len(key) - 1)}"
+
+
+def _longest(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Return the tokens from the bracket with the longest content to its end; none without one."""
+    found: Sequence[Token] = ()
+    index = 0
+    while index < len(tokens):
+        end = closing(tokens, index) if deeper(tokens[index]) > 0 else index
+        end = index if end is None else end
+        if end > index:
+            found = max(found, tokens[index : end + 1], key=_length)
+        index = end + 1
     return found
 
 
-def _arguments(text: str) -> list[str]:
-    found, depth, start = [], 0, 0
-    for token in tokenize(text)[0]:
-        depth += (token.text in _OPENING) - (token.text in _CLOSING)
-        if token.text == "," and depth == 0:
-            found.append(text[start : token.pos].strip())
-            start = token.pos + 1
-    return [*found, text[start:].strip()]
+def _length(tokens: Sequence[Token]) -> int:
+    return end_of(tokens[-1]) - tokens[0].pos if tokens else 0
 
 
 def _filled(pieces: Iterable[str], room: int) -> str:

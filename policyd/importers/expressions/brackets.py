@@ -1,0 +1,56 @@
+"""The brackets in the source of an expression."""
+
+from collections.abc import Iterator, Sequence
+
+from policyd.cel.syntax.lexer import Token, tokenize
+
+_OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
+
+
+def tokens_of(text: str) -> list[Token]:
+    """Return the tokens of an expression."""
+    return [each for each in tokenize(text)[0] if each.pos < len(text)]
+
+
+def end_of(token: Token) -> int:
+    """Return the offset after a token."""
+    return token.pos + len(token.text)
+
+
+def deeper(token: Token) -> int:
+    """Return by how many brackets what follows a token is deeper: 1, 0 or -1."""
+    return (token.text in _OPENING) - (token.text in _CLOSING)
+
+
+def balanced(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of all sequences of tokens that close what they open."""
+    tokens = tokens_of(text)
+    for index, first in enumerate(tokens):
+        depth = 0
+        for last in tokens[index:]:
+            depth += deeper(last)
+            if depth < 0:
+                break
+            if depth == 0:
+                yield first.pos, end_of(last)
+
+
+def closing(tokens: Sequence[Token], opening: int) -> int | None:
+    """Return the index of the bracket that closes the one at an index."""
+    depth = 0
+    for index in range(opening, len(tokens)):
+        depth += deeper(tokens[index])
+        if depth == 0:
+            return index
+    return None
+
+
+def arguments(text: str, tokens: Sequence[Token]) -> list[str]:
+    """Return what commas divide of the tokens between two brackets of a text."""
+    found, depth, start = [], 0, end_of(tokens[0])
+    for token in tokens[1:]:
+        if (depth == 0 and token.text == ",") or token is tokens[-1]:
+            found.append(text[start : token.pos].strip())
+            start = end_of(token)
+        depth += deeper(token)
+    return [each for each in found if each]
