@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from policyd.importers import policies
 from policyd.importers.kyverno import settings, shape
+from policyd.importers.kyverno.matching.filters import selecting
 from policyd.importers.kyverno.rule_converter import ConvertedRule, RuleConverter, kind_of
 from policyd.importers.kyverno.settings import NamespacedAction
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
@@ -183,6 +184,8 @@ def _document(
     if action.condition:
         where = {"name": "action-by-namespace", "expression": action.condition}
         spec["matchConditions"] = [*spec.get("matchConditions", ()), where]
+    if action.labels:
+        spec["matchConstraints"] = selecting(spec["matchConstraints"], action.labels)
     if spec.get("validations"):
         spec["validationActions"] = list(action.actions)
     full = "-".join(each for each in (name, rule.suffix, action.suffix) if each)
