@@ -67,8 +67,6 @@ def settings(spec: JSONObject) -> tuple[JSONObject, list[ImportRemark]]:
         remarks.append(ImportRemark("spec.background", SCANNED, scans=True))
     if spec.get("admission") is False:
         raise Refused("spec.admission", "the policy is for background scans only")
-    if spec.get("applyRules") == "One" and len(spec.get("rules") or ()) > 1:
-        raise Refused("spec.applyRules", "only the first rule that matches applies")
     webhook = spec.get("webhookConfiguration") or {}
     result: JSONObject = {}
     if webhook.get("matchConditions"):

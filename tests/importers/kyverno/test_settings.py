@@ -229,10 +229,5 @@ def test_what_is_not_understood_is_refused(spec: dict[str, JSON], place: str) ->
     assert reason(cluster_policy(DENY, **spec)).startswith(f"{place}:")
 
 
-def test_only_the_first_matching_rule() -> None:
-    assert reason(cluster_policy(DENY, DENY, applyRules="One")).startswith("spec.applyRules:")
-    assert spec_of(cluster_policy(DENY, applyRules="One"))
-
-
 def test_a_policy_without_rules() -> None:
     assert "no rules" in reason(cluster_policy())
