@@ -221,7 +221,8 @@ def _equals(left: CelTerm, right: Constant) -> Cel:
     if left.kind == BOOL and isinstance(right.constant, bool) and not left.may_be_missing:
         return left.cel() if right.constant else negated(left.cel())
     if not left.may_be_missing:
-        return relation(left.text(MEMBER), "==", right.text())
+        one = left.text(MEMBER)
+        return relation(f"dyn({one})" if one.startswith("double(") else one, "==", right.text())
     neutral = {"string": "''", "number": "0", "bool": "false"}.get(right.kind.name)
     if neutral is None or neutral == right.text():
         return relation(_optional(left), "==", f"optional.of({right.text()})")
