@@ -4,7 +4,6 @@ A variable is evaluated where it is first read, with the result or the error tha
 itself would have there. What depends on the variable of a macro cannot be shared.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 
 from policyd.cel.syntax.ast import Call, Comprehension, Expr, Ident, Literal, Select, StructExpr
@@ -24,8 +23,7 @@ _LONG_PATTERN = 24
 _FIELDS = ("expression", "messageExpression", "valueExpression")
 _PATCHES = ("jsonPatch", "applyConfiguration")
 _ROOTS = {"object", "oldObject", "request", "params", "namespaceObject", "authorizer", "variables"}
-_MATCHES = re.compile(r"\.(?:matches|find|findAll)\(\Z")
-_GROUP = re.compile(r"(?<!\w)\(\Z")  # a parenthesis that calls no function
+_MATCHES = (".matches(", ".find(", ".findAll(")
 # The map of an expression, its field in it, and what is there from one place to another.
 _Place = tuple[JSONObject, str, int, int]
 
@@ -56,7 +54,7 @@ def _most_repeated(spec: JSONObject) -> tuple[str, Sequence[_Place]] | None:
     for holder, field in expressions_of(spec):
         text = holder[field]
         for start, end in balanced(text):
-            is_pattern = end - start >= _LONG_PATTERN and _MATCHES.search(text[:start])
+            is_pattern = end - start >= _LONG_PATTERN and text[:start].endswith(_MATCHES)
             if end - start >= _LONG or is_pattern:
                 found.setdefault(text[start:end], []).append((holder, field, start, end))
     by_gain = sorted(found, key=lambda text: (len(found[text]) - 1) * len(text), reverse=True)
@@ -74,7 +72,7 @@ def _is_value(text: str, places: Sequence[_Place]) -> bool:
     if root is None or grouped or path_of(root) is not None:
         return False
     if isinstance(root, Literal):
-        return all(_MATCHES.search(holder[field][:start]) for holder, field, start, _ in places)
+        return all(holder[field][:start].endswith(_MATCHES) for holder, field, start, _ in places)
     whole = [*nodes(root)]
     bound = {
         name
@@ -113,7 +111,8 @@ def _share(spec: JSONObject, expression: str, places: Sequence[_Place]) -> None:
     for holder, field, start, end in reversed(places):
         if holder is not whole:
             before, after = holder[field][:start], holder[field][end:]
-            if after.startswith(")") and _GROUP.search(before):
+            called = before[-2:-1].isalnum() or before[-2:-1] == "_"
+            if before.endswith("(") and after.startswith(")") and not called:
                 before, after = before[:-1], after[1:]
             holder[field] = f"{before}variables.{whole['name']}{after}"
 

@@ -22,14 +22,14 @@ _ALWAYS_DECIDING = ("deny", "cel", "podSecurity")
 _PATTERNS = ("pattern", "anyPattern")
 _SKIPPING = {Mark.CONDITION, Mark.GLOBAL}
 
-Converted = tuple[JSONObject, Sequence[ConvertedRule]]
+RuleWithPolicies = tuple[JSONObject, Sequence[ConvertedRule]]
 
 
-def exclusive(rules: Iterable[Converted]) -> Iterator[Sequence[ConvertedRule]]:
+def exclusive(rules: Iterable[RuleWithPolicies]) -> Iterator[Sequence[ConvertedRule]]:
     """Yield what each rule becomes if only the first one that applies counts; nothing if it never
     does. Raises Refused where a request does not show whether a rule applies.
     """
-    before: list[Converted] = []
+    before: list[RuleWithPolicies] = []
     for raw, made in rules:
         own = [each for each in before if ("mutate" in each[0]) is ("mutate" in raw)]
         found = made

@@ -11,10 +11,9 @@ from policyd.importers.jmespath.terms import CelTerm
 from policyd.importers.jmespath.values import CelValue, Constant, Joined
 from policyd.importers.jmespath.vocabulary import NotTranslatable
 
-# What matches depends on what is around it, or on flags.
-_AROUND = re.compile(r"\\[bBAzQ]|\(\?[^:]|(?<!\\)[\^$]")
-_CLASS = re.compile(r"(?<!\\)\[\^?\]?(?:\\.|[^\]\\])*\]")
-_PREFIX = re.compile(r"\^(?P<begin>.*?)(?P<rest>\(\.\*\)\$?)?\Z")
+# What matches depends on what is around it.
+_AROUND = ("^", "$", r"\b", r"\B", r"\A", r"\z", r"\Q")
+_REST = "(.*)"
 _GROUP = re.compile(r"\$\{?(\w+)\}?")
 
 
@@ -37,32 +36,48 @@ def _replace(*, literal: bool) -> Function:
 
 def _replaced(pattern: str, text: str, pieces: list[str]) -> Cel | None:
     """Return CEL of a text with a replacement: ``pieces`` are texts and, between them, groups."""
-    prefix = _PREFIX.match(pattern)
-    body = prefix["begin"] if prefix else pattern
-    plain = _CLASS.sub("x", body)
-    if _AROUND.search(plain) or _has_choice(plain):
+    ended = pattern.endswith(f"{_REST}$")
+    body = pattern.removesuffix("$") if ended else pattern
+    rests = body.endswith(_REST)
+    body = body.removesuffix(_REST)
+    groups = _groups(body.removeprefix("^"))
+    if groups is None:
         return None
-    if prefix is None:
-        once = plain.endswith(".*") and pieces == [""]
+    if not pattern.startswith("^"):
+        once = pattern.endswith(".*") and pieces == [""]
         return Cel(f"{text}.replace({text}.find({quoted(pattern)}), '', 1)") if once else None
-    rest = Cel(f"{text}.substring(size({text}.find({quoted(f'^{body}')})))")
-    last = str(1 + len(re.findall(r"(?<!\\)\((?!\?)", plain)))
-    if prefix["rest"] is None:
-        pieces = [*pieces, last, ""] if len(pieces) == 1 else []
-    if len(pieces) != 3 or pieces[1] != last or (pieces[2] and not pattern.endswith("$")):
+    if not rests and len(pieces) == 1:
+        pieces = [*pieces, str(groups + 1), ""]
+    if len(pieces) != 3 or pieces[1] != str(groups + 1) or (pieces[2] and not ended):
         return None
+    rest = Cel(f"{text}.substring(size({text}.find({quoted(body)})))")
     new = Joined.of((pieces[0], rest, pieces[2])).text()
     return Cel(f"{text}.matches({quoted(pattern)}) ? {new} : {text}", TERNARY)
 
 
-def _has_choice(pattern: str) -> bool:
-    """Whether a pattern has alternatives outside of groups."""
-    depth = 0
-    for each in re.findall(r"\\.|[()|]", pattern):
-        depth += (each == "(") - (each == ")")
-        if each == "|" and depth == 0:
-            return True
-    return False
+def _groups(pattern: str) -> int | None:
+    """Return the number of groups of a pattern; None if it has flags, alternatives outside of
+    groups, or what depends on its surroundings.
+    """
+    depth = groups = at = 0
+    in_class = False
+    while at < len(pattern):
+        each = pattern[at : at + 2] if pattern[at] == "\\" else pattern[at]
+        at += len(each)
+        if in_class:
+            in_class = each != "]"
+        elif each == "[":
+            in_class = True
+            at += pattern[at : at + 1] == "^"
+            at += pattern[at : at + 1] == "]"
+        elif each in _AROUND or (each == "|" and depth == 0):
+            return None
+        elif each == "(":
+            if pattern[at : at + 1] == "?" and pattern[at + 1 : at + 2] != ":":
+                return None
+            groups += pattern[at : at + 1] != "?"
+        depth += 0 if in_class else (each == "(") - (each == ")")
+    return groups
 
 
 REPLACING: dict[str, tuple[int | None, Function]] = {
