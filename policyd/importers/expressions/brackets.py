@@ -35,14 +35,20 @@ def balanced(text: str) -> Iterator[tuple[int, int]]:
                 yield first.pos, end_of(last)
 
 
+def groups(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+    """Yield the tokens from each bracket that is in no other to the one that closes it."""
+    depth = start = 0
+    for index, token in enumerate(tokens):
+        if deeper(token) > 0 and depth == 0:
+            start = index
+        depth += deeper(token)
+        if deeper(token) < 0 and depth == 0:
+            yield tokens[start : index + 1]
+
+
 def closing(tokens: Sequence[Token], opening: int) -> int | None:
     """Return the index of the bracket that closes the one at an index."""
-    depth = 0
-    for index in range(opening, len(tokens)):
-        depth += deeper(tokens[index])
-        if depth == 0:
-            return index
-    return None
+    return next((opening + len(each) - 1 for each in groups(tokens[opening:])), None)
 
 
 def arguments(text: str, tokens: Sequence[Token]) -> list[str]:

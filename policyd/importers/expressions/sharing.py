@@ -54,8 +54,8 @@ def _most_repeated(spec: JSONObject) -> tuple[str, Sequence[_Place]] | None:
     for holder, field in expressions_of(spec):
         text = holder[field]
         for start, end in balanced(text):
-            is_pattern = end - start >= _LONG_PATTERN and text[:start].endswith(_MATCHES)
-            if end - start >= _LONG or is_pattern:
+            least = _LONG_PATTERN if text[:start].endswith(_MATCHES) else _LONG
+            if end - start >= least:
                 found.setdefault(text[start:end], []).append((holder, field, start, end))
     by_gain = sorted(found, key=lambda text: (len(found[text]) - 1) * len(text), reverse=True)
     for text in by_gain:

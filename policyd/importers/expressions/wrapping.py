@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from policyd.cel.syntax.lexer import Token
-from policyd.importers.expressions.brackets import arguments, closing, deeper, end_of, tokens_of
+from policyd.importers.expressions.brackets import arguments, deeper, end_of, groups, tokens_of
 
 _WIDTH = 90  # characters: an expression is indented in its document
 _SHORT = 25  # characters: an operand of a comparison that stays beside its operator
@@ -32,7 +32,7 @@ def _broken(text: str, room: int) -> str:
     if len(text) <= room:
         return text
     tokens = tokens_of(text)
-    longest = _longest(tokens)
+    longest = max(groups(tokens), key=_length, default=[])
     for operators in _OPERATORS:
         found = _operators(tokens, operators)
         short = operators == _COMPARISONS and found and _is_short(text, found[0])
@@ -76,7 +76,7 @@ def _in_brackets(text: str, longest: Sequence[Token], room: int) -> str:
     start, end = end_of(longest[0]), longest[-1].pos
     head = text[:start]
     if len(head) > room:
-        head = _in_brackets(head[:-1], _longest(tokens_of(head[:-1])), room) + head[-1]
+        head = _broken(head[:-1], room) + head[-1]
     while len(given) > 1 and given[0].isidentifier():
         head += f"{given.pop(0)}, "
     below = [_argument(each, longest[0].text, room - len(_STEP)) for each in given]
@@ -95,19 +95,6 @@ def _argument(text: str, bracket: str, room: int) -> str:
     return f"{key} {_broken(value.strip(), room - len(key) - 1)}"
 
 
-def _longest(tokens: Sequence[Token]) -> Sequence[Token]:
-    """Return the tokens from the bracket with the longest content to its end; none without one."""
-    found: Sequence[Token] = ()
-    index = 0
-    while index < len(tokens):
-        end = closing(tokens, index) if deeper(tokens[index]) > 0 else index
-        end = index if end is None else end
-        if end > index:
-            found = max(found, tokens[index : end + 1], key=_length)
-        index = end + 1
-    return found
-
-
 def _length(tokens: Sequence[Token]) -> int:
     return end_of(tokens[-1]) - tokens[0].pos if tokens else 0
 
@@ -116,8 +103,7 @@ def _filled(pieces: Iterable[str], room: int) -> str:
     """Return pieces in lines, as many in one as there is room for."""
     lines: list[str] = []
     for each in pieces:
-        fits = lines and "\n" not in f"{lines[-1]}{each}" and len(lines[-1] + each) < room
-        if fits:
+        if lines and "\n" not in f"{lines[-1]}{each}" and len(lines[-1] + each) < room:
             lines[-1] += f" {each}"
         else:
             lines.append(each)
