@@ -5,6 +5,9 @@ from collections.abc import Iterator, Sequence
 from policyd.cel.syntax.lexer import Token, tokenize
 
 _OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
+_SIGNS = frozenset(
+    (".", ",", "?", ":", "&&", "||", "+", "/", "==", "!=", "<", "<=", ">", ">=", "in")
+)
 
 
 def tokens_of(text: str) -> list[Token]:
@@ -22,16 +25,20 @@ def deeper(token: Token) -> int:
     return (token.text in _OPENING) - (token.text in _CLOSING)
 
 
-def balanced(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the places of all sequences of tokens that close what they open."""
+def balanced(text: str, longest: int) -> Iterator[tuple[int, int]]:
+    """Yield the places of sequences of tokens that may be expressions, up to a length: they close
+    what they open, and neither begin nor end with a sign.
+    """
     tokens = tokens_of(text)
     for index, first in enumerate(tokens):
+        if first.text in _SIGNS or (index and tokens[index - 1].text == "."):
+            continue
         depth = 0
         for last in tokens[index:]:
             depth += deeper(last)
-            if depth < 0:
+            if depth < 0 or end_of(last) - first.pos > longest:
                 break
-            if depth == 0:
+            if depth == 0 and last.text not in _SIGNS:
                 yield first.pos, end_of(last)
 
 

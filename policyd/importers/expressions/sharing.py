@@ -20,6 +20,7 @@ from policyd.versions import NEWEST
 
 _LONG = 40  # characters: shorter than that, the name of a variable is no gain
 _LONG_PATTERN = 24
+_LONGEST = 400  # so that the work grows with the length of an expression, not with its square
 _FIELDS = ("expression", "messageExpression", "valueExpression")
 _PATCHES = ("jsonPatch", "applyConfiguration")
 _ROOTS = {"object", "oldObject", "request", "params", "namespaceObject", "authorizer", "variables"}
@@ -53,14 +54,14 @@ def _most_repeated(spec: JSONObject) -> tuple[str, Sequence[_Place]] | None:
     found: dict[str, list[_Place]] = {}
     for holder, field in expressions_of(spec):
         text = holder[field]
-        for start, end in balanced(text):
-            least = _LONG_PATTERN if text[:start].endswith(_MATCHES) else _LONG
+        for start, end in balanced(text, _LONGEST):
+            least = _LONG_PATTERN if text.endswith(_MATCHES, 0, start) else _LONG
             if end - start >= least:
                 found.setdefault(text[start:end], []).append((holder, field, start, end))
-    by_gain = sorted(found, key=lambda text: (len(found[text]) - 1) * len(text), reverse=True)
-    for text in by_gain:
+    repeated = [text for text, places in found.items() if len(places) > 1]
+    for text in sorted(repeated, key=lambda each: -(len(found[each]) - 1) * len(each)):
         places = found[text]
-        if len(places) > 1 and _is_value(text, places) and all(map(_is_part, places)):
+        if _is_value(text, places) and all(map(_is_part, places)):
             return text, places
     return None
 
