@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from policyd.export.expressions.rewriting import free_name
-from policyd.importers.fields import enclosed
+from policyd.importers.fields import conjunction, enclosed
 from policyd.importers.jmespath.globs import among
 from policyd.importers.kyverno.mutate.merge import marks_in
 from policyd.importers.kyverno.rule_converter import ConvertedRule, kind_of
@@ -57,10 +57,9 @@ def _without(
             held = [among("request.operation", *operations).text, *held]
         if not held:
             return
-        both = " && ".join(map(enclosed, held)) if len(held) > 1 else held[0]
         own = spec.get("matchConditions", ())
         name = free_name("first-that-applies", (one["name"] for one in own))
-        conditions = [*own, {"name": name, "expression": f"!{enclosed(both)}"}]
+        conditions = [*own, {"name": name, "expression": f"!{enclosed(conjunction(held))}"}]
         spec = {**spec, "matchConditions": conditions}
     yield replace(rule, spec=spec)
 

@@ -105,6 +105,9 @@ def actions(
         _actions(each.get("action") or default, warns, f"{at}[{index}]")
         for index, each in enumerate(overrides)
     ]
+    if validate.get("failureAction") and not validate.get("failureActionOverrides"):
+        # Those of the policy only make the action of a rule weaker.
+        done = [usual if "Deny" in each else each for each in done]
     result: list[NamespacedAction] = []
     for labels, held in _regions(overrides, at, namespace):
         decided: list[tuple[tuple[str, ...], tuple[str, ...]]] = []

@@ -133,6 +133,24 @@ def test_an_override_of_all_namespaces_ends_the_list() -> None:
     assert len(imported(policy).documents) == 2
 
 
+@pytest.mark.parametrize(
+    ("own", "override", "allowed"),
+    [
+        ("Audit", "Enforce", True),
+        ("Enforce", "Audit", True),
+        ("Enforce", "Enforce", False),
+    ],
+)
+def test_overrides_of_a_policy_make_the_action_of_a_rule_weaker(
+    own: str, override: str, allowed: bool
+) -> None:
+    rule = rule_of({"message": "no", "deny": {}, "failureAction": own})
+    overrides = [{"action": override, "namespaces": ["a"]}]
+    policy = cluster_policy(rule, validationFailureActionOverrides=overrides)
+    assert decided(policy, "a") is allowed
+    assert decided(policy, "b") is (own == "Audit")
+
+
 def test_overrides_by_labels_join_the_selector_of_the_rule() -> None:
     match = {"any": [resources(namespaceSelector={"matchLabels": {"team": "a"}})]}
     override = {"action": "Audit", "namespaceSelector": PROD}
