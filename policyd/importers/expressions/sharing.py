@@ -23,7 +23,8 @@ _LONG_PATTERN = 24
 _LONGEST = 400  # so that the work grows with the length of an expression, not with its square
 _FIELDS = ("expression", "messageExpression", "valueExpression")
 _PATCHES = ("jsonPatch", "applyConfiguration")
-_ROOTS = {"object", "oldObject", "request", "params", "namespaceObject", "authorizer", "variables"}
+_OBJECTS = {"object", "oldObject", "namespaceObject", "params", "reads"}
+_ROOTS = {*_OBJECTS, "request", "authorizer", "variables"}
 _MATCHES = (".matches(", ".find(", ".findAll(")
 # The map of an expression, its field in it, and what is there from one place to another.
 _Place = tuple[JSONObject, str, int, int]

@@ -61,6 +61,12 @@ def test_names_are_free_and_tell_the_field() -> None:
     assert [each["name"] for each in found["variables"]] == ["labels", "labels2"]
 
 
+def test_reads_are_shared() -> None:
+    read = "reads.services.filter(s, s.?spec.?type.orValue('') == 'NodePort')"
+    found = validations(f"size({read}) < 9", f"{read}.all(s, has(s.a))")
+    assert texts(found, "variables") == [read]
+
+
 def test_a_pattern_of_items_is_shared() -> None:
     each = f"object.spec.NAMES.all(c, c.image.matches({PATTERN}))"
     found = validations(each.replace("NAMES", "containers"), each.replace("NAMES", "volumes"))
