@@ -28,6 +28,7 @@ def replaced(pattern: str, text: str, new: str, function: str = "regex_replace_a
         ("^(a|b)?", "c", "x", "xc"),
         (f"{_REGISTRY}(.*)$", "nginx:1", "r.io/$2", "r.io/nginx:1"),
         (f"{_REGISTRY}(.*)$", "quay.io/a/b", "r.io/${2}!", "r.io/a/b!"),
+        ("^x(.*)$", "xa", "{$1}", "{a}"),
         ("^x(.*)", "xa\nb", "y$1", "ya\nb"),
         ("^x(.*)$", "xa\nb", "y$1", "xa\nb"),
         ("h.*", "2400h0m", "", "2400"),
@@ -56,6 +57,8 @@ def test_a_literal_has_no_groups() -> None:
         ("^(a)(.*)$", "$1"),
         ("^(a)(.*)$", "$2$2"),
         ("^a(.*)", "$1!"),
+        ("^a(.*)$", "$$1"),
+        ("^a(.*)$", "$1x"),
         ("h.*", "x"),
     ],
 )

@@ -14,7 +14,7 @@ from policyd.importers.jmespath.vocabulary import NotTranslatable
 # What matches depends on what is around it.
 _AROUND = ("^", "$", r"\b", r"\B", r"\A", r"\z", r"\Q")
 _REST = "(.*)"
-_GROUP = re.compile(r"\$\{?(\w+)\}?")
+_GROUP = re.compile(r"\$(\w+|\{\w+\}|\$)")
 
 
 def _replace(*, literal: bool) -> Function:
@@ -48,7 +48,7 @@ def _replaced(pattern: str, text: str, pieces: list[str]) -> Cel | None:
         return Cel(f"{text}.replace({text}.find({quoted(pattern)}), '', 1)") if once else None
     if not rests and len(pieces) == 1:
         pieces = [*pieces, str(groups + 1), ""]
-    if len(pieces) != 3 or pieces[1] != str(groups + 1) or (pieces[2] and not ended):
+    if len(pieces) != 3 or pieces[1].strip("{}") != str(groups + 1) or (pieces[2] and not ended):
         return None
     rest = Cel(f"{text}.substring(size({text}.find({quoted(body)})))")
     new = Joined.of((pieces[0], rest, pieces[2])).text()
