@@ -41,6 +41,8 @@ ALLOWED = {
     "policyd/export/mutating/overlays/values.py": "an expression of names only",
     "policyd/export/patterns/amounts.py": "a whole number of a policy",
     "policyd/importers/jmespath/functions/scalars.py": "one comparison of versions",
+    "policyd/importers/jmespath/functions/replacing.py": "a group in a replacement",
+    "policyd/importers/kyverno/cel/rewriting.py": "a quoted name after a comparison",
     "policyd/importers/jmespath/globs.py": "one character of a wildcard",
     "policyd/importers/jmespath/cel.py": "an identifier",
     "policyd/importers/gatekeeper/locations.py": "one step of a location",

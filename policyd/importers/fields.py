@@ -1,6 +1,6 @@
 """Read fields of source documents whose form nobody has checked yet. Knows no kind."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from policyd.importers.model import Refused
@@ -101,6 +101,11 @@ def tidy(expression: str) -> str:
 def enclosed(expression: str) -> str:
     """Return an expression in parentheses, which a comment at its end must not hide."""
     return f"({expression}\n)" if "//" in expression else f"({expression})"
+
+
+def conjunction(expressions: Sequence[str]) -> str:
+    """Return CEL that is true if all of these are; without any, an empty string."""
+    return " && ".join(map(enclosed, expressions)) if len(expressions) > 1 else "".join(expressions)
 
 
 def one_line(message: str) -> str:

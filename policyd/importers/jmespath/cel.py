@@ -21,13 +21,15 @@ _OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"
 @dataclass(frozen=True, slots=True)
 class Cel:
     """An expression and its level. ``opposite`` is its negation where that is more than a ``!``,
-    ``parts`` are the operands of ``&&`` or ``||``.
+    ``parts`` are the operands of ``&&`` or ``||``. ``any_of`` is a head such as ``xs.exists(x,``
+    and what it asks of an item.
     """
 
     text: str
     level: int = MEMBER
     opposite: "Cel | None" = field(default=None, compare=False)
     parts: tuple["Cel", ...] = field(default=(), compare=False)
+    any_of: "tuple[str, Cel] | None" = field(default=None, compare=False)
 
     def at(self, level: int) -> str:
         """Return the text for a place of this level."""
@@ -69,15 +71,51 @@ def some(*parts: Cel) -> Cel:
     return _joined(parts, TRUE, FALSE, " || ", OR)
 
 
+def exists(head: str, holds: Cel) -> Cel:
+    """Return CEL that is true if a condition holds for an item; ``head`` is ``xs.exists(x,``.
+
+    >>> some(exists("xs.exists(x,", Cel("x.a")), exists("xs.exists(x,", Cel("x.b"))).text
+    'xs.exists(x, x.a || x.b)'
+    """
+    return Cel(f"{head} {holds.text})", any_of=(head, holds))
+
+
 def _joined(parts: Iterable[Cel], end: Cel, empty: Cel, joint: str, level: int) -> Cel:
     flat = (each.parts if each.parts and each.level == level else (each,) for each in parts)
     found = [one for one in dict.fromkeys(chain.from_iterable(flat)) if one != empty]
     if end in found:
         return end
+    found = _asked_once(found, negative=level == AND)
     if len(found) < 2:
         return found[0] if found else empty
     text = joint.join(each.at(RELATION) for each in found)
     return Cel(text, level, parts=tuple(found))
+
+
+def _asked_once(parts: list[Cel], *, negative: bool) -> list[Cel]:
+    """Return the operands of ``||``, or negated ones of ``&&``, with one question for each list."""
+    found: dict[str, Cel] = {}
+    for each in parts:
+        asked = each.opposite if negative else each
+        head, holds = asked.any_of if asked is not None and asked.any_of else ("", each)
+        if before := found.get(head) if head else None:
+            asked = before.opposite if negative else before
+            assert asked is not None and asked.any_of is not None
+            both = exists(head, _factored(asked.any_of[1], holds))
+            found[head] = negated(both) if negative else both
+        else:
+            found[head or each.text] = each
+    return [*found.values()]
+
+
+def _factored(*parts: Cel) -> Cel:
+    """Return ``some``, with the conditions that all parts begin with written once."""
+    (first, *others) = [each.parts if each.level == AND else (each,) for each in parts]
+    size = 0
+    while all(len(each) > size + 1 and each[size] == first[size] for each in (first, *others)):
+        size += 1
+    rests = [every(*each[size:]) for each in (first, *others)]
+    return every(*first[:size], some(*rests))
 
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")

@@ -337,7 +337,11 @@ def listed(terms: Sequence[CelTerm]) -> Several:
     kinds = {each.kind for each in terms}
     kind = JsonKind("list", kinds.pop() if len(kinds) == 1 else ANY)
     texts = [each.or_value("null") for each in terms]
-    if len({each.kind.name for each in terms}) > 1:
+    # Numbers of `to_number` are doubles, written ones integers.
+    if (
+        len({(each.kind.name, "double(" in text) for each, text in zip(terms, texts, strict=True)})
+        > 1
+    ):
         texts = [f"dyn({each})" for each in texts]
     return Several(Cel(f"[{', '.join(texts)}]"), kind, parts=tuple(terms))
 

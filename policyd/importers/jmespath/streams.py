@@ -9,6 +9,7 @@ from policyd.importers.jmespath.cel import (
     TRUE,
     Cel,
     every,
+    exists,
     negated,
     relation,
     some,
@@ -38,6 +39,10 @@ class Generator:
         if self.key is not None and name == "map":
             name = "transformList"
         return Cel(f"{self.whole}.{name}({', '.join([*variables, *arguments])})")
+
+    def exists(self, holds: Cel) -> Cel:
+        """Return CEL that is true if a condition holds for a turn."""
+        return exists(self.macro("exists", "").text.removesuffix(" )"), holds)
 
     @property
     def whole(self) -> str:
@@ -113,7 +118,7 @@ class CelList:
             if condition == TRUE:
                 inner = relation(f"size({generator.whole})", ">", "0")
             else:
-                inner = generator.macro("exists", condition.text)
+                inner = generator.exists(condition)
         return inner
 
     def has(self, item: str, *, strict: bool = False) -> Cel | None:

@@ -142,6 +142,16 @@ def first_of(first: CelTerm, second: CelTerm) -> CelTerm:
     return _with_default(first, second)
 
 
+def or_null(term: CelTerm) -> str:
+    """Return the CEL of a value; null, and not an error, if both sides of ``||`` are missing."""
+    if not isinstance(term, Either) or not term.may_be_missing:
+        return term.text()
+    first, second = term.first, term.second
+    if isinstance(second, CelValue) and first.kind.name in ("number", "quantity"):
+        return f"{single(first).optional()}.or({second.optional()}).orValue(null)"
+    return f"{truth(first).at(RELATION)} ? dyn({first.text()}) : {second.or_value('null')}"
+
+
 def both(first: CelTerm, second: CelTerm) -> CelValue:
     """Return ``first && second``: the second value, or the first one if that is not true."""
     holds = truth(first)
@@ -211,7 +221,8 @@ def _equals(left: CelTerm, right: Constant) -> Cel:
     if left.kind == BOOL and isinstance(right.constant, bool) and not left.may_be_missing:
         return left.cel() if right.constant else negated(left.cel())
     if not left.may_be_missing:
-        return relation(left.text(MEMBER), "==", right.text())
+        one = left.text(MEMBER)
+        return relation(f"dyn({one})" if one.startswith("double(") else one, "==", right.text())
     neutral = {"string": "''", "number": "0", "bool": "false"}.get(right.kind.name)
     if neutral is None or neutral == right.text():
         return relation(_optional(left), "==", f"optional.of({right.text()})")

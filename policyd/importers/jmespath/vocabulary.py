@@ -15,6 +15,10 @@ from policyd.importers.reads import PolicyReads
 # Letters that no expression has: they are for private use.
 _BEGIN, _END = "\ue000", "\ue001"
 _VALUE = "inner_value_"
+# Fields of a request that are a kind or a resource; others are what the client named.
+_KINDS, _KIND = ("kind", "requestKind"), frozenset({"group", "version", "kind"})
+_RESOURCES = ("resource", "requestResource")
+_RESOURCE = frozenset({"group", "version", "resource"})
 
 
 class NotTranslatable(Exception):
@@ -70,10 +74,10 @@ class Vocabulary:
             "request.operation": Meaning("request.operation", STRING),
             "request.namespace": Meaning("request.namespace", STRING),
             "request.name": Meaning("request.name", STRING),
-            "request.kind": Meaning("request.kind", MAP, frozenset({"group", "version", "kind"})),
-            "request.resource": Meaning(
-                "request.resource", MAP, frozenset({"group", "version", "resource"})
-            ),
+            **{f"request.{name}": Meaning(f"request.{name}", MAP, _KIND) for name in _KINDS},
+            **{
+                f"request.{name}": Meaning(f"request.{name}", MAP, _RESOURCE) for name in _RESOURCES
+            },
             "request.subResource": Meaning("request.subResource", STRING),
             "request.dryRun": Meaning("request.dryRun"),
             "request.uid": Meaning("request.uid", STRING),

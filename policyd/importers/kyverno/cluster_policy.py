@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 
 from policyd.importers import policies
 from policyd.importers.kyverno import settings, shape
+from policyd.importers.kyverno.first_rule import exclusive
+from policyd.importers.kyverno.matching.filters import selecting
 from policyd.importers.kyverno.rule_converter import ConvertedRule, RuleConverter, kind_of
 from policyd.importers.kyverno.settings import NamespacedAction
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
@@ -43,6 +45,9 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
                 remarks.append(ImportRemark(f"spec.rules[{index}].name", _GENERATED))
             else:
                 converted.append(_converted(converter, rule, f"spec.rules[{index}]"))
+        if spec.get("applyRules") == "One" and len(converted) > 1:
+            converted, more = _first_only(converted)
+            remarks += more
     except Refused as refusal:
         reasons.append(refusal.finding)
     left_out = [each for each in converted if each.reason is not None]
@@ -73,6 +78,19 @@ def _converted(converter: RuleConverter, rule: JSONObject, path: str) -> _Rule:
         return _Rule(rule, converter.convert(rule, path))
     except Refused as refusal:
         return _Rule(rule, reason=refusal.finding)
+
+
+def _first_only(rules: Sequence[_Rule]) -> tuple[list[_Rule], list[ImportRemark]]:
+    if any(each.reason for each in rules):
+        raise Refused("spec.applyRules", "the other rules apply where one that is missing does not")
+    found = [*exclusive((each.raw, each.made) for each in rules)]
+    never = "it never applies: a rule before it applies to all that it matches"
+    remarks = [
+        ImportRemark("spec.applyRules", f"the rule {each.name} is left out: {never}")
+        for each, made in zip(rules, found, strict=True)
+        if not made
+    ]
+    return [replace(each, made=made) for each, made in zip(rules, found, strict=True)], remarks
 
 
 def _decides_all(rule: _Rule) -> bool:
@@ -183,6 +201,8 @@ def _document(
     if action.condition:
         where = {"name": "action-by-namespace", "expression": action.condition}
         spec["matchConditions"] = [*spec.get("matchConditions", ()), where]
+    if action.labels:
+        spec["matchConstraints"] = selecting(spec["matchConstraints"], action.labels)
     if spec.get("validations"):
         spec["validationActions"] = list(action.actions)
     full = "-".join(each for each in (name, rule.suffix, action.suffix) if each)

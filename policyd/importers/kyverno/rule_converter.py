@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from policyd.importers.expressions.readable import readable
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.kyverno import mutate, settings
 from policyd.importers.kyverno.cel import validations as cel
@@ -142,6 +143,7 @@ class RuleConverter:
             whole = without_unused(joined(*shared, own))
             spec = root.reads.added_to(whole.spec)
             name = str(rule.get("name", ""))
+            spec = readable(whole.spec, authored=kind in ("cel", "podSecurity"))
             result.append(
                 ConvertedRule(name, spec, actions, names, whole.remarks, whole.comments, suffix)
             )

@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from policyd.importers.jmespath.cel import FALSE, Cel, every, negated, some
+from policyd.importers.jmespath.cel import FALSE, TRUE, Cel, every, negated, some
 from policyd.importers.jmespath.globs import among, has_wildcards
 from policyd.importers.kyverno.matching import autogen
+from policyd.importers.kyverno.matching.filters import opposite, required_labels
+from policyd.importers.kyverno.matching.targets import NAMESPACE
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSONObject
 
@@ -32,12 +34,14 @@ SCANNED = "`policyd apply --cluster` scans with all policies, and with this one 
 @dataclass(frozen=True, slots=True)
 class NamespacedAction:
     """``actions`` are validationActions; ``condition`` tests the namespaces that they are for, and
-    is empty for all. ``suffix`` distinguishes the Policies that one rule becomes.
+    is empty for all; ``labels`` are required of them. ``suffix`` distinguishes the Policies that
+    one rule becomes.
     """
 
     actions: tuple[str, ...]
     condition: str = ""
     suffix: str = ""
+    labels: tuple[JSONObject, ...] = ()
 
 
 def metadata(policy: JSONObject) -> tuple[JSONObject, str]:
@@ -63,8 +67,6 @@ def settings(spec: JSONObject) -> tuple[JSONObject, list[ImportRemark]]:
         remarks.append(ImportRemark("spec.background", SCANNED, scans=True))
     if spec.get("admission") is False:
         raise Refused("spec.admission", "the policy is for background scans only")
-    if spec.get("applyRules") == "One" and len(spec.get("rules") or ()) > 1:
-        raise Refused("spec.applyRules", "only the first rule that matches applies")
     webhook = spec.get("webhookConfiguration") or {}
     result: JSONObject = {}
     if webhook.get("matchConditions"):
@@ -86,7 +88,8 @@ def actions(
     """Return what a failed validation does, by namespaces; the rule's own fields win. ``namespace``
     is CEL of the namespace of a request.
 
-    The first override that names a namespace decides (kyverno pkg/engine/api/engineresponse.go).
+    The first override that names a namespace or selects its labels decides (kyverno
+    pkg/engine/api/engineresponse.go).
     """
     default = validate.get("failureAction") or spec.get("validationFailureAction") or "Audit"
     at = f"{path}.validate.failureActionOverrides"
@@ -96,28 +99,97 @@ def actions(
         overrides = spec.get("validationFailureActionOverrides") or []
     warns = bool(spec.get("emitWarning"))
     usual = _actions(default, warns, path)
-    tests: dict[tuple[str, ...], Cel] = {}
-    decided: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
+    if not validate:
+        return [NamespacedAction(usual)]
+    done = [
+        _actions(each.get("action") or default, warns, f"{at}[{index}]")
+        for index, each in enumerate(overrides)
+    ]
+    if validate.get("failureAction") and not validate.get("failureActionOverrides"):
+        # Those of the policy only make the action of a rule weaker.
+        done = [usual if "Deny" in each else each for each in done]
+    result: list[NamespacedAction] = []
+    for labels, held in _regions(overrides, at, namespace):
+        decided: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
+        here = usual
+        for index, each in enumerate(overrides):
+            names = _names(each, holds=index in held, denies="Deny" in done[index])
+            if names is None:
+                here = done[index]
+                break
+            decided.append((done[index], names))
+        result += _by_name(decided, here, usual, labels, namespace)
+    return result
+
+
+def _names(override: JSONObject, *, holds: bool, denies: bool) -> tuple[str, ...] | None:
+    """Return the namespaces that an override decides for, None for all, where its selector
+    ``holds``.
+
+    Of names and a selector, Kyverno needs both to deny, and one of them not to: it asks whether the
+    policy denies (pkg/policycache/cache.go), and then whether the rule does.
+    """
+    names = tuple(override.get("namespaces") or ())
+    if not override.get("namespaceSelector"):
+        return names or None
+    if names and holds is denies:
+        return names
+    return None if holds else ()
+
+
+def _regions(
+    overrides: Sequence[JSONObject], path: str, namespace: str
+) -> list[tuple[tuple[JSONObject, ...], frozenset[int]]]:
+    """Divide namespaces by their labels: what is required of them, and the overrides whose selector
+    holds then. Every namespace is in one region. Raises Refused.
+    """
+    found: list[tuple[tuple[JSONObject, ...], frozenset[int]]] = [((), frozenset())]
     for index, each in enumerate(overrides):
-        if each.get("namespaceSelector"):
-            message = "an action by labels of the namespace cannot be imported: name the namespaces"
-            raise Refused(f"{at}[{index}].namespaceSelector", message)
-        done = _actions(each.get("action") or default, warns, f"{at}[{index}]")
-        names = tuple(each.get("namespaces") or ())
-        earlier = [name for other, given in decided if other != done for name in given]
+        at = f"{path}[{index}].namespaceSelector"
+        required = required_labels(each.get("namespaceSelector"), at)
+        if not required and not each.get("namespaces"):
+            break  # it decides for all that come here
+        if required and namespace != NAMESPACE:
+            message = "an action by labels of the namespace, of a rule for cluster-scoped kinds too"
+            raise Refused(at, message)
+        if required:
+            found = [
+                *(
+                    ((*labels, *required[:size], opposite(required[size])), held)
+                    for labels, held in found
+                    for size in range(len(required))
+                ),
+                *(((*labels, *required), held | {index}) for labels, held in found),
+            ]
+    return found
+
+
+def _by_name(
+    decided: Sequence[tuple[tuple[str, ...], tuple[str, ...]]],
+    here: tuple[str, ...],
+    usual: tuple[str, ...],
+    labels: tuple[JSONObject, ...],
+    namespace: str,
+) -> list[NamespacedAction]:
+    """Return the actions in namespaces with these labels; ``here`` is that of no name."""
+    tests: dict[tuple[str, ...], Cel] = {}
+    for index, (done, names) in enumerate(decided):
+        earlier = [name for other, given in decided[:index] if other != done for name in given]
         before = among(namespace, _before(names, earlier))
         test = every(among(namespace, names), negated(before))
         tests[done] = some(tests.get(done, FALSE), test)
-        decided.append((done, names))
-    tests.pop(usual, None)
-    if not tests:
-        return [NamespacedAction(usual)]
-    result = [NamespacedAction(usual, negated(some(*tests.values())).text)]
-    for done, test in tests.items():
-        result.append(
-            NamespacedAction(done, test.text, "enforced" if "Deny" in done else "audited")
+    tests.pop(here, None)
+    rest = negated(some(*tests.values()))
+    return [
+        NamespacedAction(
+            done,
+            "" if test == TRUE else test.text,
+            "" if done == usual else "enforced" if "Deny" in done else "audited",
+            labels,
         )
-    return result
+        for done, test in {here: rest, **tests}.items()
+        if test != FALSE
+    ]
 
 
 def _before(names: Sequence[str], earlier: Sequence[str]) -> list[str]:

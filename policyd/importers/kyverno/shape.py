@@ -118,7 +118,7 @@ _ENTRY = {
     "clusterRoles": [str],
 }
 _BLOCK = {**_ENTRY, "any": [_ENTRY], "all": [_ENTRY]}
-_OVERRIDES = [{"action": str, "namespaces": [str], "namespaceSelector": _MAP}]
+_OVERRIDES = [{"action": str, "namespaces": [str], "namespaceSelector": _SELECTOR}]
 _LOOP: dict[str, Any] = {
     "list": str,
     "pattern": _anything,

@@ -29,6 +29,7 @@ from policyd.policy.suite.reviews import ResourceNeeded, build_review, in_namesp
 
 _DENIED = frozenset({"fail", "warn"})
 _ADMITTED = frozenset({"pass", "skip"})
+_PARTIAL = ("kind", "resource", "requestKind", "requestResource")
 
 
 def prove_kyverno(
@@ -143,14 +144,18 @@ class _KyvernoRun:
         if described is not None:
             fields |= _of_subresource(described)
         old, given = fields.pop("oldObject", None), fields.pop("namespace", "")
+        build = partial(
+            build_review,
+            fields.pop("object", resource.raw),
+            old_object=old,
+            operation=str(operation),
+            mapper=self._mapper,
+        )
         try:
-            built = build_review(
-                fields.pop("object", resource.raw),
-                old_object=old,
-                operation=str(operation),
-                overrides=fields,
-                mapper=self._mapper,
-            )
+            for name in (name for name in _PARTIAL if isinstance(fields.get(name), dict)):
+                # Values may set only some fields of it, such as request.requestKind.kind.
+                fields[name] = build()["request"][name] | fields[name]
+            built = build(overrides=fields)
         except ResourceNeeded as error:
             raise TestUnusable(str(error)) from None
         review = in_namespace(built)

@@ -47,6 +47,8 @@ _OBJECT = {
         ),
         ("{{ {name: element.name} }}", "{'name': dyn(container.name)}"),
         ("{{ regex_match('^a{2}$', element.name) }}", "container.name.matches('^a{2}$')"),
+        ("{{ request.requestKind.kind }}", "request.requestKind.kind"),
+        ("{{ request.requestResource.resource }}", "request.requestResource.resource"),
     ],
 )
 def test_string_becomes_cel(text: str, want: str) -> None:
@@ -76,7 +78,7 @@ def test_variables_are_found_anywhere(value: Any, want: bool) -> None:
         ("request.roles", "bindings of the user"),
         ("target.metadata.name", "`target` is an object in the cluster"),
         ("time_now_utc()", "changes from one evaluation to the next"),
-        ("regex_replace_all('a', element.name, 'b')", "CEL has no function for it"),
+        ("regex_replace_all(element.name, 'a', 'b')", "more than a beginning or an end"),
         ("parse_yaml(element.name)", "CEL has no function for it"),
         ("no_such(element)", "is not a function of JMESPath or Kyverno"),
         ("split(element.name)", "takes 2 arguments, not 1"),

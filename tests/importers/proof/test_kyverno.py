@@ -189,6 +189,15 @@ def test_values_set_fields_of_the_request(tmp_path: Path) -> None:
     assert [each.state for each in proofs] == ["agrees", "agrees"]
 
 
+def test_values_may_set_a_part_of_a_kind(tmp_path: Path) -> None:
+    values = {"resources": [{"name": "bad", "values": {"request.requestKind.kind": "Eviction"}}]}
+    rule = denying("request.requestKind.kind + request.requestKind.version == 'Podv1'")
+    test = kyverno_test(
+        result("fail", "bad"), result("pass"), values={"policies": [{"name": "p", **values}]}
+    )
+    assert [each.state for each in run(tmp_path, test, {"r": rule})] == ["agrees", "agrees"]
+
+
 def test_namespaces_have_the_labels_of_the_values(tmp_path: Path) -> None:
     rule = denying("namespaceObject.metadata.?labels.?team.orValue('') == 'a'")
     file = {"kind": "Values", "namespaceSelector": [{"name": "away", "labels": {"team": "a"}}]}

@@ -128,8 +128,9 @@ def _ordered(name: str) -> Function:
 
 
 def _untyped(text: str, whole: CelTerm) -> Cel:
-    # Of unknown items, the type checker takes integers.
-    return Cel(text if whole.kind.items == NUMBER else f"dyn({text})")
+    # Of unknown items, the type checker takes integers; doubles are compared with integers.
+    known = whole.kind.items == NUMBER and "double(" not in text
+    return Cel(text if known else f"dyn({text})")
 
 
 LISTS: dict[str, tuple[int | None, Function]] = {

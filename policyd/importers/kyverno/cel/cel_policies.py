@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from policyd.export.expressions.literals import string_literal
+from policyd.importers.expressions.readable import readable
 from policyd.importers.fields import items, object_at, objects, require_fields
 from policyd.importers.kyverno import settings as kyverno
 from policyd.importers.kyverno.cel.exceptions import exceptions_for
@@ -110,7 +111,8 @@ class _Conversion:
         found |= {"validations": checks, "variables": variables}
         found["exceptions"] = exempt.exceptions
         kept = reads.added_to({field: value for field, value in found.items() if value})
-        return [policy(self._document.name, metadata, kept)], self.remarks
+        written = readable(kept, authored=True)
+        return [policy(self._document.name, metadata, written)], self.remarks
 
     def _body(self, rewriting: Rewriting) -> JSONObject:
         spec = self._spec

@@ -14,7 +14,15 @@ from policyd.cel.syntax.recursion import terms_of
 from policyd.cel.syntax.unparse import unparse
 from policyd.export.expressions.literals import literal
 from policyd.export.expressions.rewriting import free_name
-from policyd.importers.fields import enclosed, items, object_at, objects, require_fields, strings
+from policyd.importers.fields import (
+    conjunction,
+    enclosed,
+    items,
+    object_at,
+    objects,
+    require_fields,
+    strings,
+)
 from policyd.importers.kyverno.cel.libraries import parsed
 from policyd.importers.kyverno.cel.rewriting import Rewriting
 from policyd.importers.kyverno.cel.validations import condition_name
@@ -106,12 +114,11 @@ def _add(
         if expires:
             text = "a condition does not expire; only exceptions by name or namespace do"
             raise Refused(f"{path}.expiresAt", text)
-        test = " && ".join(map(enclosed, tests)) if len(tests) > 1 else tests[0]
         name = free_name(
             condition_name(f"exception-{document.name}"),
             [str(each["name"]) for each in found.conditions],
         )
-        found.conditions.append({"name": name, "expression": f"!{enclosed(test)}"})
+        found.conditions.append({"name": name, "expression": f"!{enclosed(conjunction(tests))}"})
         return
     one: JSONObject = {"name": document.name, **criteria}
     if expires:

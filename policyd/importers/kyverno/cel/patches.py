@@ -8,7 +8,7 @@ gone before the next. Both patches become one.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from policyd.cel.syntax.ast import Expr, ListExpr, Literal, MapExpr, StructExpr
-from policyd.cel.syntax.recursion import nodes
+from policyd.cel.syntax.recursion import nodes, terms_of
 from policyd.export.expressions.occurrences import occurrences
 from policyd.importers.fields import enclosed
 from policyd.importers.kyverno.cel.libraries import parsed
@@ -25,20 +25,29 @@ def joined_patches(
 ) -> list[JSONObject]:
     """Return mutations, with a patch that adds an empty map or list and the patch after it as one.
 
-    They stay apart if the later one reads what the earlier one adds: it must see the change.
-    ``variables`` are the expressions of the policy's variables.
+    If the later one reads what the earlier one adds, it must see the change: they stay apart, and
+    an earlier one that does nothing else is made again before the later one, which finds the empty
+    parent then. ``variables`` are the expressions of the policy's variables.
     """
     found: list[JSONObject] = []
     for each in mutations:
         text = _expression(each)
         before = _expression(found[-1]) if found else ""
-        added = list(_emptied(parsed(before, ""))) if before and text else []
+        root = parsed(before, "") if before and text else None
+        added = list(_emptied(root)) if root is not None else []
+        both = f"{enclosed(before)}\n+ {enclosed(text)}"
+        whole = {"patchType": "JSONPatch", "jsonPatch": {"expression": both}}
         if added and not _meets(added, _reads(text, variables, frozenset())):
-            both = f"{enclosed(before)}\n+ {enclosed(text)}"
-            found[-1] = {"patchType": "JSONPatch", "jsonPatch": {"expression": both}}
+            found[-1] = whole
+        elif root is not None and len(added) == sum(map(_is_patch, nodes(root))) > 0:
+            found.append(whole)
         else:
             found.append(each)
     return found
+
+
+def _is_patch(node: Expr) -> bool:
+    return isinstance(node, StructExpr) and node.type_name == "JSONPatch"
 
 
 def _expression(mutation: JSONObject) -> str:
@@ -47,16 +56,17 @@ def _expression(mutation: JSONObject) -> str:
 
 
 def _emptied(root: Expr) -> Iterator[_Path]:
-    """Yield the paths at which a patch writes an empty map or list."""
+    """Yield the paths at which a patch writes an empty map or list, up to what is computed."""
     for node in nodes(root):
-        if isinstance(node, StructExpr) and node.type_name == "JSONPatch":
+        if isinstance(node, StructExpr) and _is_patch(node):
             fields = {field.name: field.value for field in node.fields}
             path, value = fields.get("path"), fields.get("value")
             empty = (isinstance(value, MapExpr) and not value.entries) or (
                 isinstance(value, ListExpr) and not value.elements
             )
-            if empty and isinstance(path, Literal) and isinstance(path.value, str):
-                keys = path.value.split("/")[1:]
+            first, *more = terms_of(path, "_+_") if path is not None else [node]
+            if empty and isinstance(first, Literal) and isinstance(first.value, str):
+                keys = first.value.split("/")[1 : -1 if more else None]
                 yield tuple(each.replace("~1", "/").replace("~0", "~") for each in keys)
 
 

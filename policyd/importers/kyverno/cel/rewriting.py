@@ -3,6 +3,7 @@
 What cannot be rewritten stays, and ``libraries`` refuses it by name.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -66,6 +67,8 @@ _IMAGE_FIELDS: Mapping[str, str] = {
         " ? {0}.substring({0}.lastIndexOf(':') + 1) : 'latest')"
     ),
 }
+# A comparison with a registry; a name without a dot, a colon or localhost is none.
+_REGISTRY = re.compile(r"""\s*(==|!=)\s*(["'])([\w-]*[.:][\w.:-]*|localhost)\2""")
 # system:serviceaccount:NAMESPACE:NAME; anything else has neither.
 _ACCOUNT_PARTS: Mapping[str, int] = {"Namespace": 2, "Name": 3}
 
@@ -127,9 +130,10 @@ class Rewriting:
         """Replace calls one by one: one may be the argument of another."""
         while True:
             for call in calls_of(text, _FUNCTIONS):
-                said = self._said(call, text[call.closing : call.end])
+                rest = text[call.closing : call.end]
+                said, end = _compared(text, call) or (self._said(call, rest), call.end)
                 if said is not None:
-                    text = text[: call.start] + said + text[call.end :]
+                    text = text[: call.start] + said + text[end:]
                     break
             else:
                 return text
@@ -170,6 +174,21 @@ class Rewriting:
             meanings = self.allowed if use.name == "exceptions" else _IMAGES if self.pods else {}
             if access.key in meanings:
                 yield TextEdit(use.start, access.span[1], meanings[access.key])
+
+
+def _compared(text: str, call: SourceCall) -> tuple[str, int] | None:
+    """Return what a call that is compared with the name of a registry becomes, and the end of the
+    comparison; None for others.
+    """
+    found = _REGISTRY.match(text, call.end)
+    joined = text[: call.start].rstrip().endswith("+")
+    if call.name not in _IMAGE or call.field != "registry" or found is None or joined:
+        return None
+    sign, quote, registry = found.groups()
+    if len(call.arguments) != 1 or registry.endswith("docker.io"):
+        return None
+    test = f"{_operand(call.arguments[0])}.startsWith({quote}{registry}/{quote})"
+    return f"!{test}" if sign == "!=" else test, found.end()
 
 
 def without_idle_defaults(text: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from policyd._core.match.labels import key_errors
 from policyd.export.expressions.occurrences import occurrences
 from policyd.export.expressions.rewriting import free_name
-from policyd.importers.fields import enclosed, items, object_at, one_line
+from policyd.importers.fields import conjunction, enclosed, items, object_at, one_line
 from policyd.importers.kyverno.cel.rewriting import Rewriting, params_in
 from policyd.importers.kyverno.rule_parts import RuleParts
 from policyd.importers.model import ImportRemark, Refused
@@ -66,8 +66,7 @@ def conditions(holder: JSONObject, name: str, path: str, rewriting: Rewriting) -
         wanted = condition_name(str(each.get("name", "")))
         unique = free_name(wanted, [known["name"] for known in found])
         found.append({"name": unique, "expression": text})
-    all_late = late[0] if len(late) == 1 else " && ".join(map(enclosed, late))
-    return SplitConditions(found, all_late, f"{path}.{name}")
+    return SplitConditions(found, conjunction(late), f"{path}.{name}")
 
 
 def guarded(

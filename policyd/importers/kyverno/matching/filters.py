@@ -96,9 +96,7 @@ def read(entry: JSONObject, path: str, *, namespace: str, deletes: bool) -> Filt
     about.append(_annotations(resources.get("annotations") or {}))
     labels = _requirements(resources.get("selector"), f"{path}.resources.selector")
     at = f"{path}.resources.namespaceSelector"
-    namespace_labels = _requirements(resources.get("namespaceSelector"), at)
-    if not _expressible(namespace_labels):
-        raise Refused(at, "labels of a namespace cannot be compared with wildcards")
+    namespace_labels = required_labels(resources.get("namespaceSelector"), at)
     return Filter(
         path,
         tuple(resources.get("kinds") or ()),
@@ -148,6 +146,14 @@ def _requirements(selector: JSON, path: str) -> list[JSONObject]:
     return required
 
 
+def required_labels(selector: JSON, path: str) -> list[JSONObject]:
+    """Return what a selector of namespaces requires of their labels. Raises Refused."""
+    found = _requirements(selector, path)
+    if not _expressible(found):
+        raise Refused(path, "labels of a namespace cannot be compared with wildcards")
+    return found
+
+
 def _expressible(required: list[JSONObject]) -> bool:
     return all(each["operator"] != "Like" for each in required)
 
@@ -167,6 +173,14 @@ def label_selector(required: tuple[JSONObject, ...]) -> JSONObject:
             others.append(each)
     selector: JSONObject = {"matchLabels": pairs} if pairs else {}
     return {**selector, "matchExpressions": others} if others else selector
+
+
+def selecting(constraints: JSONObject, required: tuple[JSONObject, ...]) -> JSONObject:
+    """Return matchConstraints that require more of the labels of the namespace."""
+    given = constraints.get("namespaceSelector") or {}
+    listed = [*given.get("matchExpressions", ()), *required]
+    selector = {**given, "matchExpressions": listed} if given else label_selector(required)
+    return {**constraints, "namespaceSelector": selector}
 
 
 def opposite(requirement: JSONObject) -> JSONObject:

@@ -13,7 +13,7 @@ from policyd.near_names import nearest
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 
 _CLOSE = 0.85  # how similar a kind must be to a known one to suggest that
-_NAMESPACE = "request.namespace"
+NAMESPACE = "request.namespace"
 _SUBRESOURCE = "request.?subResource.orValue('')"
 
 
@@ -74,8 +74,8 @@ def namespace_of(found: Iterable[MatchedResource], *, namespaced: bool = False) 
     objects, whose requests have none. ``namespaced``: the rule is about no others.
     """
     if namespaced or all(each.namespaced for each in found):
-        return _NAMESPACE
-    return f"{_NAMESPACE.replace('.', '.?')}.orValue('')"
+        return NAMESPACE
+    return f"{NAMESPACE.replace('.', '.?')}.orValue('')"
 
 
 def absent_fields(found: Sequence[MatchedResource], *, namespaced: bool = False) -> tuple[str, ...]:

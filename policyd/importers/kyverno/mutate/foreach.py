@@ -60,7 +60,7 @@ def loops(
                 continue
             prelude: list[str] = []
             text = _operations(entry, (loop,), surroundings(schemas, scope), at, prelude)
-            found.patch("\n+ ".join([*prelude, text]), entry, join=has_context)
+            found.patch(" + ".join([*prelude, text]), entry, join=has_context)
     if has_context and len(found.mutations) > 1:
         found.remarks.append(ImportRemark(path, _AGAIN))
     spec: JSONObject = {"matchConditions": found.conditions} if found.conditions else {}
@@ -81,7 +81,7 @@ class _Mutations:
         """
         if join and self.written and not self.written & words_of(str(entry)):
             before = self.mutations[-1]["jsonPatch"]["expression"]
-            self.mutations[-1] = as_json_patch(f"{before}\n+ {text}")
+            self.mutations[-1] = as_json_patch(f"{before} + {text}")
         else:
             self.mutations.append(as_json_patch(text))
             self.written = set()
@@ -157,7 +157,7 @@ def _operations(
         )
     else:
         raise Refused(path, "patchStrategicMerge in a foreach of a foreach")
-    found = loop.mapped(body, broken=True)
+    found = loop.mapped(body)
     return found if flat else f"{found}.flatten()"
 
 
@@ -178,7 +178,7 @@ def _nested(
         for each in own:
             (here if _mentions(each, around[-1]) else prelude).append(each)
         texts.append(text)
-    return "\n+ ".join([*here, *texts]), False
+    return " + ".join([*here, *texts]), False
 
 
 def _patch(

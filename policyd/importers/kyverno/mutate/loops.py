@@ -27,7 +27,6 @@ _FIELDS = frozenset(
     }
 )
 _NAMED = ("container", "volume", "volumeMount")  # items that always have a name
-_LONG = 100  # characters of a line of CEL
 _NEVER_EMPTY = ("spec", "containers")
 
 
@@ -70,19 +69,13 @@ class ForeachLoop:
             return f"{self.items}.exists({self.item}, {self.condition})"
         return f"{self.items}.size() > 0"
 
-    def mapped(self, body: str, *, broken: bool = False) -> str:
-        """Return CEL of the list of what ``body`` yields for each item; ``broken``: in several
-        lines if it is long.
-        """
+    def mapped(self, body: str) -> str:
+        """Return CEL of the list of what ``body`` yields for each item."""
         arguments = [each for each in (self.item, self.condition) if each]
         function = "map"
         if self.index in words_of(f"{self.condition} {body}"):
             function, arguments = "transformList", [self.index, *arguments]
-        head = f"{self.items}.{function}({', '.join(arguments)},"
-        text = f"{head} {body})"
-        if broken and ("\n" in body or len(text) > _LONG):
-            indented = body.replace("\n", "\n  ")
-            text = f"{head}\n  {indented}\n)"
+        text = f"{self.items}.{function}({', '.join(arguments)}, {body})"
         return f"{text}.reverse()" if self.reverse else text
 
     def entries(self, body: str) -> str:

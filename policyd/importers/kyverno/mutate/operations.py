@@ -145,7 +145,7 @@ class LenientPatch:
 
     def expression(self) -> str:
         """Return CEL of the whole list."""
-        return "\n+ ".join(self.texts)
+        return " + ".join(self.texts)
 
     def body(self) -> tuple[str, bool]:
         """Return CEL of what a loop yields for an item, and whether that is one operation."""

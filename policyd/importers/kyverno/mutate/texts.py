@@ -5,7 +5,14 @@ from collections.abc import Callable, Collection
 from typing import TypeVar
 
 from policyd.export.expressions.literals import literal, string_literal
-from policyd.importers.jmespath.interpolation import has_variables, interpolated, pieces, queried
+from policyd.importers.jmespath.interpolation import (
+    has_variables,
+    interpolated,
+    pieces,
+    queried,
+    term_of,
+)
+from policyd.importers.jmespath.terms import or_null
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.model import Refused, refusing
 from policyd.json_types import JSON
@@ -30,7 +37,7 @@ def translated(
 
 def _typed(text: str, scope: Vocabulary) -> tuple[str, str]:
     """Return the CEL of a string, and ``dyn`` or ``expression`` for a type that is not known."""
-    found = interpolated(text, scope)
+    found = or_null(term_of(text, scope))
     return found, "dyn" if _FIELD.fullmatch(found) else "expression"
 
 
@@ -77,11 +84,12 @@ def overlay_text(text: str, scope: Vocabulary, path: str) -> str:
         raise Refused(path, f"`{text}`: a reference to another field of the policy")
     if not has_variables(text):
         return text.replace("${", "$${")
+    found = pieces(text)
     return "".join(
         piece.replace("${", "$${")
         if isinstance(piece, str)
-        else f"${{{translated(queried, piece[0], scope, path).text()}}}"
-        for piece in pieces(text)
+        else f"${{{or_null(translated(queried, piece[0], scope, path))}}}"
+        for piece in found
     )
 
 

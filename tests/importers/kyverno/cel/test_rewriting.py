@@ -47,6 +47,31 @@ def test_functions_of_kyverno(expression: str, expected: JSON) -> None:
     assert value(expression) == expected
 
 
+@pytest.mark.parametrize(
+    ("written", "rewritten"),
+    [
+        ("image(c).registry() == 'quay.io'", "c.startsWith('quay.io/')"),
+        ('image(c).registry() != "localhost"', '!c.startsWith("localhost/")'),
+        ("image('a' + c).registry() == 'a:5000'", "('a' + c).startsWith('a:5000/')"),
+    ],
+)
+def test_a_registry_that_is_compared(written: str, rewritten: str) -> None:
+    assert Rewriting().rewritten(written, "") == rewritten
+
+
+@pytest.mark.parametrize(
+    "image", ["quay.io/a", "quay.io:80/a", "docker.io/a", "a/b", "quay.io", "localhost/a", "corp/a"]
+)
+@pytest.mark.parametrize(
+    "compared",
+    ["== 'quay.io'", "!= 'quay.io'", "== 'localhost'", "== 'index.docker.io'", "== 'corp'"],
+)
+def test_a_compared_registry_is_that_of_the_image(image: str, compared: str) -> None:
+    whole = value(f"(image('{image}').registry()) {compared}")
+    assert value(f"image('{image}').registry() {compared}") == whole
+    assert value(f"'x' + image('{image}').registry() {compared}") == (compared[:2] == "!=")
+
+
 # Values of github.com/google/go-containerregistry pkg/name.
 @pytest.mark.parametrize(
     ("image", "registry", "tag", "digest", "identifier"),

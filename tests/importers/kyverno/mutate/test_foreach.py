@@ -45,6 +45,38 @@ def test_values_of_the_item() -> None:
     ]
 
 
+@pytest.mark.parametrize("anchor", ["memory", "+(memory)"])
+def test_a_choice_of_two_missing_values_changes_nothing(anchor: str) -> None:
+    mutate = """
+    foreach:
+    - list: request.object.spec.containers
+      patchStrategicMerge:
+        spec:
+          containers:
+          - (name): "{{ element.name }}"
+            resources:
+              limits:
+                MEMORY: "{{ element.resources.requests.memory || element.resources.limits.memory }}"
+    """.replace("MEMORY", anchor)
+    asked = {"requests": {"memory": "1Gi"}}
+    cpus = {"requests": {"cpu": "1"}}
+    others = (container(name, "i", resources=each) for name, each in (("b", cpus), ("c", asked)))
+    obj = pod(container("a", "i"), *others)
+    found = changed(mutate, obj)["spec"]["containers"]
+    limits = [each.get("resources", {}).get("limits") or {} for each in found]
+    assert limits == [{}, {}, {"memory": "1Gi"}]
+
+
+def test_a_choice_of_two_missing_values_removes_the_field() -> None:
+    image = (
+        "{{ request.object.metadata.annotations.image || request.object.metadata.labels.image }}"
+    )
+    mutate = f"{{patchStrategicMerge: {{spec: {{schedulerName: '{image}'}}}}}}"
+    assert "schedulerName" not in changed(mutate, pod(schedulerName="s"))["spec"]
+    named = pod(labels={"image": "x"})
+    assert changed(mutate, named)["spec"]["schedulerName"] == "x"
+
+
 def test_variables_of_the_loop() -> None:
     mutate = """
     foreach:

@@ -1,0 +1,86 @@
+"""``regex_replace_all`` of a pattern that matches once: from the beginning, or up to the end of a
+line. CEL finds matches, but has no function that replaces them.
+"""
+
+import re
+
+from policyd.importers.jmespath.cel import MEMBER, TERNARY, Cel, quoted
+from policyd.importers.jmespath.functions.scalars import Function, as_string
+from policyd.importers.jmespath.kinds import STRING
+from policyd.importers.jmespath.terms import CelTerm
+from policyd.importers.jmespath.values import CelValue, Constant, Joined
+from policyd.importers.jmespath.vocabulary import NotTranslatable
+
+# What matches depends on what is around it.
+_AROUND = ("^", "$", r"\b", r"\B", r"\A", r"\z", r"\Q")
+_REST = "(.*)"
+_GROUP = re.compile(r"\$(\w+|\{\w+\}|\$)")
+
+
+def _replace(*, literal: bool) -> Function:
+    def function(taken: frozenset[str], pattern: CelTerm, text: CelTerm, by: CelTerm) -> CelTerm:
+        written, new = (
+            each.constant if isinstance(each, Constant) else None for each in (pattern, by)
+        )
+        if isinstance(written, str) and isinstance(new, str):
+            pieces = [new] if literal else _GROUP.split(new)
+            found = _replaced(written, as_string(text).at(MEMBER), pieces)
+            if found is not None:
+                return CelValue(found, STRING, name=text.name)
+        raise NotTranslatable(
+            "`regex_replace_all()` of more than a beginning or an end has no counterpart"
+        )
+
+    return function
+
+
+def _replaced(pattern: str, text: str, pieces: list[str]) -> Cel | None:
+    """Return CEL of a text with a replacement: ``pieces`` are texts and, between them, groups."""
+    ended = pattern.endswith(f"{_REST}$")
+    body = pattern.removesuffix("$") if ended else pattern
+    rests = body.endswith(_REST)
+    body = body.removesuffix(_REST)
+    groups = _groups(body.removeprefix("^"))
+    if groups is None:
+        return None
+    if not pattern.startswith("^"):
+        once = pattern.endswith(".*") and pieces == [""]
+        return Cel(f"{text}.replace({text}.find({quoted(pattern)}), '', 1)") if once else None
+    if not rests and len(pieces) == 1:
+        pieces = [*pieces, str(groups + 1), ""]
+    if len(pieces) != 3 or pieces[1].strip("{}") != str(groups + 1) or (pieces[2] and not ended):
+        return None
+    rest = Cel(f"{text}.substring(size({text}.find({quoted(body)})))")
+    new = Joined.of((pieces[0], rest, pieces[2])).text()
+    return Cel(f"{text}.matches({quoted(pattern)}) ? {new} : {text}", TERNARY)
+
+
+def _groups(pattern: str) -> int | None:
+    """Return the number of groups of a pattern; None if it has flags, alternatives outside of
+    groups, or what depends on its surroundings.
+    """
+    depth = groups = at = 0
+    in_class = False
+    while at < len(pattern):
+        each = pattern[at : at + 2] if pattern[at] == "\\" else pattern[at]
+        at += len(each)
+        if in_class:
+            in_class = each != "]"
+        elif each == "[":
+            in_class = True
+            at += pattern[at : at + 1] == "^"
+            at += pattern[at : at + 1] == "]"
+        elif each in _AROUND or (each == "|" and depth == 0):
+            return None
+        elif each == "(":
+            if pattern[at : at + 1] == "?" and pattern[at + 1 : at + 2] != ":":
+                return None
+            groups += pattern[at : at + 1] != "?"
+        depth += 0 if in_class else (each == "(") - (each == ")")
+    return groups
+
+
+REPLACING: dict[str, tuple[int | None, Function]] = {
+    "regex_replace_all": (3, _replace(literal=False)),
+    "regex_replace_all_literal": (3, _replace(literal=True)),
+}
