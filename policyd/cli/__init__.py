@@ -31,7 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "replay": ("policyd.cli.replay", "Report which recorded decisions change with new policies."),
     "compare": (
         "policyd.cli.compare.command",
-        "Compare decisions with those of Kyverno or Gatekeeper.",
+        "Compare decisions with Kyverno or Gatekeeper.",
     ),
     "eval": ("policyd.cli.eval.command", "Evaluate CEL expressions against JSON or YAML."),
     "export": ("policyd.cli.export.command", "Export policies for the API server to enforce."),

@@ -28,29 +28,30 @@ from policyd.versions import KubernetesVersion
 
 _EPILOG = """\b
 Examples:
-  policyd compare --captures capture/ -p policies/ --against kyverno.yaml
-  policyd compare --captures capture/ -p policies/ --against kyverno.yaml --yes
+  policyd compare --captures capture/ -p policies/ --against webhooks.yaml
+  policyd compare --captures capture/ -p policies/ --against webhooks.yaml \\
+      --yes
   kubectl get mutatingwebhookconfigurations,validatingwebhookconfigurations \\
       -l webhook.kyverno.io/managed-by=kyverno -o yaml | policyd compare \\
       --captures capture/ -p policies/ --against - --yes
-  policyd compare --captures capture/ -p policies/ --yes \\
-      --against gatekeeper-system/gatekeeper-webhook-service --format json
+  policyd compare --captures capture/ -p policies/ --yes --format json \\
+      --against gatekeeper-system/gatekeeper-webhook-service
   policyd compare --captures reviews.jsonl -p policies/ --yes \\
       --against https://127.0.0.1:9443/validate --ca-file ca.crt
 
 \b
 Outcomes, for each request and rule:
-  equal          the same decision, with a message that has policyd's in it
-  stricter       policyd denies, or warns, and the other product does not
-  looser         the other product denies, or warns, and policyd does not
+  equal          the same decision, and the message contains that in policies
+  stricter       a denial or warning by policies alone
+  looser         a denial or warning by the other product alone
   other message  the same decision with another message
   other patch    the mutated objects differ
-  unknown        policyd only audits, and answers do not say what the other
-                 product audits; or it is not known what it would be sent
+  unknown        a policy audits, and answers do not contain what the other
+                 product audits; or what it would be sent is not known
   no answer      the other product failed to answer
 
-Exit status: 0 if no outcome differs from equal and unknown, or nothing was sent (without --yes); 1
-if one does; 2 if the input is invalid or the other product cannot be reached.
+Exit status: 0 if every outcome is equal or unknown, or nothing was sent (without --yes); 1 if one
+is not; 2 if the input is invalid or the other product does not answer at all.
 """
 
 
@@ -104,16 +105,16 @@ def command(
     form: str,
     version: KubernetesVersion,
 ) -> None:
-    """Compare the decisions of policies with those of Kyverno or Gatekeeper, request by request.
+    """Compare decisions of policies with decisions of Kyverno or Gatekeeper, request by request.
 
-    Recorded AdmissionReviews (policyd serve --capture) are sent to the running webhooks of the
-    other product, as dry runs with new uids and the recorded users. The configurations decide which
-    webhooks get a review. A review of the mutating webhook is compared there, one of the validating
-    webhook there, and one that records no webhook is mutated and then validated by both products.
+    Sends recorded AdmissionReviews (policyd serve --capture) to the running webhooks of the other
+    product, as dry runs with new uids and the recorded users. The configurations decide which
+    webhooks get a review. A review that records its webhook goes to webhooks of the same kind; one
+    that does not is mutated and then validated, by both products.
 
     Denials and warnings are matched with policies by the names in the messages, and by the
-    annotations of policyd import. Redacted reviews are skipped. A Service is reached through the
-    proxy of the API server, which needs the permission to create services/proxy.
+    annotations of policyd import. Redacted reviews are skipped. A Service is called through the
+    proxy of the API server, which requires the permission to create services/proxy.
     """
     if other.against == "-" and Path("-") in captures:
         raise click.UsageError("--captures - and --against - cannot both be standard input")

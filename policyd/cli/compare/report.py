@@ -32,8 +32,9 @@ class Totals(NamedTuple):
     redacted: int
     beyond_limit: int
 
-    def __str__(self) -> str:
-        parts = [f"{counted(self.compared, 'review')} compared"]
+    def text(self, state: str) -> str:
+        """Return one line; ``state`` is that of the reviews, such as ``compared``."""
+        parts = [f"{counted(self.compared, 'review')} {state}"]
         parts += [f"{self.redacted} redacted and skipped"] if self.redacted else []
         parts += [f"{self.beyond_limit} left out by --limit"] if self.beyond_limit else []
         return ", ".join(parts)
@@ -55,7 +56,7 @@ def echo_plan(hooks: Sequence[Hook], totals: Totals, form: str) -> None:
         for configuration, name, address in sorted(counts):
             number = counted(counts[configuration, name, address], "request")
             echo_wrapped(f"would send {number} to {configuration} / {name} at {address}")
-    click.echo(f"{totals}; nothing was sent: add --yes to send", err=True)
+    click.echo(f"{totals.text('to compare')}; nothing was sent: add --yes", err=True)
 
 
 def echo_report(
@@ -80,7 +81,7 @@ def echo_report(
     for line in _examples(found, verbose):
         echo_wrapped(line)
     unequal = len({each.place for each in found if each.rule.outcome in DIFFERENT})
-    click.echo(f"{totals}: {unequal} not equal", err=True)
+    click.echo(f"{totals.text('compared')}: {unequal} not equal", err=True)
 
 
 def _examples(found: Sequence[ComparedRequest], verbose: bool) -> Iterator[str]:
