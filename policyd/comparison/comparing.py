@@ -4,6 +4,7 @@ Sends nothing.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Literal, get_args
 
 from policyd._core.json.equality import equal
@@ -12,8 +13,8 @@ from policyd.comparison.asking import OtherAnswer, dry
 from policyd.comparison.findings import LEVELS, Level, RuleFinding, RuleName
 from policyd.defaulting.defaults import Defaults
 from policyd.importers.naming import origin_of
-from policyd.json_types import JSON, JSONObject
-from policyd.offline.admitting import Admission, Admitter, Effect
+from policyd.json_types import JSON, JSONObject, object_in
+from policyd.offline.admitting import Admission, Admitter, Effect, Violation
 from policyd.offline.replaying import Recorded
 from policyd.policy.source.json_text.encoding import json_bytes
 from policyd.policy.source.loaded_documents import Document
@@ -68,7 +69,8 @@ class Comparer:
     def __init__(self, admitter: Admitter, defaults: Defaults, documents: Iterable[Document]):
         self._admitter = admitter
         self._defaults = defaults
-        self._names = {each.name: _name_of(each) for each in documents}
+        self._documents = {each.name: each for each in documents}
+        self._names = {name: _name_of(each) for name, each in self._documents.items()}
 
     def compared(
         self, recorded: Recorded, answers: Sequence[OtherAnswer]
@@ -91,7 +93,10 @@ class Comparer:
     def _rules(self, admission: Admission, answer: OtherAnswer) -> Iterator[ComparedRule]:
         ours, theirs = self._stances(admission), _by_rule(answer.findings)
         if RuleName() in theirs:  # a denial that names no policy: of the request as a whole
-            own, other = (max(each.values(), key=_rank, default=_ADMITS) for each in (ours, theirs))
+            own, other = (
+                max(each.values(), key=attrgetter("rank"), default=_ADMITS)
+                for each in (ours, theirs)
+            )
             yield _compared(RuleName(), own, other, answer)
             return
         matched = {self._names.get(each, RuleName(each)) for each in admission.matched}
@@ -110,10 +115,19 @@ class Comparer:
             RuleFinding(
                 self._names.get(each.policy, RuleName(each.policy)),
                 _LEVELS[each.outcome],
-                each.message,
+                self._message(each),
             )
             for each in admission.violations
         )
+
+    def _message(self, violation: Violation) -> str:
+        """Return the message as the policy has it; a pattern adds the fields at fault."""
+        spec = object_in(self._documents[violation.policy].raw, "spec")
+        validations = spec.get("validations") or ()
+        written = validations[violation.index].get("message") if validations else None
+        if isinstance(written, str) and violation.message.startswith(written.strip()):
+            return written
+        return violation.message
 
 
 def _name_of(policy: Document) -> RuleName:
@@ -127,14 +141,11 @@ def _by_rule(findings: Iterable[RuleFinding]) -> dict[RuleName, _Stance]:
     found: dict[RuleName, _Stance] = {}
     for name, level, message in findings:
         new, known = _Stance(level, (message,)), found.get(name, _ADMITS)
-        if new.level == known.level:
-            new = _Stance(level, tuple(dict.fromkeys((*known.messages, message))))
-        found[name] = max(known, new, key=_rank) if new.level != known.level else new
+        if new.rank > known.rank:
+            found[name] = new
+        elif new.rank == known.rank and message not in known.messages:
+            found[name] = _Stance(level, (*known.messages, message))
     return found
-
-
-def _rank(stance: _Stance) -> int:
-    return stance.rank
 
 
 def _compared(name: RuleName, ours: _Stance, theirs: _Stance, answer: OtherAnswer) -> ComparedRule:
@@ -151,9 +162,9 @@ def _compared(name: RuleName, ours: _Stance, theirs: _Stance, answer: OtherAnswe
 
 
 def _agree(ours: _Stance, theirs: _Stance) -> bool:
-    """Whether the other side says each message of ours; it may add words of its own."""
-    whole = [" ".join(each.split()) for each in theirs.messages]
-    return all(any(" ".join(each.split()) in text for text in whole) for each in ours.messages)
+    """Whether the other side says a message of ours; it may add words, and stop at the first."""
+    one, other = ([" ".join(each.split()) for each in side.messages] for side in (ours, theirs))
+    return ours.level == "admits" or any(each in text for each in one for text in other)
 
 
 def _fields(ours: JSON, theirs: JSON) -> tuple[str, str]:
