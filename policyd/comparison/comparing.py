@@ -121,13 +121,16 @@ class Comparer:
         )
 
     def _message(self, violation: Violation) -> str:
-        """Return the message as the policy has it; a pattern adds the fields at fault."""
+        """Return the message as the policy has it: without the fields that a pattern adds."""
         spec = object_in(self._documents[violation.policy].raw, "spec")
         validations = spec.get("validations") or ()
-        written = validations[violation.index].get("message") if validations else None
-        if isinstance(written, str) and violation.message.startswith(written.strip()):
+        validation = validations[violation.index] if validations else {}
+        if "pattern" not in validation:
+            return violation.message
+        written = str(validation.get("message") or "").strip()
+        if written and violation.message.startswith(written):
             return written
-        return violation.message
+        return violation.message.partition(" (")[0]
 
 
 def _name_of(policy: Document) -> RuleName:

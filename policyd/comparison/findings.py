@@ -16,6 +16,8 @@ LEVELS: tuple[Level, ...] = ("admits", "audits", "warns", "denies")
 _BLOCKED = "was blocked due to the following policies"
 # Kyverno's CEL policies (pkg/webhooks/resource/vpol/handler.go): Policy NAME failed: MESSAGE; …
 _POLICY, _STATES = "Policy ", (" failed: ", " error: ")
+# A rule of Kyverno that cannot be applied (pkg/webhooks/resource/mutation/mutation.go).
+_MUTATION, _RULES = "mutation policy ", " rules ["
 # Rules that Kyverno derives for Pod controllers have the name of their rule after one of these.
 _DERIVED = ("autogen-cronjob-", "autogen-")
 
@@ -56,6 +58,11 @@ def _denials(message: str) -> Iterator[tuple[RuleName, str]]:
         yield from _blocked(message.partition(_BLOCKED)[2])
     elif message.startswith(_POLICY):
         yield from _of_cel_policies(message)
+    elif message.startswith(_MUTATION):
+        policy, _, error = message.removeprefix(_MUTATION).partition(" error: ")
+        rule, _, text = error.partition(_RULES)[2].removesuffix("]").partition(": ")
+        if text:
+            yield RuleName(policy, _own(rule)), text
     elif message.startswith("["):
         yield from _of_constraints(message)
 

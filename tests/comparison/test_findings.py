@@ -73,6 +73,21 @@ DENIALS: dict[str, tuple[str, list[tuple[str, str, str]]]] = {
             ("psp-proc-mount", "", "ProcMount type is not allowed, container: nginx"),
         ],
     ),
+    "Kyverno, a mutation": (
+        "mutation policy add-volume error: failed to apply policy add-volume rules "
+        '[autogen-volume: failed to evaluate preconditions: Unknown key "annotations" in path]',
+        [
+            (
+                "add-volume",
+                "volume",
+                'failed to evaluate preconditions: Unknown key "annotations" in path',
+            )
+        ],
+    ),
+    "a mutation in other words": (
+        "mutation policy a failed",
+        [("", "", "mutation policy a failed")],
+    ),
     "no name": ("no", [("", "", "no")]),
     "not YAML": (
         "resource a was blocked due to the following policies \n\n a: [",
