@@ -125,12 +125,12 @@ class Comparer:
         spec = object_in(self._documents[violation.policy].raw, "spec")
         validations = spec.get("validations") or ()
         validation = validations[violation.index] if validations else {}
-        if "pattern" not in validation:
-            return violation.message
         written = str(validation.get("message") or "").strip()
         if written and violation.message.startswith(written):
             return written
-        return violation.message.partition(" (")[0]
+        if {"pattern", "anyPattern"} & validation.keys():
+            return violation.message.partition(" (")[0]
+        return violation.message
 
 
 def _name_of(policy: Document) -> RuleName:

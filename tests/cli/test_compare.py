@@ -161,6 +161,30 @@ def test_each_request_has_an_outcome_for_each_rule(product: Product) -> None:
     assert verbose.count("CREATE Pod shop/") == 5
 
 
+ENDED = ". rule team failed at path /metadata/labels/team/"
+PATTERN: JSONObject = {"pattern": {"metadata": {"labels": {"team": "?*"}}}}
+MESSAGES: dict[str, tuple[list[JSONObject], str, bool]] = {
+    "a pattern": ([{**PATTERN, "message": "A team (one)."}], f"A team (one).{ENDED}", True),
+    "another text": ([{**PATTERN, "message": "A team."}], f"An owner.{ENDED}", False),
+    "a pattern with an expression": (
+        [{**PATTERN, "messageExpression": "'A team'"}], f"A team{ENDED}", True,
+    ),
+    "the first of several": ([TEAM, {"expression": "false", "message": "never"}], "never", True),
+    "no message": ([PATTERN], ENDED, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("validations", "text", "agrees"), MESSAGES.values(), ids=MESSAGES)
+def test_messages_agree_if_the_other_one_contains_a_policy_s(
+    product: Product, validations: list[JSONObject], text: str, agrees: bool
+) -> None:
+    write("teams", "team", validations=validations)
+    product.answers = lambda path, request: said(text)
+    capture(pod(name="web"))
+    found = outcomes("--against", product.configuration())
+    assert found == ({} if agrees else {"web": ("other message", "teams/team")})
+
+
 def test_the_same_answers_are_a_success(product: Product) -> None:
     capture(pod(name="agreed"), pod(name="admitted", labels={"team": "a"}))
     done = run("--against", product.configuration(), "--yes")

@@ -41,7 +41,7 @@ Examples:
 
 \b
 Outcomes, for each request and rule:
-  equal          the same decision, and the message contains that in policies
+  equal          the same decision, and a message that contains the policy's
   stricter       a denial or warning by policies alone
   looser         a denial or warning by the other product alone
   other message  the same decision with another message
