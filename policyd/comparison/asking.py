@@ -120,11 +120,14 @@ def answers_to(
     with ExitStack() as stack, ThreadPoolExecutor(connections, "compare") as pool:
         for _ in range(connections):
             senders.put(Sender(reach, stack))
-        for number, found in enumerate(pool.map(answers, recorded), 1):
-            failures += bool(found[-1].failure)
-            if failures == number == min(_HOPELESS, len(recorded)):
-                raise ConfigError(f"the other product does not answer: {found[-1].failure}")
-            yield found
+        try:
+            for number, found in enumerate(pool.map(answers, recorded), 1):
+                failures += bool(found[-1].failure)
+                if failures == number == min(_HOPELESS, len(recorded)):
+                    raise ConfigError(f"the other product does not answer: {found[-1].failure}")
+                yield found
+        finally:  # else the pool would ask about all the others first
+            pool.shutdown(cancel_futures=True)
 
 
 def dry(request: JSONObject) -> JSONObject:
