@@ -5,7 +5,7 @@ ifdef K8S
 export POLICYD_KUBERNETES = $(K8S)
 endif
 
-.PHONY: kubernetes acceptance docs demo test explore fuzz-cel fuzz asan differential check build bench bench-compare bench-released loadtest cov helm e2e node rehearsal publish image release release-trials audit tls-scan matrix clean
+.PHONY: kubernetes acceptance docs demo test explore fuzz-cel fuzz asan differential check build bench bench-compare bench-released loadtest cov helm e2e node products rehearsal publish image release release-trials audit tls-scan matrix clean
 
 demo: build            # a real server, real reviews, the answers explained
 	$(RUN)python tools/demo/run.py
@@ -69,12 +69,17 @@ acceptance: build      # all that `make test` and `make e2e` sample, every versi
 	POLICYD_SAMPLE=1 $(MAKE) e2e
 	POLICYD_SAMPLE=1 $(MAKE) e2e differential K8S=1.36
 	POLICYD_SAMPLE=1 $(MAKE) e2e differential K8S=1.38
-	$(MAKE) docs helm node rehearsal matrix release
+	$(MAKE) docs helm node products rehearsal matrix release
 	POLICYD_SAMPLE=1 $(MAKE) release-trials
 
 node: build            # on a real single-node Kubernetes, built the first time (minutes): installs, disruptions; as root
 	$(RUN)python -m tests.node.programs
 	POLICYD_NODE=1 $(RUN)python -m pytest -p tests.e2e.required tests/node -v
+
+products: build        # beside the real Kyverno and Gatekeeper, which Go builds the first time (half an hour)
+	tests/node/cluster/programs.sh kyverno gatekeeper
+	$(RUN)python -m tests.e2e.cluster
+	POLICYD_PRODUCTS=1 $(RUN)python -m pytest -p tests.e2e.required tests/products -v
 
 image: build           # build/image/policyd-VERSION.oci.tar, SBOMs and provenance, without docker; DOCKER=1 builds with docker instead
 ifdef DOCKER

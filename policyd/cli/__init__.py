@@ -29,6 +29,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "test": ("policyd.cli.test.command", "Run test suites against your policies."),
     "lint": ("policyd.cli.lint", "Report every error in your policies, plus advice."),
     "replay": ("policyd.cli.replay", "Report which recorded decisions change with new policies."),
+    "compare": (
+        "policyd.cli.compare.command",
+        "Compare decisions with Kyverno or Gatekeeper.",
+    ),
     "eval": ("policyd.cli.eval.command", "Evaluate CEL expressions against JSON or YAML."),
     "export": ("policyd.cli.export.command", "Export policies for the API server to enforce."),
     "import": (

@@ -18,11 +18,10 @@ from policyd.cli.shared.settings import EXISTING
 from policyd.cli.shared.terminal.progress import with_progress
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.cli.shared.version import version_option
-from policyd.errors import ConfigError, ReviewError
-from policyd.json_types import JSONObject
+from policyd.errors import ConfigError
 from policyd.offline.admitting import Admitter
-from policyd.offline.captures import capture_lines
-from policyd.offline.replaying import WHAT, DecisionChange, Recorded, changes, read_line
+from policyd.offline.captures import capture_lines, review_errors
+from policyd.offline.replaying import WHAT, DecisionChange, changes, read_line
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.loader import load
@@ -125,9 +124,6 @@ def command(
         raise SystemExit(1)
 
 
-_CAPTURES = "give files of policyd serve --capture, with one AdmissionReview in each line"
-
-
 def _admitter(policies: CompiledPolicySet, authorizer: Authorizer | None) -> Admitter:
     """Return what evaluates recorded objects, which have their defaults."""
     return Admitter(policies, authorizer, defaults=policies.defaults, built=False)
@@ -137,25 +133,12 @@ def _changed(
     lines: Iterable[tuple[str, bytes]], new: Admitter, old: Admitter | None
 ) -> Iterator[_Changed]:
     for place, line in lines:
-        try:
+        with review_errors(place):
             recorded = read_line(line)
             before = recorded.answered() if old is None else recorded.evaluated(old)
             after = recorded.evaluated(new)
-        except ReviewError as error:
-            raise ReviewError(f"{place}: {error}\n  hint: {_CAPTURES}") from None
         for change in changes(before, after):
-            yield _Changed(place, _described(recorded), change)
-
-
-def _described(recorded: Recorded) -> str:
-    """Describe a request, like ``UPDATE Pod shop/web by alice``."""
-    request: JSONObject = recorded.request
-    kind = (request.get("kind") or {}).get("kind", "")
-    if request.get("subResource"):
-        kind += f"/{request['subResource']}"
-    name = "/".join(filter(None, (request.get("namespace"), request.get("name"))))
-    user = (request.get("userInfo") or {}).get("username", "")
-    return f"{request.get('operation')} {kind} {name} by {user}"
+            yield _Changed(place, recorded.label, change)
 
 
 def _table(found: list[_Changed], verbose: bool) -> None:

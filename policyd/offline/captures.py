@@ -1,10 +1,13 @@
 """Read recorded reviews, one on each line. Parses none."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from policyd.errors import file_errors
+from policyd.errors import ReviewError, file_errors
 from policyd.policy.source.files import captures_in, read_bytes
+
+_CAPTURES = "give files of policyd serve --capture, with one AdmissionReview in each line"
 
 
 def capture_lines(paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
@@ -18,3 +21,12 @@ def capture_lines(paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
             for number, line in enumerate(data.splitlines(), 1):
                 if line.strip():
                     yield f"{file}:{number}", line
+
+
+@contextmanager
+def review_errors(place: str) -> Iterator[None]:
+    """Add the place to the ReviewError of a line."""
+    try:
+        yield
+    except ReviewError as error:
+        raise ReviewError(f"{place}: {error}\n  hint: {_CAPTURES}") from None

@@ -82,6 +82,17 @@ class Recorded:
         request = self.review["request"]
         return request if isinstance(request, dict) else {}
 
+    @property
+    def label(self) -> str:
+        """Describe the request, like ``UPDATE Pod shop/web by alice``."""
+        request = self.request
+        kind = (request.get("kind") or {}).get("kind", "")
+        if request.get("subResource"):
+            kind += f"/{request['subResource']}"
+        name = "/".join(filter(None, (request.get("namespace"), request.get("name"))))
+        user = (request.get("userInfo") or {}).get("username", "")
+        return f"{request.get('operation')} {kind} {name} by {user}"
+
     def evaluated(self, admitter: Admitter) -> ComparedDecision:
         """Return the decision of these policies; ReviewError if this is not an AdmissionReview."""
         admission = admitter.admit(self.review, self.webhooks)

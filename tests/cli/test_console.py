@@ -66,6 +66,9 @@ WORKS: dict[str, tuple[tuple[str, ...], str]] = {
     "test": (("policies",), ""),
     "lint": (("policies",), ""),
     "replay": (("-p", "policies", "--against", "policies", "-"), json.dumps(REVIEW)),
+    "compare": (
+        ("-p", "policies", "--captures", "-", "--against", "webhooks.json"), json.dumps(REVIEW),
+    ),
     "eval": (("object.kind", "-"), json.dumps(POD)),
     "bench core": (("-p", "policies", "--rounds", "7"), ""),
     "configmap": (("policies",), ""),

@@ -52,7 +52,7 @@ PROGRAMS = {
 PARSED_ONLY = re.compile(
     r"policyd serve |policyd report |--cluster|--watch|--changed|policyd eval --load \S+$"
     r"|policyd webhooks (apply|delete|diff|status|watch)|policyd bench server"
-    r"|policyd denials"
+    r"|policyd denials|policyd compare (?s:.*)--yes"
     r"|policyd bench core .*--compare"
 )
 # One call of policyd: nothing that a shell would do.

@@ -1,47 +1,14 @@
-"""A webhook of a few lines: an HTTPS server that answers reviews by a function. No tests here."""
+"""A webhook of a few lines, with a certificate that an API server accepts. No tests here."""
 
-import json
-import ssl
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from policyd.json_types import JSONObject
 from tests.e2e.cluster import Cluster
+from tests.webhook_server import Answer, webhook_server
 
 
 @contextmanager
-def answering(api: Cluster, answer: Callable[[str, JSONObject], JSONObject]) -> Iterator[int]:
-    """Serve, and yield the port. ``answer`` gets the path and the request of a review, and returns
-    fields of the response, in which the request is allowed unless they say otherwise.
-    """
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            request = review["request"]
-            given = answer(self.path.partition("?")[0], request)
-            response = {"uid": request["uid"], "allowed": True, **given}
-            body = json.dumps({**review, "request": None, "response": response}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *arguments: object) -> None:
-            """Print nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(api.folder / "server.crt", api.folder / "server.key")
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
+def answering(api: Cluster, answer: Answer) -> Iterator[int]:
+    """Serve, and yield the port; ``answer`` is that of ``webhook_server``."""
+    with webhook_server(api.folder / "server.crt", api.folder / "server.key", answer) as port:
+        yield port

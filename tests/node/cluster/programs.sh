@@ -2,7 +2,7 @@
 # Build what a node needs, from Go modules and Debian packages, by name and version. What is there already stays.
 #
 #   programs.sh [TARGET…]   kubernetes etcd containerd cni system pause helm prometheus cert-manager
-#                           registry crane cosign krew (default: all)
+#                           registry crane cosign krew (default: these), kyverno gatekeeper
 #
 # Nothing is installed: `go` downloads modules, and `apt-get download` packages that are unpacked into a folder.
 # common.sh says where the programs go.
@@ -20,6 +20,8 @@ DISTRIBUTION=v3.1.2
 CRANE=v0.22.1
 COSIGN=v3.1.3
 KREW=v0.4.3
+KYVERNO=v1.19.1
+GATEKEEPER=v3.23.1
 GO=1.26.0
 
 export CGO_ENABLED=0 GOFLAGS="-trimpath -buildvcs=false"
@@ -159,6 +161,22 @@ krew() {
   mv "$BIN/krew" "$BIN/kubectl-krew"
 }
 
+# The admission controller, and its CustomResourceDefinitions.
+kyverno() {
+  missing kyverno || return 0
+  enter_source github.com/kyverno/kyverno $KYVERNO
+  mkdir -p "$BIN/kyverno-crds"
+  cp config/crds/*/*.yaml "$BIN/kyverno-crds/"
+  go build -mod=mod -ldflags "-s -w" -o "$BIN/" ./cmd/kyverno
+}
+
+gatekeeper() {
+  missing gatekeeper || return 0
+  enter_source github.com/open-policy-agent/gatekeeper/v3 $GATEKEEPER
+  cp deploy/gatekeeper.yaml "$BIN/"
+  go build -mod=mod -ldflags "-s -w" -o "$BIN/gatekeeper" .
+}
+
 one_program() { # one_program MODULE VERSION FOLDER: the program has the name of its folder
   missing "${3##*/}" || return 0
   enter_source "$1" "$2"
@@ -172,7 +190,7 @@ quietly() { "$@" >"$scratch/log" 2>&1 || { tail -20 "$scratch/log" >&2; return 1
 for target in "$@"; do
   case $target in
     kubernetes | etcd | containerd | cni | system | pause | helm | prometheus | cert-manager) ;;
-    registry | crane | cosign | krew) ;;
+    registry | crane | cosign | krew | kyverno | gatekeeper) ;;
     *)
       echo "unknown target $target" >&2
       exit 2

@@ -1,0 +1,1 @@
+"""``policyd compare``: its options, what it would send, and its report."""

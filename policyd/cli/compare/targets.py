@@ -1,0 +1,120 @@
+"""The option ``--against``: the webhooks of another product. Sends no review."""
+
+import base64
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from policyd import option_values
+from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
+from policyd.cli.shared.manifests import read_manifests
+from policyd.cli.shared.settings import FILE, OptionValue, grouped
+from policyd.cli.webhooks.options import SERVICE, ca_bundle, no_configurations
+from policyd.cli.webhooks.synchronizing import cluster, every
+from policyd.comparison.sending import Reach, service_of
+from policyd.errors import ConfigError
+from policyd.json_types import JSONObject
+from policyd.webhooks.calls import Hook, hooks_of
+from policyd.webhooks.configuration_paths import API_VERSION, RESOURCES
+from policyd.webhooks.rendering.options import ServiceAddress
+from policyd.webhooks.validation.go_types import CONFIGURATIONS
+
+_HTTPS = "https://"
+_VALIDATING = "ValidatingWebhookConfiguration"
+_ALL = {
+    "apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*/*"],
+}  # fmt: skip
+_EXPECTED = (
+    "--against: expected a file of webhook configurations, a URL like "
+    "https://kyverno:9443/validate, or a Service like kyverno/kyverno-svc, got {!r}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OtherWebhooks:
+    """The values of ``other_options``."""
+
+    against: str
+    ca_file: Path | None
+    reach: Reach
+
+    def webhooks(self) -> tuple[list[Hook], list[JSONObject]]:
+        """Return the webhooks, and the Namespaces of the file. Raises ConfigError."""
+        if self.against.startswith(_HTTPS):
+            return hooks_of([_configuration(self.against, ca_bundle(self.ca_file))]), []
+        path = Path(self.against)
+        if self.against == "-" or path.exists():
+            documents = read_manifests([path]).required().documents
+            found = [each.raw for each in documents if each.kind in CONFIGURATIONS]
+            if not found:
+                raise no_configurations([path])
+            named = [each.raw for each in documents if each.kind == "Namespace" and not each.group]
+            return hooks_of(found), named
+        try:
+            service: ServiceAddress = SERVICE.convert(self.against, None, None)
+        except click.BadParameter:
+            raise ConfigError(_EXPECTED.format(self.against)) from None
+        return self._of_service(service), []
+
+    def _of_service(self, service: ServiceAddress) -> list[Hook]:
+        """Return the webhooks of the cluster's configurations that call a Service."""
+        with cluster(self.reach.kubeconfig, self.reach.context) as objects:
+            found = [each for kind in RESOURCES for each in every(objects, kind)]
+        hooks = [each for each in hooks_of(found) if service_of(each) == service]
+        if not hooks:
+            raise ConfigError(f"--against {self.against}: no webhook of the cluster calls it")
+        return hooks
+
+
+def _configuration(url: str, authorities: bytes) -> JSONObject:
+    """Return a configuration by which a validating webhook gets every request."""
+    client = {"url": url, "caBundle": base64.b64encode(authorities).decode()}
+    hook = {"name": url, "sideEffects": "NoneOnDryRun", "clientConfig": client, "rules": [_ALL]}
+    metadata = {"name": "against"}
+    return {
+        "apiVersion": API_VERSION, "kind": _VALIDATING, "metadata": metadata, "webhooks": [hook],
+    }  # fmt: skip
+
+
+def _other(
+    *,
+    against: str,
+    ca_file: Path | None,
+    kubeconfig: Path | None,
+    context: str | None,
+    timeout: float,
+) -> OtherWebhooks:
+    if ca_file is not None and not against.startswith(_HTTPS):
+        raise click.UsageError("--ca-file requires a URL for --against")
+    return OtherWebhooks(against, ca_file, Reach(kubeconfig_file(kubeconfig), context, timeout))
+
+
+other_options = grouped(
+    "other",
+    _other,
+    (
+        click.option(
+            "--against",
+            required=True,
+            metavar="CONFIG|URL|SERVICE",
+            help="Compare with these webhooks: a file of webhook configurations (- is standard "
+            "input), the https URL of a validating webhook, or a Service, NAMESPACE/NAME[:PORT], "
+            "that the configurations of the cluster call.",
+        ),
+        click.option(
+            "--ca-file",
+            type=FILE,
+            help="Trust these CA certificates (PEM) for a URL.  [default: the system's]",
+        ),
+        KUBECONFIG,
+        CONTEXT,
+        click.option(
+            "--timeout",
+            type=OptionValue("DURATION", option_values.positive_duration),
+            default="10s",
+            show_default=True,
+            help="Wait this long for each answer.",
+        ),
+    ),
+)

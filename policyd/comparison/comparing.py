@@ -1,0 +1,187 @@
+"""Compare the answers of another product with the decisions of policyd's policies, rule by rule.
+Sends nothing.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Literal, get_args
+
+from policyd._core.json.equality import equal
+from policyd._core.patch.diff import diff
+from policyd.comparison.asking import OtherAnswer, dry
+from policyd.comparison.findings import LEVELS, Level, RuleFinding, RuleName
+from policyd.defaulting.defaults import Defaults
+from policyd.importers.naming import origin_of
+from policyd.json_types import JSON, JSONObject, object_in
+from policyd.offline.admitting import Admission, Admitter, Effect, Violation
+from policyd.offline.replaying import Recorded
+from policyd.policy.source.json_text.encoding import json_bytes
+from policyd.policy.source.loaded_documents import Document
+
+RuleOutcome = Literal[
+    "equal", "stricter", "looser", "other message", "other patch", "unknown", "no answer",
+]  # fmt: skip
+OUTCOMES: tuple[RuleOutcome, ...] = get_args(RuleOutcome)
+DIFFERENT: frozenset[RuleOutcome] = frozenset((
+    "stricter", "looser", "other message", "other patch", "no answer",
+))  # fmt: skip
+_LEVELS: Mapping[Effect, Level] = {
+    "deny": "denies", "warn": "warns", "would_deny": "audits", "audit": "audits",
+}  # fmt: skip
+_MOST_FIELDS = 3  # of a patch that differs
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRule:
+    """One rule for one request: the outcome, and what both sides said. ``stricter``: policyd is."""
+
+    name: RuleName
+    outcome: RuleOutcome
+    policyd: str
+    other: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Stance:
+    """What one side says of a rule."""
+
+    level: Level = "admits"
+    messages: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, (self.level, "; ".join(self.messages))))
+
+    @property
+    def rank(self) -> int:
+        """Return a number that is greater for stricter levels."""
+        return LEVELS.index(self.level)
+
+
+_ADMITS = _Stance()
+
+
+class Comparer:
+    """The policies of policyd, by the rules that they were imported from. ``documents`` are those
+    of the policies.
+    """
+
+    def __init__(self, admitter: Admitter, defaults: Defaults, documents: Iterable[Document]):
+        self._admitter = admitter
+        self._defaults = defaults
+        self._documents = {each.name: each for each in documents}
+        self._names = {name: _name_of(each) for name, each in self._documents.items()}
+
+    def compared(
+        self, recorded: Recorded, answers: Sequence[OtherAnswer]
+    ) -> Iterator[ComparedRule]:
+        """Yield the outcome of every rule that one side applied to a request, mutations first."""
+        request = dry(recorded.request)
+        for answer in answers:
+            if answer.unknown or answer.failure:
+                outcome: RuleOutcome = "unknown" if answer.unknown else "no answer"
+                yield ComparedRule(RuleName(), outcome, "", answer.unknown or answer.failure)
+                return
+            admission = self._admitter.admit(
+                {**recorded.review, "request": request}, (answer.webhook,)
+            )
+            yield from self._rules(admission, answer)
+            if not admission.allowed:
+                return
+            request = {**request, "object": self._defaults.applied(admission.after)}
+
+    def _rules(self, admission: Admission, answer: OtherAnswer) -> Iterator[ComparedRule]:
+        ours, theirs = self._stances(admission), _by_rule(answer.findings)
+        if RuleName() in theirs:  # a denial that names no policy: of the request as a whole
+            own, other = (
+                max(each.values(), key=attrgetter("rank"), default=_ADMITS)
+                for each in (ours, theirs)
+            )
+            yield _compared(RuleName(), own, other, answer)
+            return
+        matched = {self._names.get(each, RuleName(each)) for each in admission.matched}
+        if admission.allowed and answer.allowed and answer.webhook == "mutate":
+            after = [self._defaults.applied(each) for each in (admission.after, answer.after)]
+            if not equal(*after):
+                # Several mutations cannot be told apart in the object that they leave.
+                name = next(iter(matched)) if len(matched) == 1 else RuleName()
+                yield ComparedRule(name, "other patch", *_fields(*after))
+                matched.clear()
+        for name in sorted({*ours, *theirs, *matched}):
+            yield _compared(name, ours.get(name, _ADMITS), theirs.get(name, _ADMITS), answer)
+
+    def _stances(self, admission: Admission) -> dict[RuleName, _Stance]:
+        return _by_rule(
+            RuleFinding(
+                self._names.get(each.policy, RuleName(each.policy)),
+                _LEVELS[each.outcome],
+                self._message(each),
+            )
+            for each in admission.violations
+        )
+
+    def _message(self, violation: Violation) -> str:
+        """Return the message as the policy has it: without the fields that a pattern adds."""
+        spec = object_in(self._documents[violation.policy].raw, "spec")
+        validations = spec.get("validations") or ()
+        validation = validations[violation.index] if validations else {}
+        written = str(validation.get("message") or "").strip()
+        if written and violation.message.startswith(written):
+            return written
+        if {"pattern", "anyPattern"} & validation.keys():
+            return violation.message.partition(" (")[0]
+        return violation.message
+
+
+def _name_of(policy: Document) -> RuleName:
+    """Return the rule that a policy was imported from; the policy itself if it was not."""
+    origin, rule = origin_of(policy)
+    return RuleName(origin.rpartition("/")[2] or policy.name, rule)
+
+
+def _by_rule(findings: Iterable[RuleFinding]) -> dict[RuleName, _Stance]:
+    """Return what is said of each rule: the strictest level, with its messages."""
+    found: dict[RuleName, _Stance] = {}
+    for name, level, message in findings:
+        new, known = _Stance(level, (message,)), found.get(name, _ADMITS)
+        if new.rank > known.rank:
+            found[name] = new
+        elif new.rank == known.rank and message not in known.messages:
+            found[name] = _Stance(level, (*known.messages, message))
+    return found
+
+
+def _compared(name: RuleName, ours: _Stance, theirs: _Stance, answer: OtherAnswer) -> ComparedRule:
+    if ours.level == theirs.level:
+        outcome: RuleOutcome = "equal" if _agree(ours, theirs) else "other message"
+    elif ours.rank < theirs.rank:
+        outcome = "looser"
+    elif ours.level == "audits" or (ours.level == "warns" and not answer.allowed):
+        # An answer does not say what is only audited, and a denial by Kyverno has no warnings.
+        outcome = "unknown"
+    else:
+        outcome = "stricter"
+    return ComparedRule(name, outcome, str(ours), str(theirs))
+
+
+def _agree(ours: _Stance, theirs: _Stance) -> bool:
+    """Whether the other side says a message of ours; it may add words, and stop at the first."""
+    one, other = ([" ".join(each.split()) for each in side.messages] for side in (ours, theirs))
+    return ours.level == "admits" or any(each in text for each in one for text in other)
+
+
+def _fields(ours: JSON, theirs: JSON) -> tuple[str, str]:
+    """Return the fields that differ, as both sides leave them."""
+    sides = []
+    for before, after in ((theirs, ours), (ours, theirs)):
+        operations = diff(before, after)
+        shown = [_field(each) for each in operations[:_MOST_FIELDS]]
+        more = len(operations) - len(shown)
+        sides.append(", ".join([*shown, *([f"and {more} more"] if more > 0 else [])]))
+    return sides[0], sides[1]
+
+
+def _field(operation: JSONObject) -> str:
+    if operation["op"] == "remove":
+        return f"{operation['path']} absent"
+    return f"{operation['path']}: {json_bytes(operation.get('value')).decode()}"

@@ -1,0 +1,112 @@
+"""What a response says of each policy: the denials and warnings of Kyverno and Gatekeeper, whose
+messages name the policies. Compares nothing.
+"""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from policyd.errors import PolicyError
+from policyd.json_types import JSON, JSONObject
+from policyd.policy.source.loader import read_one
+
+Level = Literal["admits", "audits", "warns", "denies"]
+# From the most lenient to the strictest.
+LEVELS: tuple[Level, ...] = ("admits", "audits", "warns", "denies")
+# Kyverno (pkg/webhooks/utils/block.go): then YAML, the messages by policy and rule.
+_BLOCKED = "was blocked due to the following policies"
+# Kyverno's CEL policies (pkg/webhooks/resource/vpol/handler.go): Policy NAME failed: MESSAGE; …
+_POLICY, _STATES = "Policy ", (" failed: ", " error: ")
+# A rule of Kyverno that cannot be applied (pkg/webhooks/resource/mutation/mutation.go).
+_MUTATION, _RULES = "mutation policy ", " rules ["
+# Rules that Kyverno derives for Pod controllers have the name of their rule after one of these.
+_DERIVED = ("autogen-cronjob-", "autogen-")
+
+
+class RuleName(NamedTuple):
+    """A policy of the other product, and its rule; empty if a message names none."""
+
+    policy: str = ""
+    rule: str = ""
+
+    def __str__(self) -> str:
+        return "/".join(filter(None, self)) or "-"
+
+
+class RuleFinding(NamedTuple):
+    """A denial or a warning of one rule."""
+
+    name: RuleName
+    level: Level
+    message: str
+
+
+def findings_in(response: JSONObject) -> Iterator[RuleFinding]:
+    """Yield the findings of a response. A denial in no known form has no name; a warning in no
+    known form is no finding: others than policies warn too.
+    """
+    if not response["allowed"]:
+        status = response.get("status")
+        message = str(status.get("message") or "") if isinstance(status, dict) else ""
+        found = [*_denials(message)] or [(RuleName(), message)]
+        yield from (RuleFinding(name, "denies", text) for name, text in found)
+    for each in response.get("warnings") or ():
+        yield from (RuleFinding(name, "warns", text) for name, text in _warning(str(each)))
+
+
+def _denials(message: str) -> Iterator[tuple[RuleName, str]]:
+    if _BLOCKED in message:
+        yield from _blocked(message.partition(_BLOCKED)[2])
+    elif message.startswith(_POLICY):
+        yield from _of_cel_policies(message)
+    elif message.startswith(_MUTATION):
+        policy, _, error = message.removeprefix(_MUTATION).partition(" error: ")
+        rule, _, text = error.partition(_RULES)[2].removesuffix("]").partition(": ")
+        if text:
+            yield RuleName(policy, _own(rule)), text
+    elif message.startswith("["):
+        yield from _of_constraints(message)
+
+
+def _warning(text: str) -> Iterator[tuple[RuleName, str]]:
+    """Yield the parts of a warning: as of a denial, or ``policy NAME.RULE: MESSAGE``."""
+    name, colon, message = text.removeprefix("policy ").partition(": ")
+    policy, dot, rule = name.rpartition(".")
+    if text.startswith("policy ") and colon and dot:
+        yield RuleName(policy, _own(rule)), message
+    else:
+        yield from _denials(text)
+
+
+def _blocked(text: str) -> Iterator[tuple[RuleName, str]]:
+    try:
+        policies: JSON = read_one(text.encode(), "message")
+    except PolicyError:
+        return
+    for policy, rules in policies.items() if isinstance(policies, dict) else ():
+        for rule, message in rules.items() if isinstance(rules, dict) else ():
+            yield RuleName(policy, _own(rule)), str(message)
+
+
+def _of_cel_policies(message: str) -> Iterator[tuple[RuleName, str]]:
+    for part in message.removeprefix(_POLICY).split(f"; {_POLICY}"):
+        for state in _STATES:
+            name, found, text = part.partition(state)
+            if found and " " not in name:
+                yield RuleName(name), text
+                break
+
+
+def _of_constraints(message: str) -> Iterator[tuple[RuleName, str]]:
+    """Yield the lines of Gatekeeper (pkg/webhook/policy.go), ``[NAME] MESSAGE``."""
+    for part in message.removeprefix("[").split("\n["):
+        name, found, text = part.partition("] ")
+        if found:
+            yield RuleName(name), text
+
+
+def _own(rule: str) -> str:
+    """Return the rule that a user wrote."""
+    for prefix in _DERIVED:
+        if rule.startswith(prefix):
+            return rule.removeprefix(prefix)
+    return rule

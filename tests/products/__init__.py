@@ -1,0 +1,1 @@
+"""The real Kyverno and Gatekeeper beside ``policyd compare`` and ``policyd import``."""
