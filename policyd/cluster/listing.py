@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.served_resource import Served
+from policyd.policy.source.loaded_documents import Document
 
 PAGE = 500  # objects, as many as kubectl requests: about 10 MB of Pods
 
@@ -114,3 +115,18 @@ def pages(
         if not metadata.get("continue"):
             return
         query["continue"] = metadata["continue"]
+
+
+def document_of(item: JSONObject, resource: Served) -> Document:
+    """Return the document of an object; lists omit apiVersion and kind of their items."""
+    metadata = {key: value for key, value in item["metadata"].items() if key != "managedFields"}
+    typed = {"apiVersion": resource.api_version, "kind": resource.kind}
+    return Document(
+        kind=resource.kind,
+        api_version=resource.api_version,
+        name=str(metadata.get("name") or ""),
+        namespace=str(metadata.get("namespace") or ""),
+        file="",
+        index=0,
+        raw={**typed, **item, "metadata": metadata},
+    )

@@ -1,0 +1,131 @@
+"""``policyd import --cluster``: its options, what it imports, and what it reports of changes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from policyd.cli.importing.report import ReportedImport
+from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
+from policyd.cli.shared.output import counted, styled
+from policyd.cli.shared.settings import EXISTING, grouped
+from policyd.cli.shared.terminal.progress import counting
+from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
+from policyd.cluster import open_reader
+from policyd.errors import PolicySchemaError
+from policyd.importers.all import convert_all
+from policyd.importers.model import Imported
+from policyd.importers.provenance import origin
+from policyd.importers.reading import read_sources
+from policyd.migration.permissions import role
+from policyd.migration.source_changes import EarlierImport, SourceChange
+from policyd.policy.source.yaml_output import dump
+
+if TYPE_CHECKING:
+    from policyd.migration.live_policies import LivePolicies
+
+TIMEOUT = 30.0  # seconds per request to the API server
+INCOMPLETE = 3  # the exit status if part of the cluster was not readable
+_COLOURS = {"new": "green", "changed": "yellow", "gone": "red"}
+
+
+@dataclass(frozen=True, slots=True)
+class LiveOptions:
+    """Whether to import a cluster, which one, and the earlier import to compare it with."""
+
+    cluster: bool
+    kubeconfig: Path | None
+    context: str | None
+    namespaces: tuple[str, ...]
+    since: Path | None
+
+    def check(self, paths: Sequence[Path], *, verify: bool) -> None:
+        """Raise click.UsageError for options that do not go together."""
+        if self.cluster and (paths or verify):
+            raise click.UsageError("--cluster cannot be combined with PATHS and --verify")
+        if not self.cluster and (self.namespaces or self.since):
+            raise click.UsageError("--namespace and --since need --cluster")
+        if not self.cluster and not paths:
+            raise click.UsageError("Missing argument 'PATHS...' (or --cluster).")
+
+    def imports(self) -> tuple[list[Imported], "LivePolicies"]:
+        """Return what became of the policies of the cluster, and what was read of it."""
+        from policyd.migration.live_policies import read_policies, with_config_maps
+
+        with open_reader(kubeconfig_file(self.kubeconfig), self.context, TIMEOUT) as reader:
+            with counting() as advance:
+                live = read_policies(reader, self.namespaces, advance)
+            imports = convert_all(live.documents)
+            return [*with_config_maps(reader, imports, live.unread)], live
+
+    def changes(
+        self, found: Sequence[ReportedImport], live: "LivePolicies"
+    ) -> list[SourceChange] | None:
+        """Return what changed since the earlier import, by source; None if none is given. Raises
+        PolicySchemaError.
+        """
+        if self.since is None:
+            return None
+        before = read_sources([self.since])
+        if before.problems:
+            raise PolicySchemaError(before.problems)
+        earlier = EarlierImport(before.documents)
+        known = filter(None, (earlier.change(each.imported) for each in found))
+        sources = {origin(each) for each in live.documents}
+        return [*known, *earlier.gone(sources, live.incomplete, self.namespaces)]
+
+
+def echo_changes(changes: Sequence[SourceChange], *, err: bool) -> None:
+    """Print a row for each change, and the number of sources without one."""
+    width = terminal_width(err=err)
+    for each in sorted(changes, key=lambda each: (each.state, each.source)):
+        if each.state in _COLOURS:
+            state = styled(f"{each.state:7}", fg=_COLOURS[each.state])
+            files = f"imported to {', '.join(each.files)}" if each.files else ""
+            row = "; ".join(filter(None, (each.why, files)))
+            click.echo(table_row((state, each.source), row, width), err=err)
+    same = sum(each.state == "unchanged" for each in changes)
+    click.echo(f"{counted(same, 'source')} unchanged", err=err)
+
+
+def _print_role(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        click.echo(dump(role()), nl=False)
+        context.exit()
+
+
+_OPTIONS = (
+    click.option(
+        "--cluster",
+        is_flag=True,
+        help="Import the policies in a cluster instead of PATHS. The cluster is only read.",
+    ),
+    KUBECONFIG,
+    CONTEXT,
+    click.option(
+        "-n",
+        "--namespace",
+        "namespaces",
+        multiple=True,
+        metavar="NAME",
+        help="With --cluster, import only the policies in this namespace; may be repeated.",
+    ),
+    click.option(
+        "--since",
+        type=EXISTING,
+        metavar="PATH",
+        help="With --cluster, compare with the policies of an earlier import: report which sources "
+        "are new, changed, gone or unchanged, and print or write only what is new or changed.",
+    ),
+)
+live_options = grouped("live", LiveOptions, _OPTIONS)
+PRINT_RBAC = click.option(
+    "--print-rbac",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_role,
+    help="Print the ClusterRole that --cluster needs, and exit.",
+)
