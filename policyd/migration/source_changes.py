@@ -63,6 +63,8 @@ class EarlierImport:
 def _difference(before: Provenance, now: Provenance) -> str:
     if not before.uid:
         return "it was imported from a file, so it is not known what it was in the cluster"
+    if before.content != now.content and before.version == now.version:
+        return "what belongs to it changed, such as an exception"
     if before.content != now.content:
         return f"its resourceVersion is {now.version}, and was {before.version}"
     return "" if before.uid == now.uid else "it was created again, with the same content"
